@@ -1,0 +1,130 @@
+/** Builds the poller from its environment and a clock; one set of adapters per account and warm environment. */
+
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import {
+  type PollAccountSettings,
+  type PollerEnvironment,
+  pollAccountRequest,
+} from '../../shared/config/poller-config.ts';
+import { createPollPlanner } from '../../shared/core/poll-planner.ts';
+import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import {
+  createPowertoolsTelemetry,
+  type FlushableTelemetry,
+} from '../../shared/runtime/powertools-telemetry.ts';
+import type { Random } from '../../shared/runtime/random.ts';
+import { readConfig } from '../../shared/runtime/read-config.ts';
+import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { createUpstreamClient } from '../../shared/upstream/client.ts';
+import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
+import { accountLimits, pollOptionsFor, REQUEST_BURST } from './limits.ts';
+import {
+  type AccountDeps,
+  type AccountMemory,
+  type AccountReport,
+  emptyAccountMemory,
+  pollAccount,
+} from './poll-account.ts';
+
+export interface HandlerPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly newId: () => string;
+}
+
+/** What the handler needs of the Lambda context. */
+export interface InvocationContext {
+  getRemainingTimeInMillis(): number;
+}
+
+export type PollerHandler = (
+  event: unknown,
+  context: InvocationContext,
+  signal?: AbortSignal,
+) => Promise<AccountReport>;
+
+/** Before the deadline: the time to finish the writes and publish calls that are under way. */
+const STOP_RESERVE_MS = 8_000;
+
+interface Account {
+  readonly deps: AccountDeps;
+  readonly memory: AccountMemory;
+  readonly telemetry: FlushableTelemetry;
+}
+
+export function createPollerHandler(environment: PollerEnvironment, ports: HandlerPorts): PollerHandler {
+  const accounts = new Map<string, Account>();
+  const clients = {
+    dynamoDb: new DynamoDBClient({}),
+    eventBridge: new EventBridgeClient({}),
+    secretsManager: new SecretsManagerClient({}),
+  };
+
+  return async (event, context, signal) => {
+    const settings = readConfig(pollAccountRequest, event, 'The invocation payload');
+    // Changed settings must not meet the adapters of the old ones.
+    const identity = JSON.stringify(settings);
+    const account = accounts.get(identity) ?? createAccount(settings);
+    accounts.set(identity, account);
+    const leaseMs = context.getRemainingTimeInMillis();
+    const deadline = deadlineSignal(ports.clock, leaseMs - STOP_RESERVE_MS, signal);
+    try {
+      return await pollAccount(account.deps, account.memory, { signal: deadline.signal, leaseMs });
+    } finally {
+      deadline.clear();
+      account.telemetry.flush();
+    }
+  };
+
+  function createAccount(settings: PollAccountSettings): Account {
+    const { clock, random, newId } = ports;
+    const requestsPerMinute = settings.requests_per_minute;
+    const telemetry = createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, settings.account_id);
+    const budget = createRequestBudget({ clock, requestsPerMinute, burst: REQUEST_BURST });
+    const deps: AccountDeps = {
+      upstream: createUpstreamClient({
+        baseUrl: settings.upstream_base_url,
+        apiKey: createSecretKeySource(clients.secretsManager, settings.key_secret_id, clock),
+        clock,
+        random,
+        budget,
+        onAttempt: ({ status }) => {
+          telemetry.measure('UpstreamRequests', 1);
+          if (status === 429) telemetry.measure('UpstreamThrottled', 1);
+          else if (status === undefined || status >= 400) telemetry.measure('UpstreamFailed', 1);
+        },
+      }),
+      store: createBridgeStore(
+        createDynamoDbTable(clients.dynamoDb, environment.TABLE_NAME),
+        settings.account_id,
+        clock,
+      ),
+      bus: createEventBridgeBus(clients.eventBridge, environment.EVENT_BUS_NAME),
+      planner: createPollPlanner({ ...accountLimits.planner, requestsPerMinute }),
+      clock,
+      telemetry,
+      newId,
+      options: pollOptionsFor(settings.backfill),
+      limits: accountLimits.run,
+      fixedProjectIds: settings.project_ids,
+    };
+    return { deps, memory: emptyAccountMemory(), telemetry };
+  }
+}
+
+/** Aborts after `durationMs` on the injected clock, or together with `outer`. */
+function deadlineSignal(clock: Clock, durationMs: number, outer: AbortSignal | undefined) {
+  const deadline = new AbortController();
+  const cleared = new AbortController();
+  clock.sleep(Math.max(0, durationMs), cleared.signal).then(
+    () => deadline.abort(new Error('The invocation is near its deadline')),
+    () => {},
+  );
+  const signal = outer === undefined ? deadline.signal : AbortSignal.any([deadline.signal, outer]);
+  return { signal, clear: () => cleared.abort() };
+}

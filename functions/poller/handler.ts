@@ -1,0 +1,16 @@
+/** The poller's Lambda entry: configuration, adapters, one call. */
+
+import { randomUUID } from 'node:crypto';
+import { pollerEnvironment } from '../../shared/config/poller-config.ts';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import { readConfig } from '../../shared/runtime/read-config.ts';
+import { createPollerHandler } from './create-handler.ts';
+
+const environment = readConfig(pollerEnvironment, process.env, "The poller's environment");
+
+export const handler = createPollerHandler(environment, {
+  clock: systemClock,
+  random: systemRandom,
+  newId: randomUUID,
+});

@@ -1,0 +1,40 @@
+/** The poller's bounds, each with its reason. */
+
+import type { Backfill } from '../../shared/core/operation-record.ts';
+import type { AccountLimits } from './poll-account.ts';
+import type { PollOptions } from './poll-project.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 3_600_000;
+
+/** Requests that may leave at once after a quiet moment: half of the 40 a second that one route allows. */
+export const REQUEST_BURST = 20;
+
+export const accountLimits = {
+  run: {
+    pollsAtOnce: 12,
+    discoveryIntervalMs: MINUTE_MS,
+    failingMsMax: 3 * MINUTE_MS,
+  } satisfies AccountLimits,
+  planner: { pollIntervalMsMin: 5_000, failureBackoffMsMax: 5 * MINUTE_MS },
+} as const;
+
+export function pollOptionsFor(backfill: Backfill): PollOptions {
+  return {
+    walkLimits: {
+      // A page of 100 rows is 32 kB: parsed in a fraction of a millisecond, and enough for a day of most projects.
+      firstPageRows: 100,
+      // The most that the list gives (public contract: 1 to 1000).
+      widePageRows: 1_000,
+      // 20,000 operations in one poll; the rest waits for the next turn, from the stored cursor.
+      pagesMax: 20,
+      // Start value of the design: how late a row may become visible without waiting for the sweep.
+      overlapMs: 5 * MINUTE_MS,
+    },
+    backfill,
+    // Nothing older can be recorded as settled and still be kept when a walk meets it again.
+    backfillDepthMs: 30 * DAY_MS,
+    watermarkStepRows: 16,
+    sweepIntervalMs: DAY_MS,
+  };
+}

@@ -1,0 +1,266 @@
+/** One invocation: polls the projects of one account, many at once, until it is told to stop. */
+
+import type { DegradedReason } from '../../shared/core/account-record.ts';
+import { recordHealth } from '../../shared/core/account-record.ts';
+import type { PollPlanner } from '../../shared/core/poll-planner.ts';
+import type { Timestamp } from '../../shared/core/timestamp.ts';
+import { relayRecords } from '../../shared/protocol/relay-records.ts';
+import { toError } from '../../shared/runtime/errors.ts';
+import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
+import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
+import { discoverProjects, noteUnreachable } from './discover-projects.ts';
+import {
+  emptyMemory,
+  type PollDeps,
+  type PollReport,
+  type ProjectMemory,
+  pollProject,
+} from './poll-project.ts';
+
+export interface AccountDeps extends PollDeps {
+  readonly upstream: Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'>;
+  readonly planner: PollPlanner;
+  readonly newId: () => string;
+  readonly limits: AccountLimits;
+  /** Poll just these, and list no projects: for a key that may not list them. */
+  readonly fixedProjectIds?: readonly string[] | undefined;
+}
+
+export interface AccountLimits {
+  /** Polls under way at once: one sick project delays nobody, and a dozen sockets are enough for the rate limit. */
+  readonly pollsAtOnce: number;
+  readonly discoveryIntervalMs: number;
+  /** The account counts as degraded once no poll succeeded for this long. */
+  readonly failingMsMax: number;
+}
+
+/** What a warm environment keeps between invocations. */
+export interface AccountMemory {
+  readonly projects: Map<string, ProjectMemory>;
+  /** Polls in a row that answered 404, per project. */
+  readonly notFoundCounts: Map<string, number>;
+  readonly completedAtMs: Map<string, number>;
+  discoveredAtMs: number | undefined;
+  failingSinceMs: number | undefined;
+}
+
+export function emptyAccountMemory(): AccountMemory {
+  return {
+    projects: new Map(),
+    notFoundCounts: new Map(),
+    completedAtMs: new Map(),
+    discoveredAtMs: undefined,
+    failingSinceMs: undefined,
+  };
+}
+
+export interface AccountReport {
+  readonly outcome: 'stopped' | 'lease_held' | 'key_rejected';
+  readonly pollCount: number;
+  readonly recordedCount: number;
+  readonly publishedCount: number;
+}
+
+/** Everything the loops of one invocation share. */
+export interface Run {
+  readonly deps: AccountDeps;
+  readonly memory: AccountMemory;
+  /** Aborted at the deadline, by the caller, or when the key is rejected. */
+  readonly stop: AbortController;
+  bootAt: Timestamp | undefined;
+  rejectedKey: boolean;
+  pollCount: number;
+  recordedCount: number;
+  publishedCount: number;
+  unpublishedCount: number;
+}
+
+export interface Invocation {
+  /** Ends the invocation early: the deadline, or the process is told to stop. */
+  readonly signal: AbortSignal;
+  /** The lease ends by itself after this long, so that a killed invocation blocks nobody for longer. */
+  readonly leaseMs: number;
+}
+
+export async function pollAccount(
+  deps: AccountDeps,
+  memory: AccountMemory,
+  { signal, leaseMs }: Invocation,
+): Promise<AccountReport> {
+  const holder = deps.newId();
+  const run = startRun(deps, memory, signal);
+  if (!(await deps.store.acquireLease(holder, leaseMs))) {
+    deps.telemetry.log('info', 'lease.held', { account_id: deps.store.accountId });
+    return report(run, 'lease_held');
+  }
+  try {
+    await relayLeftovers(run);
+    await pollUntilStopped(run);
+    await noteHealth(run);
+  } finally {
+    await deps.store.releaseLease(holder);
+  }
+  measureRun(run);
+  return report(run, run.rejectedKey ? 'key_rejected' : 'stopped');
+}
+
+function startRun(deps: AccountDeps, memory: AccountMemory, signal: AbortSignal): Run {
+  const stop = new AbortController();
+  if (signal.aborted) stop.abort(signal.reason);
+  signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true, signal: stop.signal });
+  const counts = { pollCount: 0, recordedCount: 0, publishedCount: 0, unpublishedCount: 0 };
+  return { deps, memory, stop, bootAt: undefined, rejectedKey: false, ...counts };
+}
+
+/** What a crash left behind leaves first, also of projects that are not polled any more. */
+async function relayLeftovers(run: Run): Promise<void> {
+  const { store, planner } = run.deps;
+  const places = await store.findWork();
+  const records = await store.readRecords(places.map(({ key }) => key));
+  const pending = records.filter((record) => record.published < record.revision);
+  const relay = await relayRecords(run.deps, pending);
+  run.publishedCount += relay.publishedCount;
+  if (pending.length > 0)
+    run.deps.telemetry.log('info', 'leftovers.relayed', { event_count: relay.publishedCount });
+  for (const { projectId } of places) if (projectId !== undefined) planner.markHot(projectId);
+}
+
+async function pollUntilStopped(run: Run): Promise<void> {
+  const { pollsAtOnce } = run.deps.limits;
+  const workers = Array.from({ length: pollsAtOnce }, () => pollInTurn(run));
+  const results = await Promise.allSettled([discoverRepeatedly(run), ...workers]);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}
+
+async function discoverRepeatedly(run: Run): Promise<void> {
+  const { clock, limits } = run.deps;
+  while (!run.stop.signal.aborted) {
+    const sinceMs = clock.now() - (run.memory.discoveredAtMs ?? Number.NEGATIVE_INFINITY);
+    if (run.bootAt === undefined || sinceMs >= limits.discoveryIntervalMs)
+      await guard(run, () => discoverProjects(run));
+    const waitMs = run.bootAt === undefined ? RETRY_DISCOVERY_MS : limits.discoveryIntervalMs;
+    await pause(run, waitMs);
+  }
+}
+
+/** Without one answer there is no account to poll, so the first listing is tried again soon. */
+const RETRY_DISCOVERY_MS = 5_000;
+
+/** Polls end up here when nothing is due; short, because a discovery or another poll can change what is. */
+const IDLE_WAIT_MS_MAX = 1_000;
+
+async function pollInTurn(run: Run): Promise<void> {
+  const { planner, clock } = run.deps;
+  while (!run.stop.signal.aborted) {
+    const decision = run.bootAt === undefined ? undefined : planner.next(clock.now());
+    if (decision?.kind === 'poll') await guard(run, () => pollOne(run, decision.projectId));
+    else
+      await pause(
+        run,
+        Math.min((decision?.untilMs ?? Number.POSITIVE_INFINITY) - clock.now(), IDLE_WAIT_MS_MAX),
+      );
+  }
+}
+
+async function pollOne(run: Run, projectId: string): Promise<void> {
+  const { deps, memory, bootAt, stop } = run;
+  if (bootAt === undefined) return;
+  let hasFailed = true;
+  let rereadInMs: number | undefined;
+  try {
+    const request = { projectId, bootAt, signal: stop.signal };
+    const report = await pollProject(deps, request, memoryOf(memory, projectId));
+    hasFailed = report.failure !== undefined && report.failure !== 'cancelled';
+    rereadInMs = report.relay.unpublishedCount > 0 ? 0 : report.rereadInMs;
+    notePoll(run, report);
+    if (report.failure === 'not_found') await noteUnreachable(run, projectId);
+    else memory.notFoundCounts.delete(projectId);
+    if (report.outcome === 'complete') memory.completedAtMs.set(projectId, deps.clock.now());
+  } finally {
+    deps.planner.report(projectId, { rereadInMs, hasFailed }, deps.clock.now());
+  }
+}
+
+function notePoll(run: Run, report: PollReport): void {
+  const { deps, memory } = run;
+  run.pollCount += 1;
+  run.recordedCount += report.recordedCount;
+  run.publishedCount += report.relay.publishedCount;
+  run.unpublishedCount += report.relay.unpublishedCount;
+  deps.telemetry.measure('EventsPublished', report.relay.publishedCount);
+  deps.telemetry.measure('UnpublishedBacklog', report.relay.unpublishedCount);
+  if (report.failure === undefined) {
+    memory.failingSinceMs = undefined;
+    return;
+  }
+  if (report.failure === 'cancelled') return;
+  memory.failingSinceMs ??= deps.clock.now();
+  if (report.failure === 'unauthorized') rejectKey(run);
+  else deps.telemetry.log('warn', 'poll.interrupted', { reason: report.failure });
+}
+
+function rejectKey(run: Run): void {
+  run.rejectedKey = true;
+  run.deps.telemetry.measure('KeyRejected', 1);
+  run.deps.telemetry.log('error', 'key.rejected', {
+    account_id: run.deps.store.accountId,
+    advice: 'The upstream refused the key after a fresh read of the secret. Put a valid key into the secret.',
+  });
+  run.stop.abort(new Error('The upstream rejected the key'));
+}
+
+/** A failure of one poll or of one table call ends that poll, not the invocation: the next turn comes. */
+async function guard(run: Run, task: () => Promise<void>): Promise<void> {
+  try {
+    await task();
+  } catch (error) {
+    if (isUpstreamError(error) && error.kind === 'unauthorized') return rejectKey(run);
+    if (isUpstreamError(error) && error.kind === 'cancelled') return;
+    const { name, message } = toError(error);
+    run.deps.telemetry.log('error', 'poll.failed', { reason: name, message });
+  }
+}
+
+/** Tells subscribers that events will be late, once, and once that they are on time again. */
+async function noteHealth(run: Run): Promise<void> {
+  const { store, clock } = run.deps;
+  const record = await store.readAccount();
+  if (record === undefined) return;
+  const next = recordHealth(record, degradedReason(run), clock.now());
+  const isUndecided = run.pollCount === 0 && !run.rejectedKey;
+  if (next === undefined || isUndecided) return;
+  if ((await store.record(next, record.revision)) === 'recorded') await relayRecords(run.deps, [next]);
+}
+
+function degradedReason({ rejectedKey, memory, deps }: Run): DegradedReason | undefined {
+  if (rejectedKey) return 'key_rejected';
+  const failingMs = memory.failingSinceMs === undefined ? 0 : deps.clock.now() - memory.failingSinceMs;
+  return failingMs >= deps.limits.failingMsMax ? 'upstream_failing' : undefined;
+}
+
+function measureRun(run: Run): void {
+  const { deps, memory } = run;
+  const oldest = Math.min(...memory.completedAtMs.values());
+  if (Number.isFinite(oldest)) deps.telemetry.measure('WalkAgeMs', deps.clock.now() - oldest);
+  deps.telemetry.measure('ProjectsPolled', run.pollCount);
+}
+
+async function pause(run: Run, durationMs: number): Promise<void> {
+  try {
+    await run.deps.clock.sleep(Math.max(0, durationMs), run.stop.signal);
+  } catch {
+    // The sleep was cut short because the run stops; the loop's condition sees that.
+  }
+}
+
+function memoryOf(memory: AccountMemory, projectId: string): ProjectMemory {
+  const known = memory.projects.get(projectId) ?? emptyMemory();
+  memory.projects.set(projectId, known);
+  return known;
+}
+
+function report(run: Run, outcome: AccountReport['outcome']): AccountReport {
+  const { pollCount, recordedCount, publishedCount } = run;
+  return { outcome, pollCount, recordedCount, publishedCount };
+}

@@ -1,0 +1,35 @@
+/** Moves what acknowledges reading: only after everything that was read is recorded, and only when it is worth a write. */
+
+import { resumePoint, type WalkState } from '../../shared/core/page-walk.ts';
+import { epochMsOf } from '../../shared/core/timestamp.ts';
+import type { Poll } from './poll-project.ts';
+
+export async function saveProgress(poll: Poll, walk: WalkState): Promise<void> {
+  const { store, clock } = poll.deps;
+  const { projectId } = poll.request;
+  if (walk.outcome !== 'complete') {
+    const resume = resumePoint(walk);
+    const isNew = resume !== undefined && resume.cursor !== poll.project?.resume?.cursor;
+    if (isNew) await store.saveResumePoint(projectId, resume);
+    // A sweep that met its page limit is as deep as sweeps go; another one right away would meet it again.
+    if (poll.isSweep && walk.outcome === 'interrupted') await store.markSwept(projectId, clock.now());
+    return;
+  }
+  // The head of this walk's own first page: anything read one by one may be newer than what the walk has covered.
+  if (walk.head !== undefined && !walk.isUnordered && isWorthMoving(poll, walk)) {
+    await store.advanceWatermark(projectId, walk.head);
+  }
+  if (poll.isSweep) await store.markSwept(projectId, clock.now());
+}
+
+/** A watermark that lags by a few rows costs nothing: the first page shows them anyway. */
+function isWorthMoving({ project, deps, newerIds }: Poll, walk: WalkState): boolean {
+  const { watermark, resume } = project ?? {};
+  if (watermark === undefined || resume !== undefined || walk.pagesRead > 1) return true;
+  if (walk.head === undefined || walk.head <= watermark) return false;
+  const agedMs = epochMsOf(walk.head) - epochMsOf(watermark);
+  return newerIds.size >= deps.options.watermarkStepRows || agedMs > WATERMARK_AGE_MS_MAX;
+}
+
+/** A watermark may not fall so far behind that a sweep's depth or the operations kept would not reach it. */
+const WATERMARK_AGE_MS_MAX = 24 * 3_600_000;

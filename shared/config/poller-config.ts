@@ -1,0 +1,34 @@
+/** What the poller is told: its environment by the deployment, the account by the schedule that invokes it. */
+
+import * as z from 'zod';
+
+export const pollerEnvironment = z.object({
+  TABLE_NAME: z.string().min(3),
+  EVENT_BUS_NAME: z.string().min(1),
+  /** Powertools: the `service` of log lines and metrics. */
+  POWERTOOLS_SERVICE_NAME: z.string().default('poller'),
+  LOG_LEVEL: z.string().default('INFO'),
+});
+
+export type PollerEnvironment = z.infer<typeof pollerEnvironment>;
+
+/**
+ * The payload of an invocation. The rate limit is per account (specification "Limits": 700 a minute with bursts of
+ * 40 a second per route), so the account is the unit of polling.
+ */
+export const pollAccountRequest = z.object({
+  /** Stands in keys, events and logs: short, and never a secret. */
+  account_id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/),
+  /** Ends with `/api/v2`. */
+  upstream_base_url: z.url({ protocol: /^https?$/ }),
+  /** Name or ARN of the secret that holds the upstream key. */
+  key_secret_id: z.string().min(1),
+  /** The poller's share of the account's rate limit; commands have theirs, and some stays for the Console. */
+  requests_per_minute: z.number().int().min(10).max(700).default(350),
+  backfill: z.enum(['open', 'all', 'none']).default('open'),
+  /** Poll just these and list no projects: for a key that belongs to one project. */
+  project_ids: z.array(z.string()).min(1).optional(),
+});
+
+export type PollAccountRequest = z.input<typeof pollAccountRequest>;
+export type PollAccountSettings = z.output<typeof pollAccountRequest>;

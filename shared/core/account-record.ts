@@ -1,0 +1,42 @@
+/** What is kept of one account: since when it is watched, and whether the upstream answers for it. */
+
+import { eventId } from './event-id.ts';
+import { type AccountHealthEntry, append, EMPTY_JOURNAL, type Journal } from './journal.ts';
+import type { Timestamp } from './timestamp.ts';
+
+export type DegradedReason = AccountHealthEntry['reason'];
+
+export interface AccountRecord extends Journal<AccountHealthEntry> {
+  readonly kind: 'account';
+  readonly account_id: string;
+  /** The upstream's own time at the first answer ever: operations created before it are history. */
+  readonly boot_at: Timestamp;
+  /** All projects were listed once: from then on a new one is news. */
+  readonly is_listed: boolean;
+  /** Undefined while healthy. */
+  readonly degraded_reason?: DegradedReason | undefined;
+}
+
+export function firstAccountRecord(account_id: string, boot_at: Timestamp): AccountRecord {
+  return { kind: 'account', account_id, boot_at, is_listed: false, ...EMPTY_JOURNAL };
+}
+
+/** Undefined when the record already says so. `reason` undefined: healthy again. */
+export function recordHealth(
+  recorded: AccountRecord,
+  reason: DegradedReason | undefined,
+  nowMs: number,
+): AccountRecord | undefined {
+  const before = recorded.degraded_reason;
+  if (before === reason) return undefined;
+  const revision = recorded.revision + 1;
+  const type = reason === undefined ? 'account_recovered' : 'account_degraded';
+  const entry: AccountHealthEntry = {
+    type,
+    id: eventId([recorded.account_id, revision, type, reason ?? null]),
+    revision,
+    observed_at: new Date(nowMs).toISOString(),
+    reason: reason ?? before ?? 'upstream_failing',
+  };
+  return { ...recorded, degraded_reason: reason, ...append(recorded, entry) };
+}

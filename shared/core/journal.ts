@@ -1,0 +1,72 @@
+/** The outbox inside an item: what is recorded and not yet acknowledged by the bus. */
+
+/** How a state came to be known. */
+export type ObservedBy = 'poll' | 'command' | 'backfill' | 'sweep';
+
+interface EntryBase {
+  /** The event's id; all copies of the event carry it. */
+  readonly id: string;
+  /** Position in this item's journal, 1..n without gaps. */
+  readonly revision: number;
+  /** Our clock, ISO 8601. */
+  readonly observed_at: string;
+}
+
+export interface StateChangedEntry extends EntryBase {
+  readonly type: 'state_changed';
+  readonly sequence: number;
+  readonly previous_status: string | null;
+  readonly status: string;
+  readonly failures_count: number;
+  readonly new_failures: number;
+  readonly operation_updated_at: string;
+  readonly total_duration_ms?: number | undefined;
+  readonly error?: string | undefined;
+  readonly observed_by: ObservedBy;
+  readonly late?: true | undefined;
+  readonly irregular?: true | undefined;
+}
+
+export interface WatchEndedEntry extends EntryBase {
+  readonly type: 'watch_ended';
+  /** `vanished`: gone upstream while open. `not_retried`: failed, and no retry within the watch period. */
+  readonly reason: 'vanished' | 'not_retried';
+  readonly status: string;
+  readonly failures_count: number;
+}
+
+export interface ProjectSeenEntry extends EntryBase {
+  readonly type: 'project_discovered' | 'project_unreachable';
+}
+
+export interface AccountHealthEntry extends EntryBase {
+  readonly type: 'account_degraded' | 'account_recovered';
+  readonly reason: 'key_rejected' | 'upstream_failing';
+}
+
+export type OperationEntry = StateChangedEntry | WatchEndedEntry;
+export type JournalEntry = OperationEntry | ProjectSeenEntry | AccountHealthEntry;
+
+/** The part every journalled item shares: `revision` entries recorded, the first `published` of them acknowledged. */
+export interface Journal<Entry extends JournalEntry = JournalEntry> {
+  readonly revision: number;
+  readonly published: number;
+  readonly outbox: readonly Entry[];
+}
+
+export function pendingEntries<Entry extends JournalEntry>(journal: Journal<Entry>): readonly Entry[] {
+  return journal.outbox
+    .filter((entry) => entry.revision > journal.published)
+    .toSorted((a, b) => a.revision - b.revision);
+}
+
+/** The journal with one more entry. What is acknowledged already does not ride along. */
+export function append<Entry extends JournalEntry>(journal: Journal<Entry>, entry: Entry): Journal<Entry> {
+  return {
+    revision: entry.revision,
+    published: journal.published,
+    outbox: [...pendingEntries(journal), entry],
+  };
+}
+
+export const EMPTY_JOURNAL: Journal<never> = { revision: 0, published: 0, outbox: [] };

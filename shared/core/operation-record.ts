@@ -1,0 +1,160 @@
+/** From a reading of an operation to the next record of it: the one place that decides what becomes an event. */
+
+import { eventId } from './event-id.ts';
+import { append, EMPTY_JOURNAL, type Journal, type ObservedBy, type OperationEntry } from './journal.ts';
+import { isTerminal, type Operation } from './operation.ts';
+import { epochMsOf, normaliseTimestamp } from './timestamp.ts';
+import { decideTransition, type OperationState, type Transition } from './transition.ts';
+
+/** What is kept of one operation. `sequence` counts its State Changed events, `revision` all its journal entries. */
+export interface OperationRecord extends OperationState, Journal<OperationEntry> {
+  readonly kind: 'operation';
+  readonly account_id: string;
+  readonly project_id: string;
+  readonly operation_id: string;
+  readonly action: string;
+  readonly branch_id?: string | undefined;
+  readonly endpoint_id?: string | undefined;
+  readonly created_at: string;
+  readonly updated_at: string;
+  readonly sequence: number;
+  /** When this status was first observed, by our clock, ISO 8601. */
+  readonly status_observed_at: string;
+  /** The watch was ended; set back to false when the operation moves again. */
+  readonly watch_ended: boolean;
+}
+
+/** Which operations that are older than the bridge's first sight of their account become events. */
+export type Backfill = 'open' | 'all' | 'none';
+
+export interface ReadingContext {
+  readonly account_id: string;
+  readonly nowMs: number;
+  readonly observed_by: ObservedBy;
+  /** The account's history before the bridge: applies only to operations met for the first time. */
+  readonly history?: { readonly backfill: Backfill } | undefined;
+  /** Found where a finished walk had already looked. */
+  readonly late?: boolean | undefined;
+}
+
+/** Text of an upstream error kept in records and events: a few lines; the item stays near one write unit. */
+const ERROR_TEXT_CHARACTERS_MAX = 500;
+
+/** Undefined when the record already says what the reading says. */
+export function recordReading(
+  recorded: OperationRecord | undefined,
+  reading: Operation,
+  context: ReadingContext,
+): OperationRecord | undefined {
+  const transition = decideTransition(recorded, reading);
+  if (transition === undefined) return undefined;
+  const base = {
+    ...describe(reading, context),
+    ...immutableFields(recorded),
+    sequence: recorded?.sequence ?? 0,
+  };
+  const journal: Journal<OperationEntry> = recorded ?? EMPTY_JOURNAL;
+  if (recorded === undefined && isSilent(reading, context)) return { ...base, ...journal };
+  const sequence = base.sequence + 1;
+  const entry = stateChangedEntry({ transition, reading, context, sequence, revision: journal.revision + 1 });
+  return { ...base, sequence, ...append(journal, entry) };
+}
+
+/** The record once nobody watches its operation any more, with the event that says so. */
+export function recordWatchEnd(
+  recorded: OperationRecord,
+  end: { readonly reason: 'vanished' | 'not_retried'; readonly nowMs: number },
+): OperationRecord {
+  const revision = recorded.revision + 1;
+  const entry: OperationEntry = {
+    type: 'watch_ended',
+    id: eventId([...identity(recorded), revision, 'watch_ended', end.reason, recorded.status]),
+    revision,
+    observed_at: isoOf(end.nowMs),
+    reason: end.reason,
+    status: recorded.status,
+    failures_count: recorded.failures_count,
+  };
+  return { ...recorded, watch_ended: true, ...append(recorded, entry) };
+}
+
+/** Still to be re-read: neither ended nor given up. */
+export function isOpen(record: Pick<OperationRecord, 'status' | 'watch_ended'>): boolean {
+  return !isTerminal(record.status) && !record.watch_ended;
+}
+
+/** Nothing left to do: not open, and everything recorded has reached the bus. */
+export function isSettled(record: OperationRecord): boolean {
+  return !isOpen(record) && record.published >= record.revision;
+}
+
+/** Milliseconds since the status was first observed; never negative, whatever another machine's clock said. */
+export function statusAgeMs(record: OperationRecord, nowMs: number): number {
+  const since = normaliseTimestamp(record.status_observed_at);
+  return since === undefined ? 0 : Math.max(0, nowMs - epochMsOf(since));
+}
+
+function isSilent(reading: Operation, { history }: ReadingContext): boolean {
+  if (history === undefined || history.backfill === 'all') return false;
+  return history.backfill === 'none' || isTerminal(reading.status);
+}
+
+function describe(reading: Operation, context: ReadingContext) {
+  return {
+    kind: 'operation' as const,
+    account_id: context.account_id,
+    project_id: reading.project_id,
+    operation_id: reading.id,
+    action: reading.action,
+    branch_id: reading.branch_id,
+    endpoint_id: reading.endpoint_id,
+    created_at: reading.created_at,
+    updated_at: reading.updated_at,
+    status: reading.status,
+    failures_count: reading.failures_count,
+    status_observed_at: isoOf(context.nowMs),
+    watch_ended: false,
+  };
+}
+
+/** Copies of an older event are rendered from these, so the first reading's word stays. */
+function immutableFields(recorded: OperationRecord | undefined) {
+  if (recorded === undefined) return {};
+  const { action, branch_id, endpoint_id, created_at } = recorded;
+  return { action, branch_id, endpoint_id, created_at };
+}
+
+function stateChangedEntry(parts: {
+  readonly transition: Transition;
+  readonly reading: Operation;
+  readonly context: ReadingContext;
+  readonly sequence: number;
+  readonly revision: number;
+}): OperationEntry {
+  const { transition, reading, context, sequence, revision } = parts;
+  const { irregular, ...change } = transition;
+  const place = [context.account_id, reading.project_id, reading.id];
+  const content = [change.previous_status, change.status, change.failures_count, reading.updated_at];
+  return {
+    type: 'state_changed',
+    id: eventId([...place, sequence, ...content]),
+    revision,
+    sequence,
+    ...change,
+    operation_updated_at: reading.updated_at,
+    total_duration_ms: reading.total_duration_ms,
+    error: reading.error?.slice(0, ERROR_TEXT_CHARACTERS_MAX),
+    observed_at: isoOf(context.nowMs),
+    observed_by: context.observed_by,
+    late: context.late === true ? true : undefined,
+    irregular: irregular ? true : undefined,
+  };
+}
+
+function identity(record: OperationRecord): readonly string[] {
+  return [record.account_id, record.project_id, record.operation_id];
+}
+
+function isoOf(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}

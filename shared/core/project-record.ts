@@ -1,0 +1,63 @@
+/** What is kept of one project: how far its operations are read, and whether it can be seen. */
+
+import { eventId } from './event-id.ts';
+import { append, EMPTY_JOURNAL, type Journal, type ProjectSeenEntry } from './journal.ts';
+import type { ResumePoint } from './page-walk.ts';
+import type { Timestamp } from './timestamp.ts';
+
+export interface ProjectRecord extends Journal<ProjectSeenEntry> {
+  readonly kind: 'project';
+  readonly account_id: string;
+  readonly project_id: string;
+  readonly is_visible: boolean;
+  /** Head of the last complete walk; everything up to it is recorded. Undefined before the first one. */
+  readonly watermark?: Timestamp | undefined;
+  readonly resume?: ResumePoint | undefined;
+  /** Our clock, milliseconds since the epoch; only decides when to sweep again, never how deep. */
+  readonly swept_at_ms?: number | undefined;
+}
+
+export interface Sighting {
+  readonly account_id: string;
+  readonly project_id: string;
+  readonly nowMs: number;
+  /** False while the account is seen for the first time: what was there before is no news. */
+  readonly isNews: boolean;
+}
+
+/** Undefined when the record already says that the project can be seen. */
+export function recordDiscovery(
+  recorded: ProjectRecord | undefined,
+  sighting: Sighting,
+): ProjectRecord | undefined {
+  if (recorded?.is_visible === true) return undefined;
+  const { account_id, project_id } = sighting;
+  const seen = { kind: 'project', account_id, project_id, is_visible: true } as const;
+  if (recorded === undefined && !sighting.isNews) return { ...seen, ...EMPTY_JOURNAL };
+  const journal = recorded ?? EMPTY_JOURNAL;
+  return {
+    ...recorded,
+    ...seen,
+    ...append(journal, seenEntry('project_discovered', journal.revision + 1, sighting)),
+  };
+}
+
+/** Undefined when the record already says so. */
+export function recordUnreachable(recorded: ProjectRecord, nowMs: number): ProjectRecord | undefined {
+  if (!recorded.is_visible) return undefined;
+  const entry = seenEntry('project_unreachable', recorded.revision + 1, { ...recorded, nowMs });
+  return { ...recorded, is_visible: false, ...append(recorded, entry) };
+}
+
+function seenEntry(
+  type: ProjectSeenEntry['type'],
+  revision: number,
+  { account_id, project_id, nowMs }: Pick<Sighting, 'account_id' | 'project_id' | 'nowMs'>,
+): ProjectSeenEntry {
+  return {
+    type,
+    id: eventId([account_id, project_id, revision, type]),
+    revision,
+    observed_at: new Date(nowMs).toISOString(),
+  };
+}

@@ -1,0 +1,58 @@
+/** Which recorded entries go to the bus in which call, and what the answers allow to acknowledge. */
+
+import type { JournalEntry } from './journal.ts';
+
+/** PutEvents takes ten entries a call (Amazon EventBridge User Guide, "PutEvents"). */
+export const BATCH_ENTRIES_MAX = 10;
+
+/** The documented total was 256 KB for years and is 1 MB now: well under the smaller one suits every region. */
+export const BATCH_BYTES_MAX = 200_000;
+
+export interface Sized {
+  readonly sizeBytes: number;
+}
+
+/** What became of one entry. `refused` will not become better by sending it again. */
+export type EntryOutcome =
+  | { readonly kind: 'accepted' }
+  | { readonly kind: 'retry'; readonly code: string }
+  | { readonly kind: 'refused'; readonly code: string };
+
+/** In order, as few calls as the limits allow. An entry over the byte limit gets a call of its own. */
+export function planBatches<Entry extends Sized>(entries: readonly Entry[]): readonly (readonly Entry[])[] {
+  const batches: Entry[][] = [];
+  let bytes = 0;
+  for (const entry of entries) {
+    const batch = batches.at(-1);
+    const fits =
+      batch !== undefined && batch.length < BATCH_ENTRIES_MAX && bytes + entry.sizeBytes <= BATCH_BYTES_MAX;
+    if (fits) batch.push(entry);
+    else batches.push([entry]);
+    bytes = fits ? bytes + entry.sizeBytes : entry.sizeBytes;
+  }
+  return batches;
+}
+
+export interface AcknowledgementPlan {
+  /** Set aside for a person before anything is acknowledged. */
+  readonly park: readonly { readonly entry: JournalEntry; readonly code: string }[];
+  /** The journal is acknowledged up to this revision; undefined when its first entry did not get through. */
+  readonly through: number | undefined;
+}
+
+/**
+ * Only the contiguous prefix counts: behind the first entry that must be sent again nothing is acknowledged,
+ * so that a consumer never finds a hole that a later restart would not fill.
+ */
+export function planAcknowledgement(
+  sent: readonly { readonly entry: JournalEntry; readonly outcome: EntryOutcome }[],
+): AcknowledgementPlan {
+  const firstRetry = sent.findIndex(({ outcome }) => outcome.kind === 'retry');
+  const prefix = firstRetry === -1 ? sent : sent.slice(0, firstRetry);
+  return {
+    park: prefix.flatMap(({ entry, outcome }) =>
+      outcome.kind === 'refused' ? [{ entry, code: outcome.code }] : [],
+    ),
+    through: prefix.at(-1)?.entry.revision,
+  };
+}

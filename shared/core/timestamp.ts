@@ -1,0 +1,47 @@
+/** ISO 8601 times as comparable text: `Date` would cut microseconds, and raw strings of different length sort wrongly. */
+
+const ISO_PATTERN =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:([Zz])|([+-])(\d{2}):?(\d{2}))$/;
+const FRACTION_DIGITS = 9;
+
+/** A UTC time as `YYYY-MM-DDTHH:MM:SS.nnnnnnnnnZ`; two of them compare as strings. */
+export type Timestamp = string & { readonly __brand: 'Timestamp' };
+
+/** Any ISO 8601 time with a zone, cut (not rounded) to nine fraction digits; undefined when it is not one. */
+export function normaliseTimestamp(text: string): Timestamp | undefined {
+  const match = ISO_PATTERN.exec(text);
+  if (match === null) return undefined;
+  const [, year, month, day, hour, minute, second, fraction = '', , sign, offsetHour, offsetMinute] = match;
+  const local = Date.UTC(
+    Number(year),
+    Number(month) - 1,
+    Number(day),
+    Number(hour),
+    Number(minute),
+    Number(second),
+  );
+  const offsetMinutes = sign === undefined ? 0 : Number(offsetHour) * 60 + Number(offsetMinute);
+  const epochSeconds = local / 1_000 - (sign === '-' ? -offsetMinutes : offsetMinutes) * 60;
+  const isRealDate = new Date(local).toISOString().startsWith(`${year}-${month}-${day}T${hour}`);
+  if (!isRealDate || Number(year) < 1) return undefined;
+  return format(epochSeconds, fraction);
+}
+
+/** The time `durationMs` (whole seconds are exact) before another. */
+export function earlierBy(time: Timestamp, durationMs: number): Timestamp {
+  return format(epochSecondsOf(time) - Math.ceil(durationMs / 1_000), time.slice(20, 29));
+}
+
+/** Milliseconds since the epoch, for durations only: the nanoseconds are gone. */
+export function epochMsOf(time: Timestamp): number {
+  return epochSecondsOf(time) * 1_000 + Number(time.slice(20, 23));
+}
+
+function epochSecondsOf(time: Timestamp): number {
+  return Date.parse(`${time.slice(0, 19)}Z`) / 1_000;
+}
+
+function format(epochSeconds: number, fraction: string): Timestamp {
+  const seconds = new Date(epochSeconds * 1_000).toISOString().slice(0, 19);
+  return `${seconds}.${fraction.slice(0, FRACTION_DIGITS).padEnd(FRACTION_DIGITS, '0')}Z` as Timestamp;
+}

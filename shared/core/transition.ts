@@ -1,0 +1,47 @@
+/** What changed between the recorded state of an operation and a newer reading of it. */
+
+import { isTerminal, type Operation } from './operation.ts';
+
+/** A transition is a change of this pair: a failure that repeats is one, though the status stays. */
+export interface OperationState {
+  readonly status: string;
+  readonly failures_count: number;
+}
+
+export interface Transition {
+  /** Null at first sight. */
+  readonly previous_status: string | null;
+  readonly status: string;
+  readonly failures_count: number;
+  /** Failed attempts since the recorded state, seen as such or not; never negative. */
+  readonly new_failures: number;
+  /** The pair of states makes no sense by itself; it is told all the same, never dropped. */
+  readonly irregular: boolean;
+}
+
+export function hasChanged(recorded: OperationState, reading: OperationState): boolean {
+  return recorded.status !== reading.status || recorded.failures_count !== reading.failures_count;
+}
+
+/** Undefined when nothing changed. `recorded` is undefined at first sight. */
+export function decideTransition(
+  recorded: OperationState | undefined,
+  reading: Pick<Operation, 'status' | 'failures_count'>,
+): Transition | undefined {
+  if (recorded !== undefined && !hasChanged(recorded, reading)) return undefined;
+  return {
+    previous_status: recorded?.status ?? null,
+    status: reading.status,
+    failures_count: reading.failures_count,
+    new_failures: Math.max(0, reading.failures_count - (recorded?.failures_count ?? 0)),
+    irregular: recorded !== undefined && isIrregular(recorded, reading),
+  };
+}
+
+/** The specification does not show the transitions, so only what cannot be is called irregular. */
+function isIrregular(from: OperationState, to: OperationState): boolean {
+  if (isTerminal(from.status)) return true;
+  if (to.failures_count < from.failures_count) return true;
+  const restartedWithoutFailing = to.status === 'scheduling' && to.failures_count === from.failures_count;
+  return restartedWithoutFailing && (from.status === 'running' || from.status === 'cancelling');
+}

@@ -1,0 +1,168 @@
+/** Every event this bridge publishes. Details evolve by addition only; a breaking change is a new `schema` version. */
+
+import * as z from 'zod';
+import { defineEvent } from './define-event.ts';
+
+/** `source` of every event on the bus. */
+export const EVENT_SOURCE = 'operations-bridge';
+
+const common = {
+  schema: z.literal(1).describe('Version of this detail. Fields are only ever added within a version.'),
+  id: z.string().describe('The same on every copy of the event: drop what you have seen.'),
+  account_id: z.string().describe('The account of the bridge, as its configuration names it.'),
+  observed_at: z.iso.datetime().describe('When the bridge saw it, by its own clock.'),
+};
+
+const operationIdentity = {
+  project_id: z.string(),
+  operation_id: z.string(),
+  action: z.string().describe('An open set: new actions appear without notice.'),
+  branch_id: z.string().optional(),
+  endpoint_id: z.string().optional().describe('Absent on operations that are not tied to a compute.'),
+};
+
+export const operationStateChanged = defineEvent({
+  detailType: 'Operation State Changed',
+  summary:
+    'The status or the failure count of an operation changed, or the operation was seen for the first time.',
+  detail: z.object({
+    ...common,
+    ...operationIdentity,
+    sequence: z.number().int().positive().describe('1, 2, 3, ... per operation, without gaps.'),
+    previous_status: z.string().nullable().describe('The status before; null at first sight.'),
+    status: z.string().describe('An open set: treat what you do not know as not terminal.'),
+    terminal: z
+      .boolean()
+      .describe('finished, skipped, cancelled or error. A failed operation can be retried.'),
+    failures_count: z.number().int().nonnegative(),
+    new_failures: z
+      .number()
+      .int()
+      .nonnegative()
+      .describe('Failed attempts since the event before, also those that came and went between two reads.'),
+    error: z.string().optional().describe('What the upstream says went wrong, when it does.'),
+    operation_created_at: z.string().describe('As the upstream gives it, whole seconds.'),
+    operation_updated_at: z.string().describe('As the upstream gives it, whole seconds.'),
+    total_duration_ms: z.number().optional(),
+    observed_by: z.enum(['poll', 'command', 'backfill', 'sweep']),
+    late: z.literal(true).optional().describe('Found where a finished walk had already looked.'),
+    irregular: z
+      .literal(true)
+      .optional()
+      .describe(
+        'The two states do not fit together (out of a terminal status, or fewer failures than before).',
+      ),
+  }),
+  example: {
+    schema: 1,
+    id: '5f0c7d1f2be94f3aa6a1c9b1f7a0e3d2',
+    account_id: 'main',
+    observed_at: '2026-01-16T21:02:09.412Z',
+    project_id: 'solitary-cell-58208823',
+    operation_id: 'd6ad21e4-725d-493f-a495-43867ad88d09',
+    action: 'start_compute',
+    branch_id: 'br-yellow-dawn-a5qftt8g',
+    endpoint_id: 'ep-lingering-surf-a5926aiu',
+    sequence: 2,
+    previous_status: 'scheduling',
+    status: 'finished',
+    terminal: true,
+    failures_count: 0,
+    new_failures: 0,
+    operation_created_at: '2026-01-16T21:02:04Z',
+    operation_updated_at: '2026-01-16T21:02:08Z',
+    total_duration_ms: 4843,
+    observed_by: 'poll',
+  },
+});
+
+export const operationWatchEnded = defineEvent({
+  detailType: 'Operation Watch Ended',
+  summary: 'The bridge stopped watching an operation that never reached a terminal status.',
+  detail: z.object({
+    ...common,
+    ...operationIdentity,
+    reason: z
+      .enum(['vanished', 'not_retried'])
+      .describe('vanished: gone upstream while open. not_retried: failed, and no retry within 30 days.'),
+    status: z.string().describe('The last status seen.'),
+    failures_count: z.number().int().nonnegative(),
+  }),
+  example: {
+    schema: 1,
+    id: '0d8e4ad8a8c0f4b1c3b9f1f2cc17be05',
+    account_id: 'main',
+    observed_at: '2026-02-15T21:02:09.412Z',
+    project_id: 'solitary-cell-58208823',
+    operation_id: '69de6dd4-597f-404f-a095-c96702407d7b',
+    action: 'apply_config',
+    reason: 'not_retried',
+    status: 'failed',
+    failures_count: 3,
+  },
+});
+
+const projectDetail = z.object({ ...common, project_id: z.string() });
+const projectExample = {
+  schema: 1 as const,
+  id: '9a3c0d0a6be1c8a9d9e2bb64a6a8a001',
+  account_id: 'main',
+  observed_at: '2026-01-16T21:02:09.412Z',
+  project_id: 'solitary-cell-58208823',
+};
+
+export const projectDiscovered = defineEvent({
+  detailType: 'Project Discovered',
+  summary: 'A project became visible to the account after the bridge had first listed its projects.',
+  detail: projectDetail,
+  example: projectExample,
+});
+
+export const projectUnreachable = defineEvent({
+  detailType: 'Project Unreachable',
+  summary:
+    'A project is deleted or no longer visible: its operations answer 404 and a whole listing lacks it.',
+  detail: projectDetail,
+  example: projectExample,
+});
+
+const healthDetail = z.object({
+  ...common,
+  reason: z
+    .enum(['key_rejected', 'upstream_failing'])
+    .describe(
+      'key_rejected: 401 after a fresh read of the key. upstream_failing: no call succeeded for minutes.',
+    ),
+});
+const healthExample = {
+  schema: 1 as const,
+  id: '31c5b87f70c2bb5f6e6d9b7a94d2d6f0',
+  account_id: 'main',
+  observed_at: '2026-01-16T21:02:09.412Z',
+  reason: 'key_rejected' as const,
+};
+
+export const accountDegraded = defineEvent({
+  detailType: 'Account Degraded',
+  summary: 'Nothing of the account can be read at present; its events will be late.',
+  detail: healthDetail,
+  example: healthExample,
+});
+
+export const accountRecovered = defineEvent({
+  detailType: 'Account Recovered',
+  summary: 'The account can be read again. `reason` is why it could not.',
+  detail: healthDetail,
+  example: healthExample,
+});
+
+export const eventCatalog = [
+  operationStateChanged,
+  operationWatchEnded,
+  projectDiscovered,
+  projectUnreachable,
+  accountDegraded,
+  accountRecovered,
+] as const;
+
+export type OperationStateChanged = z.infer<typeof operationStateChanged.detail>;

@@ -1,0 +1,82 @@
+/** The event of a journal entry: a function of what is stored and of nothing else, so that all copies are byte-equal. */
+
+import type { JournalEntry, StateChangedEntry } from '../core/journal.ts';
+import type { JournalRecord } from '../core/journal-record.ts';
+import { isTerminal } from '../core/operation.ts';
+import type { OperationRecord } from '../core/operation-record.ts';
+import * as catalog from './catalog.ts';
+
+export interface BusEvent {
+  readonly source: string;
+  readonly detailType: string;
+  /** JSON. */
+  readonly detail: string;
+  /** ISO 8601; EventBridge keeps whole seconds of it. */
+  readonly time: string;
+}
+
+export function renderEvent(record: JournalRecord, entry: JournalEntry): BusEvent {
+  const detail = {
+    schema: 1,
+    id: entry.id,
+    account_id: record.account_id,
+    ...(record.kind === 'account' ? {} : { project_id: record.project_id }),
+    ...(record.kind === 'operation' ? operationIdentity(record) : {}),
+    ...entryFields(record, entry),
+    observed_at: entry.observed_at,
+  };
+  return {
+    source: catalog.EVENT_SOURCE,
+    detailType: DETAIL_TYPES[entry.type],
+    // JSON leaves undefined fields out, which is what "optional" means in the catalog.
+    detail: JSON.stringify(detail),
+    time: entry.observed_at,
+  };
+}
+
+const DETAIL_TYPES: Record<JournalEntry['type'], string> = {
+  state_changed: catalog.operationStateChanged.detailType,
+  watch_ended: catalog.operationWatchEnded.detailType,
+  project_discovered: catalog.projectDiscovered.detailType,
+  project_unreachable: catalog.projectUnreachable.detailType,
+  account_degraded: catalog.accountDegraded.detailType,
+  account_recovered: catalog.accountRecovered.detailType,
+};
+
+/** The fields of an operation that never change once it is recorded. */
+function operationIdentity({ operation_id, action, branch_id, endpoint_id }: OperationRecord): object {
+  return { operation_id, action, branch_id, endpoint_id };
+}
+
+function entryFields(record: JournalRecord, entry: JournalEntry): object {
+  switch (entry.type) {
+    case 'state_changed':
+      return stateChangedFields(record, entry);
+    case 'watch_ended':
+      return { reason: entry.reason, status: entry.status, failures_count: entry.failures_count };
+    case 'account_degraded':
+    case 'account_recovered':
+      return { reason: entry.reason };
+    case 'project_discovered':
+    case 'project_unreachable':
+      return {};
+  }
+}
+
+function stateChangedFields(record: JournalRecord, entry: StateChangedEntry): object {
+  return {
+    sequence: entry.sequence,
+    previous_status: entry.previous_status,
+    status: entry.status,
+    terminal: isTerminal(entry.status),
+    failures_count: entry.failures_count,
+    new_failures: entry.new_failures,
+    error: entry.error,
+    operation_created_at: record.kind === 'operation' ? record.created_at : undefined,
+    operation_updated_at: entry.operation_updated_at,
+    total_duration_ms: entry.total_duration_ms,
+    observed_by: entry.observed_by,
+    late: entry.late,
+    irregular: entry.irregular,
+  };
+}

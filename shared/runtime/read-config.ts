@@ -1,0 +1,17 @@
+/** Parses configuration once, and says everything that is wrong with it in one error, without any value. */
+
+import type * as z from 'zod';
+import { AppError } from './errors.ts';
+
+export function readConfig<Schema extends z.ZodType>(
+  schema: Schema,
+  source: unknown,
+  what: string,
+): z.output<Schema> {
+  const parsed = schema.safeParse(source);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.map(
+    (issue) => `${issue.path.join('.') || '(all of it)'}: ${issue.message}`,
+  );
+  throw new AppError('config_invalid', `${what} is not usable. ${faults.join('; ')}`);
+}

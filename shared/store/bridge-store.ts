@@ -1,0 +1,228 @@
+/** The writes and reads of the protocol for one account, over any `Table`. */
+
+import type { AccountRecord } from '../core/account-record.ts';
+import type { JournalEntry } from '../core/journal.ts';
+import { acknowledged, hasWork, type JournalRecord } from '../core/journal-record.ts';
+import type { OperationRecord } from '../core/operation-record.ts';
+import type { ResumePoint } from '../core/page-walk.ts';
+import type { ProjectRecord } from '../core/project-record.ts';
+import type { Timestamp } from '../core/timestamp.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { attributesOf, keyOf, parseRecord, parseRecordOf } from './items.ts';
+import {
+  accountKey,
+  leaseKey,
+  operationIdOf,
+  operationKey,
+  parkedKey,
+  parkedWorkOf,
+  projectIdOf,
+  projectKey,
+  workOf,
+} from './keys.ts';
+import type { Condition, Key, Table, Update } from './table.ts';
+
+/**
+ * Settled operations stay for this long: longer than any walk reaches back, so that a row found there and missing
+ * here is news. DynamoDB deletes them some time later; one that is still there is still true, so nothing filters.
+ */
+export const SETTLED_KEPT_SECONDS = 45 * 24 * 3_600;
+
+export type RecordResult = 'recorded' | 'conflict';
+
+/** A place in the work index: of an operation, of a project, or (neither) of the account itself. */
+export interface WorkPlace {
+  readonly key: Key;
+  readonly projectId: string | undefined;
+  readonly operationId: string | undefined;
+}
+
+export type BridgeStore = ReturnType<typeof createBridgeStore>;
+
+export function createBridgeStore(table: Table, accountId: string, clock: Clock) {
+  const expiresAt = () => Math.floor(clock.now() / 1_000) + SETTLED_KEPT_SECONDS;
+
+  return {
+    accountId,
+
+    async readAccount(): Promise<AccountRecord | undefined> {
+      const item = await table.get(accountKey(accountId));
+      return item && parseRecordOf('account', item);
+    },
+
+    async readProject(projectId: string): Promise<ProjectRecord | undefined> {
+      const item = await table.get(projectKey(accountId, projectId));
+      return item && parseRecordOf('project', item);
+    },
+
+    async readOperation(projectId: string, operationId: string): Promise<OperationRecord | undefined> {
+      const item = await table.get(operationKey(accountId, projectId, operationId));
+      return item && parseRecordOf('operation', item);
+    },
+
+    async readOperations(projectId: string, operationIds: readonly string[]) {
+      const keys = operationIds.map((id) => operationKey(accountId, projectId, id));
+      const items = await table.getMany(keys);
+      const records = items.map((item) => parseRecordOf('operation', item));
+      return new Map(records.map((record) => [record.operation_id, record]));
+    },
+
+    async readRecords(keys: readonly Key[]): Promise<readonly JournalRecord[]> {
+      return (await table.getMany(keys)).map(parseRecord);
+    },
+
+    /** What a crash left unpublished and what is still open; the index may lag, so read the items themselves. */
+    async findWork(projectId?: string): Promise<readonly WorkPlace[]> {
+      const pk = projectId === undefined ? {} : { pk: projectKey(accountId, projectId).pk };
+      const keys = await table.queryWork({ work: workOf(accountId), ...pk });
+      return keys.map((key) => ({
+        key,
+        projectId: projectIdOf(key, accountId),
+        operationId: operationIdOf(key),
+      }));
+    },
+
+    /** State, event and its discoverability in one write. `expectedRevision` undefined: the item is new. */
+    async record(next: JournalRecord, expectedRevision: number | undefined): Promise<RecordResult> {
+      return toResult(await table.update(recordUpdate(next, expectedRevision, expiresAt())));
+    },
+
+    /**
+     * Everything up to `through` has reached the bus. When a newer entry was recorded meanwhile, only `published`
+     * is raised: the entry and its place in the index belong to that newer record.
+     */
+    async acknowledge(record: JournalRecord, through: number): Promise<void> {
+      const result = await table.update(acknowledgeUpdate(record, through, expiresAt()));
+      if (result === 'applied') return;
+      await table.update(raisePublishedUpdate(record, through));
+    },
+
+    /** Sets one refused entry aside as an item of its own; sending it again is a person's decision. */
+    async park(
+      record: JournalRecord,
+      parked: { entry: JournalEntry; code: string; event: string },
+    ): Promise<void> {
+      await table.update({
+        key: parkedKey(keyOf(record), parked.entry.revision),
+        set: {
+          kind: 'parked',
+          code: parked.code,
+          event: parked.event,
+          parked_at: new Date(clock.now()).toISOString(),
+          work: parkedWorkOf(accountId),
+        },
+      });
+    },
+
+    /** Only ever forwards. The walk that ends here is complete, so there is nothing left to resume. */
+    async advanceWatermark(projectId: string, watermark: Timestamp): Promise<void> {
+      await table.update({
+        key: projectKey(accountId, projectId),
+        set: { ...projectIdentity(projectId), watermark },
+        remove: ['resume'],
+        condition: {
+          kind: 'any',
+          of: [
+            { kind: 'absent', name: 'watermark' },
+            { kind: 'less', name: 'watermark', value: watermark },
+          ],
+        },
+      });
+    },
+
+    async saveResumePoint(projectId: string, { head, cursor }: ResumePoint): Promise<void> {
+      const set = { ...projectIdentity(projectId), resume: { head, cursor } };
+      await table.update({ key: projectKey(accountId, projectId), set });
+    },
+
+    async markSwept(projectId: string, sweptAtMs: number): Promise<void> {
+      const set = { ...projectIdentity(projectId), swept_at_ms: sweptAtMs };
+      await table.update({ key: projectKey(accountId, projectId), set });
+    },
+
+    /** A lease saves requests when two invocations overlap; nothing relies on it (conditions are on the items). */
+    async acquireLease(holder: string, durationMs: number): Promise<boolean> {
+      const nowMs = clock.now();
+      const result = await table.update({
+        key: leaseKey(accountId),
+        set: { kind: 'lease', holder, expires_at_ms: nowMs + durationMs },
+        condition: {
+          kind: 'any',
+          of: [
+            { kind: 'absent', name: 'expires_at_ms' },
+            { kind: 'less', name: 'expires_at_ms', value: nowMs },
+            { kind: 'equals', name: 'holder', value: holder },
+          ],
+        },
+      });
+      return result === 'applied';
+    },
+
+    async releaseLease(holder: string): Promise<void> {
+      await table.update({
+        key: leaseKey(accountId),
+        set: { expires_at_ms: 0 },
+        condition: { kind: 'equals', name: 'holder', value: holder },
+      });
+    },
+  };
+
+  function projectIdentity(projectId: string) {
+    return { kind: 'project', account_id: accountId, project_id: projectId };
+  }
+}
+
+function recordUpdate(next: JournalRecord, expectedRevision: number | undefined, expiresAt: number): Update {
+  const work = hasWork(next);
+  const keeps = work ? { work: workOf(next.account_id) } : settledAttributes(next, expiresAt);
+  const remove = work ? ['expires_at'] : ['work'];
+  return {
+    key: keyOf(next),
+    set: { ...attributesOf(next), ...keeps },
+    remove:
+      next.kind === 'account' && next.degraded_reason === undefined ? [...remove, 'degraded_reason'] : remove,
+    condition: unchangedSince(expectedRevision),
+  };
+}
+
+/** A project's item can exist before its first journal entry, because the watermark is written by itself. */
+function unchangedSince(revisionRead: number | undefined): Condition {
+  const neverJournalled: Condition = { kind: 'absent', name: 'revision' };
+  if (revisionRead === undefined) return neverJournalled;
+  const unchanged: Condition = { kind: 'equals', name: 'revision', value: revisionRead };
+  return revisionRead === 0 ? { kind: 'any', of: [neverJournalled, unchanged] } : unchanged;
+}
+
+function acknowledgeUpdate(record: JournalRecord, through: number, expiresAt: number): Update {
+  const after = acknowledged(record, through);
+  const noNewerEntry: Condition = { kind: 'equals', name: 'revision', value: record.revision };
+  const isEmpty = after.outbox.length === 0;
+  const set = isEmpty
+    ? { published: after.published }
+    : { published: after.published, outbox: [...after.outbox] };
+  const outboxGone = isEmpty ? ['outbox'] : [];
+  if (hasWork(after))
+    return { key: keyOf(record), set: set as Update['set'], remove: outboxGone, condition: noNewerEntry };
+  return {
+    key: keyOf(record),
+    set: { ...(set as Update['set']), ...settledAttributes(after, expiresAt) },
+    remove: [...outboxGone, 'work'],
+    condition: noNewerEntry,
+  };
+}
+
+function raisePublishedUpdate(record: JournalRecord, through: number): Update {
+  return {
+    key: keyOf(record),
+    set: { published: through },
+    condition: { kind: 'less', name: 'published', value: through },
+  };
+}
+
+function settledAttributes(record: JournalRecord, expiresAt: number): Update['set'] {
+  return record.kind === 'operation' ? { expires_at: expiresAt } : {};
+}
+
+function toResult(outcome: 'applied' | 'refused'): RecordResult {
+  return outcome === 'applied' ? 'recorded' : 'conflict';
+}

@@ -1,0 +1,157 @@
+/** `Table` over DynamoDB: compiles updates to expressions and pages through what comes in pieces. */
+
+import { ConditionalCheckFailedException, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  BatchGetCommand,
+  DynamoDBDocumentClient,
+  GetCommand,
+  QueryCommand,
+  UpdateCommand,
+  type UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb';
+import { AppError } from '../runtime/errors.ts';
+import type { Condition, Item, Key, Table, Update } from './table.ts';
+import { WORK_INDEX } from './table.ts';
+
+/** BatchGetItem takes a hundred keys (DynamoDB API Reference, BatchGetItem). */
+const BATCH_KEYS_MAX = 100;
+
+/** A throttled BatchGetItem hands keys back; the SDK has backed off already, so a few rounds are enough. */
+const BATCH_ROUNDS_MAX = 8;
+
+/** A thousand open or unpublished operations a page of 1 MB, a hundred thousand in all: far beyond any account seen. */
+const WORK_PAGES_MAX = 100;
+
+export function createDynamoDbTable(client: DynamoDBClient, tableName: string): Table {
+  const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+  return {
+    async get(key) {
+      const answer = await documents.send(
+        new GetCommand({ TableName: tableName, Key: key, ConsistentRead: true }),
+      );
+      return answer.Item as Item | undefined;
+    },
+    async getMany(keys) {
+      const batches = Array.from({ length: Math.ceil(keys.length / BATCH_KEYS_MAX) }, (_, index) =>
+        keys.slice(index * BATCH_KEYS_MAX, (index + 1) * BATCH_KEYS_MAX),
+      );
+      return (await Promise.all(batches.map((batch) => getBatch(documents, tableName, batch)))).flat();
+    },
+    async update(update) {
+      try {
+        await documents.send(new UpdateCommand(compileUpdate(tableName, update)));
+        return 'applied';
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return 'refused';
+        throw error;
+      }
+    },
+    queryWork: (query) => queryWork(documents, tableName, query),
+  };
+}
+
+async function getBatch(
+  documents: DynamoDBDocumentClient,
+  tableName: string,
+  keys: readonly Key[],
+): Promise<readonly Item[]> {
+  const items: Item[] = [];
+  let left: Record<string, unknown>[] = [...keys.map((key) => ({ ...key }))];
+  for (let round = 0; left.length > 0; round++) {
+    if (round === BATCH_ROUNDS_MAX) {
+      throw new AppError(
+        'table_throttled',
+        `Table ${tableName} left ${left.length} keys unread after ${round} rounds`,
+      );
+    }
+    const RequestItems = { [tableName]: { Keys: left, ConsistentRead: true } };
+    const answer = await documents.send(new BatchGetCommand({ RequestItems }));
+    items.push(...((answer.Responses?.[tableName] ?? []) as Item[]));
+    left = answer.UnprocessedKeys?.[tableName]?.Keys ?? [];
+  }
+  return items;
+}
+
+async function queryWork(
+  documents: DynamoDBDocumentClient,
+  tableName: string,
+  { work, pk }: { work: string; pk?: string },
+): Promise<readonly Key[]> {
+  const keys: Key[] = [];
+  let startKey: Record<string, unknown> | undefined;
+  for (let page = 0; page < WORK_PAGES_MAX; page++) {
+    const answer = await documents.send(
+      new QueryCommand({
+        TableName: tableName,
+        IndexName: WORK_INDEX.name,
+        KeyConditionExpression: pk === undefined ? '#work = :work' : '#work = :work AND #pk = :pk',
+        ExpressionAttributeNames: {
+          '#work': WORK_INDEX.partitionKey,
+          ...(pk && { '#pk': WORK_INDEX.sortKey }),
+        },
+        ExpressionAttributeValues: { ':work': work, ...(pk && { ':pk': pk }) },
+        ...(startKey && { ExclusiveStartKey: startKey }),
+      }),
+    );
+    for (const item of answer.Items ?? []) keys.push({ pk: String(item['pk']), sk: String(item['sk']) });
+    startKey = answer.LastEvaluatedKey;
+    if (startKey === undefined) break;
+  }
+  return keys;
+}
+
+/** Exported for the test that pins the expressions. */
+export function compileUpdate(
+  tableName: string,
+  { key, set, remove = [], condition }: Update,
+): UpdateCommandInput {
+  const names = new Map<string, string>();
+  const values: Record<string, unknown> = {};
+  const nameOf = (attribute: string) => {
+    const known = names.get(attribute) ?? `#n${names.size}`;
+    names.set(attribute, known);
+    return known;
+  };
+  const placeholderOf = (value: unknown) => {
+    const placeholder = `:v${Object.keys(values).length}`;
+    values[placeholder] = value;
+    return placeholder;
+  };
+
+  const sets = Object.entries(set)
+    .filter(([, value]) => value !== undefined)
+    .map(([attribute, value]) => `${nameOf(attribute)} = ${placeholderOf(value)}`);
+  const clauses = [
+    ...(sets.length > 0 ? [`SET ${sets.join(', ')}`] : []),
+    ...(remove.length > 0 ? [`REMOVE ${remove.map(nameOf).join(', ')}`] : []),
+  ];
+  const conditionText = condition && compileCondition(condition, nameOf, placeholderOf);
+  return {
+    TableName: tableName,
+    Key: { ...key },
+    UpdateExpression: clauses.join(' '),
+    ...(conditionText !== undefined && { ConditionExpression: conditionText }),
+    ExpressionAttributeNames: Object.fromEntries([...names].map(([attribute, name]) => [name, attribute])),
+    ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: values }),
+  };
+}
+
+function compileCondition(
+  condition: Condition,
+  nameOf: (attribute: string) => string,
+  placeholderOf: (value: unknown) => string,
+): string {
+  switch (condition.kind) {
+    case 'absent':
+      return `attribute_not_exists(${nameOf(condition.name)})`;
+    case 'equals':
+      return `${nameOf(condition.name)} = ${placeholderOf(condition.value)}`;
+    case 'less':
+      return `${nameOf(condition.name)} < ${placeholderOf(condition.value)}`;
+    case 'any':
+    case 'all': {
+      const parts = condition.of.map((part) => `(${compileCondition(part, nameOf, placeholderOf)})`);
+      return parts.join(condition.kind === 'any' ? ' OR ' : ' AND ');
+    }
+  }
+}

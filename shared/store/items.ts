@@ -1,0 +1,138 @@
+/** Table items and records: everything read from the table is parsed, so that drift fails loudly and by name. */
+
+import * as z from 'zod';
+import type { AccountRecord } from '../core/account-record.ts';
+import type { JournalRecord } from '../core/journal-record.ts';
+import type { OperationRecord } from '../core/operation-record.ts';
+import type { ProjectRecord } from '../core/project-record.ts';
+import type { Timestamp } from '../core/timestamp.ts';
+import { AppError } from '../runtime/errors.ts';
+import { accountKey, operationKey, projectKey } from './keys.ts';
+import type { Attribute, Item, Key } from './table.ts';
+
+const entryBase = { id: z.string(), revision: z.number().int().positive(), observed_at: z.string() };
+
+const operationEntry = z.discriminatedUnion('type', [
+  z.object({
+    ...entryBase,
+    type: z.literal('state_changed'),
+    sequence: z.number().int().positive(),
+    previous_status: z.string().nullable(),
+    status: z.string(),
+    failures_count: z.number(),
+    new_failures: z.number(),
+    operation_updated_at: z.string(),
+    total_duration_ms: z.number().optional(),
+    error: z.string().optional(),
+    observed_by: z.enum(['poll', 'command', 'backfill', 'sweep']),
+    late: z.literal(true).optional(),
+    irregular: z.literal(true).optional(),
+  }),
+  z.object({
+    ...entryBase,
+    type: z.literal('watch_ended'),
+    reason: z.enum(['vanished', 'not_retried']),
+    status: z.string(),
+    failures_count: z.number(),
+  }),
+]);
+
+const journal = {
+  revision: z.number().int().nonnegative().default(0),
+  published: z.number().int().nonnegative().default(0),
+};
+
+const timestamp = z.string().transform((text) => text as Timestamp);
+
+const operationItem = z.object({
+  kind: z.literal('operation'),
+  ...journal,
+  outbox: z.array(operationEntry).default([]),
+  account_id: z.string(),
+  project_id: z.string(),
+  operation_id: z.string(),
+  action: z.string(),
+  branch_id: z.string().optional(),
+  endpoint_id: z.string().optional(),
+  created_at: z.string(),
+  updated_at: z.string(),
+  status: z.string(),
+  failures_count: z.number(),
+  sequence: z.number().int().nonnegative(),
+  status_observed_at: z.string(),
+  watch_ended: z.boolean().default(false),
+}) satisfies z.ZodType<OperationRecord>;
+
+const projectItem = z.object({
+  kind: z.literal('project'),
+  ...journal,
+  outbox: z
+    .array(z.object({ ...entryBase, type: z.enum(['project_discovered', 'project_unreachable']) }))
+    .default([]),
+  account_id: z.string(),
+  project_id: z.string(),
+  is_visible: z.boolean().default(true),
+  watermark: timestamp.optional(),
+  resume: z.object({ head: timestamp, cursor: z.string() }).optional(),
+  swept_at_ms: z.number().optional(),
+}) satisfies z.ZodType<ProjectRecord>;
+
+const accountItem = z.object({
+  kind: z.literal('account'),
+  ...journal,
+  outbox: z
+    .array(
+      z.object({
+        ...entryBase,
+        type: z.enum(['account_degraded', 'account_recovered']),
+        reason: z.enum(['key_rejected', 'upstream_failing']),
+      }),
+    )
+    .default([]),
+  account_id: z.string(),
+  boot_at: timestamp,
+  is_listed: z.boolean(),
+  degraded_reason: z.enum(['key_rejected', 'upstream_failing']).optional(),
+}) satisfies z.ZodType<AccountRecord>;
+
+const recordItem = z.discriminatedUnion('kind', [operationItem, projectItem, accountItem]);
+
+/** Throws `AppError` `item_unreadable` with the item's key and the fields at fault, never their values. */
+export function parseRecord(item: Item): JournalRecord {
+  const parsed = recordItem.safeParse(item);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues.map((issue) => issue.path.join('.')).join(', ');
+  throw new AppError('item_unreadable', `Item ${item.pk} / ${item.sk} does not parse; look at: ${fields}`);
+}
+
+export function parseRecordOf<K extends JournalRecord['kind']>(
+  kind: K,
+  item: Item,
+): Extract<JournalRecord, { kind: K }> {
+  const record = parseRecord(item);
+  if (record.kind === kind) return record as Extract<JournalRecord, { kind: K }>;
+  throw new AppError(
+    'item_unreadable',
+    `Item ${item.pk} / ${item.sk} is of kind ${record.kind}, not ${kind}`,
+  );
+}
+
+export function keyOf(record: JournalRecord): Key {
+  switch (record.kind) {
+    case 'operation':
+      return operationKey(record.account_id, record.project_id, record.operation_id);
+    case 'project':
+      return projectKey(record.account_id, record.project_id);
+    case 'account':
+      return accountKey(record.account_id);
+  }
+}
+
+/** What a journal write sets. How far a project is read has writes of its own and is left alone here. */
+export function attributesOf(record: JournalRecord): Record<string, Attribute | undefined> {
+  const { outbox, ...fields } = record;
+  const attributes: Record<string, unknown> = { ...fields };
+  if (outbox.length > 0) attributes['outbox'] = outbox;
+  for (const name of ['watermark', 'resume', 'swept_at_ms']) delete attributes[name];
+  return attributes as Record<string, Attribute | undefined>;
+}

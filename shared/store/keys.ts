@@ -1,0 +1,44 @@
+/** The only place where table keys are spelled. */
+
+import type { Key } from './table.ts';
+
+const OPERATION_PREFIX = 'OP#';
+
+export function accountKey(accountId: string): Key {
+  return { pk: `A#${accountId}`, sk: 'ACCOUNT' };
+}
+
+export function leaseKey(accountId: string): Key {
+  return { pk: `A#${accountId}`, sk: 'LEASE' };
+}
+
+export function projectKey(accountId: string, projectId: string): Key {
+  return { pk: `A#${accountId}#P#${projectId}`, sk: 'PROJECT' };
+}
+
+export function operationKey(accountId: string, projectId: string, operationId: string): Key {
+  return { ...projectKey(accountId, projectId), sk: `${OPERATION_PREFIX}${operationId}` };
+}
+
+export function parkedKey(journalKey: Key, revision: number): Key {
+  return { pk: journalKey.pk, sk: `PARKED#${journalKey.sk}#${revision}` };
+}
+
+/** Partition of the work index: everything of the account that still has to be read or published. */
+export function workOf(accountId: string): string {
+  return accountId;
+}
+
+/** Partition of the work index: entries that the bus refused for good. */
+export function parkedWorkOf(accountId: string): string {
+  return `PARKED#${accountId}`;
+}
+
+export function operationIdOf(key: Key): string | undefined {
+  return key.sk.startsWith(OPERATION_PREFIX) ? key.sk.slice(OPERATION_PREFIX.length) : undefined;
+}
+
+export function projectIdOf(key: Key, accountId: string): string | undefined {
+  const prefix = `A#${accountId}#P#`;
+  return key.pk.startsWith(prefix) ? key.pk.slice(prefix.length) : undefined;
+}

@@ -1,0 +1,43 @@
+/** The upstream as the rest of the bridge sees it; `client.ts` speaks HTTP, the simulation has its own. */
+
+import type { Operation } from '../core/operation.ts';
+
+export interface CallOptions {
+  readonly signal?: AbortSignal;
+}
+
+export interface OperationPage {
+  /** Newest first. */
+  readonly operations: readonly Operation[];
+  /** Rows that could not be parsed; they are counted, and the others go on. */
+  readonly malformedRowCount: number;
+  /** Goes back as it came; there even when nothing follows, absent on an empty list. */
+  readonly cursor: string | undefined;
+}
+
+export interface ProjectRow {
+  readonly id: string;
+  readonly name?: string | undefined;
+  readonly created_at?: string | undefined;
+  readonly updated_at?: string | undefined;
+}
+
+export interface ProjectPage {
+  readonly projects: readonly ProjectRow[];
+  readonly malformedRowCount: number;
+  readonly cursor: string | undefined;
+  /** Projects that exist but could not be listed in time: the page is partial. */
+  readonly unavailableProjectIds: readonly string[];
+  /** The upstream's clock, from the `Date` header. */
+  readonly serverDateMs: number | undefined;
+}
+
+/** Every call rejects with `UpstreamError` and nothing else. */
+export interface UpstreamClient {
+  listProjects(query: { cursor?: string; limit?: number }, options?: CallOptions): Promise<ProjectPage>;
+  listOperations(
+    query: { projectId: string; limit?: number; cursor?: string },
+    options?: CallOptions,
+  ): Promise<OperationPage>;
+  getOperation(query: { projectId: string; operationId: string }, options?: CallOptions): Promise<Operation>;
+}

@@ -1,0 +1,121 @@
+/** Everything that differs between two runs, derived from the seed alone. */
+
+import type { Backfill } from '../../shared/core/operation-record.ts';
+import { type Random, seededRandom } from '../../shared/runtime/random.ts';
+
+/** Every fault the simulation can inject; a campaign fails when one of them never fired. */
+export const faultKinds = [
+  'crash_before_call',
+  'crash_after_call',
+  'pause',
+  'clock_skew',
+  'table_throttled',
+  'table_read_throttled',
+  'table_reply_lost',
+  'table_sdk_retry_after_apply',
+  'index_lag',
+  'bus_call_failed',
+  'bus_entry_failed',
+  'bus_reply_lost',
+  'bus_entry_refused',
+  'upstream_rate_limited',
+  'upstream_unavailable',
+  'upstream_network',
+  'upstream_malformed',
+  'upstream_not_found',
+  'upstream_unauthorized',
+  'upstream_partial_projects',
+  'row_late',
+  'row_tie',
+  'updated_at_broken',
+  'operation_vanished',
+  'operation_reopened',
+] as const;
+
+export type FaultKind = (typeof faultKinds)[number];
+
+export interface SimulationOptions {
+  readonly seed: number;
+  readonly pollerCount: number;
+  readonly projectCount: number;
+  readonly operationCount: number;
+  readonly historyCount: number;
+  readonly backfill: Backfill;
+  readonly chaosMs: number;
+  readonly firstPageRows: number;
+  readonly widePageRows: number;
+  readonly pagesMax: number;
+  readonly overlapMs: number;
+  readonly watermarkStepRows: number;
+  readonly pollIntervalMs: number;
+  readonly invocationMs: number;
+  readonly visibleLateMsMax: number;
+  /** Probability per call; 0 for the kinds that are off in this run. */
+  readonly faults: Readonly<Record<FaultKind, number>>;
+}
+
+/** How likely a fault is per chance to fire, when its run has it at all. */
+const FAULT_RATES: Readonly<Record<FaultKind, number>> = {
+  crash_before_call: 0.012,
+  crash_after_call: 0.012,
+  pause: 0.01,
+  clock_skew: 0.5,
+  table_throttled: 0.06,
+  table_read_throttled: 0.02,
+  table_reply_lost: 0.06,
+  table_sdk_retry_after_apply: 0.06,
+  index_lag: 0.5,
+  bus_call_failed: 0.1,
+  bus_entry_failed: 0.15,
+  bus_reply_lost: 0.1,
+  bus_entry_refused: 0.02,
+  upstream_rate_limited: 0.05,
+  upstream_unavailable: 0.05,
+  upstream_network: 0.05,
+  upstream_malformed: 0.03,
+  upstream_not_found: 0.03,
+  upstream_unauthorized: 0.004,
+  upstream_partial_projects: 0.2,
+  row_late: 0.25,
+  row_tie: 0.2,
+  updated_at_broken: 0.4,
+  operation_vanished: 0.05,
+  operation_reopened: 0.3,
+};
+
+export function deriveOptions(seed: number): SimulationOptions {
+  const random = seededRandom(seed ^ 0x5eed);
+  const whole = (from: number, to: number) => from + Math.floor(random.next() * (to - from + 1));
+  const pick = <T>(values: readonly [T, ...T[]]): T => values[whole(0, values.length - 1)] ?? values[0];
+  const overlapMs = whole(4, 10) * 1_000;
+  const widePageRows = whole(8, 11);
+  return {
+    seed,
+    pollerCount: whole(1, 3),
+    projectCount: whole(1, 2),
+    operationCount: whole(2, 12),
+    historyCount: whole(0, 6),
+    backfill: pick(['open', 'open', 'all', 'none']),
+    chaosMs: whole(15, 45) * 1_000,
+    firstPageRows: whole(2, 4),
+    widePageRows,
+    pagesMax: whole(4, 6),
+    overlapMs,
+    watermarkStepRows: pick([1, 1, 2, 4]),
+    pollIntervalMs: whole(1, 4) * 1_000,
+    invocationMs: whole(8, 30) * 1_000,
+    // Some runs have rows that only the sweep can still find.
+    visibleLateMsMax: random.next() < 0.8 ? overlapMs : overlapMs * 4,
+    faults: drawFaults(random),
+  };
+}
+
+/** Each run has about half of the faults: with all of them at once nothing would ever get done. */
+function drawFaults(random: Random): SimulationOptions['faults'] {
+  const isCalm = random.next() < 0.05;
+  const entries = faultKinds.map((kind) => {
+    const isOn = !isCalm && random.next() < 0.5;
+    return [kind, isOn ? FAULT_RATES[kind] * (0.5 + random.next()) : 0] as const;
+  });
+  return Object.fromEntries(entries) as SimulationOptions['faults'];
+}

@@ -1,0 +1,152 @@
+/** The ports of the production code, each with the faults of the real thing. */
+
+import type { EntryOutcome } from '../../shared/core/relay-plan.ts';
+import type { EventBus } from '../../shared/events/event-bus.ts';
+import { type Key, type Table, type Update, WORK_INDEX } from '../../shared/store/table.ts';
+import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
+import { UpstreamError, type UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
+import type { DeliveredEvent } from './check-history.ts';
+import type { MemoryTable } from './memory-table.ts';
+import type { FaultKind } from './options.ts';
+import type { Process } from './scheduler.ts';
+import type { UpstreamModel } from './upstream-model.ts';
+import type { World } from './world.ts';
+
+export class TableFault extends Error {}
+
+/** The index as its readers see it: each change becomes visible some time after the write. */
+export interface LaggingIndex {
+  note(update: Update, before: string | undefined, after: string | undefined): void;
+  query(query: { readonly work: string; readonly pk?: string }): readonly Key[];
+}
+
+const INDEX_LAG_MS_MAX = 5_000;
+
+export function createLaggingIndex(world: World): LaggingIndex {
+  const changes = new Map<string, { key: Key; atMs: number; work: string | undefined }[]>();
+  return {
+    note({ key }, before, after) {
+      if (before === after) return;
+      const lagMs = world.strikes('index_lag') ? world.random.next() * INDEX_LAG_MS_MAX : 0;
+      const id = `${key.pk}\n${key.sk}`;
+      const known = changes.get(id) ?? [];
+      // One replica applies the changes of one item in order, however late.
+      const atMs = Math.max(world.scheduler.now() + lagMs, known.at(-1)?.atMs ?? 0);
+      changes.set(id, [...known, { key, atMs, work: after }]);
+    },
+    query({ work, pk }) {
+      const nowMs = world.scheduler.now();
+      return [...changes.values()].flatMap((list) => {
+        const seen = list.findLast(({ atMs }) => atMs <= nowMs);
+        return seen?.work === work && (pk === undefined || seen.key.pk === pk) ? [seen.key] : [];
+      });
+    },
+  };
+}
+
+export function createFaultyTable(
+  world: World,
+  { table, index, owner }: { table: MemoryTable; index: LaggingIndex; owner: Process },
+): Table {
+  const apply = (update: Update): 'applied' | 'refused' => {
+    const before = table.sync.get(update.key)?.[WORK_INDEX.partitionKey];
+    const result = table.sync.update(update);
+    const after = table.sync.get(update.key)?.[WORK_INDEX.partitionKey];
+    index.note(update, before as string | undefined, after as string | undefined);
+    return result;
+  };
+  const read = <T>(effect: () => T) =>
+    world.call(owner, () => {
+      if (world.strikes('table_read_throttled')) throw new TableFault('throttled');
+      return effect();
+    });
+
+  return {
+    get: (key) => read(() => table.sync.get(key)),
+    getMany: (keys) => read(() => keys.flatMap((key) => table.sync.get(key) ?? [])),
+    queryWork: (query) => read(() => index.query(query)),
+    update: (update) =>
+      world.call(owner, () => {
+        if (world.strikes('table_throttled')) throw new TableFault('throttled');
+        const result = apply(update);
+        if (world.strikes('table_reply_lost')) throw new TableFault('reply lost');
+        // The SDK sends again after a lost reply: the second answer is about its own first write.
+        return world.strikes('table_sdk_retry_after_apply') ? apply(update) : result;
+      }),
+  };
+}
+
+export function createFaultyBus(world: World, delivered: DeliveredEvent[], owner: Process): EventBus {
+  const outcomeOf = (): EntryOutcome => {
+    if (world.strikes('bus_entry_refused')) return { kind: 'refused', code: 'InvalidArgument' };
+    if (world.strikes('bus_entry_failed')) return { kind: 'retry', code: 'InternalFailure' };
+    return { kind: 'accepted' };
+  };
+  return {
+    publish: (events) =>
+      world.call(owner, () => {
+        if (world.strikes('bus_call_failed')) return events.map(() => ({ kind: 'retry', code: 'ThrottlingException' }));
+        const outcomes = events.map(outcomeOf);
+        events.forEach(({ detailType, detail }, place) => {
+          if (outcomes[place]?.kind === 'accepted') delivered.push({ detailType, detail });
+        });
+        if (world.strikes('bus_reply_lost')) return events.map(() => ({ kind: 'retry', code: 'TimeoutError' }));
+        return outcomes;
+      }),
+  };
+}
+
+const UPSTREAM_FAULTS: readonly (readonly [FaultKind, UpstreamErrorKind])[] = [
+  ['upstream_rate_limited', 'rate_limited'],
+  ['upstream_unavailable', 'unavailable'],
+  ['upstream_network', 'network'],
+  ['upstream_malformed', 'malformed_answer'],
+  ['upstream_not_found', 'not_found'],
+  ['upstream_unauthorized', 'unauthorized'],
+];
+
+export function createFaultyUpstream(
+  world: World,
+  model: UpstreamModel,
+  owner: Process,
+): Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'> {
+  const call = <T>(signal: AbortSignal | undefined, effect: () => T) => {
+    if (signal?.aborted) return Promise.reject(upstreamError('cancelled'));
+    return world.call(owner, () => {
+      for (const [fault, kind] of UPSTREAM_FAULTS) if (world.strikes(fault)) throw upstreamError(kind);
+      return effect();
+    });
+  };
+  const nowMs = () => world.scheduler.now();
+
+  return {
+    listProjects: (_query, options) =>
+      call(options?.signal, () => {
+        const isPartial = world.strikes('upstream_partial_projects');
+        const [first, ...rest] = model.projectIds;
+        const visible = isPartial ? rest : model.projectIds;
+        return {
+          projects: visible.map((id) => ({ id, name: id, created_at: '2026-01-01T00:00:00Z' })) as never,
+          malformedRowCount: 0,
+          cursor: visible.at(-1),
+          unavailableProjectIds: isPartial && first !== undefined ? [first] : [],
+          serverDateMs: nowMs(),
+        };
+      }),
+    listOperations: ({ projectId, limit, cursor }, options) =>
+      call(options?.signal, () => {
+        const query = { limit: limit ?? 1_000, ...(cursor !== undefined && { cursor }) };
+        return { ...model.list(projectId, query, nowMs()), malformedRowCount: 0 };
+      }),
+    getOperation: ({ operationId }, options) =>
+      call(options?.signal, () => {
+        const row = model.read(operationId, nowMs());
+        if (row === undefined) throw upstreamError('not_found');
+        return row;
+      }),
+  };
+}
+
+function upstreamError(kind: UpstreamErrorKind): UpstreamError {
+  return new UpstreamError({ kind, method: 'GET', path: '/simulated', message: kind });
+}

@@ -1,0 +1,112 @@
+/** Virtual time: one heap of wake-ups decides the order of everything, so a seed replays exactly. */
+
+import type { Clock } from '../../shared/runtime/clock.ts';
+
+/** Something that can crash: from then on it never wakes again, like a killed process. */
+export interface Process {
+  readonly name: string;
+  isCrashed: boolean;
+  /** How wrong its clock is. */
+  readonly clockSkewMs: number;
+}
+
+interface WakeUp {
+  readonly atMs: number;
+  readonly order: number;
+  readonly owner: Process | undefined;
+  readonly wake: () => void;
+}
+
+export interface Scheduler {
+  now(): number;
+  /** Resolves at a virtual instant; never, when the owner has crashed by then. */
+  delay(owner: Process | undefined, durationMs: number): Promise<void>;
+  clockOf(owner: Process): Clock;
+  /** Runs until the instant, or until nothing is left to happen. */
+  runUntil(atMs: number): Promise<void>;
+}
+
+/**
+ * Promise turns between two wake-ups. More of them than any chain of awaits between two I/O calls needs; were they
+ * too few, the order would be another one, but still the same for the same seed.
+ */
+const TURNS_PER_WAKE_UP = 24;
+
+export function createScheduler(startMs: number): Scheduler {
+  let nowMs = startMs;
+  let order = 0;
+  const heap: WakeUp[] = [];
+
+  const schedule = (owner: Process | undefined, durationMs: number, wake: () => void): void => {
+    push(heap, { atMs: nowMs + Math.max(0, durationMs), order: order++, owner, wake });
+  };
+
+  return {
+    now: () => nowMs,
+    delay: (owner, durationMs) => new Promise((resolve) => schedule(owner, durationMs, resolve)),
+
+    clockOf: (owner) => ({
+      now: () => nowMs + owner.clockSkewMs,
+      sleep: (durationMs, signal) =>
+        new Promise((resolve, reject) => {
+          if (signal?.aborted) return reject(signal.reason);
+          const onAbort = () => reject(signal?.reason);
+          signal?.addEventListener('abort', onAbort, { once: true });
+          schedule(owner, durationMs, () => {
+            signal?.removeEventListener('abort', onAbort);
+            resolve();
+          });
+        }),
+    }),
+
+    async runUntil(atMs) {
+      await drain();
+      for (let first = heap[0]; first !== undefined && first.atMs <= atMs; first = heap[0]) {
+        pop(heap);
+        nowMs = Math.max(nowMs, first.atMs);
+        if (first.owner?.isCrashed === true) continue;
+        first.wake();
+        await drain();
+      }
+      nowMs = Math.max(nowMs, atMs);
+    },
+  };
+}
+
+async function drain(): Promise<void> {
+  for (let turn = 0; turn < TURNS_PER_WAKE_UP; turn++) await undefined;
+}
+
+function isBefore(a: WakeUp, b: WakeUp): boolean {
+  return a.atMs < b.atMs || (a.atMs === b.atMs && a.order < b.order);
+}
+
+function push(heap: WakeUp[], item: WakeUp): void {
+  let index = heap.push(item) - 1;
+  while (index > 0) {
+    const parentIndex = (index - 1) >> 1;
+    const parent = heap[parentIndex];
+    if (parent === undefined || !isBefore(item, parent)) break;
+    heap[index] = parent;
+    index = parentIndex;
+  }
+  heap[index] = item;
+}
+
+function pop(heap: WakeUp[]): void {
+  const last = heap.pop();
+  if (last === undefined || heap.length === 0) return;
+  let index = 0;
+  for (;;) {
+    const left = 2 * index + 1;
+    const leftItem = heap[left];
+    if (leftItem === undefined) break;
+    const rightItem = heap[left + 1];
+    const useRight = rightItem !== undefined && isBefore(rightItem, leftItem);
+    const child = useRight ? rightItem : leftItem;
+    if (!isBefore(child, last)) break;
+    heap[index] = child;
+    index = useRight ? left + 1 : left;
+  }
+  heap[index] = last;
+}

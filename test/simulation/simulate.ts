@@ -1,0 +1,229 @@
+/** One seed: the production poller against a hostile world, then peace, then the checker. */
+
+import { createPollPlanner } from '../../shared/core/poll-planner.ts';
+import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { type AccountDeps, emptyAccountMemory, pollAccount } from '../../functions/poller/poll-account.ts';
+import { checkHistory, type DeliveredEvent, type Expectation, type TrueHistory, type Violation } from './check-history.ts';
+import { createMemoryTable, type MemoryTable, type WriteUnits } from './memory-table.ts';
+import { deriveOptions, type FaultKind, type SimulationOptions } from './options.ts';
+import { createFaultyBus, createFaultyTable, createFaultyUpstream, createLaggingIndex, type LaggingIndex } from './ports.ts';
+import type { Process } from './scheduler.ts';
+import { createUpstreamModel, type TruthOperation, type UpstreamModel } from './upstream-model.ts';
+import { createWorld, type World } from './world.ts';
+
+export interface SimulationResult {
+  readonly options: SimulationOptions;
+  readonly violations: readonly Violation[];
+  readonly fired: ReadonlyMap<FaultKind, number>;
+  readonly delivered: readonly DeliveredEvent[];
+  readonly spent: WriteUnits;
+}
+
+interface Stage {
+  readonly world: World;
+  readonly model: UpstreamModel;
+  readonly table: MemoryTable;
+  readonly index: LaggingIndex;
+  readonly delivered: DeliveredEvent[];
+}
+
+const ACCOUNT_ID = 'main';
+const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0, 250);
+
+/** Long enough for pauses to end, for a vanished operation to be confirmed, a failed one re-read, and several sweeps. */
+const QUIET_MS = 240_000;
+const DAY_MS = 24 * 3_600_000;
+
+export async function simulate(seed: number): Promise<SimulationResult> {
+  const options = deriveOptions(seed);
+  const world = createWorld(options, START_MS);
+  const endMs = START_MS + options.chaosMs;
+  const stage: Stage = {
+    world,
+    model: createUpstreamModel({ ...options, startMs: START_MS, endMs, chance: chancesOf(options) }, world.random),
+    table: createMemoryTable(),
+    index: createLaggingIndex(world),
+    delivered: [],
+  };
+  const violations: Violation[] = [];
+  watchWatermarks(stage, violations);
+
+  for (let index = 0; index < options.pollerCount; index++) void livePoller(stage, `poller-${index}`);
+  await world.scheduler.runUntil(endMs);
+  world.isChaotic = false;
+  void runPeacefully(stage, endMs + QUIET_MS);
+  await world.scheduler.runUntil(endMs + QUIET_MS + 60_000);
+
+  countWorldFaults(stage);
+  violations.push(...checkBacklog(stage), ...checkHistory(truthOf(stage), everythingTold(stage)));
+  return { options, violations, fired: world.fired, delivered: stage.delivered, spent: stage.table.spent, ...(process.env["SIMULATION_DETAIL"] ? stage : {}) };
+}
+
+/** A poller as the cloud runs it: invocations one after the other in a warm environment, until it crashes. */
+async function livePoller(stage: Stage, name: string): Promise<void> {
+  const { world } = stage;
+  const { options, scheduler, random } = world;
+  while (world.isChaotic) {
+    const isSkewed = world.strikes('clock_skew');
+    const clockSkewMs = isSkewed ? Math.floor((random.next() * 2 - 1) * DAY_MS) : 0;
+    const owner: Process = { name, isCrashed: false, clockSkewMs };
+    void invokeRepeatedly(stage, owner);
+    while (!owner.isCrashed && world.isChaotic) await scheduler.delay(undefined, 1_000);
+    await scheduler.delay(undefined, random.next() * options.pollIntervalMs * 2);
+  }
+}
+
+async function invokeRepeatedly(stage: Stage, owner: Process): Promise<void> {
+  const { world } = stage;
+  const deps = dependenciesOf(stage, owner);
+  const memory = emptyAccountMemory();
+  while (world.isChaotic && !owner.isCrashed) {
+    await invoke(deps, memory, world.options.invocationMs);
+    await world.scheduler.delay(owner, world.random.next() * 2_000);
+  }
+}
+
+async function runPeacefully(stage: Stage, untilMs: number): Promise<void> {
+  const owner: Process = { name: 'peace', isCrashed: false, clockSkewMs: 0 };
+  const deps = dependenciesOf(stage, owner);
+  const memory = emptyAccountMemory();
+  while (stage.world.scheduler.now() < untilMs) await invoke(deps, memory, 60_000);
+}
+
+/** An invocation that fails is an error in a log; the schedule comes again. */
+async function invoke(deps: AccountDeps, memory: ReturnType<typeof emptyAccountMemory>, durationMs: number) {
+  const stop = new AbortController();
+  deps.clock.sleep(durationMs).then(
+    () => stop.abort(new Error('deadline')),
+    () => {},
+  );
+  try {
+    await pollAccount(deps, memory, { signal: stop.signal, leaseMs: durationMs });
+  } catch {
+    await deps.clock.sleep(1_000);
+  }
+}
+
+function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
+  const { world, model, table, index, delivered } = stage;
+  const { options } = world;
+  const clock = world.scheduler.clockOf(owner);
+  const store = createBridgeStore(createFaultyTable(world, { table, index, owner }), ACCOUNT_ID, clock);
+  return {
+    upstream: createFaultyUpstream(world, model, owner),
+    // Safety never rests on the lease, so the simulation always runs without it.
+    store: { ...store, acquireLease: async () => true, releaseLease: async () => {} },
+    bus: createFaultyBus(world, delivered, owner),
+    planner: createPollPlanner({
+      pollIntervalMsMin: options.pollIntervalMs,
+      requestsPerMinute: 10_000,
+      failureBackoffMsMax: 10_000,
+    }),
+    clock,
+    telemetry: silentTelemetry,
+    newId: () => `${owner.name}-${world.random.next()}`,
+    options: {
+      walkLimits: {
+        firstPageRows: options.firstPageRows,
+        widePageRows: options.widePageRows,
+        pagesMax: options.pagesMax,
+        overlapMs: options.overlapMs,
+      },
+      backfill: options.backfill,
+      backfillDepthMs: 30 * DAY_MS,
+      watermarkStepRows: options.watermarkStepRows,
+      sweepIntervalMs: 45_000,
+    },
+    limits: { pollsAtOnce: 2, discoveryIntervalMs: 20_000, failingMsMax: 20_000 },
+  };
+}
+
+function chancesOf({ faults }: SimulationOptions) {
+  return {
+    tie: faults.row_tie,
+    lateVisible: faults.row_late,
+    fails: 0.2,
+    reopens: faults.operation_reopened,
+    vanishes: faults.operation_vanished,
+    brokenUpdatedAt: faults.updated_at_broken,
+    unknownStatus: 0.05,
+    burst: 0.25,
+  };
+}
+
+/** Faults that are drawn with the operations and not with the calls. */
+function countWorldFaults({ world, model }: Stage): void {
+  model.operations.forEach((op, place) => {
+    const createdMs = op.createdUs / 1_000;
+    if (op.visibleAtMs > createdMs) world.fire('row_late');
+    if (op.createdUs === model.operations[place - 1]?.createdUs) world.fire('row_tie');
+    if (Number.isFinite(op.vanishesAtMs)) world.fire('operation_vanished');
+    if (op.states.some((state) => state.updatedAtMs < state.atMs)) world.fire('updated_at_broken');
+    const endedEarly = op.states.slice(0, -1).some((state) => TERMINAL.has(state.status));
+    if (endedEarly) world.fire('operation_reopened');
+  });
+}
+
+/** Rule: a watermark only ever moves forwards, and never past an operation that could be listed but is not recorded. */
+function watchWatermarks({ table, model, world }: Stage, violations: Violation[]): void {
+  const { update } = table.sync;
+  table.sync.update = (change) => {
+    const before = table.sync.get(change.key)?.['watermark'];
+    const result = update(change);
+    const after = table.sync.get(change.key)?.['watermark'];
+    if (typeof before === 'string' && typeof after === 'string' && after < before) {
+      violations.push({ rule: 'watermark', operation_id: '', detail: `${before} -> ${after}` });
+    }
+    void model;
+    void world;
+    return result;
+  };
+}
+
+/** Liveness: once the faults end, everything recorded has left, parked entries aside. */
+function checkBacklog({ table }: Stage): readonly Violation[] {
+  return table.sync
+    .items()
+    .filter((item) => Number(item['published'] ?? 0) < Number(item['revision'] ?? 0))
+    .map((item) => ({ rule: 'backlog', operation_id: String(item['operation_id'] ?? item.sk), detail: item.pk }));
+}
+
+/** Parked entries are told too: they wait for a person, and nothing behind them does. */
+function everythingTold({ table, delivered }: Stage): readonly DeliveredEvent[] {
+  const parked = table.sync
+    .items()
+    .filter((item) => item['kind'] === 'parked')
+    .map((item) => JSON.parse(String(item['event'])) as DeliveredEvent);
+  return [...delivered, ...parked];
+}
+
+const TERMINAL = new Set(['finished', 'skipped', 'cancelled', 'error']);
+
+function truthOf(stage: Stage): readonly TrueHistory[] {
+  const bootAt = stage.table.sync.items().find((item) => item['kind'] === 'account')?.['boot_at'];
+  const bootMs = typeof bootAt === 'string' ? Date.parse(`${bootAt.slice(0, 19)}Z`) : START_MS;
+  const { operations } = stage.model;
+  return operations.map((op) => {
+    const isTied = operations.some((other) => other !== op && other.createdUs === op.createdUs);
+    const expects = expectationOf(op, { bootMs, backfill: stage.world.options.backfill });
+    // What the first walk could not see is rightly told when it turns up.
+    const wasHidden = isTied || op.visibleAtMs > bootMs;
+    const owed = expects === 'nothing' && wasHidden ? 'final_state_if_told' : expects;
+    return { operation_id: op.id, states: op.states, expects: owed };
+  });
+}
+
+function expectationOf(
+  op: TruthOperation,
+  { bootMs, backfill }: { bootMs: number; backfill: SimulationOptions['backfill'] },
+): Expectation {
+  if (Number.isFinite(op.vanishesAtMs)) return 'whatever_was_seen';
+  const isHistory = Math.floor(op.createdUs / 1_000_000) * 1_000 < bootMs;
+  if (!isHistory || backfill === 'all') return 'final_state';
+  const movedAfterBoot = op.states.some((state) => state.atMs >= bootMs);
+  const wasOver = TERMINAL.has(op.states.findLast((state) => state.atMs < bootMs)?.status ?? '');
+  if (wasOver && !movedAfterBoot) return 'nothing';
+  const isOpenAtEnd = !TERMINAL.has(op.states.at(-1)?.status ?? '');
+  return backfill === 'open' && isOpenAtEnd ? 'final_state' : 'final_state_if_told';
+}

@@ -1,0 +1,222 @@
+/** The upstream as the simulation needs it: every operation's whole life is drawn at its creation, then only looked up. */
+
+import type { Random } from '../../shared/runtime/random.ts';
+
+export interface TruthState {
+  readonly atMs: number;
+  readonly status: string;
+  readonly failures_count: number;
+  /** What the row says of its last change: not always true. */
+  readonly updatedAtMs: number;
+}
+
+export interface TruthOperation {
+  readonly id: string;
+  readonly project_id: string;
+  readonly action: string;
+  /** Microseconds since the epoch, as the service's cursors have them. */
+  readonly createdUs: number;
+  /** The row cannot be listed before. */
+  readonly visibleAtMs: number;
+  /** Gone from then on, for the list and for a read of its own. */
+  readonly vanishesAtMs: number;
+  readonly states: readonly TruthState[];
+}
+
+export interface UpstreamModelOptions {
+  readonly startMs: number;
+  /** When operations stop being created and changing. */
+  readonly endMs: number;
+  readonly projectCount: number;
+  readonly operationCount: number;
+  /** Operations that exist before the bridge first looks. */
+  readonly historyCount: number;
+  /** How late a row may become visible. */
+  readonly visibleLateMsMax: number;
+  readonly chance: {
+    readonly tie: number;
+    readonly lateVisible: number;
+    readonly fails: number;
+    readonly reopens: number;
+    readonly vanishes: number;
+    readonly brokenUpdatedAt: number;
+    readonly unknownStatus: number;
+    readonly burst: number;
+  };
+}
+
+export interface UpstreamModel {
+  readonly projectIds: readonly string[];
+  readonly operations: readonly TruthOperation[];
+  list(projectId: string, query: { limit: number; cursor?: string }, nowMs: number): Page;
+  read(operationId: string, nowMs: number): Row | undefined;
+}
+
+export interface Row {
+  readonly id: string;
+  readonly project_id: string;
+  readonly action: string;
+  readonly status: string;
+  readonly failures_count: number;
+  readonly created_at: string;
+  readonly updated_at: string;
+}
+
+export interface Page {
+  readonly operations: readonly Row[];
+  readonly cursor: string | undefined;
+}
+
+const ACTIONS = ['create_branch', 'start_compute', 'suspend_compute', 'apply_config', 'an_action_of_tomorrow'];
+
+export function createUpstreamModel(options: UpstreamModelOptions, random: Random): UpstreamModel {
+  const projectIds = Array.from({ length: options.projectCount }, (_, index) => `quiet-pond-${10_000_000 + index}`);
+  const operations: TruthOperation[] = [];
+  let previousUs = 0;
+  for (let index = 0; index < options.operationCount + options.historyCount; index++) {
+    const isHistory = index < options.historyCount;
+    const createdUs = drawCreation(options, random, { isHistory, previousUs });
+    previousUs = createdUs;
+    operations.push(drawOperation(options, random, { createdUs, index, projectIds }));
+  }
+  const newestFirst = operations.toSorted((a, b) => b.createdUs - a.createdUs || (a.id < b.id ? 1 : -1));
+
+  return {
+    projectIds,
+    operations,
+    list(projectId, { limit, cursor }, nowMs) {
+      const belowUs = cursor === undefined ? Number.POSITIVE_INFINITY : microsecondsOf(cursor);
+      const rows = newestFirst.filter(
+        (op) => op.project_id === projectId && isThere(op, nowMs) && op.createdUs < belowUs,
+      );
+      const page = rows.slice(0, limit);
+      const last = page.at(-1);
+      return {
+        operations: page.map((op) => rowOf(op, nowMs)),
+        cursor: last === undefined ? undefined : cursorOf(last.createdUs),
+      };
+    },
+    read(operationId, nowMs) {
+      const op = operations.find(({ id }) => id === operationId);
+      return op === undefined || !isThere(op, nowMs) ? undefined : rowOf(op, nowMs);
+    },
+  };
+}
+
+/** The state at an instant; the last one is what the bridge must have told in the end. */
+export function stateAt(operation: TruthOperation, nowMs: number): TruthState | undefined {
+  return operation.states.findLast((state) => state.atMs <= nowMs);
+}
+
+function isThere(op: TruthOperation, nowMs: number): boolean {
+  return op.visibleAtMs <= nowMs && nowMs < op.vanishesAtMs;
+}
+
+function drawCreation(
+  { startMs, endMs, chance }: UpstreamModelOptions,
+  random: Random,
+  { isHistory, previousUs }: { isHistory: boolean; previousUs: number },
+): number {
+  const HISTORY_MS = 3_600_000;
+  if (previousUs > 0 && random.next() < chance.tie) return previousUs;
+  if (previousUs > 0 && random.next() < chance.burst) return previousUs + Math.floor(random.next() * 900_000);
+  const fromMs = isHistory ? startMs - HISTORY_MS : startMs;
+  const spanMs = isHistory ? HISTORY_MS : (endMs - startMs) * 0.8;
+  return Math.floor((fromMs + random.next() * spanMs) * 1_000);
+}
+
+function drawOperation(
+  options: UpstreamModelOptions,
+  random: Random,
+  { createdUs, index, projectIds }: { createdUs: number; index: number; projectIds: readonly string[] },
+): TruthOperation {
+  const { chance, endMs, visibleLateMsMax } = options;
+  const createdMs = createdUs / 1_000;
+  const states = drawStates(options, random, createdMs);
+  const isLate = random.next() < chance.lateVisible;
+  const vanishes = random.next() < chance.vanishes;
+  return {
+    id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
+    project_id: projectIds[Math.floor(random.next() * projectIds.length)] ?? '',
+    action: ACTIONS[Math.floor(random.next() * ACTIONS.length)] ?? '',
+    createdUs,
+    visibleAtMs: createdMs + (isLate ? random.next() * visibleLateMsMax : 0),
+    vanishesAtMs: vanishes ? createdMs + random.next() * Math.max(1, endMs - createdMs) : Number.POSITIVE_INFINITY,
+    states,
+  };
+}
+
+const NEXT_STATUS: Record<string, readonly string[]> = {
+  scheduling: ['running', 'running', 'running', 'skipped', 'cancelling'],
+  running: ['finished', 'finished', 'finished', 'cancelling', 'error'],
+  cancelling: ['cancelled'],
+  failed: ['running', 'running', 'scheduling', 'failed', 'finished'],
+  paused_for_review: ['running', 'finished'],
+};
+
+function drawStates(options: UpstreamModelOptions, random: Random, createdMs: number): readonly TruthState[] {
+  const { chance, endMs, startMs } = options;
+  const isStuck = random.next() < chance.brokenUpdatedAt;
+  const states: TruthState[] = [];
+  let status = random.next() < 0.5 ? 'scheduling' : 'running';
+  let failures = 0;
+  let atMs = createdMs;
+  // A quarter of the history is still open when the bridge arrives.
+  const mayEndLate = createdMs >= startMs || random.next() < 0.25;
+  const lastMs = mayEndLate ? endMs : startMs - 1;
+  for (let count = 0; count < 12; count++) {
+    const updatedAtMs = isStuck ? createdMs - Math.floor(random.next() * 3) * 1_000 : atMs;
+    states.push({ atMs, status, failures_count: failures, updatedAtMs });
+    const next = drawNext(status, { random, chance });
+    if (next === undefined) break;
+    atMs += 20 + 12_000 * random.next() ** 3;
+    if (atMs > lastMs) break;
+    if (next === 'failed') failures += random.next() < 0.2 ? 2 : 1;
+    status = next;
+  }
+  return states;
+}
+
+function drawNext(
+  status: string,
+  { random, chance }: { random: Random; chance: UpstreamModelOptions['chance'] },
+): string | undefined {
+  const follows = NEXT_STATUS[status];
+  if (follows === undefined) return random.next() < chance.reopens ? 'running' : undefined;
+  if (random.next() < chance.unknownStatus) return 'paused_for_review';
+  if ((status === 'running' || status === 'failed') && random.next() < chance.fails) return 'failed';
+  const next = follows[Math.floor(random.next() * follows.length)];
+  // `failed` after `failed` without another failure would be no change at all.
+  return next === status ? 'running' : next;
+}
+
+function rowOf(op: TruthOperation, nowMs: number): Row {
+  const state = stateAt(op, nowMs) ?? op.states[0];
+  if (state === undefined) throw new Error(`Operation ${op.id} has no state`);
+  return {
+    id: op.id,
+    project_id: op.project_id,
+    action: op.action,
+    status: state.status,
+    failures_count: state.failures_count,
+    created_at: wholeSeconds(op.createdUs / 1_000),
+    updated_at: wholeSeconds(state.updatedAtMs),
+  };
+}
+
+/** Rows show whole seconds, though the service knows microseconds. */
+function wholeSeconds(epochMs: number): string {
+  return `${new Date(Math.floor(epochMs / 1_000) * 1_000).toISOString().slice(0, 19)}Z`;
+}
+
+/** Microseconds without trailing zeros, as observed: `2022-12-09T08:47:52.20417Z`. */
+function cursorOf(createdUs: number): string {
+  const fraction = String(createdUs % 1_000_000).padStart(6, '0').replace(/0+$/, '');
+  const seconds = wholeSeconds(createdUs / 1_000).slice(0, 19);
+  return fraction === '' ? `${seconds}Z` : `${seconds}.${fraction}Z`;
+}
+
+function microsecondsOf(cursor: string): number {
+  const [seconds = '', fraction = ''] = cursor.replace('Z', '').split('.');
+  return Date.parse(`${seconds}Z`) * 1_000 + Number(fraction.padEnd(6, '0'));
+}

@@ -1,0 +1,78 @@
+/** One simulated run's shared state: time, dice, counters, and the one door through which every I/O call goes. */
+
+import { type Random, seededRandom } from '../../shared/runtime/random.ts';
+import type { FaultKind, SimulationOptions } from './options.ts';
+import { createScheduler, type Process, type Scheduler } from './scheduler.ts';
+
+export interface World {
+  readonly options: SimulationOptions;
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly fired: Map<FaultKind, number>;
+  /** False once the quiet phase begins: everything works from then on. */
+  isChaotic: boolean;
+  /** Throws the dice for a fault and counts it when it fires. */
+  strikes(kind: FaultKind): boolean;
+  fire(kind: FaultKind): void;
+  /** One I/O call: time passes, the effect happens at one instant, time passes again. Either half can be the last. */
+  call<T>(owner: Process, effect: () => T): Promise<T>;
+}
+
+const NEVER = new Promise<never>(() => {});
+const LATENCY_MS_MAX = 40;
+
+/** A pause is a frozen Lambda environment or a lost packet: longer than an invocation, up to minutes. */
+const PAUSE_MS_MAX = 90_000;
+
+export function createWorld(options: SimulationOptions, startMs: number): World {
+  const random = seededRandom(options.seed);
+  const scheduler = createScheduler(startMs);
+  const fired = new Map<FaultKind, number>();
+
+  const world: World = {
+    options,
+    scheduler,
+    random,
+    fired,
+    isChaotic: true,
+
+    strikes(kind) {
+      const strikes = random.next() < options.faults[kind] && world.isChaotic;
+      if (strikes) world.fire(kind);
+      return strikes;
+    },
+
+    fire(kind) {
+      fired.set(kind, (fired.get(kind) ?? 0) + 1);
+    },
+
+    async call(owner, effect) {
+      await scheduler.delay(owner, latencyMs());
+      if (crashes(owner, 'crash_before_call')) return NEVER;
+      const result = attempt(effect);
+      if (crashes(owner, 'crash_after_call')) return NEVER;
+      await scheduler.delay(owner, latencyMs());
+      if ('error' in result) throw result.error;
+      return result.value;
+    },
+  };
+  return world;
+
+  function latencyMs(): number {
+    const pauseMs = world.strikes('pause') ? random.next() * PAUSE_MS_MAX : 0;
+    return pauseMs + random.next() * LATENCY_MS_MAX;
+  }
+
+  function crashes(owner: Process, kind: FaultKind): boolean {
+    if (world.strikes(kind)) owner.isCrashed = true;
+    return owner.isCrashed;
+  }
+}
+
+function attempt<T>(effect: () => T): { value: T } | { error: unknown } {
+  try {
+    return { value: effect() };
+  } catch (error) {
+    return { error };
+  }
+}
