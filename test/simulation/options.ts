@@ -50,6 +50,7 @@ export interface SimulationOptions {
   readonly pollIntervalMs: number;
   readonly invocationMs: number;
   readonly visibleLateMsMax: number;
+  readonly sweepIntervalMs: number;
   /** Probability per call; 0 for the kinds that are off in this run. */
   readonly faults: Readonly<Record<FaultKind, number>>;
 }
@@ -89,6 +90,9 @@ export function deriveOptions(seed: number): SimulationOptions {
   const pick = <T>(values: readonly [T, ...T[]]): T => values[whole(0, values.length - 1)] ?? values[0];
   const overlapMs = whole(4, 10) * 1_000;
   const widePageRows = whole(8, 11);
+  // Without sweeps nothing hides what the walk itself must not miss; then there is nothing that only a sweep finds.
+  const hasSweeps = random.next() < 0.6;
+  const faults = drawFaults(random);
   return {
     seed,
     pollerCount: whole(1, 3),
@@ -104,11 +108,13 @@ export function deriveOptions(seed: number): SimulationOptions {
     watermarkStepRows: pick([1, 1, 2, 4]),
     pollIntervalMs: whole(1, 4) * 1_000,
     invocationMs: whole(8, 30) * 1_000,
-    // Some runs have rows that only the sweep can still find.
-    visibleLateMsMax: random.next() < 0.8 ? overlapMs : overlapMs * 4,
-    faults: drawFaults(random),
+    visibleLateMsMax: hasSweeps && random.next() < 0.4 ? overlapMs * 4 : overlapMs,
+    sweepIntervalMs: hasSweeps ? 45_000 : SWEEPLESS_MS,
+    faults: hasSweeps ? faults : { ...faults, row_tie: 0, operation_reopened: 0 },
   };
 }
+
+const SWEEPLESS_MS = 7 * 24 * 3_600_000;
 
 /** Each run has about half of the faults: with all of them at once nothing would ever get done. */
 function drawFaults(random: Random): SimulationOptions['faults'] {

@@ -1,0 +1,19 @@
+/** Loaded with `--import`: changes one production file's text as it is loaded, named by the variable MUTANT. */
+
+import { registerHooks } from 'node:module';
+import { mutants } from './mutants.ts';
+
+const name = process.env['MUTANT'];
+const mutant = mutants.find((candidate) => candidate.name === name);
+if (mutant === undefined) throw new Error(`No mutant is called "${name}"`);
+
+registerHooks({
+  load(url, context, nextLoad) {
+    const loaded = nextLoad(url, context);
+    if (!url.endsWith(`/${mutant.file}`)) return loaded;
+    const text = String(loaded.source);
+    const places = text.split(mutant.find).length - 1;
+    if (places !== 1) throw new Error(`Mutant "${mutant.name}" fits ${places} places of ${mutant.file}, not one`);
+    return { ...loaded, source: text.replace(mutant.find, () => mutant.replace) };
+  },
+});

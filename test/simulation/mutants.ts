@@ -1,0 +1,155 @@
+/** Deliberate mistakes in the protocol, each a change of production text; the checker must notice every one. */
+
+export interface Mutant {
+  readonly name: string;
+  /** What goes wrong in words. */
+  readonly mistake: string;
+  readonly file: string;
+  /** Stands exactly once in the file. */
+  readonly find: string;
+  readonly replace: string;
+}
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'no-compare-and-set',
+    mistake: 'a record is written whatever was recorded since it was read',
+    file: 'shared/store/bridge-store.ts',
+    find: '    condition: unchangedSince(expectedRevision),',
+    replace: '',
+  },
+  {
+    name: 'unconditional-acknowledgement',
+    mistake: 'an acknowledgement drops entries that were recorded meanwhile',
+    file: 'shared/store/bridge-store.ts',
+    find: "const noNewerEntry: Condition = { kind: 'equals', name: 'revision', value: record.revision };",
+    replace: "const noNewerEntry: Condition = { kind: 'all', of: [] };",
+  },
+  {
+    name: 'acknowledge-before-publish',
+    mistake: 'entries count as published before the bus has answered',
+    file: 'shared/protocol/relay-records.ts',
+    find: '  const outcomes = await deps.bus.publish(pending.map(({ event }) => event));',
+    replace: `  for (const record of records) await deps.store.acknowledge(record, record.revision);
+  const outcomes = await deps.bus.publish(pending.map(({ event }) => event));`,
+  },
+  {
+    name: 'ignore-failed-entries',
+    mistake: 'a call that answered counts for all its entries',
+    file: 'shared/core/relay-plan.ts',
+    find: "const firstRetry = sent.findIndex(({ outcome }) => outcome.kind === 'retry');",
+    replace: 'const firstRetry: number = -1;',
+  },
+  {
+    name: 'acknowledge-behind-a-gap',
+    mistake: 'later entries are acknowledged though an earlier one failed',
+    file: 'shared/core/relay-plan.ts',
+    find: 'const prefix = firstRetry === -1 ? sent : sent.slice(0, firstRetry);',
+    replace: "const prefix = firstRetry === -1 ? sent : sent.filter(({ outcome }) => outcome.kind !== 'retry');",
+  },
+  {
+    name: 'refused-entry-not-parked',
+    mistake: 'an entry that the bus refuses is dropped',
+    file: 'shared/protocol/relay-records.ts',
+    find: '    for (const { entry, code } of plan.park) await parkEntry(deps, record, { entry, code });',
+    replace: '',
+  },
+  {
+    name: 'no-place-in-the-index',
+    mistake: 'what a crash leaves unpublished cannot be found again',
+    file: 'shared/core/journal-record.ts',
+    find: 'if (record.published < record.revision) return true;',
+    replace: '',
+  },
+  {
+    name: 'open-operations-not-watched',
+    mistake: 'an open operation leaves the index once its events are published',
+    file: 'shared/core/journal-record.ts',
+    find: "return record.kind === 'operation' && isOpen(record);",
+    replace: 'return false;',
+  },
+  {
+    name: 'upstream-before-store',
+    mistake: 'a difference in a row is recorded over a state that was read after the row',
+    file: 'functions/poller/walk-operations.ts',
+    find: 'else await recordReread(poll, row);',
+    replace: 'else await recordReadingOf(poll, record, row);',
+  },
+  {
+    name: 'stale-reading-kept-after-conflict',
+    mistake: 'after a lost race the old reading is compared again',
+    file: 'shared/protocol/record-operation.ts',
+    find: '    state = fresh;',
+    replace: '    state = { recorded: fresh.recorded, reading };',
+  },
+  {
+    name: 'watermark-on-a-partial-walk',
+    mistake: 'reading is acknowledged though the walk was interrupted',
+    file: 'functions/poller/save-progress.ts',
+    find: "if (walk.outcome !== 'complete') {",
+    replace: 'if (walk.head === undefined) {',
+  },
+  {
+    name: 'watermark-before-record',
+    mistake: 'a page counts as read though a row of it could not be recorded',
+    file: 'functions/poller/walk-operations.ts',
+    find: '    if (!isRecorded) return { state, failure: undefined };',
+    replace: '    void isRecorded;',
+  },
+  {
+    name: 'no-overlap-no-sweep',
+    mistake: 'rows that become visible late are never looked for',
+    file: 'shared/core/page-walk.ts',
+    find: 'return watermark === undefined ? undefined : earlierBy(watermark, depthMs);',
+    replace: 'return watermark === undefined ? undefined : earlierBy(watermark, depthMs * 0);',
+  },
+  {
+    name: 'no-sweep',
+    mistake: 'what stood between two pages or became visible very late is never looked for',
+    file: 'functions/poller/poll-project.ts',
+    find: 'isSweep: project?.watermark !== undefined && Math.abs(sinceSweepMs) >= options.sweepIntervalMs,',
+    replace: 'isSweep: sinceSweepMs === Number.NEGATIVE_INFINITY,',
+  },
+  {
+    name: 'failed-is-terminal',
+    mistake: 'a failed operation is not watched, so its retry is missed',
+    file: 'shared/core/operation.ts',
+    find: "new Set(['finished', 'skipped', 'cancelled', 'error'])",
+    replace: "new Set(['finished', 'skipped', 'cancelled', 'error', 'failed'])",
+  },
+  {
+    name: 'status-alone',
+    mistake: 'a failure that repeats is not seen as a change',
+    file: 'shared/core/transition.ts',
+    find: 'return recorded.status !== reading.status || recorded.failures_count !== reading.failures_count;',
+    replace: 'return recorded.status !== reading.status;',
+  },
+  {
+    name: 'unlisted-not-read',
+    mistake: 'open operations that the pages do not show are left alone',
+    file: 'functions/poller/read-unlisted.ts',
+    find: 'if (!poll.readIds.has(record.operation_id)) await readOne(poll, record);',
+    replace: '',
+  },
+  {
+    name: 'event-from-current-state',
+    mistake: 'a copy of an event is rendered from what the record says now',
+    file: 'shared/events/render-event.ts',
+    find: '    status: entry.status,\n    terminal',
+    replace: "    status: record.kind === 'operation' ? record.status : entry.status,\n    terminal",
+  },
+  {
+    name: 'resume-trusts-the-head',
+    mistake: 'a resumed walk does not read what appeared above it',
+    file: 'shared/core/page-walk.ts',
+    find: "    next: { cursor: undefined, limit },\n    outcome: 'walking',",
+    replace: "    next: { cursor: goal.resume?.cursor, limit },\n    outcome: 'walking',",
+  },
+  {
+    name: 'history-is-news',
+    mistake: 'operations that ended before the bridge came become events',
+    file: 'shared/core/operation-record.ts',
+    find: "if (history === undefined || history.backfill === 'all') return false;",
+    replace: "if (history !== undefined || history === undefined) return false;",
+  },
+];
