@@ -91,7 +91,7 @@ export async function pollAccount(
   const run = startRun(deps, memory, signal);
   if (!(await deps.store.acquireLease(holder, leaseMs))) {
     deps.telemetry.log('info', 'lease.held', { account_id: deps.store.accountId });
-    return report(run, 'lease_held');
+    return summarise(run, 'lease_held');
   }
   try {
     await relayLeftovers(run);
@@ -101,7 +101,7 @@ export async function pollAccount(
     await deps.store.releaseLease(holder);
   }
   measureRun(run);
-  return report(run, run.rejectedKey ? 'key_rejected' : 'stopped');
+  return summarise(run, run.rejectedKey ? 'key_rejected' : 'stopped');
 }
 
 function startRun(deps: AccountDeps, memory: AccountMemory, signal: AbortSignal): Run {
@@ -260,7 +260,7 @@ function memoryOf(memory: AccountMemory, projectId: string): ProjectMemory {
   return known;
 }
 
-function report(run: Run, outcome: AccountReport['outcome']): AccountReport {
+function summarise(run: Run, outcome: AccountReport['outcome']): AccountReport {
   const { pollCount, recordedCount, publishedCount } = run;
   return { outcome, pollCount, recordedCount, publishedCount };
 }

@@ -72,7 +72,8 @@ export interface WalkRequest {
 export const SWEEP_DEPTH_MS = 7 * 24 * 3_600_000;
 
 export function startWalk(goal: WalkGoal, limits: WalkLimits): WalkState {
-  const limit = goal.sweepNumber === undefined ? limits.firstPageRows : sweepPageRows(goal.sweepNumber, limits);
+  const limit =
+    goal.sweepNumber === undefined ? limits.firstPageRows : sweepPageRows(goal.sweepNumber, limits);
   return {
     goal,
     limits,
@@ -112,7 +113,8 @@ export function resumePoint(state: WalkState): ResumePoint | undefined {
   const { head, lastCursor, goal, phase } = state;
   // Until the head part meets it, the older stretch is still the only one that is whole.
   if (phase === 'head' && goal.resume !== undefined) return goal.resume;
-  if (head === undefined || lastCursor === undefined || state.isUnordered || goal.sweepNumber !== undefined) return undefined;
+  if (head === undefined || lastCursor === undefined || state.isUnordered || goal.sweepNumber !== undefined)
+    return undefined;
   return { head, cursor: lastCursor };
 }
 

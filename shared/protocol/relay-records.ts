@@ -34,7 +34,11 @@ interface Sent {
 /** `records` were read from the store or just written to it: nothing is published that is not stored. */
 export async function relayRecords(deps: RelayDeps, records: readonly JournalRecord[]): Promise<RelayReport> {
   const pending = records.flatMap((record) =>
-    pendingEntries<JournalEntry>(record).map((entry) => ({ record, entry, event: renderEvent(record, entry) })),
+    pendingEntries<JournalEntry>(record).map((entry) => ({
+      record,
+      entry,
+      event: renderEvent(record, entry),
+    })),
   );
   if (pending.length === 0) return { publishedCount: 0, unpublishedCount: 0, parkedCount: 0, records };
   const outcomes = await deps.bus.publish(pending.map(({ event }) => event));

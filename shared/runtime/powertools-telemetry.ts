@@ -27,7 +27,7 @@ export function createPowertoolsTelemetry(serviceName: string, accountId: string
   };
   return {
     log(level, event, fields = {}) {
-      logger[level](event, fields as Record<string, string>);
+      logger[level](event, fields);
     },
     measure(metric, value) {
       const count = (valueCounts.get(metric) ?? 0) + 1;

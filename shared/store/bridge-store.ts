@@ -204,8 +204,7 @@ function acknowledgeUpdate(record: JournalRecord, through: number, expiresAt: nu
     ? { published: after.published }
     : { published: after.published, outbox: [...after.outbox] };
   const outboxGone = isEmpty ? ['outbox'] : [];
-  if (hasWork(after))
-    return { key: keyOf(record), set: set as Update['set'], remove: outboxGone, condition };
+  if (hasWork(after)) return { key: keyOf(record), set: set as Update['set'], remove: outboxGone, condition };
   return {
     key: keyOf(record),
     set: { ...(set as Update['set']), ...settledAttributes(after, expiresAt) },

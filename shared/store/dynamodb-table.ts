@@ -56,7 +56,7 @@ async function getBatch(
   keys: readonly Key[],
 ): Promise<readonly Item[]> {
   const items: Item[] = [];
-  let left: Record<string, unknown>[] = [...keys.map((key) => ({ ...key }))];
+  let left: Record<string, unknown>[] = keys.map((key) => ({ ...key }));
   for (let round = 0; left.length > 0; round++) {
     if (round === BATCH_ROUNDS_MAX) {
       throw new AppError(

@@ -11,9 +11,10 @@ registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context);
     if (!url.endsWith(`/${mutant.file}`)) return loaded;
-    const text = String(loaded.source);
+    const text = new TextDecoder().decode(loaded.source as Uint8Array);
     const places = text.split(mutant.find).length - 1;
-    if (places !== 1) throw new Error(`Mutant "${mutant.name}" fits ${places} places of ${mutant.file}, not one`);
+    if (places !== 1)
+      throw new Error(`Mutant "${mutant.name}" fits ${places} places of ${mutant.file}, not one`);
     return { ...loaded, source: text.replace(mutant.find, () => mutant.replace) };
   },
 });

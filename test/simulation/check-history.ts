@@ -52,15 +52,22 @@ export function checkHistory(
     chains.set(event.operation_id, chain);
     const known = chain.get(event.sequence);
     if (known !== undefined && known.id !== event.id) {
-      violations.push({ rule: 'same-id', operation_id: event.operation_id, detail: `sequence ${event.sequence} twice` });
+      violations.push({
+        rule: 'same-id',
+        operation_id: event.operation_id,
+        detail: `sequence ${event.sequence} twice`,
+      });
     }
     chain.set(event.sequence, event);
   }
 
   const known = new Set(truth.map(({ operation_id }) => operation_id));
-  for (const id of chains.keys()) if (!known.has(id)) violations.push({ rule: 'invented', operation_id: id, detail: '' });
+  for (const id of chains.keys())
+    if (!known.has(id)) violations.push({ rule: 'invented', operation_id: id, detail: '' });
   for (const history of truth) {
-    const chain = [...(chains.get(history.operation_id)?.values() ?? [])].sort((a, b) => a.sequence - b.sequence);
+    const chain = [...(chains.get(history.operation_id)?.values() ?? [])].toSorted(
+      (a, b) => a.sequence - b.sequence,
+    );
     violations.push(...checkChain(history, chain));
   }
   return violations;
@@ -75,20 +82,25 @@ function checkChain(history: TrueHistory, chain: readonly OperationStateChanged[
 
   chain.forEach((event, index) => {
     const before = chain[index - 1];
-    if (event.sequence !== index + 1) fail('chain', `sequence ${event.sequence} stands at place ${index + 1}`);
+    if (event.sequence !== index + 1)
+      fail('chain', `sequence ${event.sequence} stands at place ${index + 1}`);
     if (before === undefined) return;
-    if (event.previous_status !== before.status) fail('chain', `${event.previous_status} after ${before.status}`);
+    if (event.previous_status !== before.status)
+      fail('chain', `${event.previous_status} after ${before.status}`);
     const newFailures = Math.max(0, event.failures_count - before.failures_count);
-    if (event.new_failures !== newFailures) fail('chain', `new_failures ${event.new_failures}, not ${newFailures}`);
+    if (event.new_failures !== newFailures)
+      fail('chain', `new_failures ${event.new_failures}, not ${newFailures}`);
   });
 
   const silentStart = chain[0]?.previous_status;
-  const claimed = typeof silentStart === 'string' ? [{ status: silentStart, failures_count: undefined }, ...chain] : chain;
+  const claimed =
+    typeof silentStart === 'string' ? [{ status: silentStart, failures_count: undefined }, ...chain] : chain;
   if (!isSubsequence(claimed, states)) fail('invented', `told ${told}; happened ${happened}`);
 
   const last = chain.at(-1);
   const end = states.at(-1);
-  const isRight = last !== undefined && last.status === end?.status && last.failures_count === end.failures_count;
+  const isRight =
+    last !== undefined && last.status === end?.status && last.failures_count === end.failures_count;
   const owesEnd = expects === 'final_state' || (expects === 'final_state_if_told' && last !== undefined);
   if (owesEnd && !isRight) fail('final', `told ${told || 'nothing'}; happened ${happened}`);
   const isLate = chain.some((event) => event.late === true);

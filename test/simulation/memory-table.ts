@@ -42,7 +42,8 @@ export function createMemoryTable(): MemoryTable {
       for (const name of remove) delete after[name];
       items.set(idOf(key), after as Item);
       spent.base += Math.max(unitsOf(before), unitsOf(after as Item));
-      if (before?.['work'] !== after['work']) spent.index += Number(before?.['work'] !== undefined) + Number(after['work'] !== undefined);
+      if (before?.['work'] !== after['work'])
+        spent.index += Number(before?.['work'] !== undefined) + Number(after['work'] !== undefined);
       return 'applied';
     },
 
@@ -95,7 +96,8 @@ function sizeBytesOf(value: Attribute | undefined): number {
   if (typeof value === 'number') return Math.ceil(String(value).length / 2) + 1;
   if (value === null || typeof value === 'boolean') return 1;
   const STRUCTURE_BYTES = 3;
-  if (Array.isArray(value)) return value.reduce<number>((sum, part) => sum + 1 + sizeBytesOf(part), STRUCTURE_BYTES);
+  if (Array.isArray(value))
+    return value.reduce<number>((sum, part) => sum + 1 + sizeBytesOf(part), STRUCTURE_BYTES);
   return Object.entries(value).reduce(
     (sum, [name, part]) => sum + 1 + Buffer.byteLength(name) + sizeBytesOf(part as Attribute),
     STRUCTURE_BYTES,

@@ -45,7 +45,8 @@ export const mutants: readonly Mutant[] = [
     mistake: 'later entries are acknowledged though an earlier one failed',
     file: 'shared/core/relay-plan.ts',
     find: 'const prefix = firstRetry === -1 ? sent : sent.slice(0, firstRetry);',
-    replace: "const prefix = firstRetry === -1 ? sent : sent.filter(({ outcome }) => outcome.kind !== 'retry');",
+    replace:
+      "const prefix = firstRetry === -1 ? sent : sent.filter(({ outcome }) => outcome.kind !== 'retry');",
   },
   {
     name: 'refused-entry-not-parked',
@@ -150,6 +151,6 @@ export const mutants: readonly Mutant[] = [
     mistake: 'operations that ended before the bridge came become events',
     file: 'shared/core/operation-record.ts',
     find: "if (history === undefined || history.backfill === 'all') return false;",
-    replace: "if (history !== undefined || history === undefined) return false;",
+    replace: 'if (history !== undefined || history === undefined) return false;',
   },
 ];

@@ -85,12 +85,14 @@ export function createFaultyBus(world: World, delivered: DeliveredEvent[], owner
   return {
     publish: (events) =>
       world.call(owner, () => {
-        if (world.strikes('bus_call_failed')) return events.map(() => ({ kind: 'retry', code: 'ThrottlingException' }));
+        if (world.strikes('bus_call_failed'))
+          return events.map(() => ({ kind: 'retry', code: 'ThrottlingException' }));
         const outcomes = events.map(outcomeOf);
         events.forEach(({ detailType, detail }, place) => {
           if (outcomes[place]?.kind === 'accepted') delivered.push({ detailType, detail });
         });
-        if (world.strikes('bus_reply_lost')) return events.map(() => ({ kind: 'retry', code: 'TimeoutError' }));
+        if (world.strikes('bus_reply_lost'))
+          return events.map(() => ({ kind: 'retry', code: 'TimeoutError' }));
         return outcomes;
       }),
   };

@@ -8,7 +8,7 @@
 
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { Worker, isMainThread, parentPort, workerData } from 'node:worker_threads';
+import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
 import { type FaultKind, faultKinds } from './options.ts';
 import { simulate } from './simulate.ts';
 
@@ -56,7 +56,9 @@ async function main(): Promise<number> {
 
 async function replay(seed: number): Promise<number> {
   const { options, violations, delivered, fired } = await simulate(seed);
-  console.log(JSON.stringify({ options, fired: Object.fromEntries(fired), events: delivered.length }, null, 2));
+  console.log(
+    JSON.stringify({ options, fired: Object.fromEntries(fired), events: delivered.length }, null, 2),
+  );
   for (const { rule, operation_id, detail } of violations) console.log(`${rule}: ${operation_id} ${detail}`);
   console.log(violations.length === 0 ? `Seed ${seed} keeps the promise.` : `Seed ${seed} breaks it.`);
   return violations.length === 0 ? 0 : 1;
@@ -70,7 +72,8 @@ async function runAll(plan: Share & { readonly jobs: number }): Promise<ShareRes
     stopAtFirst: plan.stopAtFirst,
   })).filter(({ count }) => count > 0);
   const [only] = shares;
-  const results = shares.length === 1 && only ? [await runShare(only)] : await Promise.all(shares.map(runInWorker));
+  const results =
+    shares.length === 1 && only ? [await runShare(only)] : await Promise.all(shares.map(runInWorker));
   return results.reduce(merge);
 }
 
@@ -93,7 +96,9 @@ async function runShare({ from, count, stopAtFirst }: Share): Promise<ShareResul
     eventCount += result.delivered.length;
     for (const [kind, times] of result.fired) fired[kind] = (fired[kind] ?? 0) + times;
     if (result.violations.length === 0) continue;
-    const violations = result.violations.map(({ rule, operation_id, detail }) => `${rule}: ${operation_id} ${detail}`);
+    const violations = result.violations.map(
+      ({ rule, operation_id, detail }) => `${rule}: ${operation_id} ${detail}`,
+    );
     failures.push({ seed, violations });
     if (stopAtFirst) break;
   }
@@ -112,7 +117,9 @@ function merge(a: ShareResult, b: ShareResult): ShareResult {
 }
 
 function print({ seedCount, eventCount, fired, failures }: ShareResult, silent: readonly FaultKind[]): void {
-  console.log(`${seedCount} seeds, ${eventCount} events delivered, ${failures.length} seeds broke the promise`);
+  console.log(
+    `${seedCount} seeds, ${eventCount} events delivered, ${failures.length} seeds broke the promise`,
+  );
   console.log(faultKinds.map((kind) => `  ${kind.padEnd(30)} ${fired[kind] ?? 0}`).join('\n'));
   if (silent.length > 0) console.log(`never fired: ${silent.join(', ')}`);
   for (const { seed, violations } of failures.slice(0, FAILURES_SHOWN_MAX)) {

@@ -74,7 +74,7 @@ export function createScheduler(startMs: number): Scheduler {
 }
 
 async function drain(): Promise<void> {
-  for (let turn = 0; turn < TURNS_PER_WAKE_UP; turn++) await undefined;
+  for (let turn = 0; turn < TURNS_PER_WAKE_UP; turn++) await Promise.resolve();
 }
 
 function isBefore(a: WakeUp, b: WakeUp): boolean {

@@ -1,13 +1,25 @@
 /** One seed: the production poller against a hostile world, then peace, then the checker. */
 
+import { type AccountDeps, emptyAccountMemory, pollAccount } from '../../functions/poller/poll-account.ts';
 import { createPollPlanner } from '../../shared/core/poll-planner.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
-import { type AccountDeps, emptyAccountMemory, pollAccount } from '../../functions/poller/poll-account.ts';
-import { checkHistory, type DeliveredEvent, type Expectation, type TrueHistory, type Violation } from './check-history.ts';
+import {
+  checkHistory,
+  type DeliveredEvent,
+  type Expectation,
+  type TrueHistory,
+  type Violation,
+} from './check-history.ts';
 import { createMemoryTable, type MemoryTable, type WriteUnits } from './memory-table.ts';
 import { deriveOptions, type FaultKind, type SimulationOptions } from './options.ts';
-import { createFaultyBus, createFaultyTable, createFaultyUpstream, createLaggingIndex, type LaggingIndex } from './ports.ts';
+import {
+  createFaultyBus,
+  createFaultyTable,
+  createFaultyUpstream,
+  createLaggingIndex,
+  type LaggingIndex,
+} from './ports.ts';
 import type { Process } from './scheduler.ts';
 import { createUpstreamModel, type TruthOperation, type UpstreamModel } from './upstream-model.ts';
 import { createWorld, type World } from './world.ts';
@@ -41,7 +53,10 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   const endMs = START_MS + options.chaosMs;
   const stage: Stage = {
     world,
-    model: createUpstreamModel({ ...options, startMs: START_MS, endMs, chance: chancesOf(options) }, world.random),
+    model: createUpstreamModel(
+      { ...options, startMs: START_MS, endMs, chance: chancesOf(options) },
+      world.random,
+    ),
     table: createMemoryTable(),
     index: createLaggingIndex(world),
     delivered: [],
@@ -167,7 +182,7 @@ function countWorldFaults({ world, model }: Stage): void {
 
 /** Rule: a watermark only ever moves forwards. */
 function watchWatermarks({ table }: Stage, violations: Violation[]): void {
-  const { update } = table.sync;
+  const update = table.sync.update.bind(table.sync);
   table.sync.update = (change) => {
     const before = table.sync.get(change.key)?.['watermark'];
     const result = update(change);
@@ -184,7 +199,11 @@ function checkBacklog({ table }: Stage): readonly Violation[] {
   return table.sync
     .items()
     .filter((item) => Number(item['published'] ?? 0) < Number(item['revision'] ?? 0))
-    .map((item) => ({ rule: 'backlog', operation_id: String(item['operation_id'] ?? item.sk), detail: item.pk }));
+    .map((item) => ({
+      rule: 'backlog',
+      operation_id: item.sk,
+      detail: item.pk,
+    }));
 }
 
 /** Parked entries are told too: they wait for a person, and nothing behind them does. */
@@ -192,7 +211,7 @@ function everythingTold({ table, delivered }: Stage): readonly DeliveredEvent[] 
   const parked = table.sync
     .items()
     .filter((item) => item['kind'] === 'parked')
-    .map((item) => JSON.parse(String(item['event'])) as DeliveredEvent);
+    .map((item) => JSON.parse(item['event'] as string) as DeliveredEvent);
   return [...delivered, ...parked];
 }
 

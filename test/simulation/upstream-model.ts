@@ -67,10 +67,19 @@ export interface Page {
   readonly cursor: string | undefined;
 }
 
-const ACTIONS = ['create_branch', 'start_compute', 'suspend_compute', 'apply_config', 'an_action_of_tomorrow'];
+const ACTIONS = [
+  'create_branch',
+  'start_compute',
+  'suspend_compute',
+  'apply_config',
+  'an_action_of_tomorrow',
+];
 
 export function createUpstreamModel(options: UpstreamModelOptions, random: Random): UpstreamModel {
-  const projectIds = Array.from({ length: options.projectCount }, (_, index) => `quiet-pond-${10_000_000 + index}`);
+  const projectIds = Array.from(
+    { length: options.projectCount },
+    (_, index) => `quiet-pond-${10_000_000 + index}`,
+  );
   const operations: TruthOperation[] = [];
   let previousUs = 0;
   for (let index = 0; index < options.operationCount + options.historyCount; index++) {
@@ -141,7 +150,9 @@ function drawOperation(
     action: ACTIONS[Math.floor(random.next() * ACTIONS.length)] ?? '',
     createdUs,
     visibleAtMs: createdMs + (isLate ? random.next() * visibleLateMsMax : 0),
-    vanishesAtMs: vanishes ? createdMs + random.next() * Math.max(1, endMs - createdMs) : Number.POSITIVE_INFINITY,
+    vanishesAtMs: vanishes
+      ? createdMs + random.next() * Math.max(1, endMs - createdMs)
+      : Number.POSITIVE_INFINITY,
     states,
   };
 }
@@ -211,7 +222,9 @@ function wholeSeconds(epochMs: number): string {
 
 /** Microseconds without trailing zeros, as observed: `2022-12-09T08:47:52.20417Z`. */
 function cursorOf(createdUs: number): string {
-  const fraction = String(createdUs % 1_000_000).padStart(6, '0').replace(/0+$/, '');
+  const fraction = String(createdUs % 1_000_000)
+    .padStart(6, '0')
+    .replace(/0+$/, '');
   const seconds = wholeSeconds(createdUs / 1_000).slice(0, 19);
   return fraction === '' ? `${seconds}Z` : `${seconds}.${fraction}Z`;
 }

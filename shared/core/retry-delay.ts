@@ -1,0 +1,73 @@
+/** Whether a call to the upstream is sent again, and when. */
+
+/** Calls in all: one and three repetitions; what still fails then comes back with the next poll. */
+export const ATTEMPTS_MAX = 4;
+
+/** The service's own clients start at a quarter of a second, double it, and stop at ten seconds. */
+const FIRST_DELAY_MS = 250;
+const DELAY_MS_MAX = 10_000;
+
+/** A longer `Retry-After` is not slept through: the project's turn comes again by itself. */
+export const PATIENCE_MS = 20_000;
+
+export interface FailedAttempt {
+  /** 1 for the first. */
+  readonly attempt: number;
+  readonly kind: string;
+  readonly method: string;
+  /** Undefined when no answer came. */
+  readonly status: number | undefined;
+  readonly retryAfterMs: number | undefined;
+  /** A number in [0, 1). */
+  readonly dice: number;
+}
+
+export type RetryDecision =
+  | { readonly kind: 'retry'; readonly delayMs: number }
+  | { readonly kind: 'give_up' };
+
+/**
+ * A read is repeated after anything that can pass. A mutation is repeated only where the service says that it did no
+ * work: 423, 429 and 503 (public contract); a lost answer to it may be an executed command.
+ */
+export function decideRetry(failed: FailedAttempt): RetryDecision {
+  if (failed.attempt >= ATTEMPTS_MAX || !canRepeat(failed)) return { kind: 'give_up' };
+  const delayMs = retryDelayMs(failed);
+  return delayMs > PATIENCE_MS ? { kind: 'give_up' } : { kind: 'retry', delayMs };
+}
+
+/** `Retry-After` is never shortened; otherwise half of an exponential step is certain and half is by chance. */
+export function retryDelayMs({
+  attempt,
+  retryAfterMs,
+  dice,
+}: Pick<FailedAttempt, 'attempt' | 'retryAfterMs' | 'dice'>) {
+  if (retryAfterMs !== undefined) return retryAfterMs + dice * FIRST_DELAY_MS;
+  const stepMs = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), DELAY_MS_MAX);
+  return stepMs / 2 + (dice * stepMs) / 2;
+}
+
+/** Both forms of RFC 9110, 10.2.3: seconds, or a date. Undefined when it is neither; never negative. */
+export function parseRetryAfter(header: string | null | undefined, nowMs: number): number | undefined {
+  const text = header?.trim();
+  if (!text) return undefined;
+  if (/^\d+$/.test(text)) return Number(text) * 1_000;
+  const atMs = HTTP_DATE_PATTERN.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+}
+
+/** `Sun, 06 Nov 1994 08:49:37 GMT` and its two old forms: all begin with the name of a day. */
+const HTTP_DATE_PATTERN = /^(mon|tue|wed|thu|fri|sat|sun)/i;
+
+const PASSING_KINDS: ReadonlySet<string> = new Set([
+  'rate_limited',
+  'unavailable',
+  'network',
+  'timeout',
+  'malformed_answer',
+]);
+
+function canRepeat({ kind, method, status }: FailedAttempt): boolean {
+  if (method === 'GET') return PASSING_KINDS.has(kind);
+  return status === 423 || status === 429 || status === 503;
+}

@@ -1,0 +1,102 @@
+/** The upstream's answers: tolerant where it grows (fields, statuses, actions), bounded where it could hurt. */
+
+import * as z from 'zod';
+import type { Operation } from '../core/operation.ts';
+
+/** Names from an open set end up in keys of metrics and in events: long ones are cut, never refused. */
+const NAME_CHARACTERS_MAX = 100;
+const TEXT_CHARACTERS_MAX = 2_000;
+
+const name = z.string().transform((text) => text.slice(0, NAME_CHARACTERS_MAX));
+const text = z.string().transform((value) => value.slice(0, TEXT_CHARACTERS_MAX));
+/** Optional, and `null` says the same. */
+const optional = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? undefined);
+
+/** An operation id goes into paths and keys: letters, digits, `-` and `_`. UUIDs today, other forms in old answers. */
+export const operationId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/);
+
+/** Specification examples and the public contract: lower-case words, digits and dashes. */
+export const projectId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/);
+
+/**
+ * Specification "Operation". Only what identifies a state is required: older answers lack the rest. Unknown fields are
+ * left behind here, because an event holds no field it was not asked to hold.
+ */
+export function operationSchema(projectIdOfList: string) {
+  return z
+    .object({
+      id: operationId,
+      project_id: optional(z.string()),
+      branch_id: optional(name),
+      endpoint_id: optional(name),
+      action: optional(name),
+      status: name,
+      failures_count: optional(z.number().int().nonnegative()),
+      created_at: z.string(),
+      updated_at: optional(z.string()),
+      total_duration_ms: optional(z.number().nonnegative()),
+      error: optional(text),
+    })
+    .transform(
+      (row): Operation => ({
+        ...row,
+        project_id: row.project_id ?? projectIdOfList,
+        action: row.action ?? 'unknown',
+        failures_count: row.failures_count ?? 0,
+        updated_at: row.updated_at ?? row.created_at,
+      }),
+    );
+}
+
+/** Specification "Project (list item)". The bridge needs the id; the rest are hints. */
+export const projectSchema = z.looseObject({
+  id: projectId,
+  name: z.string().optional(),
+  created_at: z.string().optional(),
+  updated_at: z.string().optional(),
+});
+
+/** Specification "Compute endpoint". */
+export const endpointSchema = z.looseObject({
+  id: z.string().regex(/^ep-[a-z0-9-]{1,60}$/),
+  project_id: z.string(),
+  branch_id: z.string(),
+  type: name,
+  current_state: name,
+  pending_state: name.optional(),
+  autoscaling_limit_min_cu: z.number(),
+  autoscaling_limit_max_cu: z.number(),
+  suspend_timeout_seconds: z.number().optional(),
+  last_active: z.string().optional(),
+  created_at: z.string(),
+  updated_at: z.string(),
+});
+
+/** There even when nothing follows; absent on an empty list (public contract). */
+export const paginationSchema = z.object({ cursor: optional(z.string().min(1).max(1_000)) });
+
+export const operationListSchema = z.object({
+  operations: z.array(z.unknown()),
+  pagination: optional(paginationSchema),
+});
+
+export const projectListSchema = z.object({
+  projects: z.array(z.unknown()),
+  pagination: optional(paginationSchema),
+  unavailable_project_ids: optional(z.array(z.string())),
+});
+
+export const operationAnswerSchema = z.object({ operation: z.unknown() });
+
+/** Seen on every refusal of the public service; the specification does not show a body. */
+export const errorBodySchema = z.object({ message: z.string(), code: z.string().optional() });
+
+/** One bad row never costs the others: it is counted and left out. */
+export function parseRows<Row>(
+  rows: readonly unknown[],
+  schema: z.ZodType<Row>,
+): { readonly rows: readonly Row[]; readonly malformedRowCount: number } {
+  const parsed = rows.map((row) => schema.safeParse(row));
+  const good = parsed.flatMap((result) => (result.success ? [result.data] : []));
+  return { rows: good, malformedRowCount: rows.length - good.length };
+}
