@@ -176,10 +176,17 @@ async function pollOne(run: Run, projectId: string): Promise<void> {
     notePoll(run, report);
     if (report.failure === 'not_found') await noteUnreachable(run, projectId);
     else memory.notFoundCounts.delete(projectId);
-    if (report.outcome === 'complete') memory.completedAtMs.set(projectId, deps.clock.now());
+    if (report.outcome === 'complete') noteComplete(run, projectId);
   } finally {
     deps.planner.report(projectId, { rereadInMs, hasFailed }, deps.clock.now());
   }
+}
+
+function noteComplete({ deps, memory }: Run, projectId: string): void {
+  const isFirst = !memory.completedAtMs.has(projectId);
+  memory.completedAtMs.set(projectId, deps.clock.now());
+  deps.telemetry.measure('WalksCompleted', 1);
+  if (isFirst) deps.telemetry.log('info', 'project.read', { project_id: projectId });
 }
 
 function notePoll(run: Run, report: PollReport): void {

@@ -193,7 +193,7 @@ function noteRecorded(poll: Poll, record: OperationRecord): void {
   poll.recordedCount += 1;
   telemetry.measure('TransitionsRecorded', 1);
   if (entry.late === true) telemetry.measure('LateOperations', 1);
-  if (entry.observed_by !== 'poll') return;
+  if (entry.observed_by === 'backfill' || entry.late === true) return;
   const changedAtMs = Date.parse(entry.operation_updated_at);
   if (!Number.isNaN(changedAtMs))
     telemetry.measure('DetectionDelayMs', Math.max(0, clock.now() - changedAtMs));

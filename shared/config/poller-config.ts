@@ -32,3 +32,9 @@ export const pollAccountRequest = z.object({
 
 export type PollAccountRequest = z.input<typeof pollAccountRequest>;
 export type PollAccountSettings = z.output<typeof pollAccountRequest>;
+
+/**
+ * One invocation a minute that lives almost until the next one, so that there is hardly a moment without a poller.
+ * The deployment's schedule and time-out and the local scheduler are both set from here.
+ */
+export const pollerSchedule = { everyMs: 60_000, timeoutMs: 66_000 } as const;

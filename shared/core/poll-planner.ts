@@ -36,8 +36,8 @@ interface Turn {
   failureCount: number;
 }
 
-/** Open operations and backlog should use this part of the budget at most before the round of the rest gets longer. */
-const ROUND_SHARE = 0.5;
+/** The rest of the budget is for open operations, second pages and listings. */
+const ROUND_SHARE = 0.75;
 
 export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   const turns = new Map<string, Turn>();

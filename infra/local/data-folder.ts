@@ -1,0 +1,61 @@
+/** What `--data` keeps: the tables, every event, the poller's log, and which simulated world it belongs to. */
+
+import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { DeliveredEvent } from './aws/event-bus.ts';
+import { UsageError } from './option-values.ts';
+import type { StartOptions } from './start-options.ts';
+
+export interface DataFolder {
+  readonly tablesDir: string | undefined;
+  /** Where the clocks of an accelerated or resumed run agree with real time. */
+  readonly originMs: number;
+  /** Before PutEvents answers: an accepted event survives a kill, as it does on AWS. */
+  keepEvent(event: DeliveredEvent): void;
+  keepLogLine(line: string): void;
+}
+
+interface Identity {
+  readonly upstream: string;
+  readonly speed: number;
+  readonly originMs: number;
+}
+
+/** Throws `UsageError` when the folder belongs to another upstream or speed: its state would make no sense. */
+export function openDataFolder({ dataDir, upstream, speed }: StartOptions, nowMs: number): DataFolder {
+  if (dataDir === undefined) {
+    return { tablesDir: undefined, originMs: nowMs, keepEvent: () => {}, keepLogLine: () => {} };
+  }
+  makeFolder(dataDir);
+  const name =
+    upstream.kind === 'real'
+      ? upstream.baseUrl
+      : `simulated, seed ${upstream.seed}, ${upstream.projectCount} projects`;
+  const { originMs } = identify(join(dataDir, 'bridge.json'), { upstream: name, speed, originMs: nowMs });
+  return {
+    tablesDir: join(dataDir, 'tables'),
+    originMs,
+    keepEvent: (event) => appendFileSync(join(dataDir, 'events.jsonl'), `${JSON.stringify(event)}\n`),
+    keepLogLine: (line) => appendFileSync(join(dataDir, 'poller.log'), `${line}\n`),
+  };
+}
+
+function makeFolder(dataDir: string): void {
+  try {
+    mkdirSync(dataDir, { recursive: true });
+  } catch (error) {
+    throw new UsageError(`--data is "${dataDir}", which cannot be made a folder.`, { cause: error });
+  }
+}
+
+function identify(path: string, now: Identity): Identity {
+  if (!existsSync(path)) {
+    writeFileSync(path, `${JSON.stringify(now, null, 2)}\n`);
+    return now;
+  }
+  const known = JSON.parse(readFileSync(path, 'utf8')) as Identity;
+  if (known.upstream === now.upstream && known.speed === now.speed) return known;
+  throw new UsageError(
+    `The folder of --data belongs to another run (${known.upstream}, speed ${known.speed}); choose another folder, or the same options.`,
+  );
+}

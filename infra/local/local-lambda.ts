@@ -1,0 +1,69 @@
+/** A local Lambda and its schedule: invokes the poller once a minute of simulated time, never twice at once. */
+
+import { createInterface } from 'node:readline';
+import { Worker } from 'node:worker_threads';
+import type { AccountReport } from '../../functions/poller/poll-account.ts';
+import { pollerSchedule } from '../../shared/config/poller-config.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+
+export interface WorkerSettings {
+  readonly speed: number;
+  readonly originMs: number;
+}
+
+export type ToWorker =
+  | { readonly kind: 'invoke'; readonly event: unknown; readonly timeoutMs: number }
+  | { readonly kind: 'stop' };
+
+export type FromWorker =
+  | { readonly kind: 'done'; readonly report: AccountReport }
+  | { readonly kind: 'failed'; readonly reason: string };
+
+export interface LocalLambdaOptions extends WorkerSettings {
+  readonly environment: Readonly<Record<string, string>>;
+  readonly event: unknown;
+  readonly clock: Clock;
+  readonly onLogLine: (line: string) => void;
+  readonly onResult: (result: FromWorker) => void;
+}
+
+/** Invokes until `signal` aborts; resolves when the last invocation has ended. */
+export async function runLocalLambda(options: LocalLambdaOptions, signal: AbortSignal): Promise<void> {
+  const { speed, originMs, environment, clock } = options;
+  const worker = new Worker(new URL('./poller-worker.ts', import.meta.url), {
+    workerData: { speed, originMs } satisfies WorkerSettings,
+    env: { ...environment },
+    stdout: true,
+    stderr: true,
+  });
+  for (const stream of [worker.stdout, worker.stderr]) {
+    createInterface({ input: stream }).on('line', options.onLogLine);
+  }
+  const onStop = () => worker.postMessage({ kind: 'stop' } satisfies ToWorker);
+  signal.addEventListener('abort', onStop, { once: true });
+  try {
+    while (!signal.aborted) {
+      const startedMs = clock.now();
+      const result = await invoke(worker, options.event);
+      options.onResult(result);
+      // The schedule does not wait for a slow invocation, but the reserved concurrency of one does.
+      const restMs = startedMs + pollerSchedule.everyMs - clock.now();
+      await clock.sleep(Math.max(0, restMs), signal).catch(() => {});
+    }
+  } finally {
+    signal.removeEventListener('abort', onStop);
+    await worker.terminate();
+  }
+}
+
+function invoke(worker: Worker, event: unknown): Promise<FromWorker> {
+  return new Promise((resolve, reject) => {
+    const onMessage = (message: FromWorker) => {
+      worker.off('error', reject);
+      resolve(message);
+    };
+    worker.once('message', onMessage);
+    worker.once('error', reject);
+    worker.postMessage({ kind: 'invoke', event, timeoutMs: pollerSchedule.timeoutMs } satisfies ToWorker);
+  });
+}

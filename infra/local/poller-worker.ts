@@ -1,0 +1,38 @@
+/** Runs the poller's handler in a thread of its own, as Lambda does: its own environment, its own standard output. */
+
+import { randomUUID } from 'node:crypto';
+import { parentPort, workerData } from 'node:worker_threads';
+import { createPollerHandler } from '../../functions/poller/create-handler.ts';
+import { pollerEnvironment } from '../../shared/config/poller-config.ts';
+import { toError } from '../../shared/runtime/errors.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import { readConfig } from '../../shared/runtime/read-config.ts';
+import type { FromWorker, ToWorker, WorkerSettings } from './local-lambda.ts';
+import { scaledClock } from './scaled-clock.ts';
+
+const { speed, originMs } = workerData as WorkerSettings;
+const clock = scaledClock(speed, originMs);
+const environment = readConfig(pollerEnvironment, process.env, "The poller's environment");
+const handler = createPollerHandler(environment, { clock, random: systemRandom, newId: randomUUID });
+const stop = new AbortController();
+
+parentPort?.on('message', (message: ToWorker) => {
+  if (message.kind === 'stop') stop.abort(new Error('The process is told to stop'));
+  else void invoke(message);
+});
+
+async function invoke({ event, timeoutMs }: Extract<ToWorker, { kind: 'invoke' }>): Promise<void> {
+  const deadlineMs = clock.now() + timeoutMs;
+  const context = { getRemainingTimeInMillis: () => deadlineMs - clock.now() };
+  try {
+    const report = await handler(event, context, stop.signal);
+    answer({ kind: 'done', report });
+  } catch (error) {
+    const { name, message } = toError(error);
+    answer({ kind: 'failed', reason: `${name}: ${message}` });
+  }
+}
+
+function answer(message: FromWorker): void {
+  parentPort?.postMessage(message);
+}

@@ -1,0 +1,107 @@
+/** Draws the whole life of one operation: its statuses and when each begins. */
+
+import type { Random } from '../../../shared/runtime/random.ts';
+import type { GroundTruthState } from './ground-truth.ts';
+
+export interface OperationKind {
+  readonly action: string;
+  /** Median seconds from running to the end; lognormal, with this sigma. Medians as observed in public payloads. */
+  readonly medianSeconds: number;
+  readonly sigma: number;
+  readonly hasEndpoint: boolean;
+}
+
+const kind = (action: string, medianSeconds: number, sigma: number, hasEndpoint = true): OperationKind => ({
+  action,
+  medianSeconds,
+  sigma,
+  hasEndpoint,
+});
+
+export const kinds = {
+  create_timeline: kind('create_timeline', 3, 0.5, false),
+  create_branch: kind('create_branch', 2, 0.9, false),
+  start_compute: kind('start_compute', 0.8, 0.6),
+  suspend_compute: kind('suspend_compute', 2, 0.7),
+  apply_config: kind('apply_config', 3, 1),
+  check_availability: kind('check_availability', 4, 0.3),
+  timeline_archive: kind('timeline_archive', 45, 0.9, false),
+  timeline_unarchive: kind('timeline_unarchive', 30, 0.9, false),
+} as const;
+
+/** Shares of operations that do not simply finish. The specification shows the statuses, not how often. */
+const SHARES = { fails: 0.03, givesUp: 0.2, cancels: 0.015, skips: 0.01, errors: 0.003 };
+
+const SCHEDULING = { medianSeconds: 0.15, sigma: 0.5 };
+const RETRY = { medianSeconds: 60, sigma: 1.2 };
+const ATTEMPTS_MAX = 6;
+
+export interface LifeOptions {
+  readonly createdAtMs: number;
+  /** The first of a chain starts as `running` more often than not; a follower waits for the one before it. */
+  readonly runsFromMs: number;
+  readonly startsRunning: boolean;
+}
+
+/** States in order; the last one stands for good. */
+export function drawLife(
+  operation: OperationKind,
+  { createdAtMs, runsFromMs, startsRunning }: LifeOptions,
+  random: Random,
+): readonly GroundTruthState[] {
+  const states: GroundTruthState[] = [];
+  let failures = 0;
+  const enter = (at_ms: number, status: string) => states.push({ at_ms, status, failures_count: failures });
+
+  enter(createdAtMs, startsRunning ? 'running' : 'scheduling');
+  if (!startsRunning && random.next() < SHARES.skips) {
+    enter(runsFromMs + drawMs(SCHEDULING, random), 'skipped');
+    return states;
+  }
+  let atMs = startsRunning ? createdAtMs : runsFromMs + drawMs(SCHEDULING, random);
+  if (!startsRunning) enter(atMs, 'running');
+  for (let attempt = 1; ; attempt++) {
+    atMs += drawMs(operation, random);
+    const end = drawEnd(attempt, random);
+    if (end === 'cancelling') {
+      enter(atMs, 'cancelling');
+      enter(atMs + drawMs(SCHEDULING, random) * 5, 'cancelled');
+      return states;
+    }
+    if (end !== 'failed') {
+      enter(atMs, end);
+      return states;
+    }
+    failures += 1;
+    enter(atMs, 'failed');
+    if (attempt === ATTEMPTS_MAX || random.next() < SHARES.givesUp) return states;
+    atMs += drawMs(RETRY, random);
+    enter(atMs, 'running');
+  }
+}
+
+/** What failed once fails again more often than not. */
+function drawEnd(attempt: number, random: Random): 'failed' | 'cancelling' | 'error' | 'finished' {
+  const dice = random.next();
+  const fails = attempt === 1 ? SHARES.fails : 0.4;
+  if (dice < fails) return 'failed';
+  if (dice < fails + SHARES.cancels) return 'cancelling';
+  return dice < fails + SHARES.cancels + SHARES.errors ? 'error' : 'finished';
+}
+
+export function drawMs(
+  { medianSeconds, sigma }: { medianSeconds: number; sigma: number },
+  random: Random,
+): number {
+  return medianSeconds * 1_000 * Math.exp(sigma * drawNormal(random));
+}
+
+/** Milliseconds of an exponential waiting time. */
+export function drawWaitMs(meanMs: number, random: Random): number {
+  return -meanMs * Math.log(1 - random.next());
+}
+
+/** Box-Muller. */
+function drawNormal(random: Random): number {
+  return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
+}

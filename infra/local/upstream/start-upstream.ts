@@ -1,0 +1,74 @@
+/** The simulated service as a server on this machine's loopback. */
+
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
+import { seededRandom } from '../../../shared/runtime/random.ts';
+import { createUpstreamApp } from './app.ts';
+import { createFaultDials, type FaultDials } from './faults.ts';
+import { createRequestLimits } from './limits.ts';
+import { drawUuid } from './names.ts';
+import { createWorld, type World, type WorldOptions } from './world.ts';
+
+export interface UpstreamOptions extends Omit<WorldOptions, 'startAtMs'> {
+  /** When its world begins to live, apart from its history; the clock's present when absent. */
+  readonly startAtMs?: number;
+  readonly port?: number | undefined;
+  /** Accepted until `revokeKey`. */
+  readonly apiKeys: readonly string[];
+  readonly clock?: Clock;
+}
+
+export interface LocalUpstream {
+  /** Ends with `/api/v2`. */
+  readonly baseUrl: string;
+  /** At the present of the clock. */
+  world(): World;
+  readonly faults: FaultDials;
+  addKey(key: string): void;
+  /** Specification "Authentication", rule 7: immediate and permanent. */
+  revokeKey(key: string): void;
+  close(): Promise<void>;
+}
+
+export async function startUpstream(options: UpstreamOptions): Promise<LocalUpstream> {
+  const { clock = systemClock, seed } = options;
+  const world = createWorld({ ...options, startAtMs: options.startAtMs ?? clock.now() });
+  const faults = createFaultDials();
+  const apiKeys = new Set(options.apiKeys);
+  const random = seededRandom(seed + 1);
+  const app = createUpstreamApp({
+    world,
+    now: () => clock.now(),
+    apiKeys,
+    limits: createRequestLimits(),
+    faults,
+    random,
+    newId: () => drawUuid(random),
+    sleep: (durationMs) => clock.sleep(durationMs),
+  });
+  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server;
+  await listen(server, options.port ?? 0);
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v2`,
+    world() {
+      world.advanceTo(clock.now());
+      return world;
+    },
+    faults,
+    addKey: (key) => void apiKeys.add(key),
+    revokeKey: (key) => void apiKeys.delete(key),
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+    },
+  };
+}
+
+/** Rejects with Node's own error when the port is taken. Only this machine can connect. */
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+}
