@@ -71,8 +71,9 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
     const identity = JSON.stringify(settings);
     const account = accounts.get(identity) ?? createAccount(settings);
     accounts.set(identity, account);
-    const leaseMs = context.getRemainingTimeInMillis();
-    const deadline = deadlineSignal(ports.clock, leaseMs - STOP_RESERVE_MS, signal);
+    // The lease ends when the polling does: after a crash it blocks nobody beyond the invocation that died.
+    const leaseMs = Math.max(0, context.getRemainingTimeInMillis() - STOP_RESERVE_MS);
+    const deadline = deadlineSignal(ports.clock, leaseMs, signal);
     try {
       return await pollAccount(account.deps, account.memory, { signal: deadline.signal, leaseMs });
     } finally {
@@ -121,7 +122,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
 function deadlineSignal(clock: Clock, durationMs: number, outer: AbortSignal | undefined) {
   const deadline = new AbortController();
   const cleared = new AbortController();
-  clock.sleep(Math.max(0, durationMs), cleared.signal).then(
+  clock.sleep(durationMs, cleared.signal).then(
     () => deadline.abort(new Error('The invocation is near its deadline')),
     () => {},
   );

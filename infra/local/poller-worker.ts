@@ -1,6 +1,5 @@
 /** Runs the poller's handler in a thread of its own, as Lambda does: its own environment, its own standard output. */
 
-import { randomUUID } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { createPollerHandler } from '../../functions/poller/create-handler.ts';
 import { pollerEnvironment } from '../../shared/config/poller-config.ts';
@@ -13,7 +12,9 @@ import { scaledClock } from './scaled-clock.ts';
 const { speed, originMs } = workerData as WorkerSettings;
 const clock = scaledClock(speed, originMs);
 const environment = readConfig(pollerEnvironment, process.env, "The poller's environment");
-const handler = createPollerHandler(environment, { clock, random: systemRandom, newId: randomUUID });
+// One process per data folder, so a restart may take its own lease over at once.
+const newId = () => 'local';
+const handler = createPollerHandler(environment, { clock, random: systemRandom, newId });
 const stop = new AbortController();
 
 parentPort?.on('message', (message: ToWorker) => {

@@ -2,11 +2,11 @@
 
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
-import { METRIC_NAMESPACE, metricUnits } from './metric-names.ts';
+import { METRIC_NAMESPACE, type MetricName, metricUnits } from './metric-names.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export interface FlushableTelemetry extends Telemetry {
-  /** Writes the metrics collected so far: one line per invocation, not one per poll. */
+  /** Writes the metrics collected since the last time: a line or two per invocation, not one per poll. */
   flush(): void;
 }
 
@@ -20,21 +20,28 @@ export function createPowertoolsTelemetry(serviceName: string, accountId: string
     serviceName,
     defaultDimensions: { account: accountId },
   });
-  const valueCounts = new Map<string, number>();
-  const flush = () => {
-    metrics.publishStoredMetrics();
-    valueCounts.clear();
-  };
+  const collected = new Map<MetricName, number[]>();
+
   return {
     log(level, event, fields = {}) {
       logger[level](event, fields);
     },
     measure(metric, value) {
-      const count = (valueCounts.get(metric) ?? 0) + 1;
-      if (count > VALUES_PER_RECORD_MAX) flush();
-      valueCounts.set(metric, (valueCounts.get(metric) ?? 0) + 1);
-      metrics.addMetric(metric, metricUnits[metric], value);
+      const values = collected.get(metric) ?? [];
+      // Counts add up to one number; of durations every one is kept, for percentiles.
+      if (metricUnits[metric] === 'Count') collected.set(metric, [(values[0] ?? 0) + value]);
+      else collected.set(metric, [...values, value]);
     },
-    flush,
+    flush() {
+      while (collected.size > 0) {
+        for (const [metric, values] of collected) {
+          for (const value of values.splice(0, VALUES_PER_RECORD_MAX)) {
+            metrics.addMetric(metric, metricUnits[metric], value);
+          }
+          if (values.length === 0) collected.delete(metric);
+        }
+        metrics.publishStoredMetrics();
+      }
+    },
   };
 }

@@ -92,8 +92,6 @@ function environmentOf(endpoint: string): Record<string, string> {
     AWS_REGION: REGION,
     AWS_ACCESS_KEY_ID: 'local',
     AWS_SECRET_ACCESS_KEY: 'local',
-    // Powertools would otherwise look for a Lambda environment and warn.
-    POWERTOOLS_DEV: 'false',
   };
 }
 

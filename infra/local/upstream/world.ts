@@ -79,7 +79,7 @@ export function createWorld(options: WorldOptions): World {
   const birthMs = startAtMs - historyMs;
   const births = seededRandom(seed);
   const projects = new Map<string, LivingProject>();
-  let nextBirthMs = birthMs + drawWaitMs(NEW_PROJECT_EVERY_MS, births);
+  let nextBirthMs = startAtMs + drawWaitMs(NEW_PROJECT_EVERY_MS, births);
   let nowMs = birthMs;
 
   const weights = Array.from({ length: projectCount }, (_, place) => (place + 1) ** -ZIPF_EXPONENT);

@@ -1,0 +1,86 @@
+/** The real handler between a simulated upstream and the local AWS, over HTTP, in this process. */
+
+import { randomUUID } from 'node:crypto';
+import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { createPollerHandler, type PollerHandler } from '../../functions/poller/create-handler.ts';
+import type { DeliveredEvent } from '../../infra/local/aws/event-bus.ts';
+import { type LocalAws, type LocalAwsFaults, startLocalAws } from '../../infra/local/aws/local-aws.ts';
+import { scaledClock } from '../../infra/local/scaled-clock.ts';
+import { type LocalUpstream, startUpstream } from '../../infra/local/upstream/start-upstream.ts';
+import { type PollAccountRequest, pollerEnvironment } from '../../shared/config/poller-config.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { seededRandom } from '../../shared/runtime/random.ts';
+import { tableDefinition } from '../../shared/store/table-definition.ts';
+
+export const API_KEY = 'end-to-end-canary-key';
+export const TABLE_NAME = 'end-to-end';
+export const EVENT_BUS_NAME = 'end-to-end';
+const KEY_SECRET_ID = 'upstream-key';
+
+export interface BridgeUnderTest {
+  readonly clock: Clock;
+  readonly upstream: LocalUpstream;
+  readonly aws: LocalAws;
+  readonly delivered: DeliveredEvent[];
+  /** A new environment, as after a cold start: it remembers nothing. */
+  coldStart(): PollerHandler;
+  /** One invocation of so much simulated time. */
+  invoke(handler: PollerHandler, durationMs: number): ReturnType<PollerHandler>;
+  close(): Promise<void>;
+}
+
+export interface BridgeOptions {
+  readonly seed: number;
+  readonly projectCount: number;
+  readonly speed: number;
+  readonly faults?: LocalAwsFaults;
+  readonly request?: Partial<PollAccountRequest>;
+  readonly sessionsPerHour?: number;
+  readonly historyMs?: number;
+}
+
+/** The handler stops this long before its deadline. */
+const STOP_RESERVE_MS = 8_000;
+
+export async function startBridge(options: BridgeOptions): Promise<BridgeUnderTest> {
+  const clock = scaledClock(options.speed, Date.now());
+  const delivered: DeliveredEvent[] = [];
+  const upstream = await startUpstream({ ...options, apiKeys: [API_KEY], clock });
+  const aws = await startLocalAws({ clock, ...(options.faults && { faults: options.faults }) });
+  Object.assign(process.env, aws.environment, { POWERTOOLS_METRICS_DISABLED: 'true', LOG_LEVEL: 'SILENT' });
+  aws.secrets.create(KEY_SECRET_ID, API_KEY);
+  aws.bus.createBus(EVENT_BUS_NAME);
+  aws.bus.putRule({
+    name: 'all',
+    busName: EVENT_BUS_NAME,
+    pattern: { source: ['operations-bridge'] },
+    targets: [(event) => void delivered.push(event)],
+  });
+  const tables = new DynamoDBClient({});
+  await tables.send(new CreateTableCommand(tableDefinition(TABLE_NAME)));
+  tables.destroy();
+
+  const event: PollAccountRequest = {
+    account_id: 'main',
+    upstream_base_url: upstream.baseUrl,
+    key_secret_id: KEY_SECRET_ID,
+    ...options.request,
+  };
+  const environment = pollerEnvironment.parse({ TABLE_NAME, EVENT_BUS_NAME });
+  return {
+    clock,
+    upstream,
+    aws,
+    delivered,
+    coldStart: () =>
+      createPollerHandler(environment, { clock, random: seededRandom(options.seed), newId: randomUUID }),
+    invoke(handler, durationMs) {
+      const deadlineMs = clock.now() + durationMs + STOP_RESERVE_MS;
+      return handler(event, { getRemainingTimeInMillis: () => deadlineMs - clock.now() });
+    },
+    async close() {
+      await aws.close();
+      await upstream.close();
+    },
+  };
+}

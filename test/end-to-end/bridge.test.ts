@@ -1,0 +1,150 @@
+import { afterEach, describe, expect, test } from 'vitest';
+import { operationStateChanged } from '../../shared/events/catalog.ts';
+import { seededRandom } from '../../shared/runtime/random.ts';
+import { API_KEY, type BridgeOptions, type BridgeUnderTest, startBridge } from './bridge-under-test.ts';
+import { compareWithTruth, owedCount } from './truth.ts';
+
+let bridge: BridgeUnderTest | undefined;
+
+afterEach(async () => {
+  await bridge?.close();
+  bridge = undefined;
+});
+
+async function start(options: Partial<BridgeOptions> = {}): Promise<BridgeUnderTest> {
+  bridge = await startBridge({ seed: 11, projectCount: 8, speed: 20, sessionsPerHour: 120, ...options });
+  return bridge;
+}
+
+describe('the bridge over HTTP', { timeout: 120_000 }, () => {
+  test('delivers what really happened, through faults of the upstream, the table and the bus', async () => {
+    const dice = seededRandom(3);
+    let isChaotic = true;
+    const strikes = (chance: number) => isChaotic && dice.next() < chance;
+    const { upstream, invoke, coldStart, clock, delivered, aws } = await start({
+      faults: {
+        beforeCall: ({ service }) =>
+          service !== 'secretsmanager' && strikes(0.03)
+            ? { type: 'ThrottlingException', message: 'slow down' }
+            : undefined,
+        losesReply: ({ service }) => service !== 'secretsmanager' && strikes(0.02),
+        failEntry: () => (strikes(0.05) ? 'InternalFailure' : undefined),
+      },
+    });
+    Object.assign(upstream.faults, {
+      rateLimited: 0.03,
+      internalError: 0.02,
+      unavailable: 0.02,
+      htmlError: 0.01,
+      droppedConnection: 0.02,
+      halfBody: 0.02,
+      partialProjects: 0.2,
+      visibleLateMs: 30_000,
+    });
+    const bootMs = clock.now();
+    for (let round = 0; round < 5; round++) await invoke(coldStart(), 50_000);
+    isChaotic = false;
+    for (const dial of Object.keys(upstream.faults)) Object.assign(upstream.faults, { [dial]: 0 });
+    Object.assign(upstream.faults, { retryAfterSeconds: undefined });
+    const settledMs = clock.now();
+    await invoke(coldStart(), 80_000);
+    await aws.bus.idle();
+
+    const truth = upstream.world().groundTruth();
+    expect(compareWithTruth(truth, delivered, { bootMs, settledMs })).toEqual([]);
+    expect(owedCount(truth, { bootMs, settledMs })).toBeGreaterThan(20);
+  });
+
+  test('publishes events that its own schema accepts, without the key', async () => {
+    const { invoke, coldStart, delivered, aws } = await start();
+    await invoke(coldStart(), 60_000);
+    await aws.bus.idle();
+
+    const details = delivered.filter((event) => event['detail-type'] === 'Operation State Changed');
+    expect(details.length).toBeGreaterThan(5);
+    for (const { detail } of details)
+      expect(() => operationStateChanged.detail.strict().parse(detail)).not.toThrow();
+    expect(JSON.stringify(delivered)).not.toContain(API_KEY);
+  });
+
+  test('publishes nothing twice under a new id after a cold start', async () => {
+    const { invoke, coldStart, delivered, aws } = await start();
+    await invoke(coldStart(), 40_000);
+    await invoke(coldStart(), 40_000);
+    await aws.bus.idle();
+
+    const places = delivered.map(
+      ({ detail }) => `${String(detail['operation_id'])}/${String(detail['sequence'])}`,
+    );
+    const ids = delivered.map(({ detail }) => detail['id']);
+    expect(new Set(ids).size).toBe(new Set(places).size);
+  });
+
+  test('gives up loudly on a revoked key, says so on the bus, and says when it is over', async () => {
+    const { invoke, coldStart, delivered, aws, upstream } = await start();
+    await invoke(coldStart(), 20_000);
+    upstream.revokeKey(API_KEY);
+    const rejected = await invoke(coldStart(), 30_000);
+    aws.secrets.put('upstream-key', 'a-new-key');
+    upstream.addKey('a-new-key');
+    const recovered = await invoke(coldStart(), 20_000);
+    await aws.bus.idle();
+
+    expect(rejected.outcome).toBe('key_rejected');
+    expect(recovered.outcome).toBe('stopped');
+    const health = delivered.filter((event) => event['detail-type'].startsWith('Account'));
+    expect(health.map((event) => [event['detail-type'], event.detail['reason']])).toEqual([
+      ['Account Degraded', 'key_rejected'],
+      ['Account Recovered', 'key_rejected'],
+    ]);
+  });
+
+  test('reads a rotated key once and goes on', async () => {
+    const { invoke, coldStart, aws, upstream } = await start();
+    const handler = coldStart();
+    await invoke(handler, 20_000);
+    aws.secrets.put('upstream-key', 'a-new-key');
+    upstream.addKey('a-new-key');
+    upstream.revokeKey(API_KEY);
+
+    expect((await invoke(handler, 20_000)).outcome).toBe('stopped');
+  });
+
+  test('lets only one of two overlapping invocations of an account spend the budget', async () => {
+    const { invoke, coldStart } = await start();
+
+    const reports = await Promise.all([invoke(coldStart(), 30_000), invoke(coldStart(), 30_000)]);
+
+    expect(reports.map(({ outcome }) => outcome).toSorted()).toEqual(['lease_held', 'stopped']);
+  });
+
+  test('never gets a 429 from a service that enforces the documented limits', async () => {
+    const { invoke, coldStart } = await start({ projectCount: 50, speed: 10, historyMs: 60_000 });
+    let refusedCount = 0;
+    const original = globalThis.fetch;
+    globalThis.fetch = async (...args) => {
+      const answer = await original(...args);
+      if (answer.status === 429) refusedCount += 1;
+      return answer;
+    };
+    try {
+      const report = await invoke(coldStart(), 120_000);
+
+      expect(report.pollCount).toBeGreaterThan(100);
+      expect(refusedCount).toBe(0);
+    } finally {
+      globalThis.fetch = original;
+    }
+  });
+
+  test('refuses a payload that names no account, and says what is wrong with it', async () => {
+    const { coldStart } = await start();
+    const handler = coldStart();
+
+    await expect(
+      handler({ account_id: 'Bad Name' }, { getRemainingTimeInMillis: () => 10_000 }),
+    ).rejects.toThrow(
+      /The invocation payload is not usable\. account_id: .*upstream_base_url: .*key_secret_id/,
+    );
+  });
+});

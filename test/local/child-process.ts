@@ -1,0 +1,55 @@
+/** Commands run as a person runs them: in a process of their own, with signals. */
+
+import { type ChildProcessByStdio, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
+import { onTestFinished } from 'vitest';
+
+export interface Command {
+  readonly child: ChildProcessByStdio<null, Readable, Readable>;
+  output(): string;
+  errors(): string;
+  /** Resolves once the output matches; rejects when the command ends before. */
+  until(pattern: RegExp): Promise<void>;
+  /** The exit code, or the signal's name. */
+  ended(): Promise<number | string>;
+}
+
+/** Only this process is ended when the test is over, and only if it still runs. */
+export function runCommand(
+  script: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Command {
+  const child = spawn(process.execPath, [script, ...args], {
+    env: { PATH: process.env['PATH'] ?? '', ...env },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let output = '';
+  let errors = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  child.stderr.setEncoding('utf8').on('data', (text: string) => {
+    errors += text;
+  });
+  const exit = once(child, 'close') as Promise<[number | null, string | null]>;
+  onTestFinished(() => void child.kill('SIGKILL'));
+
+  return {
+    child,
+    output: () => output,
+    errors: () => errors,
+    async until(pattern) {
+      while (!pattern.test(output)) {
+        if (child.exitCode !== null)
+          throw new Error(`The command ended without ${String(pattern)}: ${output}${errors}`);
+        await new Promise((resolve) => setTimeout(resolve, 25));
+      }
+    },
+    async ended() {
+      const [code, signal] = await exit;
+      return code ?? signal ?? 'unknown';
+    },
+  };
+}

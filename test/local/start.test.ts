@@ -1,0 +1,210 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import type { DeliveredEvent } from '../../infra/local/aws/event-bus.ts';
+import { startUpstream } from '../../infra/local/upstream/start-upstream.ts';
+import { compareWithTruth, owedCount } from '../end-to-end/truth.ts';
+import { runCommand } from './child-process.ts';
+
+const START = 'infra/local/start.ts';
+const KEY = 'start-canary-key';
+
+function aFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'bridge-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+async function aBusyUpstream() {
+  const upstream = await startUpstream({ seed: 5, projectCount: 4, apiKeys: [KEY], sessionsPerHour: 1_500 });
+  onTestFinished(() => upstream.close());
+  return upstream;
+}
+
+function eventsIn(folder: string): readonly DeliveredEvent[] {
+  const lines = readFileSync(join(folder, 'events.jsonl'), 'utf8').trim().split('\n');
+  return lines.map((line) => JSON.parse(line) as DeliveredEvent);
+}
+
+describe('npm start', { timeout: 90_000 }, () => {
+  test('shows what runs where, the events as they happen, and a summary', async () => {
+    const command = runCommand(START, ['--speed', '20', '--projects', '10', '--seed', '7', '--for', '8s']);
+
+    expect(await command.ended()).toBe(0);
+    expect(command.output()).toMatch(
+      /upstream +http:\/\/127\.0\.0\.1:\d+\/api\/v2 +simulated, seed 7, 10 projects/,
+    );
+    expect(command.output()).toMatch(/local AWS +http:\/\/127\.0\.0\.1:\d+/);
+    expect(command.output()).toMatch(/\d+ of \d+ projects read/);
+    expect(command.output()).toMatch(/\d\d:\d\d:\d\d {2}[a-z]+-[a-z]+-\d+ +[a-z_]+ +\w+ -> \w+ +\+\d+\.\d s/);
+    expect(command.output()).toMatch(/\n\d+ events of \d+ projects: .*\d+ finished/);
+    expect(command.output()).toMatch(/\d+ requests, \d+ a minute, 0 of them throttled/);
+    expect(command.errors()).toBe('');
+  });
+
+  test('loses nothing to kill -9 and publishes nothing twice under a new id', async () => {
+    const upstream = await aBusyUpstream();
+    const folder = aFolder();
+    const args = ['--upstream', upstream.baseUrl, '--data', folder];
+    const env = { UPSTREAM_API_KEY: KEY };
+    const bootMs = Date.now();
+    for (let kill = 1; kill <= 3; kill++) {
+      const command = runCommand(START, args, env);
+      await command.until(/ -> finished[\s\S]* -> finished[\s\S]* -> finished/);
+      command.child.kill('SIGKILL');
+      expect(await command.ended()).toBe('SIGKILL');
+    }
+    const last = runCommand(START, args, env);
+    await last.until(/4 of 4 projects read/);
+    const settledMs = Date.now();
+    await new Promise((resolve) => setTimeout(resolve, 9_000));
+    last.child.kill('SIGINT');
+    expect(await last.ended()).toBe(0);
+
+    const truth = upstream.world().groundTruth();
+    const events = eventsIn(folder);
+    expect(compareWithTruth(truth, events, { bootMs, settledMs })).toEqual([]);
+    expect(owedCount(truth, { bootMs, settledMs })).toBeGreaterThan(3);
+    expect(readFileSync(join(folder, 'events.jsonl'), 'utf8')).not.toContain(KEY);
+    expect(readFileSync(join(folder, 'poller.log'), 'utf8')).not.toContain(KEY);
+  });
+
+  test('Ctrl-C ends with a summary and exit code 0', async () => {
+    const command = runCommand(START, ['--projects', '3']);
+    await command.until(/3 of 3 projects read|of \d+ projects read/);
+
+    command.child.kill('SIGINT');
+
+    expect(await command.ended()).toBe(0);
+    expect(command.output()).toMatch(/\d+ events of \d+ projects/);
+  });
+
+  test('a restart with --data finds the same simulated world and goes on', async () => {
+    const args = ['--data', aFolder(), '--projects', '3', '--speed', '10', '--for', '5s'];
+    const first = runCommand(START, args);
+    expect(await first.ended()).toBe(0);
+    const second = runCommand(START, args);
+
+    expect(await second.ended()).toBe(0);
+    expect(second.errors()).toBe('');
+    expect(second.output()).not.toMatch(/Watch Ended/);
+  });
+});
+
+describe('npm start refuses with one sentence and exit code 2', () => {
+  const cases: readonly (readonly [string, readonly string[], Record<string, string>, RegExp])[] = [
+    ['an option that does not exist', ['--sped', '3'], {}, /^Unknown option '--sped'\n$/],
+    ['a speed that is no number', ['--speed', 'fast'], {}, /^--speed is "fast"; it takes a number from 1/],
+    ['a duration without a unit', ['--for', '60'], {}, /^--for is "60"; it takes a duration such as 90s/],
+    ['no project at all', ['--projects', '0'], {}, /^--projects is "0"; it takes a whole number from 1/],
+    ['an unknown backfill', ['--backfill', 'some'], {}, /^--backfill is "some"; it takes open, all or none/],
+    [
+      'a real upstream without a key',
+      ['--upstream', 'http://127.0.0.1:1/api/v2'],
+      {},
+      /^UPSTREAM_API_KEY is not set/,
+    ],
+    [
+      'an upstream that is no URL',
+      ['--upstream', 'nowhere'],
+      { UPSTREAM_API_KEY: KEY },
+      /^--upstream is "nowhere"/,
+    ],
+    [
+      'options of the simulated service with a real one',
+      ['--upstream', 'http://127.0.0.1:1/api/v2', '--seed', '3'],
+      { UPSTREAM_API_KEY: KEY },
+      /^--seed belongs to the simulated service/,
+    ],
+    [
+      'an upstream that does not answer',
+      ['--upstream', 'http://127.0.0.1:9/api/v2'],
+      { UPSTREAM_API_KEY: KEY },
+      /^The upstream at http:\/\/127\.0\.0\.1:9\/api\/v2 cannot be used \(.*the connection failed\)/,
+    ],
+    [
+      'a data folder that is a file',
+      ['--data', 'package.json'],
+      {},
+      /^--data is "package.json", which cannot be made a folder/,
+    ],
+  ];
+
+  test.each(cases)('%s', async (_what, args, env, sentence) => {
+    const command = runCommand(START, args, env);
+
+    expect(await command.ended()).toBe(2);
+    expect(command.errors()).toMatch(sentence);
+    expect(command.errors().trim().split('\n')).toHaveLength(1);
+    expect(command.errors()).not.toContain(KEY);
+  });
+
+  test('a key that the upstream refuses', async () => {
+    const upstream = await aBusyUpstream();
+    const command = runCommand(START, ['--upstream', upstream.baseUrl], { UPSTREAM_API_KEY: 'wrong' });
+
+    expect(await command.ended()).toBe(2);
+    expect(command.errors()).toMatch(/answered 401: supplied credentials.*check UPSTREAM_API_KEY/);
+  });
+
+  test('a port that is taken', async () => {
+    const server = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await new Promise((resolve) => server.once('listening', resolve));
+    const { port } = server.address() as AddressInfo;
+    const command = runCommand(START, ['--port', String(port)]);
+
+    expect(await command.ended()).toBe(2);
+    expect(command.errors()).toBe(
+      `Port ${port} is in use by another program; choose another one with --port, or leave it out.\n`,
+    );
+  });
+
+  test('a data folder that another run uses or that belongs to another world', async () => {
+    const folder = aFolder();
+    const first = runCommand(START, ['--data', folder, '--projects', '2']);
+    await first.until(/projects read/);
+    const second = runCommand(START, ['--data', folder, '--projects', '2']);
+    const third = runCommand(START, ['--data', folder, '--projects', '2', '--seed', '9']);
+
+    expect(await second.ended()).toBe(2);
+    expect(second.errors()).toMatch(
+      /^The tables in the folder of --data cannot be opened; does another bridge use it\?/,
+    );
+    expect(await third.ended()).toBe(2);
+    expect(third.errors()).toMatch(
+      /^The folder of --data belongs to another run \(simulated, seed 1, 2 projects/,
+    );
+  });
+});
+
+describe('npm run upstream', () => {
+  test('serves any client with the key it prints, and ends on Ctrl-C', async () => {
+    const command = runCommand('infra/local/upstream/serve.ts', [
+      '--seed',
+      '3',
+      '--api-key',
+      KEY,
+      '--projects',
+      '2',
+    ]);
+    await command.until(/try /);
+    const baseUrl = /base URL +(\S+)/.exec(command.output())?.[1] ?? '';
+    const answer = await fetch(`${baseUrl}/projects`, { headers: { authorization: `Bearer ${KEY}` } });
+
+    expect(answer.status).toBe(200);
+    expect(await answer.json()).toMatchObject({ projects: [{ platform_id: 'aws' }, { pg_version: 17 }] });
+    command.child.kill('SIGINT');
+    expect(await command.ended()).toBe(0);
+  });
+
+  test('refuses a bad port with one sentence and exit code 2', async () => {
+    const command = runCommand('infra/local/upstream/serve.ts', ['--port', '70000']);
+
+    expect(await command.ended()).toBe(2);
+    expect(command.errors()).toBe('--port is "70000"; it takes a whole number from 0 to 65535.\n');
+  });
+});

@@ -1,0 +1,283 @@
+/** What the protocol needs of a table, whatever it is made of: the same suite runs on every implementation. */
+
+import { describe, expect, test } from 'vitest';
+import { acknowledged } from '../../shared/core/journal-record.ts';
+import type { Operation } from '../../shared/core/operation.ts';
+import { isOpen, recordReading, recordWatchEnd } from '../../shared/core/operation-record.ts';
+import type { Timestamp } from '../../shared/core/timestamp.ts';
+import { type BridgeStore, createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { operationKey, parkedWorkOf, projectKey } from '../../shared/store/keys.ts';
+import type { Table } from '../../shared/store/table.ts';
+import { aContext, anOperation, aRecord, NOON_MS } from '../builders.ts';
+
+const PROJECT_ID = anOperation().project_id;
+const OPERATION_ID = anOperation().id;
+const at = (text: string) => text as Timestamp;
+
+/** `accountId` is new for every test, so that one table serves them all. */
+export function describeStore(name: string, open: () => Table): void {
+  let testCount = 0;
+  const fresh = (): { store: BridgeStore; table: Table; accountId: string } => {
+    testCount += 1;
+    const accountId = `account-${testCount}`;
+    const table = open();
+    const clock = { now: () => NOON_MS, sleep: async () => {} };
+    return { store: createBridgeStore(table, accountId, clock), table, accountId };
+  };
+  const ours = (accountId: string, ...states: readonly Partial<Operation>[]) => ({
+    ...aRecord(...states),
+    account_id: accountId,
+  });
+  const workIds = async (store: BridgeStore) =>
+    (await store.findWork()).map(({ operationId }) => operationId);
+
+  describe(`the store on ${name}`, () => {
+    test('gives back what was recorded', async () => {
+      const { store, accountId } = fresh();
+      const record = ours(accountId, { error: 'it broke', total_duration_ms: 12.5 });
+
+      expect(await store.record(record, undefined)).toBe('recorded');
+      expect(await store.readOperation(PROJECT_ID, OPERATION_ID)).toEqual(withoutUndefined(record));
+    });
+
+    test('has nothing where nothing was recorded', async () => {
+      const { store } = fresh();
+
+      expect(await store.readOperation(PROJECT_ID, OPERATION_ID)).toBeUndefined();
+      expect(await store.readOperations(PROJECT_ID, [OPERATION_ID])).toEqual(new Map());
+      expect(await store.readProject(PROJECT_ID)).toBeUndefined();
+      expect(await store.readAccount()).toBeUndefined();
+      expect(await store.findWork()).toEqual([]);
+    });
+
+    test('refuses a second first record', async () => {
+      const { store, accountId } = fresh();
+      await store.record(ours(accountId, { status: 'running' }), undefined);
+
+      expect(await store.record(ours(accountId, { status: 'finished' }), undefined)).toBe('conflict');
+      expect((await store.readOperation(PROJECT_ID, OPERATION_ID))?.status).toBe('running');
+    });
+
+    test('refuses a record that follows another revision than the stored one', async () => {
+      const { store, accountId } = fresh();
+      const first = ours(accountId);
+      const second =
+        recordReading(first, anOperation({ status: 'failed', failures_count: 1 }), aContext()) ?? first;
+      await store.record(first, undefined);
+      await store.record({ ...second, account_id: accountId }, 1);
+
+      expect(await store.record({ ...second, account_id: accountId }, 1)).toBe('conflict');
+      expect((await store.readOperation(PROJECT_ID, OPERATION_ID))?.revision).toBe(2);
+    });
+
+    test('finds an open operation as work, of the account and of its project', async () => {
+      const { store, accountId } = fresh();
+      await store.record(ours(accountId), undefined);
+
+      expect(await workIds(store)).toEqual([OPERATION_ID]);
+      expect((await store.findWork(PROJECT_ID)).map(({ projectId }) => projectId)).toEqual([PROJECT_ID]);
+      expect(await store.findWork('another-project-1')).toEqual([]);
+    });
+
+    test('keeps an open operation as work after its events are acknowledged', async () => {
+      const { store, accountId } = fresh();
+      const record = ours(accountId);
+      await store.record(record, undefined);
+
+      await store.acknowledge(record, 1);
+
+      expect(await workIds(store)).toEqual([OPERATION_ID]);
+      expect(await store.readOperation(PROJECT_ID, OPERATION_ID)).toMatchObject({ published: 1, outbox: [] });
+    });
+
+    test('keeps a finished operation as work until its events are acknowledged', async () => {
+      const { store, table, accountId } = fresh();
+      const record = ours(accountId, {}, { status: 'finished' });
+      await store.record(record, undefined);
+
+      expect(await workIds(store)).toEqual([OPERATION_ID]);
+      await store.acknowledge(record, 2);
+
+      const item = await table.get(operationKey(accountId, PROJECT_ID, OPERATION_ID));
+      expect(await store.findWork()).toEqual([]);
+      expect(item?.['expires_at']).toBeGreaterThan(NOON_MS / 1_000 + 30 * 24 * 3_600);
+      expect(item?.['outbox']).toBeUndefined();
+    });
+
+    test('a settled operation that moves again is work again and does not expire', async () => {
+      const { store, table, accountId } = fresh();
+      const record = ours(accountId, { status: 'finished' });
+      await store.record(record, undefined);
+      await store.acknowledge(record, 1);
+      const settled = acknowledged(record, 1);
+      const reopened = recordReading(settled, anOperation({ status: 'running' }), aContext());
+      if (reopened === undefined) throw new Error('nothing changed');
+
+      expect(await store.record({ ...reopened, account_id: accountId }, 1)).toBe('recorded');
+      const item = await table.get(operationKey(accountId, PROJECT_ID, OPERATION_ID));
+      expect(await workIds(store)).toEqual([OPERATION_ID]);
+      expect(item?.['expires_at']).toBeUndefined();
+    });
+
+    test('an acknowledgement keeps what was recorded meanwhile', async () => {
+      const { store, accountId } = fresh();
+      const first = ours(accountId);
+      const second = ours(accountId, {}, { status: 'finished' });
+      await store.record(first, undefined);
+      await store.record(second, 1);
+
+      await store.acknowledge(first, 1);
+
+      const stored = await store.readOperation(PROJECT_ID, OPERATION_ID);
+      expect(stored).toMatchObject({ published: 1, revision: 2, status: 'finished' });
+      expect(stored?.outbox.map(({ revision }) => revision)).toContain(2);
+      expect(await workIds(store)).toEqual([OPERATION_ID]);
+    });
+
+    test('a late partial acknowledgement never takes back a whole one', async () => {
+      const { store, accountId } = fresh();
+      const record = ours(accountId, {}, { status: 'finished' });
+      await store.record(record, undefined);
+      await store.acknowledge(record, 2);
+
+      await store.acknowledge(record, 1);
+
+      expect(await store.readOperation(PROJECT_ID, OPERATION_ID)).toMatchObject({ published: 2, outbox: [] });
+      expect(await store.findWork()).toEqual([]);
+    });
+
+    test('a partial acknowledgement keeps the rest of the outbox', async () => {
+      const { store, accountId } = fresh();
+      const record = ours(accountId, {}, { status: 'finished' });
+      await store.record(record, undefined);
+
+      await store.acknowledge(record, 1);
+
+      const stored = await store.readOperation(PROJECT_ID, OPERATION_ID);
+      expect(stored?.outbox.map(({ revision }) => revision)).toEqual([2]);
+      expect(await workIds(store)).toEqual([OPERATION_ID]);
+    });
+
+    test('acknowledging twice is acknowledging once', async () => {
+      const { store, accountId } = fresh();
+      const record = ours(accountId, { status: 'finished' });
+      await store.record(record, undefined);
+      await store.acknowledge(record, 1);
+      const before = await store.readOperation(PROJECT_ID, OPERATION_ID);
+
+      await store.acknowledge(record, 1);
+
+      expect(await store.readOperation(PROJECT_ID, OPERATION_ID)).toEqual(before);
+    });
+
+    test('an operation whose watch ended is no work once that is told', async () => {
+      const { store, accountId } = fresh();
+      const open = ours(accountId, { status: 'failed', failures_count: 1 });
+      const ended = recordWatchEnd(open, { reason: 'not_retried', nowMs: NOON_MS });
+      await store.record(open, undefined);
+      await store.record(ended, 1);
+      await store.acknowledge(ended, 2);
+
+      const stored = await store.readOperation(PROJECT_ID, OPERATION_ID);
+      expect(stored && isOpen(stored)).toBe(false);
+      expect(await store.findWork()).toEqual([]);
+    });
+
+    test('parks an entry under the account, with its whole event', async () => {
+      const { store, table, accountId } = fresh();
+      const record = ours(accountId);
+      const [entry] = record.outbox;
+      if (entry === undefined) throw new Error('no entry');
+
+      await store.park(record, { entry, code: 'MalformedDetail', event: '{"detailType":"x"}' });
+
+      const [key] = await table.queryWork({ work: parkedWorkOf(accountId) });
+      expect(key && (await table.get(key))).toMatchObject({
+        code: 'MalformedDetail',
+        event: '{"detailType":"x"}',
+      });
+      expect(await store.findWork()).toEqual([]);
+    });
+
+    test('moves the watermark forwards only', async () => {
+      const { store } = fresh();
+      await store.advanceWatermark(PROJECT_ID, at('2026-01-15T12:00:05.000000000Z'));
+      await store.advanceWatermark(PROJECT_ID, at('2026-01-15T12:00:04.000000000Z'));
+
+      expect((await store.readProject(PROJECT_ID))?.watermark).toBe('2026-01-15T12:00:05.000000000Z');
+    });
+
+    test('forgets where a walk was interrupted once a walk is complete', async () => {
+      const { store } = fresh();
+      const resume = { head: at('2026-01-15T12:00:01.000000000Z'), cursor: '2026-01-15T11:00:00.12Z' };
+      await store.saveResumePoint(PROJECT_ID, resume);
+      expect((await store.readProject(PROJECT_ID))?.resume).toEqual(resume);
+
+      await store.advanceWatermark(PROJECT_ID, at('2026-01-15T12:00:05.000000000Z'));
+
+      expect((await store.readProject(PROJECT_ID))?.resume).toBeUndefined();
+    });
+
+    test('journal writes of a project leave its watermark alone', async () => {
+      const { store } = fresh();
+      await store.advanceWatermark(PROJECT_ID, at('2026-01-15T12:00:05.000000000Z'));
+      const project = await store.readProject(PROJECT_ID);
+      if (project === undefined) throw new Error('no project');
+
+      expect(await store.record({ ...project, is_visible: false }, project.revision)).toBe('recorded');
+      expect(await store.readProject(PROJECT_ID)).toMatchObject({
+        is_visible: false,
+        watermark: '2026-01-15T12:00:05.000000000Z',
+      });
+    });
+
+    test('of fifty writers at one revision exactly one is heard', async () => {
+      const { store, accountId } = fresh();
+      await store.record(ours(accountId), undefined);
+      const next = ours(accountId, {}, { status: 'finished' });
+
+      const results = await Promise.all(Array.from({ length: 50 }, () => store.record(next, 1)));
+
+      expect(results.filter((result) => result === 'recorded')).toHaveLength(1);
+    });
+
+    test('reads more operations at once than one call takes', async () => {
+      const { store, accountId } = fresh();
+      const ids = Array.from({ length: 130 }, (_, index) => `operation-${index}`);
+      for (const operation_id of ids) await store.record({ ...ours(accountId), operation_id }, undefined);
+
+      const records = await store.readOperations(PROJECT_ID, [...ids, 'missing']);
+
+      expect([...records.keys()].toSorted()).toEqual(ids.toSorted());
+      expect(await store.findWork()).toHaveLength(130);
+    });
+
+    test('an item of another form fails by name and without its values', async () => {
+      const { store, table, accountId } = fresh();
+      await table.update({
+        key: projectKey(accountId, PROJECT_ID),
+        set: { kind: 'project', resume: 'confidential' },
+      });
+
+      await expect(store.readProject(PROJECT_ID)).rejects.toThrow(
+        /PROJECT does not parse; look at: .*resume/,
+      );
+      await expect(store.readProject(PROJECT_ID)).rejects.not.toThrow(/confidential/);
+    });
+
+    test('gives the lease to one holder until it ends or is given back', async () => {
+      const { store } = fresh();
+
+      expect(await store.acquireLease('first', 60_000)).toBe(true);
+      expect(await store.acquireLease('second', 60_000)).toBe(false);
+      await store.releaseLease('second');
+      expect(await store.acquireLease('second', 60_000)).toBe(false);
+      await store.releaseLease('first');
+      expect(await store.acquireLease('second', 60_000)).toBe(true);
+    });
+  });
+}
+
+function withoutUndefined<T>(value: T): T {
+  return JSON.parse(JSON.stringify(value)) as T;
+}

@@ -1,0 +1,28 @@
+import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll } from 'vitest';
+import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { createMemoryTable } from '../simulation/memory-table.ts';
+import { describeStore } from './store-contract.ts';
+
+const TABLE_NAME = 'store-contract';
+let aws: LocalAws;
+let client: DynamoDBClient;
+
+beforeAll(async () => {
+  aws = await startLocalAws();
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+  client = new DynamoDBClient({ endpoint: aws.endpoint, region: 'us-east-1', credentials });
+  await client.send(new CreateTableCommand(tableDefinition(TABLE_NAME)));
+});
+
+afterAll(async () => {
+  client.destroy();
+  await aws.close();
+});
+
+const memory = createMemoryTable();
+
+describeStore('the in-memory table of the simulation', () => memory);
+describeStore('DynamoDB over HTTP', () => createDynamoDbTable(client, TABLE_NAME));
