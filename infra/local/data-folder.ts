@@ -27,6 +27,7 @@ export function openDataFolder({ dataDir, upstream, speed }: StartOptions, nowMs
     return { tablesDir: undefined, originMs: nowMs, keepEvent: () => {}, keepLogLine: () => {} };
   }
   makeFolder(dataDir);
+  claim(join(dataDir, 'bridge.pid'));
   const name =
     upstream.kind === 'real'
       ? upstream.baseUrl
@@ -38,6 +39,26 @@ export function openDataFolder({ dataDir, upstream, speed }: StartOptions, nowMs
     keepEvent: (event) => appendFileSync(join(dataDir, 'events.jsonl'), `${JSON.stringify(event)}\n`),
     keepLogLine: (line) => appendFileSync(join(dataDir, 'poller.log'), `${line}\n`),
   };
+}
+
+/** A bridge that was killed leaves its number behind; only one that still runs keeps others out. */
+function claim(path: string): void {
+  const holder = existsSync(path) ? Number(readFileSync(path, 'utf8')) : process.pid;
+  if (holder !== process.pid && isRunning(holder)) {
+    throw new UsageError(
+      `The folder of --data is in use by another bridge (process ${holder}); stop it, or choose another folder.`,
+    );
+  }
+  writeFileSync(path, String(process.pid));
+}
+
+/** Signal 0 reaches a process without touching it. */
+function isRunning(processId: number): boolean {
+  try {
+    return process.kill(processId, 0);
+  } catch {
+    return false;
+  }
 }
 
 function makeFolder(dataDir: string): void {

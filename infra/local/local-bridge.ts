@@ -4,7 +4,6 @@ import { CreateTableCommand, DynamoDBClient, ResourceInUseException } from '@aws
 import type { PollAccountRequest } from '../../shared/config/poller-config.ts';
 import { EVENT_SOURCE } from '../../shared/events/catalog.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { toError } from '../../shared/runtime/errors.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { tableDefinition } from '../../shared/store/table-definition.ts';
@@ -140,11 +139,7 @@ async function createTable(aws: LocalAws): Promise<void> {
   try {
     await client.send(new CreateTableCommand(tableDefinition(TABLE_NAME)));
   } catch (error) {
-    if (error instanceof ResourceInUseException) return;
-    const { message } = toError(error);
-    throw new UsageError(
-      `The tables in the folder of --data cannot be opened; does another bridge use it? (${message})`,
-    );
+    if (!(error instanceof ResourceInUseException)) throw error;
   } finally {
     client.destroy();
   }

@@ -18,19 +18,30 @@ export interface RateLimitState {
 
 export const UNUSED: RateLimitState = { nextAtMs: 0, pausedUntilMs: 0 };
 
+/** The burst is taken out of the minute: with a larger share, a saturated queue would use less than nine tenths of it. */
+const BURST_SHARE_MAX = 0.1;
+
+/** Below, no request could be told from a burst. */
+const REQUESTS_PER_MINUTE_MIN = 2;
+
 /**
  * In any 60 s at most `requestsPerMinute` leave, whether the upstream counts in a sliding window or fills a bucket:
  * the burst is part of the minute (60 x rate + burst <= requestsPerMinute).
  */
 export function rateLimitOf(requestsPerMinute: number, burst: number): RateLimit {
-  const burstRequests = Math.max(1, Math.min(burst, Math.floor(requestsPerMinute / 2)));
+  if (!(requestsPerMinute >= REQUESTS_PER_MINUTE_MIN))
+    throw new RangeError(
+      `A rate limit needs at least ${REQUESTS_PER_MINUTE_MIN} a minute, not ${requestsPerMinute}`,
+    );
+  const burstRequests = Math.max(1, Math.min(burst, Math.floor(requestsPerMinute * BURST_SHARE_MAX)));
   const intervalMs = MINUTE_MS / (requestsPerMinute - burstRequests);
   return { intervalMs, toleranceMs: intervalMs * (burstRequests - 1) };
 }
 
-/** How long the next request has to wait; 0 when it may leave. */
+/** How long the next request has to wait; 0 when it may leave. Whole milliseconds, because timers cut fractions off. */
 export function waitMs(limit: RateLimit, state: RateLimitState, nowMs: number): number {
-  return Math.max(0, state.nextAtMs - limit.toleranceMs - nowMs, state.pausedUntilMs - nowMs);
+  const earliestMs = Math.max(state.nextAtMs - limit.toleranceMs, state.pausedUntilMs);
+  return Math.max(0, Math.ceil(earliestMs - nowMs));
 }
 
 /** The state after a request left at `nowMs`. */

@@ -3,12 +3,18 @@
 /** Calls in all: one and three repetitions; what still fails then comes back with the next poll. */
 export const ATTEMPTS_MAX = 4;
 
+/** An answer that cannot be read is worth one more look; the same bytes would only fail, and cost, again. */
+export const MALFORMED_ATTEMPTS_MAX = 2;
+
 /** The service's own clients start at a quarter of a second, double it, and stop at ten seconds. */
 const FIRST_DELAY_MS = 250;
 const DELAY_MS_MAX = 10_000;
 
 /** A longer `Retry-After` is not slept through: the project's turn comes again by itself. */
 export const PATIENCE_MS = 20_000;
+
+/** A longer `Retry-After` is a mistake, and no timer waits longer than 24.8 days: it would fire at once instead. */
+export const RETRY_AFTER_MS_MAX = 24 * 3_600_000;
 
 export interface FailedAttempt {
   /** 1 for the first. */
@@ -31,7 +37,8 @@ export type RetryDecision =
  * work: 423, 429 and 503 (public contract); a lost answer to it may be an executed command.
  */
 export function decideRetry(failed: FailedAttempt): RetryDecision {
-  if (failed.attempt >= ATTEMPTS_MAX || !canRepeat(failed)) return { kind: 'give_up' };
+  const attemptsMax = failed.kind === 'malformed_answer' ? MALFORMED_ATTEMPTS_MAX : ATTEMPTS_MAX;
+  if (failed.attempt >= attemptsMax || !canRepeat(failed)) return { kind: 'give_up' };
   const delayMs = retryDelayMs(failed);
   return delayMs > PATIENCE_MS ? { kind: 'give_up' } : { kind: 'retry', delayMs };
 }
@@ -41,7 +48,7 @@ export function retryDelayMs({
   attempt,
   retryAfterMs,
   dice,
-}: Pick<FailedAttempt, 'attempt' | 'retryAfterMs' | 'dice'>) {
+}: Pick<FailedAttempt, 'attempt' | 'retryAfterMs' | 'dice'>): number {
   if (retryAfterMs !== undefined) return retryAfterMs + dice * FIRST_DELAY_MS;
   const stepMs = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), DELAY_MS_MAX);
   return stepMs / 2 + (dice * stepMs) / 2;
@@ -49,15 +56,22 @@ export function retryDelayMs({
 
 /** Both forms of RFC 9110, 10.2.3: seconds, or a date. Undefined when it is neither; never negative. */
 export function parseRetryAfter(header: string | null | undefined, nowMs: number): number | undefined {
-  const text = header?.trim();
-  if (!text) return undefined;
-  if (/^\d+$/.test(text)) return Number(text) * 1_000;
-  const atMs = HTTP_DATE_PATTERN.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(atMs) ? undefined : Math.max(0, atMs - nowMs);
+  const text = header?.trim() ?? '';
+  const delayMs = /^\d+$/.test(text) ? Number(text) * 1_000 : parseHttpDate(text) - nowMs;
+  return Number.isNaN(delayMs) ? undefined : Math.min(Math.max(0, delayMs), RETRY_AFTER_MS_MAX);
 }
 
-/** `Sun, 06 Nov 1994 08:49:37 GMT` and its two old forms: all begin with the name of a day. */
-const HTTP_DATE_PATTERN = /^(mon|tue|wed|thu|fri|sat|sun)/i;
+/** `Sun, 06 Nov 1994 08:49:37 GMT` and `Sunday, 06-Nov-94 08:49:37 GMT` (RFC 9110, 5.6.7). */
+const GMT_DATE_PATTERN = /^[a-z]{3,9}, \d{2}[ -][a-z]{3}[ -](\d{2}|\d{4}) \d{2}:\d{2}:\d{2} GMT$/i;
+
+/** `Sun Nov  6 08:49:37 1994`: it names no zone, and `Date.parse` would take ours. */
+const ASCTIME_PATTERN = /^[a-z]{3} [a-z]{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/i;
+
+/** NaN when it is not a date. */
+function parseHttpDate(text: string): number {
+  if (GMT_DATE_PATTERN.test(text)) return Date.parse(text);
+  return ASCTIME_PATTERN.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;
+}
 
 const PASSING_KINDS: ReadonlySet<string> = new Set([
   'rate_limited',

@@ -12,18 +12,12 @@ export function normaliseTimestamp(text: string): Timestamp | undefined {
   const match = ISO_PATTERN.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, hour, minute, second, fraction = '', , sign, offsetHour, offsetMinute] = match;
-  const local = Date.UTC(
-    Number(year),
-    Number(month) - 1,
-    Number(day),
-    Number(hour),
-    Number(minute),
-    Number(second),
-  );
+  const local = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  if (Number.isNaN(local)) return undefined;
   const offsetMinutes = sign === undefined ? 0 : Number(offsetHour) * 60 + Number(offsetMinute);
   const epochSeconds = local / 1_000 - (sign === '-' ? -offsetMinutes : offsetMinutes) * 60;
   const isRealDate = new Date(local).toISOString().startsWith(`${year}-${month}-${day}T${hour}`);
-  if (!isRealDate || Number(year) < 1) return undefined;
+  if (!isRealDate) return undefined;
   return format(epochSeconds, fraction);
 }
 

@@ -1,35 +1,27 @@
-/** Reads a JSON answer with a bound on its bytes. */
+/** Reads a JSON answer with a bound on its bytes, counted after decompression. */
 
-/** A thousand operations are a third of a megabyte. */
-const BODY_BYTES_MAX = 5_000_000;
-
-export class AnswerUnreadable extends Error {
-  override readonly name = 'AnswerUnreadable';
+/** Its message says what is wrong with the body and holds nothing of it. */
+export class UnreadableBody extends Error {
+  override readonly name = 'UnreadableBody';
 }
 
-/**
- * `required`: rejects with `AnswerUnreadable` when the body is too large, cut off or not JSON. `optional`: undefined
- * then, for refusals, which may be a proxy's HTML page.
- */
-export async function readJson(response: Response, need: 'required' | 'optional'): Promise<unknown> {
-  const text = await readText(response);
+/** Rejects with `UnreadableBody` when the body is too large or not JSON, and with the stream's error when it breaks off. */
+export async function readJson(response: Response, bytesMax: number): Promise<unknown> {
+  const text = await readText(response, bytesMax);
   try {
     return JSON.parse(text);
   } catch {
-    if (need === 'optional') return undefined;
-    throw new AnswerUnreadable('the answer is not JSON');
+    throw new UnreadableBody('the answer is not JSON');
   }
 }
 
-async function readText(response: Response): Promise<string> {
+async function readText(response: Response, bytesMax: number): Promise<string> {
   const decoder = new TextDecoder();
   let text = '';
   let sizeBytes = 0;
-  if (response.body === null) return text;
-  for await (const chunk of response.body) {
+  for await (const chunk of response.body ?? []) {
     sizeBytes += chunk.byteLength;
-    if (sizeBytes > BODY_BYTES_MAX)
-      throw new AnswerUnreadable(`the answer is larger than ${BODY_BYTES_MAX} bytes`);
+    if (sizeBytes > bytesMax) throw new UnreadableBody(`the answer is larger than ${bytesMax} bytes`);
     text += decoder.decode(chunk, { stream: true });
   }
   return text + decoder.decode();

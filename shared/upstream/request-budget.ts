@@ -20,14 +20,14 @@ export function createRequestBudget(options: {
   let state: RateLimitState = UNUSED;
   let queue: Promise<void> = Promise.resolve();
 
-  const takeInTurn = async (signal: AbortSignal | undefined): Promise<void> => {
-    for (;;) {
-      signal?.throwIfAborted();
+  /** `leave` is called in the same step as the permit is spent: no abort comes between the two. */
+  const takeInTurn = async (leave: () => void, signal: AbortSignal | undefined): Promise<void> => {
+    while (!signal?.aborted) {
       const nowMs = clock.now();
       const delayMs = waitMs(limit, state, nowMs);
       if (delayMs === 0) {
         state = spend(limit, state, nowMs);
-        return;
+        return leave();
       }
       await clock.sleep(delayMs, signal);
     }
@@ -35,9 +35,16 @@ export function createRequestBudget(options: {
 
   return {
     take(signal) {
-      const turn = queue.then(() => takeInTurn(signal));
-      queue = turn.catch(() => {});
-      return turn;
+      if (signal?.aborted) return Promise.reject(signal.reason);
+      const { promise, resolve, reject } = Promise.withResolvers<void>();
+      // At once, also from the middle of the queue: the one in front may have a long time to wait.
+      const cancel = () => reject(signal?.reason);
+      signal?.addEventListener('abort', cancel, { once: true });
+      queue = queue
+        .then(() => takeInTurn(resolve, signal))
+        .catch(reject)
+        .finally(() => signal?.removeEventListener('abort', cancel));
+      return promise;
     },
     pauseFor(durationMs) {
       state = { ...state, pausedUntilMs: Math.max(state.pausedUntilMs, clock.now() + durationMs) };

@@ -7,10 +7,19 @@ import type { Operation } from '../core/operation.ts';
 const NAME_CHARACTERS_MAX = 100;
 const TEXT_CHARACTERS_MAX = 2_000;
 
-const name = z.string().transform((text) => text.slice(0, NAME_CHARACTERS_MAX));
-const text = z.string().transform((value) => value.slice(0, TEXT_CHARACTERS_MAX));
+/** The longest form of ISO 8601 with nanoseconds and a zone has 35; the time is stored as received. */
+const TIME_CHARACTERS_MAX = 64;
+
+/** Well formed after the cut: half a character comes back from the store as another one. */
+const cutTo = (charactersMax: number) =>
+  z.string().transform((value) => value.slice(0, charactersMax).toWellFormed());
+const name = cutTo(NAME_CHARACTERS_MAX);
+const text = cutTo(TEXT_CHARACTERS_MAX);
+const time = z.string().max(TIME_CHARACTERS_MAX);
 /** Optional, and `null` says the same. */
 const optional = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? undefined);
+/** Nothing is decided by it, so a value of another type is dropped rather than the row. */
+const hint = <T extends z.ZodType>(type: T) => optional(type).catch(undefined);
 
 /** An operation id goes into paths and keys: letters, digits, `-` and `_`. UUIDs today, other forms in old answers. */
 export const operationId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/);
@@ -19,28 +28,29 @@ export const operationId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/);
 export const projectId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/);
 
 /**
- * Specification "Operation". Only what identifies a state is required: older answers lack the rest. Unknown fields are
- * left behind here, because an event holds no field it was not asked to hold.
+ * Specification "Operation". Only what identifies a state is required: older answers lack the rest. What decides a
+ * state or a key must be of its type; the rest are hints. Unknown fields are left behind here, because an event holds
+ * no field it was not asked to hold. An operation that says it belongs to another project is not one of this list.
  */
-export function operationSchema(projectIdOfList: string) {
+export function operationSchema(requestedProjectId: string) {
   return z
     .object({
       id: operationId,
-      project_id: optional(z.string()),
-      branch_id: optional(name),
-      endpoint_id: optional(name),
+      project_id: optional(z.literal(requestedProjectId)),
+      branch_id: hint(name),
+      endpoint_id: hint(name),
       action: optional(name),
       status: name,
       failures_count: optional(z.number().int().nonnegative()),
-      created_at: z.string(),
-      updated_at: optional(z.string()),
-      total_duration_ms: optional(z.number().nonnegative()),
-      error: optional(text),
+      created_at: time,
+      updated_at: optional(time),
+      total_duration_ms: hint(z.number().nonnegative()),
+      error: hint(text),
     })
     .transform(
       (row): Operation => ({
         ...row,
-        project_id: row.project_id ?? projectIdOfList,
+        project_id: requestedProjectId,
         action: row.action ?? 'unknown',
         failures_count: row.failures_count ?? 0,
         updated_at: row.updated_at ?? row.created_at,
@@ -51,9 +61,9 @@ export function operationSchema(projectIdOfList: string) {
 /** Specification "Project (list item)". The bridge needs the id; the rest are hints. */
 export const projectSchema = z.looseObject({
   id: projectId,
-  name: z.string().optional(),
-  created_at: z.string().optional(),
-  updated_at: z.string().optional(),
+  name: hint(z.string()),
+  created_at: hint(time),
+  updated_at: hint(time),
 });
 
 /** Specification "Compute endpoint". */
@@ -72,8 +82,16 @@ export const endpointSchema = z.looseObject({
   updated_at: z.string(),
 });
 
-/** There even when nothing follows; absent on an empty list (public contract). */
-export const paginationSchema = z.object({ cursor: optional(z.string().min(1).max(1_000)) });
+/** It travels in a URL, and proxies refuse those over 8 kB. */
+const CURSOR_CHARACTERS_MAX = 1_000;
+
+/**
+ * There even when nothing follows; absent on an empty list (public contract). A cursor of another type is not taken
+ * for the end of the list: what lies behind it would be lost without a sound.
+ */
+export const paginationSchema = z.object({
+  cursor: optional(z.string().max(CURSOR_CHARACTERS_MAX)).transform((cursor) => cursor || undefined),
+});
 
 export const operationListSchema = z.object({
   operations: z.array(z.unknown()),
@@ -86,7 +104,14 @@ export const projectListSchema = z.object({
   unavailable_project_ids: optional(z.array(z.string())),
 });
 
-export const operationAnswerSchema = z.object({ operation: z.unknown() });
+/** The operation that was asked for, and no other. */
+export function operationAnswerSchema(requested: {
+  readonly projectId: string;
+  readonly operationId: string;
+}) {
+  const operation = operationSchema(requested.projectId).refine(({ id }) => id === requested.operationId);
+  return z.object({ operation });
+}
 
 /** Seen on every refusal of the public service; the specification does not show a body. */
 export const errorBodySchema = z.object({ message: z.string(), code: z.string().optional() });

@@ -32,7 +32,7 @@ export interface ProjectPage {
   readonly serverDateMs: number | undefined;
 }
 
-/** Every call rejects with `UpstreamError` and nothing else. */
+/** Whatever goes wrong with the upstream is an `UpstreamError`; only a key that could not be read is not. */
 export interface UpstreamClient {
   listProjects(query: { cursor?: string; limit?: number }, options?: CallOptions): Promise<ProjectPage>;
   listOperations(

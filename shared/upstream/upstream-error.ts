@@ -3,7 +3,7 @@
 import { AppError } from '../runtime/errors.ts';
 
 export type UpstreamErrorKind =
-  /** 401: the key is missing, wrong or revoked, also after one fresh read of it. */
+  /** 401, also after one fresh read of the key; without a status: no header can carry the key. */
   | 'unauthorized'
   /** 403. */
   | 'forbidden'
@@ -15,7 +15,7 @@ export type UpstreamErrorKind =
   | 'rate_limited'
   /** 5xx. */
   | 'unavailable'
-  /** Any other 4xx. */
+  /** Any other 4xx; without a status: not sent, because an id in it is not of the expected form. */
   | 'rejected'
   /** Not JSON, half a body, a wrong envelope, or too large. */
   | 'malformed_answer'

@@ -19,7 +19,13 @@ function aFolder(): string {
 }
 
 async function aBusyUpstream() {
-  const upstream = await startUpstream({ seed: 5, projectCount: 4, apiKeys: [KEY], sessionsPerHour: 1_500 });
+  const upstream = await startUpstream({
+    seed: 5,
+    projectCount: 20,
+    apiKeys: [KEY],
+    sessionsPerHour: 600,
+    historyMs: 60_000,
+  });
   onTestFinished(() => upstream.close());
   return upstream;
 }
@@ -58,7 +64,7 @@ describe('npm start', { timeout: 90_000 }, () => {
       expect(await command.ended()).toBe('SIGKILL');
     }
     const last = runCommand(START, args, env);
-    await last.until(/4 of 4 projects read/);
+    await last.until(/20 of 20 projects read/);
     const settledMs = Date.now();
     await new Promise((resolve) => setTimeout(resolve, 9_000));
     last.child.kill('SIGINT');
@@ -168,12 +174,11 @@ describe('npm start refuses with one sentence and exit code 2', () => {
     const first = runCommand(START, ['--data', folder, '--projects', '2']);
     await first.until(/projects read/);
     const second = runCommand(START, ['--data', folder, '--projects', '2']);
-    const third = runCommand(START, ['--data', folder, '--projects', '2', '--seed', '9']);
-
     expect(await second.ended()).toBe(2);
-    expect(second.errors()).toMatch(
-      /^The tables in the folder of --data cannot be opened; does another bridge use it\?/,
-    );
+    expect(second.errors()).toMatch(/^The folder of --data is in use by another bridge \(process \d+\)/);
+    first.child.kill('SIGINT');
+    expect(await first.ended()).toBe(0);
+    const third = runCommand(START, ['--data', folder, '--projects', '2', '--seed', '9']);
     expect(await third.ended()).toBe(2);
     expect(third.errors()).toMatch(
       /^The folder of --data belongs to another run \(simulated, seed 1, 2 projects/,

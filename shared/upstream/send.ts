@@ -1,0 +1,140 @@
+/** One call over HTTP: a permit for every attempt, the key, the time-out, and repetitions. */
+
+import type * as z from 'zod';
+import { decideRetry } from '../core/retry-delay.ts';
+import type { Clock } from '../runtime/clock.ts';
+import type { Random } from '../runtime/random.ts';
+import type { Secret } from '../runtime/secret.ts';
+import type { KeySource } from './key-source.ts';
+import { readJson } from './read-json.ts';
+import type { RequestBudget } from './request-budget.ts';
+import { UpstreamError } from './upstream-error.ts';
+import { cancellation, failure, refusal, serverDateMsOf, transportFailure } from './upstream-failure.ts';
+
+export interface Attempt {
+  /** The path's template. */
+  readonly path: string;
+  /** Undefined when no answer came. */
+  readonly status: number | undefined;
+  readonly durationMs: number;
+}
+
+export interface SendDeps {
+  readonly apiKey: KeySource;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly budget: RequestBudget;
+  readonly fetch?: typeof fetch;
+  readonly timeoutMs?: number;
+  readonly onAttempt?: (attempt: Attempt) => void;
+}
+
+export interface Call<Body> {
+  /** Path template, for errors and metrics. */
+  readonly path: string;
+  readonly url: URL;
+  readonly schema: z.ZodType<Body>;
+  readonly signal: AbortSignal | undefined;
+}
+
+export interface Answer<Body> {
+  readonly body: Body;
+  readonly serverDateMs: number | undefined;
+}
+
+/** Longer than the slowest list seen; a connection that is silent for so long is dead. */
+const TIMEOUT_MS = 10_000;
+
+/** A thousand operations are a third of a megabyte. */
+const ANSWER_BYTES_MAX = 5_000_000;
+
+/** Of a refusal only one sentence is kept; a proxy's error page need not be read to its end. */
+const REFUSAL_BYTES_MAX = 64_000;
+
+/** What a header can carry; every key seen is made of letters, digits and `_`. */
+const KEY_PATTERN = /^[\x21-\x7e]+$/;
+
+export async function send<Body>(deps: SendDeps, call: Call<Body>): Promise<Answer<Body>> {
+  const { clock, random, budget } = deps;
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await sendWithKey(deps, call);
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      const { kind, method, status, retryAfterMs } = error;
+      if (kind === 'rate_limited' && retryAfterMs !== undefined) budget.pauseFor(retryAfterMs);
+      const decision = decideRetry({ attempt, kind, method, status, retryAfterMs, dice: random.next() });
+      if (decision.kind === 'give_up') throw error;
+      await orCancelled(call, clock.sleep(decision.delayMs, call.signal));
+    }
+  }
+}
+
+/** 401 means one fresh read of the key: it may have been rotated. The same key again would only be refused again. */
+async function sendWithKey<Body>(deps: SendDeps, call: Call<Body>): Promise<Answer<Body>> {
+  const key = await deps.apiKey.current();
+  try {
+    return await sendOnce(deps, call, key);
+  } catch (error) {
+    if (!(error instanceof UpstreamError) || error.kind !== 'unauthorized') throw error;
+    const fresh = await deps.apiKey.refresh();
+    if (fresh.reveal() === key.reveal()) throw error;
+    return sendOnce(deps, call, fresh);
+  }
+}
+
+async function sendOnce<Body>(deps: SendDeps, call: Call<Body>, key: Secret): Promise<Answer<Body>> {
+  const { clock, budget, onAttempt } = deps;
+  if (!KEY_PATTERN.test(key.reveal()))
+    throw failure('unauthorized', { path: call.path, reason: 'no header can carry this key' });
+  await orCancelled(call, budget.take(call.signal));
+  const startedAtMs = clock.now();
+  let status: number | undefined;
+  try {
+    const response = await fetchOnce(deps, call, key);
+    status = response.status;
+    if (response.ok) return await readAnswer(call, response);
+    const body = await readJson(response, REFUSAL_BYTES_MAX).catch(() => undefined);
+    throw refusal(response, { path: call.path, body, nowMs: clock.now(), key });
+  } finally {
+    onAttempt?.({ path: call.path, status, durationMs: clock.now() - startedAtMs });
+  }
+}
+
+async function fetchOnce<Body>(deps: SendDeps, call: Call<Body>, key: Secret): Promise<Response> {
+  const timeout = AbortSignal.timeout(deps.timeoutMs ?? TIMEOUT_MS);
+  const signal = call.signal === undefined ? timeout : AbortSignal.any([timeout, call.signal]);
+  try {
+    return await (deps.fetch ?? fetch)(call.url, {
+      method: 'GET',
+      // Built from nothing: no header of anybody else travels along, and a redirect would carry the key elsewhere.
+      headers: {
+        authorization: `Bearer ${key.reveal()}`,
+        accept: 'application/json',
+        'user-agent': 'operations-bridge',
+      },
+      redirect: 'error',
+      signal,
+    });
+  } catch (error) {
+    throw transportFailure(error, call);
+  }
+}
+
+async function readAnswer<Body>(call: Call<Body>, response: Response): Promise<Answer<Body>> {
+  const { path, signal, schema } = call;
+  const json = await readJson(response, ANSWER_BYTES_MAX).catch((error: unknown) => {
+    throw transportFailure(error, { path, signal, response });
+  });
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return { body: parsed.data, serverDateMs: serverDateMsOf(response) };
+  throw failure('malformed_answer', { path, reason: 'the answer has another form', response });
+}
+
+async function orCancelled<Body, T>({ path, signal }: Call<Body>, wait: Promise<T>): Promise<T> {
+  try {
+    return await wait;
+  } catch (error) {
+    throw signal?.aborted ? cancellation(path) : error;
+  }
+}

@@ -1,0 +1,334 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { firstAccountRecord, recordHealth } from '../../shared/core/account-record.ts';
+import type { JournalEntry } from '../../shared/core/journal.ts';
+import { createPollPlanner } from '../../shared/core/poll-planner.ts';
+import { recordDiscovery, recordUnreachable } from '../../shared/core/project-record.ts';
+import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/core/rate-limit.ts';
+import {
+  BATCH_BYTES_MAX,
+  type EntryOutcome,
+  planAcknowledgement,
+  planBatches,
+} from '../../shared/core/relay-plan.ts';
+import { decideRetry, parseRetryAfter, retryDelayMs } from '../../shared/core/retry-delay.ts';
+import type { Timestamp } from '../../shared/core/timestamp.ts';
+import { isReadDue, isWatchOver, watchIntervalMs } from '../../shared/core/watch-rate.ts';
+import { aRecord, NOON_MS } from '../builders.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+
+describe('batches for the bus', () => {
+  test('hold ten entries and 200 kB at most, keep the order and lose nothing', () => {
+    const sizes = fc.array(fc.integer({ min: 1, max: 250_000 }), { maxLength: 40 });
+    fc.assert(
+      fc.property(sizes, (bytes) => {
+        const entries = bytes.map((sizeBytes, place) => ({ sizeBytes, place }));
+        const batches = planBatches(entries);
+
+        expect(batches.flat()).toEqual(entries);
+        for (const batch of batches) {
+          const total = batch.reduce((sum, { sizeBytes }) => sum + sizeBytes, 0);
+          expect(batch.length).toBeLessThanOrEqual(10);
+          expect(batch.length === 1 || total <= BATCH_BYTES_MAX).toBe(true);
+        }
+      }),
+      { numRuns: 1_000 },
+    );
+  });
+});
+
+describe('acknowledgement', () => {
+  const entries = aRecord(
+    {},
+    { status: 'failed', failures_count: 1 },
+    { status: 'finished', failures_count: 1 },
+  ).outbox;
+  const sent = (...outcomes: readonly EntryOutcome['kind'][]) =>
+    outcomes.map((kind, index) => ({
+      entry: entries[index] as JournalEntry,
+      outcome: kind === 'accepted' ? ({ kind } as const) : { kind, code: 'Code' },
+    }));
+
+  test.each([
+    [['accepted', 'accepted', 'accepted'], 3, 0],
+    [['accepted', 'retry', 'accepted'], 1, 0],
+    [['retry', 'accepted', 'accepted'], undefined, 0],
+    [['accepted', 'refused', 'accepted'], 3, 1],
+    [['refused', 'retry', 'refused'], 1, 1],
+    [[], undefined, 0],
+  ] as const)('%j is acknowledged up to %s, with %i set aside', (outcomes, through, parkedCount) => {
+    const plan = planAcknowledgement(sent(...outcomes));
+
+    expect(plan.through).toBe(through);
+    expect(plan.park).toHaveLength(parkedCount);
+  });
+});
+
+describe('watching', () => {
+  test.each([
+    ['failed', 0, MINUTE_MS],
+    ['failed', 2 * HOUR_MS, 10 * MINUTE_MS],
+    ['failed', 2 * DAY_MS, HOUR_MS],
+    ['running', 0, 5_000],
+    ['a_status_of_tomorrow', 0, 5_000],
+    ['running', 30 * MINUTE_MS, MINUTE_MS],
+    ['running', 400 * DAY_MS, HOUR_MS],
+  ])('an operation that is %s for %i ms is read every %i ms', (status, ageMs, intervalMs) => {
+    expect(watchIntervalMs(status, ageMs)).toBe(intervalMs);
+  });
+
+  test('costs 1,000 reads at most in the thirty days of a failed operation', () => {
+    let reads = 0;
+    for (let ageMs = 0; !isWatchOver('failed', ageMs); ageMs += watchIntervalMs('failed', ageMs)) reads += 1;
+
+    expect(reads).toBeLessThan(1_000);
+  });
+
+  test('what was never read by this process is due', () => {
+    expect(isReadDue('failed', DAY_MS * 3, undefined)).toBe(true);
+    expect(isReadDue('failed', 0, 59_999)).toBe(false);
+    expect(isReadDue('failed', 0, 60_000)).toBe(true);
+  });
+
+  test('only a failed operation is ever given up', () => {
+    expect(isWatchOver('failed', 30 * DAY_MS)).toBe(true);
+    expect(isWatchOver('failed', 30 * DAY_MS - 1)).toBe(false);
+    expect(isWatchOver('running', 300 * DAY_MS)).toBe(false);
+  });
+});
+
+describe('retries', () => {
+  const attempt = {
+    attempt: 1,
+    kind: 'rate_limited',
+    method: 'GET',
+    status: 429,
+    retryAfterMs: undefined,
+    dice: 0.5,
+  };
+
+  test('wait longer each time, up to ten seconds, and never exactly alike', () => {
+    const delays = [1, 2, 3, 4, 9].map((number) => retryDelayMs({ ...attempt, attempt: number, dice: 0 }));
+
+    expect(delays).toEqual([125, 250, 500, 1_000, 5_000]);
+    expect(retryDelayMs({ ...attempt, dice: 0.99 })).toBeGreaterThan(retryDelayMs(attempt));
+  });
+
+  test('Retry-After is never shortened', () => {
+    fc.assert(
+      fc.property(
+        fc.integer({ min: 0, max: 20_000 }),
+        fc.double({ min: 0, max: 0.999, noNaN: true }),
+        (ms, dice) => {
+          expect(retryDelayMs({ attempt: 3, retryAfterMs: ms, dice })).toBeGreaterThanOrEqual(ms);
+        },
+      ),
+    );
+  });
+
+  test.each([
+    ['GET', 'rate_limited', 429, true],
+    ['GET', 'unavailable', 500, true],
+    ['GET', 'network', undefined, true],
+    ['GET', 'timeout', undefined, true],
+    ['GET', 'malformed_answer', 200, true],
+    ['GET', 'locked', 423, false],
+    ['GET', 'unauthorized', 401, false],
+    ['GET', 'not_found', 404, false],
+    ['GET', 'rejected', 400, false],
+    ['GET', 'cancelled', undefined, false],
+    ['POST', 'locked', 423, true],
+    ['POST', 'rate_limited', 429, true],
+    ['POST', 'unavailable', 503, true],
+    ['POST', 'unavailable', 500, false],
+    ['DELETE', 'network', undefined, false],
+    ['PATCH', 'timeout', undefined, false],
+  ])('%s after %s (%s) is sent again: %s', (method, kind, status, isRetried) => {
+    const decision = decideRetry({ ...attempt, method, kind, status });
+
+    expect(decision.kind).toBe(isRetried ? 'retry' : 'give_up');
+  });
+
+  test('end after four calls, and do not sleep through a long Retry-After', () => {
+    expect(decideRetry({ ...attempt, attempt: 4 }).kind).toBe('give_up');
+    expect(decideRetry({ ...attempt, retryAfterMs: 60_000 }).kind).toBe('give_up');
+    expect(decideRetry({ ...attempt, retryAfterMs: 5_000 })).toMatchObject({ kind: 'retry' });
+  });
+
+  test.each([
+    ['120', 120_000],
+    ['0', 0],
+    ['Thu, 15 Jan 2026 12:00:30 GMT', 30_000],
+    ['Thursday, 15-Jan-26 12:00:30 GMT', 30_000],
+    ['Thu, 15 Jan 2026 11:00:00 GMT', 0],
+    ['soon', undefined],
+    ['-5', undefined],
+    ['1.5', undefined],
+    ['', undefined],
+    [null, undefined],
+  ])('Retry-After: %s is %s ms', (header, expected) => {
+    expect(parseRetryAfter(header, NOON_MS)).toBe(expected);
+  });
+});
+
+describe('the rate limit', () => {
+  const arrivals = fc.array(fc.integer({ min: 0, max: 3_000 }), { minLength: 1, maxLength: 400 });
+  const budgets = fc.integer({ min: 10, max: 700 });
+
+  test('lets no more than the budget leave in any minute, whatever the arrivals', () => {
+    fc.assert(
+      fc.property(arrivals, budgets, fc.integer({ min: 1, max: 40 }), (gaps, requestsPerMinute, burst) => {
+        const leftAtMs = departures(gaps, rateLimitOf(requestsPerMinute, burst));
+        leftAtMs.forEach((atMs, index) => {
+          const inMinute = leftAtMs.slice(index).filter((other) => other < atMs + MINUTE_MS).length;
+          expect(inMinute).toBeLessThanOrEqual(requestsPerMinute);
+        });
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  test('uses nine tenths of the budget when there is always something to send', () => {
+    const leftAtMs = departures(new Array<number>(1_800).fill(0), rateLimitOf(350, 20));
+
+    expect(1_800 / ((leftAtMs.at(-1) ?? 0) / MINUTE_MS)).toBeGreaterThan(350 * 0.9);
+  });
+
+  test('is silent as long as the upstream asks for it', () => {
+    expect(waitMs(rateLimitOf(350, 20), { ...UNUSED, pausedUntilMs: NOON_MS + 4_000 }, NOON_MS)).toBe(4_000);
+  });
+
+  function departures(gaps: readonly number[], limit: ReturnType<typeof rateLimitOf>): readonly number[] {
+    let state = UNUSED;
+    let nowMs = NOON_MS;
+    return gaps.map((gapMs) => {
+      nowMs += gapMs;
+      nowMs += waitMs(limit, state, nowMs);
+      state = spend(limit, state, nowMs);
+      return nowMs - NOON_MS;
+    });
+  }
+});
+
+describe('the planner', () => {
+  const limits = { pollIntervalMsMin: 5_000, requestsPerMinute: 350, failureBackoffMsMax: 60_000 };
+  const planner = (...ids: readonly string[]) => {
+    const created = createPollPlanner(limits);
+    created.setProjects(ids);
+    return created;
+  };
+  const result = { rereadInMs: undefined, hasFailed: false };
+
+  test('hands every project out once, and none twice while it is under way', () => {
+    const plan = planner('a', 'b');
+
+    expect(
+      [plan.next(0), plan.next(0)].map((decision) => decision.kind === 'poll' && decision.projectId),
+    ).toEqual(['a', 'b']);
+    expect(plan.next(0)).toEqual({ kind: 'wait', untilMs: Number.POSITIVE_INFINITY });
+  });
+
+  test('polls no project more often than the specification suggests', () => {
+    const plan = planner('a');
+    plan.next(0);
+    plan.report('a', { ...result, rereadInMs: 0 }, 1_000);
+
+    expect(plan.next(5_999)).toEqual({ kind: 'wait', untilMs: 6_000 });
+    expect(plan.next(6_000)).toEqual({ kind: 'poll', projectId: 'a' });
+  });
+
+  test('polls open operations every five seconds also where a round of all projects takes minutes', () => {
+    const ids = Array.from({ length: 1_000 }, (_, index) => `project-${index}`);
+    const plan = planner(...ids);
+    const [quiet, busy] = ids as [string, string];
+    for (const id of ids) {
+      plan.next(0);
+      plan.report(id, id === busy ? { ...result, rereadInMs: 5_000 } : result, 0);
+    }
+
+    expect(plan.next(5_000)).toEqual({ kind: 'poll', projectId: busy });
+    expect(plan.next(5_000)).toMatchObject({ kind: 'wait' });
+    expect(plan.next(240_000)).toEqual({ kind: 'poll', projectId: quiet });
+  });
+
+  test('starves nobody, however many projects are hot', () => {
+    const ids = Array.from({ length: 50 }, (_, index) => `project-${index}`);
+    const plan = planner(...ids);
+    const counts = new Map<string, number>();
+    for (let nowMs = 0; nowMs < 10 * MINUTE_MS; nowMs += 1_000) {
+      const decision = plan.next(nowMs);
+      if (decision.kind !== 'poll') continue;
+      counts.set(decision.projectId, (counts.get(decision.projectId) ?? 0) + 1);
+      plan.report(
+        decision.projectId,
+        { hasFailed: false, rereadInMs: decision.projectId === 'project-0' ? undefined : 5_000 },
+        nowMs,
+      );
+    }
+
+    expect(counts.get('project-0')).toBeGreaterThan(5);
+  });
+
+  test('leaves a project that fails alone for longer each time, up to a limit', () => {
+    const plan = planner('a');
+    const pauses = Array.from({ length: 6 }, () => {
+      plan.markHot('a');
+      plan.next(0);
+      plan.report('a', { ...result, hasFailed: true }, 0);
+      const decision = plan.next(0);
+      return decision.kind === 'wait' ? decision.untilMs : 0;
+    });
+
+    expect(pauses).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+  });
+
+  test('forgets projects that are gone and starts with new ones at once', () => {
+    const plan = planner('a', 'b');
+    plan.next(0);
+    plan.report('a', result, 0);
+    plan.setProjects(['a', 'c']);
+
+    expect(plan.next(0)).toEqual({ kind: 'poll', projectId: 'c' });
+    expect(plan.next(0)).toMatchObject({ kind: 'wait' });
+  });
+});
+
+describe('projects and accounts', () => {
+  const sighting = { account_id: 'main', project_id: 'p-1', nowMs: NOON_MS, isNews: true };
+
+  test('what was there when the account was first seen is no news', () => {
+    expect(recordDiscovery(undefined, { ...sighting, isNews: false })).toMatchObject({
+      is_visible: true,
+      outbox: [],
+    });
+  });
+
+  test('a project that appears later is news, once', () => {
+    const record = recordDiscovery(undefined, sighting);
+
+    expect(record?.outbox).toMatchObject([{ type: 'project_discovered', revision: 1 }]);
+    expect(recordDiscovery(record, sighting)).toBeUndefined();
+  });
+
+  test('a project that is gone is told once, and is news when it comes back', () => {
+    const record = recordDiscovery(undefined, { ...sighting, isNews: false });
+    const gone = record && recordUnreachable(record, NOON_MS);
+
+    expect(gone?.outbox).toMatchObject([{ type: 'project_unreachable' }]);
+    expect(gone && recordUnreachable(gone, NOON_MS)).toBeUndefined();
+    expect(recordDiscovery(gone, sighting)).toMatchObject({ is_visible: true, revision: 2 });
+  });
+
+  test('an account is degraded once per reason, and recovered once with the reason it had', () => {
+    const account = firstAccountRecord('main', '2026-01-15T12:00:00.000000000Z' as Timestamp);
+    const degraded = recordHealth(account, 'key_rejected', NOON_MS);
+    const recovered = degraded && recordHealth(degraded, undefined, NOON_MS);
+
+    expect(recordHealth(account, undefined, NOON_MS)).toBeUndefined();
+    expect(degraded && recordHealth(degraded, 'key_rejected', NOON_MS)).toBeUndefined();
+    expect(recovered?.outbox.at(-1)).toMatchObject({ type: 'account_recovered', reason: 'key_rejected' });
+  });
+});
