@@ -65,6 +65,8 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
     void handle({ tables, services, faults }, request, response);
   });
   await listen(server, options.port ?? 0);
+  // Nobody calls this port: dynalite closes its database only when it closes a server that has listened.
+  await listen(tables, 0);
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     endpoint,
