@@ -192,7 +192,10 @@ describe('the rate limit', () => {
   });
 
   test('uses nine tenths of the budget when there is always something to send', () => {
-    const leftAtMs = departures(new Array<number>(1_800).fill(0), rateLimitOf(350, 20));
+    const leftAtMs = departures(
+      Array.from({ length: 1_800 }, () => 0),
+      rateLimitOf(350, 20),
+    );
 
     expect(1_800 / ((leftAtMs.at(-1) ?? 0) / MINUTE_MS)).toBeGreaterThan(350 * 0.9);
   });

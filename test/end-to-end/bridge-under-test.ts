@@ -23,9 +23,9 @@ export interface BridgeUnderTest {
   readonly aws: LocalAws;
   readonly delivered: DeliveredEvent[];
   /** A new environment, as after a cold start: it remembers nothing. */
-  coldStart(): PollerHandler;
+  readonly coldStart: () => PollerHandler;
   /** One invocation of so much simulated time. */
-  invoke(handler: PollerHandler, durationMs: number): ReturnType<PollerHandler>;
+  readonly invoke: (handler: PollerHandler, durationMs: number) => ReturnType<PollerHandler>;
   close(): Promise<void>;
 }
 

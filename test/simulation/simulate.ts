@@ -32,7 +32,7 @@ export interface SimulationResult {
   readonly spent: WriteUnits;
 }
 
-interface Stage {
+export interface Stage {
   readonly world: World;
   readonly model: UpstreamModel;
   readonly table: MemoryTable;
@@ -41,7 +41,7 @@ interface Stage {
 }
 
 const ACCOUNT_ID = 'main';
-const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0, 250);
+export const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0, 250);
 
 /** Long enough for pauses to end, for a vanished operation to be confirmed, a failed one re-read, and several sweeps. */
 const QUIET_MS = 240_000;
@@ -107,7 +107,11 @@ async function runPeacefully(stage: Stage, untilMs: number): Promise<void> {
 }
 
 /** An invocation that fails is an error in a log; the schedule comes again. */
-async function invoke(deps: AccountDeps, memory: ReturnType<typeof emptyAccountMemory>, durationMs: number) {
+export async function invoke(
+  deps: AccountDeps,
+  memory: ReturnType<typeof emptyAccountMemory>,
+  durationMs: number,
+) {
   const stop = new AbortController();
   deps.clock.sleep(durationMs).then(
     () => stop.abort(new Error('deadline')),
@@ -120,7 +124,7 @@ async function invoke(deps: AccountDeps, memory: ReturnType<typeof emptyAccountM
   }
 }
 
-function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
+export function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
   const { world, model, table, index, delivered } = stage;
   const { options } = world;
   const clock = world.scheduler.clockOf(owner);

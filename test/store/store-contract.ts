@@ -172,9 +172,9 @@ export function describeStore(name: string, open: () => Table): void {
 
     test('an operation whose watch ended is no work once that is told', async () => {
       const { store, accountId } = fresh();
-      const open = ours(accountId, { status: 'failed', failures_count: 1 });
-      const ended = recordWatchEnd(open, { reason: 'not_retried', nowMs: NOON_MS });
-      await store.record(open, undefined);
+      const failed = ours(accountId, { status: 'failed', failures_count: 1 });
+      const ended = recordWatchEnd(failed, { reason: 'not_retried', nowMs: NOON_MS });
+      await store.record(failed, undefined);
       await store.record(ended, 1);
       await store.acknowledge(ended, 2);
 

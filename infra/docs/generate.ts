@@ -1,0 +1,11 @@
+/** `npm run generate`: writes the generated documentation; a test fails when it was forgotten. */
+
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { dirname } from 'node:path';
+import { eventDocs } from './event-docs.ts';
+
+for (const { path, text } of eventDocs()) {
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, text);
+  console.log(path);
+}

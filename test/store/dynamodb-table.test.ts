@@ -1,0 +1,95 @@
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { BatchGetCommand, DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { mockClient } from 'aws-sdk-client-mock';
+import { beforeEach, describe, expect, test } from 'vitest';
+import { compileUpdate, createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+
+/** What the local stand-in never does: hand keys back, and answer a small query in pieces. */
+const documents = mockClient(DynamoDBDocumentClient);
+const table = createDynamoDbTable(new DynamoDBClient({ region: 'us-east-1' }), 'table');
+
+beforeEach(() => documents.reset());
+
+describe('the DynamoDB table', () => {
+  test('asks again for keys that a busy table hands back', async () => {
+    const item = (sk: string) => ({ pk: 'p', sk });
+    documents
+      .on(BatchGetCommand)
+      .resolvesOnce({ Responses: { table: [item('a')] }, UnprocessedKeys: { table: { Keys: [item('b')] } } })
+      .resolvesOnce({ Responses: { table: [item('b')] } });
+
+    expect(await table.getMany([item('a'), item('b')])).toEqual([item('a'), item('b')]);
+    expect(documents.commandCalls(BatchGetCommand)[1]?.args[0].input.RequestItems).toEqual({
+      table: { Keys: [item('b')], ConsistentRead: true },
+    });
+  });
+
+  test('gives up by name on a table that hands keys back for ever', async () => {
+    const Keys = [{ pk: 'p', sk: 'a' }];
+    documents.on(BatchGetCommand).resolves({ UnprocessedKeys: { table: { Keys } } });
+
+    await expect(table.getMany([{ pk: 'p', sk: 'a' }])).rejects.toMatchObject({ code: 'table_throttled' });
+    expect(documents.commandCalls(BatchGetCommand)).toHaveLength(8);
+  });
+
+  test('reads a query to its last page', async () => {
+    documents
+      .on(QueryCommand)
+      .resolvesOnce({ Items: [{ pk: 'p', sk: 'a' }], LastEvaluatedKey: { pk: 'p', sk: 'a' } })
+      .resolvesOnce({ Items: [{ pk: 'p', sk: 'b' }] });
+
+    expect(await table.queryWork({ work: 'main' })).toEqual([
+      { pk: 'p', sk: 'a' },
+      { pk: 'p', sk: 'b' },
+    ]);
+    expect(documents.commandCalls(QueryCommand)[1]?.args[0].input.ExclusiveStartKey).toEqual({
+      pk: 'p',
+      sk: 'a',
+    });
+  });
+
+  test('reads items strongly and the index as it is', async () => {
+    documents.on(BatchGetCommand).resolves({});
+    documents.on(QueryCommand).resolves({});
+    await table.getMany([{ pk: 'p', sk: 'a' }]);
+    await table.queryWork({ work: 'main', pk: 'p' });
+
+    expect(
+      documents.commandCalls(BatchGetCommand)[0]?.args[0].input.RequestItems?.['table']?.ConsistentRead,
+    ).toBe(true);
+    expect(documents.commandCalls(QueryCommand)[0]?.args[0].input).toMatchObject({
+      IndexName: 'work',
+      KeyConditionExpression: '#work = :work AND #pk = :pk',
+    });
+  });
+
+  test('compiles an update into expressions in which no name or value stands as text', () => {
+    const compiled = compileUpdate('table', {
+      key: { pk: 'p', sk: 's' },
+      set: { status: 'failed', gone: undefined },
+      remove: ['outbox'],
+      condition: {
+        kind: 'all',
+        of: [
+          { kind: 'equals', name: 'revision', value: 3 },
+          {
+            kind: 'any',
+            of: [
+              { kind: 'absent', name: 'published' },
+              { kind: 'less', name: 'published', value: 2 },
+            ],
+          },
+        ],
+      },
+    });
+
+    expect(compiled).toEqual({
+      TableName: 'table',
+      Key: { pk: 'p', sk: 's' },
+      UpdateExpression: 'SET #n0 = :v0 REMOVE #n1',
+      ConditionExpression: '(#n2 = :v1) AND ((attribute_not_exists(#n3)) OR (#n3 < :v2))',
+      ExpressionAttributeNames: { '#n0': 'status', '#n1': 'outbox', '#n2': 'revision', '#n3': 'published' },
+      ExpressionAttributeValues: { ':v0': 'failed', ':v1': 3, ':v2': 2 },
+    });
+  });
+});
