@@ -39,7 +39,7 @@ export async function discoverProjects(run: Run): Promise<void> {
     await deps.store.record({ ...account, is_listed: true, revision: account.revision }, account.revision);
   }
   deps.planner.setProjects([...new Set([...memory.projects.keys(), ...listing.projectIds])]);
-  if (run.bootAt === undefined) {
+  if (memory.discoveredAtMs === undefined) {
     deps.telemetry.log('info', 'projects.listed', { project_count: listing.projectIds.length });
   }
   run.bootAt = account.boot_at;

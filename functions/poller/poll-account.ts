@@ -94,6 +94,7 @@ export async function pollAccount(
     return summarise(run, 'lease_held');
   }
   try {
+    run.bootAt = (await deps.store.readAccount())?.boot_at;
     await relayLeftovers(run);
     await pollUntilStopped(run);
     await noteHealth(run);
@@ -122,7 +123,10 @@ async function relayLeftovers(run: Run): Promise<void> {
   run.publishedCount += relay.publishedCount;
   if (pending.length > 0)
     run.deps.telemetry.log('info', 'leftovers.relayed', { event_count: relay.publishedCount });
-  for (const { projectId } of places) if (projectId !== undefined) planner.markHot(projectId);
+  const projectIds = places.flatMap(({ projectId }) => projectId ?? []);
+  // After a cold start these are all that is known until the projects are listed, and the list may fail.
+  if (run.memory.projects.size === 0) planner.setProjects(projectIds);
+  for (const projectId of projectIds) planner.markHot(projectId);
 }
 
 async function pollUntilStopped(run: Run): Promise<void> {
@@ -137,14 +141,13 @@ async function discoverRepeatedly(run: Run): Promise<void> {
   const { clock, limits } = run.deps;
   while (!run.stop.signal.aborted) {
     const sinceMs = clock.now() - (run.memory.discoveredAtMs ?? Number.NEGATIVE_INFINITY);
-    if (run.bootAt === undefined || sinceMs >= limits.discoveryIntervalMs)
-      await guard(run, () => discoverProjects(run));
-    const waitMs = run.bootAt === undefined ? RETRY_DISCOVERY_MS : limits.discoveryIntervalMs;
-    await pause(run, waitMs);
+    if (sinceMs >= limits.discoveryIntervalMs) await guard(run, () => discoverProjects(run));
+    const hasEverListed = run.memory.discoveredAtMs !== undefined;
+    await pause(run, hasEverListed ? limits.discoveryIntervalMs : RETRY_DISCOVERY_MS);
   }
 }
 
-/** Without one answer there is no account to poll, so the first listing is tried again soon. */
+/** Before the first listing hardly a project is known, so it is tried again soon. */
 const RETRY_DISCOVERY_MS = 5_000;
 
 /** Polls end up here when nothing is due; short, because a discovery or another poll can change what is. */
@@ -224,6 +227,7 @@ async function guard(run: Run, task: () => Promise<void>): Promise<void> {
   } catch (error) {
     if (isUpstreamError(error) && error.kind === 'unauthorized') return rejectKey(run);
     if (isUpstreamError(error) && error.kind === 'cancelled') return;
+    if (isUpstreamError(error)) run.memory.failingSinceMs ??= run.deps.clock.now();
     const { name, message } = toError(error);
     run.deps.telemetry.log('error', 'poll.failed', { reason: name, message });
   }
@@ -235,7 +239,7 @@ async function noteHealth(run: Run): Promise<void> {
   const record = await store.readAccount();
   if (record === undefined) return;
   const next = recordHealth(record, degradedReason(run), clock.now());
-  const isUndecided = run.pollCount === 0 && !run.rejectedKey;
+  const isUndecided = run.pollCount === 0 && run.memory.failingSinceMs === undefined && !run.rejectedKey;
   if (next === undefined || isUndecided) return;
   if ((await store.record(next, record.revision)) === 'recorded') await relayRecords(run.deps, [next]);
 }

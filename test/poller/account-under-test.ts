@@ -1,0 +1,148 @@
+/** The production poller on virtual time, between an upstream that a test scripts and the in-memory table. */
+
+import {
+  type AccountDeps,
+  type AccountMemory,
+  emptyAccountMemory,
+} from '../../functions/poller/poll-account.ts';
+import type { Operation } from '../../shared/core/operation.ts';
+import type { WalkLimits } from '../../shared/core/page-walk.ts';
+import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
+import { UpstreamError, type UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
+import { anOperation } from '../builders.ts';
+import { createMemoryTable } from '../simulation/memory-table.ts';
+import { deriveOptions, type FaultKind, faultKinds } from '../simulation/options.ts';
+import { createLaggingIndex } from '../simulation/ports.ts';
+import { dependenciesOf, invoke, START_MS, type Stage } from '../simulation/simulate.ts';
+import { createUpstreamModel } from '../simulation/upstream-model.ts';
+import { createWorld } from '../simulation/world.ts';
+
+export const PROJECT_ID = anOperation().project_id;
+
+/** What the upstream answers now; a test changes it between invocations. */
+export interface Script {
+  projectIds: string[];
+  unavailableProjectIds: string[];
+  /** Newest first. */
+  operations: Operation[];
+  /** Operations that the list does not show. */
+  hidden: Operation[];
+  /** Consulted before every call. */
+  fails: (call: {
+    readonly name: string;
+    readonly projectId?: string;
+    readonly cursor?: string;
+  }) => UpstreamErrorKind | undefined;
+}
+
+const NO_FAULTS = Object.fromEntries(faultKinds.map((kind) => [kind, 0])) as Record<FaultKind, number>;
+
+export function anAccount(options: { readonly walkLimits?: WalkLimits } = {}) {
+  const settings = {
+    ...deriveOptions(1),
+    backfill: 'open' as const,
+    pollIntervalMs: 5_000,
+    faults: NO_FAULTS,
+  };
+  const world = createWorld(settings, START_MS);
+  const chance = {
+    tie: 0,
+    lateVisible: 0,
+    fails: 0,
+    reopens: 0,
+    vanishes: 0,
+    brokenUpdatedAt: 0,
+    unknownStatus: 0,
+    burst: 0,
+  };
+  const nothing = {
+    ...settings,
+    operationCount: 0,
+    historyCount: 0,
+    startMs: START_MS,
+    endMs: START_MS + 1,
+    chance,
+  };
+  const model = createUpstreamModel(nothing, world.random);
+  const stage: Stage = {
+    world,
+    model,
+    table: createMemoryTable(),
+    index: createLaggingIndex(world),
+    delivered: [],
+  };
+  const script: Script = {
+    projectIds: [PROJECT_ID],
+    unavailableProjectIds: [],
+    operations: [],
+    hidden: [],
+    fails: () => undefined,
+  };
+  const calls: string[] = [];
+  const wired = dependenciesOf(stage, { name: 'test', isCrashed: false, clockSkewMs: 0 });
+  const deps: AccountDeps = {
+    ...wired,
+    upstream: scriptedUpstream(script, { calls, nowMs: () => world.scheduler.now() }),
+    options: { ...wired.options, sweepIntervalMs: 90 * 24 * 3_600_000, ...options },
+  };
+  const memory = emptyAccountMemory();
+  return {
+    script,
+    calls,
+    table: stage.table,
+    nowMs: () => world.scheduler.now(),
+    /** One invocation of so much virtual time, in a warm environment or a new one. */
+    async poll(durationMs: number, environment: AccountMemory = memory): Promise<void> {
+      const endsAtMs = world.scheduler.now() + durationMs + 1_000;
+      void invoke(deps, environment, durationMs);
+      await world.scheduler.runUntil(endsAtMs);
+    },
+    pass: (durationMs: number) => world.scheduler.runUntil(world.scheduler.now() + durationMs),
+    events: (): readonly Readonly<Record<string, unknown>>[] =>
+      stage.delivered.map(({ detailType, detail }) => ({
+        type: detailType,
+        ...(JSON.parse(detail) as Record<string, unknown>),
+      })),
+  };
+}
+
+function scriptedUpstream(
+  script: Script,
+  { calls, nowMs }: { calls: string[]; nowMs: () => number },
+): Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'> {
+  const check = (name: string, where: { projectId?: string; cursor?: string } = {}) => {
+    calls.push([name, where.projectId, where.cursor].filter(Boolean).join(' '));
+    const kind = script.fails({ name, ...where });
+    if (kind !== undefined) throw new UpstreamError({ kind, method: 'GET', path: `/${name}`, message: kind });
+  };
+  const missing = () =>
+    new UpstreamError({ kind: 'not_found', method: 'GET', path: '/', message: 'not found' });
+  return {
+    async listProjects() {
+      check('projects');
+      const projects = script.projectIds.map((id) => ({ id }));
+      const { unavailableProjectIds } = script;
+      return {
+        projects,
+        malformedRowCount: 0,
+        cursor: undefined,
+        unavailableProjectIds,
+        serverDateMs: nowMs(),
+      };
+    },
+    async listOperations({ projectId, limit = 1_000, cursor }) {
+      check('operations', { projectId, ...(cursor !== undefined && { cursor }) });
+      if (!script.projectIds.includes(projectId)) throw missing();
+      const rows = script.operations.filter(({ project_id }) => project_id === projectId);
+      const start = cursor === undefined ? 0 : rows.findIndex(({ id }) => id === cursor) + 1;
+      const page = rows.slice(start, start + limit);
+      return { operations: page, malformedRowCount: 0, cursor: page.at(-1)?.id };
+    },
+    async getOperation({ projectId, operationId }) {
+      check('operation', { projectId });
+      const found = [...script.operations, ...script.hidden].find(({ id }) => id === operationId);
+      if (found === undefined) throw missing();
+      return found;
+    },
+  };
+}

@@ -1,0 +1,242 @@
+import { describe, expect, test } from 'vitest';
+import { emptyAccountMemory } from '../../functions/poller/poll-account.ts';
+import { anOperation } from '../builders.ts';
+import { START_MS } from '../simulation/simulate.ts';
+import { anAccount, PROJECT_ID } from './account-under-test.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const after = (seconds: number) => `${new Date(START_MS + seconds * 1_000).toISOString().slice(0, 19)}Z`;
+
+/** Newest first, one a second, from the start of the test on. */
+const manyOperations = (count: number, status = 'finished') =>
+  Array.from({ length: count }, (_, place) =>
+    anOperation({
+      id: `operation-${count - place}`,
+      status,
+      created_at: after(count - place),
+      updated_at: after(count - place),
+    }),
+  );
+
+describe('an operation that ends its watch', () => {
+  const stuck = anOperation({ created_at: after(1), status: 'failed', failures_count: 1 });
+
+  test('vanished: only after two 404s a minute apart, and told once', async () => {
+    const { script, poll, events } = anAccount();
+    script.operations = [stuck];
+    await poll(10_000);
+    script.operations = [];
+
+    await poll(50_000);
+    expect(events().map(({ type }) => type)).toEqual(['Operation State Changed']);
+    await poll(5 * MINUTE_MS);
+
+    const ends = events().filter(({ type }) => type === 'Operation Watch Ended');
+    expect(ends).toMatchObject([{ reason: 'vanished', status: 'failed', operation_id: stuck.id }]);
+  });
+
+  test('a 404 that passes ends nothing', async () => {
+    const { script, poll, events } = anAccount();
+    script.operations = [stuck];
+    await poll(10_000);
+    script.operations = [];
+    await poll(30_000);
+    script.hidden = [stuck];
+    await poll(5 * MINUTE_MS);
+
+    expect(events().map(({ type }) => type)).toEqual(['Operation State Changed']);
+  });
+
+  test('failed and not retried for thirty days', async () => {
+    const { script, poll, pass, events } = anAccount();
+    script.operations = [stuck];
+    await poll(10_000);
+    await pass(30 * DAY_MS);
+    await poll(30_000);
+
+    expect(events().at(-1)).toMatchObject({
+      type: 'Operation Watch Ended',
+      reason: 'not_retried',
+      failures_count: 1,
+    });
+  });
+
+  test('a retry after that is told all the same, and goes on in the chain', async () => {
+    const { script, poll, pass, events } = anAccount();
+    script.operations = [stuck];
+    await poll(10_000);
+    await pass(30 * DAY_MS);
+    await poll(30_000);
+    script.operations = [{ ...stuck, status: 'finished' }];
+    await poll(30_000);
+
+    expect(events().at(-1)).toMatchObject({
+      type: 'Operation State Changed',
+      sequence: 2,
+      previous_status: 'failed',
+    });
+  });
+
+  test('a failed operation that no page shows is read at a falling rate', async () => {
+    const { script, poll, calls } = anAccount();
+    script.operations = [stuck];
+    await poll(10_000);
+    script.hidden = script.operations;
+    script.operations = [];
+    calls.length = 0;
+    await poll(10 * MINUTE_MS);
+
+    const reads = calls.filter((call) => call.startsWith('operation '));
+    expect(reads.length).toBeGreaterThanOrEqual(9);
+    expect(reads.length).toBeLessThanOrEqual(11);
+  });
+});
+
+describe('the set of projects', () => {
+  const other = 'wild-river-87654321';
+
+  test('what is there at first is no news, what appears later is, with all its operations', async () => {
+    const { script, poll, events } = anAccount();
+    await poll(10_000);
+    script.projectIds.push(other);
+    script.operations = [anOperation({ project_id: other, created_at: after(5), status: 'finished' })];
+    await poll(MINUTE_MS);
+
+    expect(events()[0]).toMatchObject({ type: 'Project Discovered', project_id: other });
+  });
+
+  test('a project that a partial list lacks goes on being polled', async () => {
+    const { script, poll, events, calls } = anAccount();
+    script.projectIds.push(other);
+    await poll(10_000);
+    script.fails = ({ name }) => (name === 'projects' ? 'unavailable' : undefined);
+    calls.length = 0;
+    await poll(2 * MINUTE_MS);
+
+    expect(calls.filter((call) => call === `operations ${other}`).length).toBeGreaterThan(10);
+    expect(events()).toEqual([]);
+  });
+
+  test('one is unreachable after several 404s and a whole list without it, told once, and news when it returns', async () => {
+    const { script, poll, events } = anAccount();
+    script.projectIds.push(other);
+    await poll(10_000);
+    script.projectIds = [PROJECT_ID];
+    await poll(3 * MINUTE_MS);
+    script.projectIds.push(other);
+    await poll(MINUTE_MS);
+
+    expect(events().map(({ type, project_id }) => [type, project_id])).toEqual([
+      ['Project Unreachable', other],
+      ['Project Discovered', other],
+    ]);
+  });
+
+  test('404s prove nothing while the list names the project as unavailable', async () => {
+    const { script, poll, events } = anAccount();
+    script.projectIds.push(other);
+    await poll(10_000);
+    script.projectIds = [PROJECT_ID];
+    script.unavailableProjectIds = [other];
+    await poll(3 * MINUTE_MS);
+
+    expect(events()).toEqual([]);
+  });
+
+  test('one sick project delays no other', async () => {
+    const { script, poll, calls } = anAccount();
+    script.projectIds.push(other);
+    script.fails = ({ projectId }) => (projectId === other ? 'unavailable' : undefined);
+    await poll(2 * MINUTE_MS);
+
+    expect(calls.filter((call) => call === `operations ${PROJECT_ID}`).length).toBeGreaterThan(20);
+  });
+});
+
+describe('a walk that is interrupted', () => {
+  const walkLimits = { firstPageRows: 5, widePageRows: 10, pagesMax: 3, overlapMs: 5_000 };
+  const told = (events: readonly Record<string, unknown>[]) =>
+    new Set(events.map(({ operation_id }) => operation_id)).size;
+
+  test('goes on from its cursor, poll by poll, until everything is read', async () => {
+    const { script, poll, events, calls } = anAccount({ walkLimits });
+    script.operations = manyOperations(100);
+    await poll(3 * MINUTE_MS);
+
+    expect(told(events())).toBe(100);
+    expect(calls.filter((call) => call.includes('operation-')).length).toBeLessThan(15);
+  });
+
+  test('goes on in another process, and reads what is new first', async () => {
+    const { script, poll, events } = anAccount({ walkLimits });
+    script.operations = manyOperations(60);
+    await poll(6_000);
+    const before = told(events());
+    script.operations = [anOperation({ id: 'newest', created_at: after(70) }), ...script.operations];
+    await poll(3 * MINUTE_MS, emptyAccountMemory());
+
+    expect(before).toBeLessThan(60);
+    expect(told(events())).toBe(61);
+  });
+
+  test('starts again at the head when its cursor is refused', async () => {
+    const { script, poll, events } = anAccount({ walkLimits });
+    script.operations = manyOperations(60);
+    await poll(6_000);
+    let refusals = 0;
+    script.fails = ({ cursor }) => {
+      if (cursor === undefined || refusals > 0) return undefined;
+      refusals += 1;
+      return 'rejected';
+    };
+    await poll(3 * MINUTE_MS, emptyAccountMemory());
+
+    expect(refusals).toBe(1);
+    expect(told(events())).toBe(60);
+  });
+});
+
+describe('the account', () => {
+  test('stops at once on a rejected key, says so once, and says when it is over', async () => {
+    const { script, poll, events, calls } = anAccount();
+    await poll(10_000);
+    script.fails = () => 'unauthorized';
+    calls.length = 0;
+    await poll(MINUTE_MS);
+    await poll(MINUTE_MS);
+    expect(calls.length).toBeLessThan(6);
+    script.fails = () => undefined;
+    await poll(MINUTE_MS);
+
+    expect(events().map(({ type, reason }) => [type, reason])).toEqual([
+      ['Account Degraded', 'key_rejected'],
+      ['Account Recovered', 'key_rejected'],
+    ]);
+  });
+
+  test('is degraded when nothing succeeded for long, and recovers', async () => {
+    const { script, poll, events } = anAccount();
+    await poll(10_000);
+    script.fails = () => 'unavailable';
+    await poll(MINUTE_MS);
+    await poll(MINUTE_MS);
+    script.fails = () => undefined;
+    await poll(MINUTE_MS);
+
+    expect(events().map(({ type, reason }) => [type, reason])).toEqual([
+      ['Account Degraded', 'upstream_failing'],
+      ['Account Recovered', 'upstream_failing'],
+    ]);
+  });
+
+  test('leaves nothing running behind when it ends', async () => {
+    const { poll, pass, calls } = anAccount();
+    await poll(10_000);
+    calls.length = 0;
+    await pass(HOUR_MS);
+
+    expect(calls).toEqual([]);
+  });
+});
