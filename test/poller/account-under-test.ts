@@ -92,7 +92,7 @@ export function anAccount(options: { readonly walkLimits?: WalkLimits } = {}) {
     table: stage.table,
     nowMs: () => world.scheduler.now(),
     /** One invocation of so much virtual time, in a warm environment or a new one. */
-    async poll(durationMs: number, environment: AccountMemory = memory): Promise<void> {
+    poll: async (durationMs: number, environment: AccountMemory = memory): Promise<void> => {
       const endsAtMs = world.scheduler.now() + durationMs + 1_000;
       void invoke(deps, environment, durationMs);
       await world.scheduler.runUntil(endsAtMs);
