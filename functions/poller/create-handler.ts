@@ -23,13 +23,8 @@ import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { accountLimits, pollOptionsFor, REQUEST_BURST } from './limits.ts';
-import {
-  type AccountDeps,
-  type AccountMemory,
-  type AccountReport,
-  emptyAccountMemory,
-  pollAccount,
-} from './poll-account.ts';
+import { type AccountReport, pollAccount } from './poll-account.ts';
+import { type AccountDeps, type AccountMemory, emptyAccountMemory } from './run.ts';
 
 export interface HandlerPorts {
   readonly clock: Clock;

@@ -5,8 +5,8 @@ import { recordDiscovery, recordUnreachable } from '../../shared/core/project-re
 import { normaliseTimestamp, type Timestamp } from '../../shared/core/timestamp.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
-import type { Run } from './poll-account.ts';
-import { emptyMemory } from './poll-project.ts';
+import { emptyMemory } from './poll.ts';
+import type { Run } from './run.ts';
 
 /** The most projects the list gives on one page (public contract; the specification shows no paging). */
 const PROJECT_PAGE_ROWS = 400;

@@ -1,8 +1,8 @@
 /** The poller's bounds, each with its reason. */
 
 import type { Backfill } from '../../shared/core/operation-record.ts';
-import type { AccountLimits } from './poll-account.ts';
-import type { PollOptions } from './poll-project.ts';
+import type { PollOptions } from './poll.ts';
+import type { AccountLimits } from './run.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;

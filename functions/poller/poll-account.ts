@@ -2,77 +2,19 @@
 
 import type { DegradedReason } from '../../shared/core/account-record.ts';
 import { recordHealth } from '../../shared/core/account-record.ts';
-import type { PollPlanner } from '../../shared/core/poll-planner.ts';
-import type { Timestamp } from '../../shared/core/timestamp.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { toError } from '../../shared/runtime/errors.ts';
-import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { discoverProjects, noteUnreachable } from './discover-projects.ts';
-import {
-  emptyMemory,
-  type PollDeps,
-  type PollReport,
-  type ProjectMemory,
-  pollProject,
-} from './poll-project.ts';
-
-export interface AccountDeps extends PollDeps {
-  readonly upstream: Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'>;
-  readonly planner: PollPlanner;
-  readonly newId: () => string;
-  readonly limits: AccountLimits;
-  /** Poll just these, and list no projects: for a key that may not list them. */
-  readonly fixedProjectIds?: readonly string[] | undefined;
-}
-
-export interface AccountLimits {
-  /** Polls under way at once: one sick project delays nobody, and a dozen sockets are enough for the rate limit. */
-  readonly pollsAtOnce: number;
-  readonly discoveryIntervalMs: number;
-  /** The account counts as degraded once no poll succeeded for this long. */
-  readonly failingMsMax: number;
-}
-
-/** What a warm environment keeps between invocations. */
-export interface AccountMemory {
-  readonly projects: Map<string, ProjectMemory>;
-  /** Polls in a row that answered 404, per project. */
-  readonly notFoundCounts: Map<string, number>;
-  readonly completedAtMs: Map<string, number>;
-  discoveredAtMs: number | undefined;
-  failingSinceMs: number | undefined;
-}
-
-export function emptyAccountMemory(): AccountMemory {
-  return {
-    projects: new Map(),
-    notFoundCounts: new Map(),
-    completedAtMs: new Map(),
-    discoveredAtMs: undefined,
-    failingSinceMs: undefined,
-  };
-}
+import { emptyMemory, type ProjectMemory } from './poll.ts';
+import { type PollReport, pollProject } from './poll-project.ts';
+import type { AccountDeps, AccountMemory, Run } from './run.ts';
 
 export interface AccountReport {
   readonly outcome: 'stopped' | 'lease_held' | 'key_rejected';
   readonly pollCount: number;
   readonly recordedCount: number;
   readonly publishedCount: number;
-}
-
-/** Everything the loops of one invocation share. */
-export interface Run {
-  readonly deps: AccountDeps;
-  readonly memory: AccountMemory;
-  /** Aborted at the deadline, by the caller, or when the key is rejected. */
-  readonly stop: AbortController;
-  bootAt: Timestamp | undefined;
-  rejectedKey: boolean;
-  pollCount: number;
-  recordedCount: number;
-  publishedCount: number;
-  unpublishedCount: number;
 }
 
 export interface Invocation {

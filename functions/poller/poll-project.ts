@@ -1,71 +1,14 @@
 /** One project: read the store, read the upstream, record what changed, publish it, and remember how far it got. */
 
 import type { JournalRecord } from '../../shared/core/journal-record.ts';
-import type { Operation } from '../../shared/core/operation.ts';
-import {
-  type Backfill,
-  isOpen,
-  isSettled,
-  type OperationRecord,
-  type ReadingContext,
-  statusAgeMs,
-} from '../../shared/core/operation-record.ts';
-import type { WalkLimits } from '../../shared/core/page-walk.ts';
-import type { ProjectRecord } from '../../shared/core/project-record.ts';
-import { normaliseTimestamp, type Timestamp } from '../../shared/core/timestamp.ts';
-import { hasChanged, type OperationState } from '../../shared/core/transition.ts';
+import { isOpen, isSettled, statusAgeMs } from '../../shared/core/operation-record.ts';
 import { watchIntervalMs } from '../../shared/core/watch-rate.ts';
-import type { EventBus } from '../../shared/events/event-bus.ts';
-import { type RecordOutcome, recordOperation } from '../../shared/protocol/record-operation.ts';
 import { type RelayReport, relayRecords } from '../../shared/protocol/relay-records.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
-import type { Telemetry } from '../../shared/runtime/telemetry.ts';
-import type { BridgeStore } from '../../shared/store/bridge-store.ts';
-import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import type { UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
+import type { Poll, PollDeps, PollRequest, ProjectMemory } from './poll.ts';
 import { readUnlisted } from './read-unlisted.ts';
 import { saveProgress } from './save-progress.ts';
 import { walkOperations } from './walk-operations.ts';
-
-export interface PollDeps {
-  readonly upstream: Pick<UpstreamClient, 'listOperations' | 'getOperation'>;
-  readonly store: BridgeStore;
-  readonly bus: EventBus;
-  readonly clock: Clock;
-  readonly telemetry: Telemetry;
-  readonly options: PollOptions;
-}
-
-export interface PollOptions {
-  readonly walkLimits: WalkLimits;
-  readonly backfill: Backfill;
-  /** How far below its head the first walk of a project goes, unless all history is wanted. */
-  readonly backfillDepthMs: number;
-  /** The watermark moves once this many newer rows were seen: a write per walk would double the cost of a quiet account. */
-  readonly watermarkStepRows: number;
-  readonly sweepIntervalMs: number;
-}
-
-export interface PollRequest {
-  readonly projectId: string;
-  /** The account's `boot_at`: operations created before it are history when they are met for the first time. */
-  readonly bootAt: Timestamp;
-  readonly signal?: AbortSignal | undefined;
-}
-
-/** What one process remembers of a project between polls. Losing it costs requests and reads, never data. */
-export interface ProjectMemory {
-  /** Settled operations of the last walk, so that rows that did not change need no read of the table. */
-  settled: ReadonlyMap<string, OperationState>;
-  /** When an open operation was last read, by our clock. */
-  readonly readAtMs: Map<string, number>;
-  /** When an open operation first answered 404. */
-  readonly missingSinceMs: Map<string, number>;
-}
-
-export function emptyMemory(): ProjectMemory {
-  return { settled: new Map(), readAtMs: new Map(), missingSinceMs: new Map() };
-}
 
 export interface PollReport {
   readonly outcome: 'complete' | 'interrupted';
@@ -75,26 +18,6 @@ export interface PollReport {
   /** When its open operations want to be read again; undefined when there is none. */
   readonly rereadInMs: number | undefined;
   readonly relay: RelayReport;
-}
-
-/** Everything one poll knows while it runs. */
-export interface Poll {
-  readonly deps: PollDeps;
-  readonly request: PollRequest;
-  readonly memory: ProjectMemory;
-  readonly project: ProjectRecord | undefined;
-  readonly isSweep: boolean;
-  /** Operations as they are known to be stored; read before, or written after, any later upstream read. */
-  readonly records: Map<string, OperationRecord>;
-  /** Operations that this poll has a reading of. */
-  readonly readIds: Set<string>;
-  /** Settled operations among the rows in reach, for the next poll's memory. */
-  readonly settled: Map<string, OperationState>;
-  /** Rows newer than the watermark. */
-  readonly newerIds: Set<string>;
-  recordedCount: number;
-  /** Operations that could not be recorded for sure: the page they stood on does not count as read. */
-  unresolvedCount: number;
 }
 
 export async function pollProject(
@@ -140,63 +63,6 @@ async function startPoll(deps: PollDeps, request: PollRequest, memory: ProjectMe
     recordedCount: 0,
     unresolvedCount: 0,
   };
-}
-
-/** Compares one reading with one record and writes the difference. */
-export async function recordReadingOf(
-  poll: Poll,
-  recorded: OperationRecord | undefined,
-  reading: Operation,
-): Promise<RecordOutcome> {
-  const { deps, request } = poll;
-  const contextOf = (stored: OperationRecord | undefined, row: Operation) => contextFor(poll, stored, row);
-  const { upstream, store } = deps;
-  const recordDeps = { upstream, store, contextOf, signal: request.signal };
-  const outcome = await recordOperation(recordDeps, recorded, reading);
-  if (outcome.kind === 'unresolved') {
-    poll.unresolvedCount += 1;
-    return outcome;
-  }
-  poll.records.set(reading.id, outcome.record);
-  if (outcome.kind === 'recorded') noteRecorded(poll, outcome.record);
-  return outcome;
-}
-
-export function isUnchanged(record: OperationState | undefined, reading: OperationState): boolean {
-  return record !== undefined && !hasChanged(record, reading);
-}
-
-function contextFor(poll: Poll, stored: OperationRecord | undefined, row: Operation): ReadingContext {
-  const { deps, request, project, isSweep } = poll;
-  const context = { account_id: deps.store.accountId, nowMs: deps.clock.now() };
-  if (stored !== undefined) return { ...context, observed_by: isSweep ? 'sweep' : 'poll' };
-  const createdAt = normaliseTimestamp(row.created_at);
-  const isFirstWalk = project?.watermark === undefined;
-  if (isFirstWalk && createdAt !== undefined && createdAt < request.bootAt) {
-    return { ...context, observed_by: 'backfill', history: { backfill: deps.options.backfill } };
-  }
-  return { ...context, observed_by: isSweep ? 'sweep' : 'poll', late: isBehindWatermark(poll, createdAt) };
-}
-
-/** A walk had already finished there: the row became visible late, or stood between two pages. */
-function isBehindWatermark({ project, deps }: Poll, createdAt: Timestamp | undefined): boolean {
-  const watermark = project?.watermark;
-  if (watermark === undefined || createdAt === undefined) return false;
-  const { overlapMs } = deps.options.walkLimits;
-  return Date.parse(watermark.slice(0, 19)) - Date.parse(createdAt.slice(0, 19)) > overlapMs;
-}
-
-function noteRecorded(poll: Poll, record: OperationRecord): void {
-  const { telemetry, clock } = poll.deps;
-  const entry = record.outbox.at(-1);
-  if (entry?.type !== 'state_changed') return;
-  poll.recordedCount += 1;
-  telemetry.measure('TransitionsRecorded', 1);
-  if (entry.late === true) telemetry.measure('LateOperations', 1);
-  if (entry.observed_by === 'backfill' || entry.late === true) return;
-  const changedAtMs = Date.parse(entry.operation_updated_at);
-  if (!Number.isNaN(changedAtMs))
-    telemetry.measure('DetectionDelayMs', Math.max(0, clock.now() - changedAtMs));
 }
 
 /** Records with unpublished entries: those this poll wrote and those an earlier crash left behind. */

@@ -8,7 +8,7 @@ import {
 } from '../../shared/core/operation-record.ts';
 import { isReadDue, isWatchOver, VANISHED_AFTER_MS } from '../../shared/core/watch-rate.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
-import { type Poll, recordReadingOf } from './poll-project.ts';
+import { type Poll, recordReadingOf } from './poll.ts';
 
 export async function readUnlisted(poll: Poll): Promise<void> {
   for (const record of [...poll.records.values()].filter(isOpen)) {

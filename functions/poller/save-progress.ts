@@ -2,7 +2,7 @@
 
 import { resumePoint, type WalkState } from '../../shared/core/page-walk.ts';
 import { epochMsOf } from '../../shared/core/timestamp.ts';
-import type { Poll } from './poll-project.ts';
+import type { Poll } from './poll.ts';
 
 export async function saveProgress(poll: Poll, walk: WalkState): Promise<void> {
   const { store, clock } = poll.deps;

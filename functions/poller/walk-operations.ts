@@ -19,7 +19,7 @@ import {
   type UpstreamError,
   type UpstreamErrorKind,
 } from '../../shared/upstream/upstream-error.ts';
-import { isUnchanged, type Poll, recordReadingOf } from './poll-project.ts';
+import { isUnchanged, type Poll, recordReadingOf } from './poll.ts';
 
 /** Conditional writes under way at once for one project: a backfill is not held up by one write's latency. */
 const RECORDS_AT_ONCE = 8;

@@ -1,10 +1,6 @@
 /** The production poller on virtual time, between an upstream that a test scripts and the in-memory table. */
 
-import {
-  type AccountDeps,
-  type AccountMemory,
-  emptyAccountMemory,
-} from '../../functions/poller/poll-account.ts';
+import { type AccountDeps, type AccountMemory, emptyAccountMemory } from '../../functions/poller/run.ts';
 import type { Operation } from '../../shared/core/operation.ts';
 import type { WalkLimits } from '../../shared/core/page-walk.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';

@@ -1,6 +1,7 @@
 /** One seed: the production poller against a hostile world, then peace, then the checker. */
 
-import { type AccountDeps, emptyAccountMemory, pollAccount } from '../../functions/poller/poll-account.ts';
+import { pollAccount } from '../../functions/poller/poll-account.ts';
+import { type AccountDeps, emptyAccountMemory } from '../../functions/poller/run.ts';
 import { createPollPlanner } from '../../shared/core/poll-planner.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';

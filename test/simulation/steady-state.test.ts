@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { emptyAccountMemory } from '../../functions/poller/poll-account.ts';
+import { emptyAccountMemory } from '../../functions/poller/run.ts';
 import { createMemoryTable } from './memory-table.ts';
 import { deriveOptions, type FaultKind, faultKinds, type SimulationOptions } from './options.ts';
 import { createLaggingIndex } from './ports.ts';
