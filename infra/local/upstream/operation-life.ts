@@ -27,6 +27,9 @@ export const kinds = {
   check_availability: kind('check_availability', 4, 0.3),
   timeline_archive: kind('timeline_archive', 45, 0.9, false),
   timeline_unarchive: kind('timeline_unarchive', 30, 0.9, false),
+  tenant_attach: kind('tenant_attach', 45, 0.9, false),
+  /** Not in the specification's table but in the public contract: the actions are an open set. */
+  delete_timeline: kind('delete_timeline', 2, 0.7, false),
 } as const;
 
 /** Shares of operations that do not simply finish. The specification shows the statuses, not how often. */
@@ -38,15 +41,18 @@ const ATTEMPTS_MAX = 6;
 
 export interface LifeOptions {
   readonly createdAtMs: number;
-  /** The first of a chain starts as `running` more often than not; a follower waits for the one before it. */
+  /** A follower waits for the end of the one before it. */
   readonly runsFromMs: number;
+  /** The first of a chain starts as `running` more often than not. */
   readonly startsRunning: boolean;
+  /** The one before it came to nothing, so there is nothing to do: "bypassed without executing". */
+  readonly isBypassed: boolean;
 }
 
 /** States in order; the last one stands for good. */
 export function drawLife(
   operation: OperationKind,
-  { createdAtMs, runsFromMs, startsRunning }: LifeOptions,
+  { createdAtMs, runsFromMs, startsRunning, isBypassed }: LifeOptions,
   random: Random,
 ): readonly GroundTruthState[] {
   const states: GroundTruthState[] = [];
@@ -54,7 +60,7 @@ export function drawLife(
   const enter = (at_ms: number, status: string) => states.push({ at_ms, status, failures_count: failures });
 
   enter(createdAtMs, startsRunning ? 'running' : 'scheduling');
-  if (!startsRunning && random.next() < SHARES.skips) {
+  if (!startsRunning && (isBypassed || random.next() < SHARES.skips)) {
     enter(runsFromMs + drawMs(SCHEDULING, random), 'skipped');
     return states;
   }
@@ -80,7 +86,7 @@ export function drawLife(
   }
 }
 
-/** What failed once fails again more often than not. */
+/** What failed once fails again far more often than a first attempt does. */
 function drawEnd(attempt: number, random: Random): 'failed' | 'cancelling' | 'error' | 'finished' {
   const dice = random.next();
   const fails = attempt === 1 ? SHARES.fails : 0.4;

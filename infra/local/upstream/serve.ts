@@ -1,62 +1,66 @@
 /** `npm run upstream`: the simulated service alone, for any client. */
 
-import { parseArgs } from 'node:util';
-import { systemClock } from '../../../shared/runtime/clock.ts';
+import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { runCommand } from '../command.ts';
-import { parseDuration, parseInteger, parsePort, parseSpeed } from '../option-values.ts';
 import { scaledClock } from '../scaled-clock.ts';
-import { startUpstream } from './start-upstream.ts';
-
-const HELP = `npm run upstream -- [options]   the simulated service, alone
-  --port P       port on 127.0.0.1 (default: any free one)
-  --api-key K    the key it accepts (default: made from the seed)
-  --seed S       decides everything that happens (default 1)
-  --projects N   projects at the start (default 25)
-  --speed X      its time runs X times as fast (default 1)
-  --for D        stop after 90s, 5m, 2h (default: until Ctrl-C)`;
+import type { GroundTruthOperation } from './ground-truth.ts';
+import { parseServeOptions, SERVE_HELP, type ServeOptions } from './serve-options.ts';
+import { type LocalUpstream, startUpstream } from './start-upstream.ts';
 
 const REPORT_EVERY_MS = 60_000;
 
+const TERMINAL: ReadonlySet<string> = new Set(['finished', 'skipped', 'cancelled', 'error']);
+
 await runCommand(async (signal) => {
-  const { values } = parseArgs({
-    options: {
-      port: { type: 'string', default: '0' },
-      'api-key': { type: 'string' },
-      seed: { type: 'string', default: '1' },
-      projects: { type: 'string', default: '25' },
-      speed: { type: 'string', default: '1' },
-      for: { type: 'string' },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
-  });
-  if (values.help) return console.log(HELP);
-  const seed = parseInteger('seed', values.seed, { min: 0, max: 2 ** 31 });
-  const clock = scaledClock(parseSpeed(values.speed), systemClock.now());
-  const apiKey = values['api-key'] ?? `simulated-key-${seed}`;
-  const forMs = values.for === undefined ? undefined : parseDuration('for', values.for);
-  const upstream = await startUpstream({
-    port: parsePort('port', values.port),
-    seed,
-    projectCount: parseInteger('projects', values.projects, { min: 1, max: 5_000 }),
-    apiKeys: [apiKey],
-    clock,
-  });
-  console.log(`Simulated service, seed ${seed}`);
-  console.log(`  base URL  ${upstream.baseUrl}`);
-  console.log(`  key       ${apiKey}`);
-  console.log(`  try       curl -H "authorization: Bearer ${apiKey}" ${upstream.baseUrl}/projects`);
+  const options = parseServeOptions(process.argv.slice(2));
+  if (options === undefined) return console.log(SERVE_HELP);
+  const { forMs } = options;
   const deadline = forMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(forMs)]);
-  const count = () => upstream.world().groundTruth();
-  while (!deadline.aborted) {
-    await systemClock.sleep(REPORT_EVERY_MS, deadline).catch(() => {});
-    const operations = count();
-    const openCount = operations.filter(({ states }) => isOpen(states.at(-1)?.status)).length;
-    const time = new Date(clock.now()).toISOString().slice(11, 19);
-    console.log(`${time}  ${operations.length} operations so far, ${openCount} open`);
-  }
+  const startedMs = systemClock.now();
+  const clock = scaledClock(options.speed, startedMs);
+  const upstream = await startUpstream({ ...options, apiKeys: [options.apiKey], clock });
+  for (const line of headerLines(options, upstream)) console.log(line);
+  await report(upstream, { clock, deadline });
+  console.log(summaryLine(upstream, { clock, startedMs }));
   await upstream.close();
 });
 
-function isOpen(status: string | undefined): boolean {
-  return !['finished', 'skipped', 'cancelled', 'error'].includes(status ?? '');
+function headerLines(
+  { seed, projectCount, speed, apiKey }: ServeOptions,
+  { baseUrl }: LocalUpstream,
+): string[] {
+  return [
+    `Simulated service, seed ${seed}, ${projectCount} projects, speed ${speed}; Ctrl-C ends it`,
+    `  base URL  ${baseUrl}`,
+    `  key       ${apiKey}`,
+    `  try       KEY=${apiKey}`,
+    `            curl -H "authorization: Bearer $KEY" ${baseUrl}/projects`,
+  ];
+}
+
+async function report(
+  upstream: LocalUpstream,
+  { clock, deadline }: { readonly clock: Clock; readonly deadline: AbortSignal },
+): Promise<void> {
+  while (!deadline.aborted) {
+    await systemClock.sleep(REPORT_EVERY_MS, deadline).catch(() => {});
+    if (deadline.aborted) return;
+    const time = new Date(clock.now()).toISOString().slice(11, 19);
+    console.log(`${time}  ${countsOf(upstream.world().groundTruth())}`);
+  }
+}
+
+function summaryLine(
+  upstream: LocalUpstream,
+  { clock, startedMs }: { readonly clock: Clock; readonly startedMs: number },
+): string {
+  const truth = upstream.world().groundTruth();
+  const newCount = truth.filter(({ created_at_ms }) => created_at_ms >= startedMs).length;
+  const minutes = ((clock.now() - startedMs) / 60_000).toFixed(1);
+  return `Stopped after ${minutes} simulated minutes: ${newCount} new operations; in all ${countsOf(truth)}`;
+}
+
+function countsOf(truth: readonly GroundTruthOperation[]): string {
+  const openCount = truth.filter(({ states }) => !TERMINAL.has(states.at(-1)?.status ?? '')).length;
+  return `${truth.length} operations, ${openCount} open`;
 }

@@ -18,13 +18,15 @@ export interface UpstreamOptions extends Omit<WorldOptions, 'startAtMs'> {
   readonly port?: number | undefined;
   /** Accepted until `revokeKey`. */
   readonly apiKeys: readonly string[];
+  /** Dials that are turned up from the start; all can be turned later. */
+  readonly dials?: Partial<FaultDials>;
   readonly clock?: Clock;
 }
 
 export interface LocalUpstream {
   /** Ends with `/api/v2`. */
   readonly baseUrl: string;
-  /** At the present of the clock. */
+  /** At the present of the clock: no timer advances it, because nothing is lost by drawing lives late. */
   world(): World;
   readonly faults: FaultDials;
   addKey(key: string): void;
@@ -36,17 +38,17 @@ export interface LocalUpstream {
 export async function startUpstream(options: UpstreamOptions): Promise<LocalUpstream> {
   const { clock = systemClock, seed } = options;
   const world = createWorld({ ...options, startAtMs: options.startAtMs ?? clock.now() });
-  const faults = createFaultDials();
+  const faults = { ...createFaultDials(), ...options.dials };
   const apiKeys = new Set(options.apiKeys);
-  const random = seededRandom(seed + 1);
+  const idDice = seededRandom(seed + 2);
   const app = createUpstreamApp({
     world,
     now: () => clock.now(),
     apiKeys,
     limits: createRequestLimits(),
     faults,
-    random,
-    newId: () => drawUuid(random),
+    random: seededRandom(seed + 1),
+    newId: () => drawUuid(idDice),
     sleep: (durationMs) => clock.sleep(durationMs),
   });
   const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server;

@@ -4,9 +4,15 @@
  */
 
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
-import type { GroundTruthOperation, GroundTruthState } from './ground-truth.ts';
-import { drawBranchId, drawEndpointId, drawProjectId, drawUuid } from './names.ts';
-import { drawLife, drawMs, drawWaitMs, kinds, type OperationKind } from './operation-life.ts';
+import type { GroundTruthOperation } from './ground-truth.ts';
+import { drawWaitMs } from './operation-life.ts';
+import { beginLife, beginNewLife, dueMsOf, live } from './project-life.ts';
+import {
+  createProjectState,
+  type ProjectState,
+  type WorldOperation,
+  type WorldProject,
+} from './project-state.ts';
 
 export interface WorldOptions {
   readonly seed: number;
@@ -14,30 +20,12 @@ export interface WorldOptions {
   /** The service's first instant; `historyMs` of it lie before `startAtMs`. */
   readonly startAtMs: number;
   readonly historyMs?: number;
-  /** Of an average project. The busiest of 25 has about six times as many (Zipf). */
+  /** Of an average project. The busiest of 25 has about four times as many (Zipf). */
   readonly sessionsPerHour?: number;
-  /** Chance that an operation is created in the very microsecond of the one before it. */
+  /** Chance that an operation is created in the very microsecond of the one before it in its chain. */
   readonly tieChance?: number;
-}
-
-export interface WorldOperation {
-  readonly id: string;
-  readonly project_id: string;
-  readonly branch_id: string;
-  readonly endpoint_id: string | undefined;
-  readonly action: string;
-  /** Microseconds since the epoch: as fine as the service's cursors. */
-  readonly created_us: number;
-  readonly states: readonly GroundTruthState[];
-}
-
-export interface WorldProject {
-  readonly id: string;
-  readonly created_at_ms: number;
-  readonly branch_id: string;
-  readonly endpoint_id: string;
-  /** Oldest first. */
-  readonly operations: WorldOperation[];
+  /** Chance that an operation, once running, never ends. */
+  readonly stuckChance?: number;
 }
 
 export interface World {
@@ -52,157 +40,91 @@ export interface World {
 const HOUR_MS = 3_600_000;
 const HISTORY_MS = 3 * HOUR_MS;
 
-/** Lively enough for a demonstration: with 25 projects something begins every few seconds. */
-const SESSIONS_PER_HOUR = 30;
+/** Lively enough for a demonstration: with 25 projects a status changes about every two seconds. */
+const SESSIONS_PER_HOUR = 20;
 const ZIPF_EXPONENT = 0.8;
 
-/** Specification "States and transitions": scale to zero after five minutes without activity. */
-const SUSPEND_AFTER_MS = 5 * 60_000;
-const MEAN_USE_MS = 60_000;
+/** Projects of the beginning were made some time in the two months before. */
+const AGE_MS_MAX = 60 * 24 * HOUR_MS;
 
-/** Public contract: a few seconds long, two to four hours apart. */
-const CHECK_EVERY_MS = 3 * HOUR_MS;
-
-/** A new project now and then, as users make them. */
+/** A new project now and then, as users make them; bounded, because a world may run for days. */
 const NEW_PROJECT_EVERY_MS = HOUR_MS / 2;
 const NEW_PROJECTS_MAX = 200;
 
-interface LivingProject extends WorldProject {
+interface Account {
+  readonly options: WorldOptions;
   readonly random: Random;
-  readonly meanGapMs: number;
-  nextSessionMs: number;
-  nextCheckMs: number;
+  readonly projects: Map<string, ProjectState>;
+  nextBirthMs: number;
+  nowMs: number;
 }
 
 export function createWorld(options: WorldOptions): World {
+  const account = createAccount(options);
+  const { projects } = account;
+  let inOrder: readonly WorldProject[] = [];
+  advance(account, options.startAtMs);
+  return {
+    get nowMs() {
+      return account.nowMs;
+    },
+    advanceTo: (toMs) => advance(account, toMs),
+    projects() {
+      if (inOrder.length !== projects.size)
+        inOrder = [...projects.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
+      return inOrder;
+    },
+    project: (id) => projects.get(id),
+    groundTruth: () => [...projects.values()].flatMap((project) => truthOf(project, account.nowMs)),
+  };
+}
+
+function createAccount(options: WorldOptions): Account {
   const { seed, projectCount, startAtMs, historyMs = HISTORY_MS } = options;
   const birthMs = startAtMs - historyMs;
-  const births = seededRandom(seed);
-  const projects = new Map<string, LivingProject>();
-  let nextBirthMs = startAtMs + drawWaitMs(NEW_PROJECT_EVERY_MS, births);
-  let nowMs = birthMs;
-
+  const random = seededRandom(seed);
+  const account: Account = { options, random, projects: new Map(), nextBirthMs: 0, nowMs: birthMs };
   const weights = Array.from({ length: projectCount }, (_, place) => (place + 1) ** -ZIPF_EXPONENT);
   const meanWeight = weights.reduce((sum, weight) => sum + weight, 0) / Math.max(1, projectCount);
-  for (const weight of weights) addProject(birthMs, weight / meanWeight);
-
-  const world: World = {
-    get nowMs() {
-      return nowMs;
-    },
-    advanceTo(toMs) {
-      if (toMs <= nowMs) return;
-      while (nextBirthMs <= toMs && projects.size < projectCount + NEW_PROJECTS_MAX) {
-        createProjectAt(nextBirthMs);
-        nextBirthMs += drawWaitMs(NEW_PROJECT_EVERY_MS, births);
-      }
-      for (const project of projects.values()) live(project, toMs);
-      nowMs = toMs;
-    },
-    projects: () => [...projects.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1)),
-    project: (id) => projects.get(id),
-    groundTruth: () =>
-      [...projects.values()].flatMap(({ operations }) =>
-        operations.filter((op) => op.created_us / 1_000 <= nowMs).map((op) => truthOf(op, nowMs)),
-      ),
-  };
-  world.advanceTo(startAtMs);
-  return world;
-
-  function addProject(atMs: number, activity: number): LivingProject {
-    const random = seededRandom(Math.floor(births.next() * 2 ** 32));
-    const meanGapMs = HOUR_MS / ((options.sessionsPerHour ?? SESSIONS_PER_HOUR) * activity);
-    const project: LivingProject = {
-      id: drawProjectId(random),
-      created_at_ms: atMs,
-      branch_id: drawBranchId(random),
-      endpoint_id: drawEndpointId(random),
-      operations: [],
-      random,
-      meanGapMs,
-      nextSessionMs: atMs + drawWaitMs(meanGapMs, random),
-      nextCheckMs: atMs + CHECK_EVERY_MS * (0.5 + random.next()),
-    };
-    projects.set(project.id, project);
-    return project;
+  for (const weight of weights) {
+    const project = addProject(account, birthMs - random.next() * AGE_MS_MAX, weight / meanWeight);
+    beginLife(project, birthMs);
   }
-
-  function createProjectAt(atMs: number): void {
-    const project = addProject(atMs, 1);
-    const endMs = runChain(project, [kinds.create_timeline, kinds.start_compute], atMs);
-    project.nextSessionMs = Math.max(project.nextSessionMs, endMs);
-  }
-
-  /** Sessions of a project follow each other, so that no two chains conflict (the service would answer 423). */
-  function live(project: LivingProject, toMs: number): void {
-    while (Math.min(project.nextSessionMs, project.nextCheckMs) <= toMs) {
-      if (project.nextCheckMs < project.nextSessionMs) {
-        runChain(project, [kinds.check_availability], project.nextCheckMs);
-        project.nextCheckMs += CHECK_EVERY_MS * (0.7 + project.random.next() * 0.6);
-      } else {
-        const endMs = runSession(project, project.nextSessionMs);
-        project.nextSessionMs = endMs + drawWaitMs(project.meanGapMs, project.random);
-      }
-    }
-    project.operations.sort((a, b) => a.created_us - b.created_us);
-  }
-
-  function runSession(project: LivingProject, atMs: number): number {
-    const dice = project.random.next();
-    if (dice < 0.4) return runChain(project, [kinds.apply_config], atMs);
-    if (dice < 0.45) return runChain(project, [kinds.timeline_archive], atMs);
-    if (dice < 0.48) return runChain(project, [kinds.timeline_unarchive], atMs);
-    const chain = dice < 0.7 ? [kinds.create_branch, kinds.start_compute] : [kinds.start_compute];
-    const startedMs = runChain(project, chain, atMs);
-    // Every second compute stays busy: its suspend falls into a later quiet hour that this world does not play.
-    if (project.random.next() < 0.5) return startedMs;
-    const idleMs = startedMs + drawWaitMs(MEAN_USE_MS, project.random) + SUSPEND_AFTER_MS;
-    return runChain(project, [kinds.suspend_compute], idleMs);
-  }
-
-  /** All operations of a chain are created at once; each runs when the one before has ended. */
-  function runChain(project: LivingProject, chain: readonly OperationKind[], atMs: number): number {
-    let createdUs = Math.floor(atMs * 1_000);
-    let runsFromMs = atMs;
-    chain.forEach((operation, place) => {
-      const op = createOperation(project, operation, { createdUs, runsFromMs, isFirst: place === 0 });
-      project.operations.push(op);
-      runsFromMs = settledMs(op);
-      const isTied = project.random.next() < (options.tieChance ?? 0);
-      createdUs += isTied ? 0 : 1 + Math.floor(project.random.next() * 5_000);
-    });
-    return runsFromMs + drawMs({ medianSeconds: 1, sigma: 0.5 }, project.random);
-  }
-
-  function createOperation(
-    project: LivingProject,
-    operation: OperationKind,
-    { createdUs, runsFromMs, isFirst }: { createdUs: number; runsFromMs: number; isFirst: boolean },
-  ): WorldOperation {
-    const { random } = project;
-    const startsRunning = isFirst && random.next() < 0.6;
-    const createdAtMs = createdUs / 1_000;
-    return {
-      id: drawUuid(random),
-      project_id: project.id,
-      branch_id: project.branch_id,
-      endpoint_id: operation.hasEndpoint ? project.endpoint_id : undefined,
-      action: operation.action,
-      created_us: createdUs,
-      states: drawLife(operation, { createdAtMs, runsFromMs, startsRunning }, random),
-    };
-  }
+  // From the start on, so that a world begins with as many projects as it was asked for.
+  account.nextBirthMs = startAtMs + drawWaitMs(NEW_PROJECT_EVERY_MS, random);
+  return account;
 }
 
-/** A chain goes on once its operation ended or failed for the first time: what is retried much later holds nobody up. */
-function settledMs({ states }: WorldOperation): number {
-  const end = states.find(({ status }) =>
-    ['finished', 'failed', 'skipped', 'cancelled', 'error'].includes(status),
-  );
-  return end?.at_ms ?? states.at(-1)?.at_ms ?? 0;
+function advance(account: Account, toMs: number): void {
+  if (toMs <= account.nowMs) return;
+  const { options, projects, random } = account;
+  while (account.nextBirthMs <= toMs && projects.size < options.projectCount + NEW_PROJECTS_MAX) {
+    beginNewLife(addProject(account, account.nextBirthMs, 1), account.nextBirthMs);
+    account.nextBirthMs += drawWaitMs(NEW_PROJECT_EVERY_MS, random);
+  }
+  for (const project of projects.values()) if (dueMsOf(project) <= toMs) live(project, toMs);
+  account.nowMs = toMs;
 }
 
-function truthOf(op: WorldOperation, nowMs: number): GroundTruthOperation {
+function addProject(account: Account, createdAtMs: number, activity: number): ProjectState {
+  const { random, projects } = account;
+  const { sessionsPerHour = SESSIONS_PER_HOUR, tieChance = 0, stuckChance = 0 } = account.options;
+  const project = createProjectState({
+    seed: Math.floor(random.next() * 2 ** 32),
+    createdAtMs,
+    meanGapMs: HOUR_MS / (sessionsPerHour * activity),
+    tieChance,
+    stuckChance,
+  });
+  projects.set(project.id, project);
+  return project;
+}
+
+function truthOf({ operations }: WorldProject, nowMs: number): readonly GroundTruthOperation[] {
+  return operations.filter(({ created_us }) => created_us / 1_000 <= nowMs).map((op) => seenAt(op, nowMs));
+}
+
+function seenAt(op: WorldOperation, nowMs: number): GroundTruthOperation {
   return {
     project_id: op.project_id,
     operation_id: op.id,
