@@ -18,9 +18,6 @@ export interface RateLimitState {
 
 export const UNUSED: RateLimitState = { nextAtMs: 0, pausedUntilMs: 0 };
 
-/** The burst is taken out of the minute: with a larger share, a saturated queue would use less than nine tenths of it. */
-const BURST_SHARE_MAX = 0.1;
-
 /** Below, no request could be told from a burst. */
 const REQUESTS_PER_MINUTE_MIN = 2;
 
@@ -33,7 +30,7 @@ export function rateLimitOf(requestsPerMinute: number, burst: number): RateLimit
     throw new RangeError(
       `A rate limit needs at least ${REQUESTS_PER_MINUTE_MIN} a minute, not ${requestsPerMinute}`,
     );
-  const burstRequests = Math.max(1, Math.min(burst, Math.floor(requestsPerMinute * BURST_SHARE_MAX)));
+  const burstRequests = Math.max(1, Math.min(burst, Math.floor(requestsPerMinute / 2)));
   const intervalMs = MINUTE_MS / (requestsPerMinute - burstRequests);
   return { intervalMs, toleranceMs: intervalMs * (burstRequests - 1) };
 }

@@ -3,9 +3,6 @@
 /** Calls in all: one and three repetitions; what still fails then comes back with the next poll. */
 export const ATTEMPTS_MAX = 4;
 
-/** An answer that cannot be read is worth one more look; the same bytes would only fail, and cost, again. */
-export const MALFORMED_ATTEMPTS_MAX = 2;
-
 /** The service's own clients start at a quarter of a second, double it, and stop at ten seconds. */
 const FIRST_DELAY_MS = 250;
 const DELAY_MS_MAX = 10_000;
@@ -37,8 +34,7 @@ export type RetryDecision =
  * work: 423, 429 and 503 (public contract); a lost answer to it may be an executed command.
  */
 export function decideRetry(failed: FailedAttempt): RetryDecision {
-  const attemptsMax = failed.kind === 'malformed_answer' ? MALFORMED_ATTEMPTS_MAX : ATTEMPTS_MAX;
-  if (failed.attempt >= attemptsMax || !canRepeat(failed)) return { kind: 'give_up' };
+  if (failed.attempt >= ATTEMPTS_MAX || !canRepeat(failed)) return { kind: 'give_up' };
   const delayMs = retryDelayMs(failed);
   return delayMs > PATIENCE_MS ? { kind: 'give_up' } : { kind: 'retry', delayMs };
 }

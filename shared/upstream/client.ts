@@ -13,10 +13,13 @@ export interface UpstreamClientOptions extends SendDeps {
   readonly baseUrl: string;
 }
 
+export type { KeySource } from './key-source.ts';
+export type { Attempt } from './send.ts';
+
 interface Target {
   readonly path: string;
   readonly ids?: Readonly<Record<string, string>>;
-  readonly query?: Readonly<Record<'cursor' | 'limit', string | number | undefined>>;
+  readonly query?: Readonly<Record<'limit' | 'cursor', string | number | undefined>>;
 }
 
 const PROJECTS_PATH = '/projects';
@@ -31,7 +34,7 @@ export function createUpstreamClient({ baseUrl, ...options }: UpstreamClientOpti
 
   return {
     async listProjects({ cursor, limit }, callOptions = {}) {
-      const target = { path: PROJECTS_PATH, query: { cursor, limit } };
+      const target = { path: PROJECTS_PATH, query: { limit, cursor } };
       const { body, serverDateMs } = await get(target, schemas.projectListSchema, callOptions);
       const { rows, malformedRowCount } = schemas.parseRows(body.projects, schemas.projectSchema);
       return {
@@ -44,22 +47,25 @@ export function createUpstreamClient({ baseUrl, ...options }: UpstreamClientOpti
     },
 
     async listOperations({ projectId, cursor, limit }, callOptions = {}) {
-      const target = { path: OPERATIONS_PATH, ids: { project_id: projectId }, query: { cursor, limit } };
+      const target = { path: OPERATIONS_PATH, ids: { project_id: projectId }, query: { limit, cursor } };
       const { body } = await get(target, schemas.operationListSchema, callOptions);
-      const { rows, malformedRowCount } = schemas.parseRows(
-        body.operations,
-        schemas.operationSchema(projectId),
-      );
+      const { rows, malformedRowCount } = schemas.parseRows(body.operations, operationOf(projectId));
       return { operations: rows, malformedRowCount, cursor: body.pagination?.cursor };
     },
 
     async getOperation({ projectId, operationId }, callOptions = {}) {
       const target = { path: OPERATION_PATH, ids: { project_id: projectId, operation_id: operationId } };
-      const schema = schemas.operationAnswerSchema({ projectId, operationId });
+      const operation = operationOf(projectId).refine(({ id }) => id === operationId);
+      const schema = schemas.operationAnswerSchema.extend({ operation });
       const { body } = await get(target, schema, callOptions);
       return body.operation;
     },
   };
+}
+
+/** What is recorded goes under the project it names: a row that names another one is counted as malformed. */
+function operationOf(projectId: string) {
+  return schemas.operationSchema(projectId).refine(({ project_id }) => project_id === projectId);
 }
 
 function urlOf(base: URL, { path, ids = {}, query }: Target): URL {

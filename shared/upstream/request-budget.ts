@@ -22,7 +22,8 @@ export function createRequestBudget(options: {
 
   /** `leave` is called in the same step as the permit is spent: no abort comes between the two. */
   const takeInTurn = async (leave: () => void, signal: AbortSignal | undefined): Promise<void> => {
-    while (!signal?.aborted) {
+    for (;;) {
+      if (signal?.aborted) return;
       const nowMs = clock.now();
       const delayMs = waitMs(limit, state, nowMs);
       if (delayMs === 0) {
@@ -40,10 +41,11 @@ export function createRequestBudget(options: {
       // At once, also from the middle of the queue: the one in front may have a long time to wait.
       const cancel = () => reject(signal?.reason);
       signal?.addEventListener('abort', cancel, { once: true });
-      queue = queue
-        .then(() => takeInTurn(resolve, signal))
-        .catch(reject)
-        .finally(() => signal?.removeEventListener('abort', cancel));
+      const leave = () => {
+        signal?.removeEventListener('abort', cancel);
+        resolve();
+      };
+      queue = queue.then(() => takeInTurn(leave, signal)).catch(reject);
       return promise;
     },
     pauseFor(durationMs) {

@@ -1,0 +1,55 @@
+import { getEventListeners } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
+import { NOON_MS } from '../builders.ts';
+import { fastClock } from './scripted-upstream.ts';
+
+/** 9 a minute after a burst of one: a permit every 6,667 ms. */
+function aBudget() {
+  const { clock } = fastClock();
+  return { clock, budget: createRequestBudget({ clock, requestsPerMinute: 10, burst: 1 }) };
+}
+
+describe('a permit', () => {
+  test('that is waited for can be given up from the middle of the queue, at once', async () => {
+    const { budget, clock } = aBudget();
+    const stop = new AbortController();
+    const takenAtMs: number[] = [];
+    const take = () => budget.take().then(() => takenAtMs.push(clock.now() - NOON_MS));
+    const before = [take(), take()];
+    const givenUp = budget.take(stop.signal).catch((reason: unknown) => [reason, clock.now()]);
+    const after = take();
+    stop.abort('enough');
+
+    expect(await givenUp).toEqual(['enough', NOON_MS]);
+    await Promise.all([...before, after]);
+    expect(takenAtMs).toEqual([0, 6_667, 13_334]);
+  });
+
+  test('leaves nothing behind on the signal of its caller', async () => {
+    const { budget } = aBudget();
+    const { signal } = new AbortController();
+    await budget.take(signal);
+
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
+
+  test('is refused to a caller that has given up already', async () => {
+    const { budget, clock } = aBudget();
+
+    await expect(budget.take(AbortSignal.abort('gone'))).rejects.toBe('gone');
+    await budget.take();
+    expect(clock.now()).toBe(NOON_MS);
+  });
+});
+
+test('a pause holds back also the one that is already waiting, and is never shortened', async () => {
+  const { budget, clock } = aBudget();
+  await budget.take();
+  const waiting = budget.take();
+  budget.pauseFor(60_000);
+  budget.pauseFor(1_000);
+  await waiting;
+
+  expect(clock.now()).toBe(NOON_MS + 60_000);
+});
