@@ -18,6 +18,9 @@ export interface RateLimitState {
 
 export const UNUSED: RateLimitState = { nextAtMs: 0, pausedUntilMs: 0 };
 
+/** The burst is taken out of the minute: a larger share would leave a steady stream less than nine tenths of it. */
+const BURST_SHARE_MAX = 0.1;
+
 /** Below, no request could be told from a burst. */
 const REQUESTS_PER_MINUTE_MIN = 2;
 
@@ -30,7 +33,7 @@ export function rateLimitOf(requestsPerMinute: number, burst: number): RateLimit
     throw new RangeError(
       `A rate limit needs at least ${REQUESTS_PER_MINUTE_MIN} a minute, not ${requestsPerMinute}`,
     );
-  const burstRequests = Math.max(1, Math.min(burst, Math.floor(requestsPerMinute / 2)));
+  const burstRequests = Math.max(1, Math.min(burst, Math.floor(requestsPerMinute * BURST_SHARE_MAX)));
   const intervalMs = MINUTE_MS / (requestsPerMinute - burstRequests);
   return { intervalMs, toleranceMs: intervalMs * (burstRequests - 1) };
 }

@@ -47,11 +47,15 @@ describe('the bridge over HTTP', { timeout: 120_000 }, () => {
     for (const dial of Object.keys(upstream.faults)) Object.assign(upstream.faults, { [dial]: 0 });
     Object.assign(upstream.faults, { retryAfterSeconds: undefined });
     const settledMs = clock.now();
-    await invoke(coldStart(), 80_000);
-    await aws.bus.idle();
+    const missing = () => compareWithTruth(upstream.world().groundTruth(), delivered, { bootMs, settledMs });
+    // A slow machine may need another round; what is lost does not come with time.
+    for (let round = 0; round === 0 || (round < 4 && missing().length > 0); round++) {
+      await invoke(coldStart(), 80_000);
+      await aws.bus.idle();
+    }
 
+    expect(missing()).toEqual([]);
     const truth = upstream.world().groundTruth();
-    expect(compareWithTruth(truth, delivered, { bootMs, settledMs })).toEqual([]);
     expect(owedCount(truth, { bootMs, settledMs })).toBeGreaterThan(20);
   });
 

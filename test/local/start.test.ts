@@ -35,7 +35,7 @@ function eventsIn(folder: string): readonly DeliveredEvent[] {
   return lines.map((line) => JSON.parse(line) as DeliveredEvent);
 }
 
-describe('npm start', { timeout: 90_000 }, () => {
+describe('npm start', { timeout: 150_000 }, () => {
   test('shows what runs where, the events as they happen, and a summary', async () => {
     const command = runCommand(START, ['--speed', '20', '--projects', '10', '--seed', '7', '--for', '8s']);
 
@@ -66,14 +66,17 @@ describe('npm start', { timeout: 90_000 }, () => {
     const last = runCommand(START, args, env);
     await last.until(/20 of 20 projects read/);
     const settledMs = Date.now();
-    await new Promise((resolve) => setTimeout(resolve, 9_000));
+    const truth = () => upstream.world().groundTruth();
+    const missing = () => compareWithTruth(truth(), eventsIn(folder), { bootMs, settledMs });
+    // A slow machine may need longer; what is lost does not come with time.
+    for (let waits = 0; waits < 80 && missing().length > 0; waits++) {
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
     last.child.kill('SIGINT');
     expect(await last.ended()).toBe(0);
 
-    const truth = upstream.world().groundTruth();
-    const events = eventsIn(folder);
-    expect(compareWithTruth(truth, events, { bootMs, settledMs })).toEqual([]);
-    expect(owedCount(truth, { bootMs, settledMs })).toBeGreaterThan(3);
+    expect(missing()).toEqual([]);
+    expect(owedCount(truth(), { bootMs, settledMs })).toBeGreaterThan(3);
     expect(readFileSync(join(folder, 'events.jsonl'), 'utf8')).not.toContain(KEY);
     expect(readFileSync(join(folder, 'poller.log'), 'utf8')).not.toContain(KEY);
   });
