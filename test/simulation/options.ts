@@ -85,6 +85,28 @@ const FAULT_RATES: Readonly<Record<FaultKind, number>> = {
 };
 
 export function deriveOptions(seed: number): SimulationOptions {
+  const options = drawOptions(seed);
+  return seed % HARSH_EVERY === HARSH_REST ? harsh(options) : options;
+}
+
+/** One run in eight has a table that refuses a third of all writes, and nothing that would find a lost row later. */
+const HARSH_EVERY = 8;
+const HARSH_REST = 3;
+
+function harsh(options: SimulationOptions): SimulationOptions {
+  const faults = { ...options.faults, table_throttled: 0.35, upstream_unavailable: 0.1 };
+  const nothingLate = { row_late: 0, row_tie: 0, operation_reopened: 0, operation_vanished: 0 };
+  return {
+    ...options,
+    overlapMs: 1_000,
+    watermarkStepRows: 1,
+    pollIntervalMs: 4_000,
+    sweepIntervalMs: SWEEPLESS_MS,
+    faults: { ...faults, ...nothingLate },
+  };
+}
+
+function drawOptions(seed: number): SimulationOptions {
   const random = seededRandom(seed ^ 0x5eed);
   const whole = (from: number, to: number) => from + Math.floor(random.next() * (to - from + 1));
   const pick = <T>(values: readonly [T, ...T[]]): T => values[whole(0, values.length - 1)] ?? values[0];
