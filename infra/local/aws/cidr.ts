@@ -1,21 +1,38 @@
-/** IP ranges as event patterns know them, on Node's own address parser. */
+/** The `cidr` operator, on Node's own address parser. */
 
 import { BlockList, isIP } from 'node:net';
 
-/** A range that is one address (/32, /128) is refused, as event-ruler does. */
-export function isCidr(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/');
-  const version = isIP(address);
-  if (version === 0 || bits === undefined || rest.length > 0 || !/^\d{1,3}$/.test(bits)) return false;
-  return Number(bits) < (version === 4 ? 32 : 128);
+export type Cidr =
+  | { readonly kind: 'valid'; readonly contains: (address: string) => boolean }
+  | { readonly kind: 'invalid'; readonly reason: string };
+
+/** event-ruler refuses a range of one address, /32 and /128. */
+const BITS_BELOW: Readonly<Record<'ipv4' | 'ipv6', number>> = { ipv4: 32, ipv6: 128 };
+
+export function parseCidr(range: string): Cidr {
+  const [network = '', bits, ...rest] = range.split('/');
+  if (bits === undefined || rest.length > 0) return invalid("Malformed CIDR, one '/' required");
+  if (!/^\d{1,3}$/.test(bits)) return invalid('Malformed CIDR, mask bits must be an integer');
+  const family = familyOf(network);
+  if (family === undefined) return invalid(`Nonstandard IP address: ${network}`);
+  if (Number(bits) >= BITS_BELOW[family]) {
+    return invalid(`${family === 'ipv4' ? 'IPv4' : 'IPv6'} mask bits must be < ${BITS_BELOW[family]}`);
+  }
+  const addresses = new BlockList();
+  addresses.addSubnet(network, Number(bits), family);
+  return {
+    kind: 'valid',
+    contains: (address) => familyOf(address) === family && addresses.check(address, family),
+  };
 }
 
-export function cidrContains(range: string, address: string): boolean {
-  const [network = '', bits = '0'] = range.split('/');
-  const version = isIP(network);
-  if (isIP(address) !== version) return false;
-  const family = version === 4 ? 'ipv4' : 'ipv6';
-  const list = new BlockList();
-  list.addSubnet(network, Number(bits), family);
-  return list.check(address, family);
+/** Plain addresses only: no zone (`fe80::1%eth0`), no IPv4 within IPv6. */
+function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
+  const version = isIP(address);
+  if (version === 4) return 'ipv4';
+  return version === 6 && /^[\da-fA-F:]+$/.test(address) ? 'ipv6' : undefined;
+}
+
+function invalid(reason: string): Cidr {
+  return { kind: 'invalid', reason };
 }

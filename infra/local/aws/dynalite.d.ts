@@ -11,3 +11,15 @@ declare module 'dynalite' {
 
   export default function dynalite(options?: DynaliteOptions): Server;
 }
+
+declare module 'dynalite/db/index.js' {
+  import type { DynaliteOptions } from 'dynalite';
+
+  export interface Store {
+    readonly db: { open(): Promise<void> };
+    readonly lifecycleManager: { gracefulClose(): Promise<void> };
+  }
+
+  const databases: { create: (options: DynaliteOptions) => Store };
+  export default databases;
+}

@@ -1,8 +1,9 @@
 /** A local EventBridge: buses, rules and targets with the semantics that matter to publishers and subscribers. */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { toError } from '../../../shared/runtime/errors.ts';
+import { createDeliveries, type DeliveriesOptions, type Target } from './deliveries.ts';
 import { type EventPattern, matchesEventPattern, parseEventPattern } from './event-pattern.ts';
+import { ServiceError } from './service.ts';
 
 /** The envelope that every target receives (User Guide, "Event structure"). */
 export interface DeliveredEvent {
@@ -18,24 +19,25 @@ export interface DeliveredEvent {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-export type Target = (event: DeliveredEvent) => void | Promise<void>;
-
 export interface Rule {
   readonly name: string;
   readonly busName: string;
   /** JSON or the object itself; throws `InvalidEventPatternError` when AWS would refuse it. */
   readonly pattern: unknown;
-  readonly targets: readonly Target[];
+  readonly state?: 'ENABLED' | 'DISABLED';
+  /** A rule that is put again without targets keeps those that it has, as on AWS. */
+  readonly targets?: readonly Target[];
 }
 
 export interface PutEventsEntry {
-  readonly EventBusName?: string;
-  readonly Source?: string;
-  readonly DetailType?: string;
-  readonly Detail?: string;
+  /** Name or ARN. */
+  readonly EventBusName?: string | undefined;
+  readonly Source?: string | undefined;
+  readonly DetailType?: string | undefined;
+  readonly Detail?: string | undefined;
   /** Seconds since the epoch, as the JSON protocol has times. */
-  readonly Time?: number;
-  readonly Resources?: readonly string[];
+  readonly Time?: number | undefined;
+  readonly Resources?: readonly string[] | undefined;
 }
 
 export interface PutEventsResult {
@@ -47,10 +49,13 @@ export interface PutEventsResult {
 export interface LocalEventBus {
   createBus(name: string): void;
   hasBus(name: string): boolean;
+  /** Throws a `ServiceError` when the bus does not exist. */
   putRule(rule: Rule): void;
   putEvents(entries: readonly PutEventsEntry[]): readonly PutEventsResult[];
   /** Resolves once everything accepted so far is delivered or given up. */
   idle(): Promise<void>;
+  /** Ends every wait for another try, and resolves when no delivery is under way. */
+  close(): Promise<void>;
 }
 
 export interface EventBusOptions {
@@ -60,90 +65,91 @@ export interface EventBusOptions {
   readonly accountId: string;
   /** Called before PutEvents answers: what must survive this process goes here. */
   readonly onAccepted?: ((event: DeliveredEvent) => void) | undefined;
-  readonly onDropped?: ((event: DeliveredEvent, rule: string, reason: string) => void) | undefined;
-  readonly failEntry?: ((entry: PutEventsEntry) => string | undefined) | undefined;
+  readonly onDropped?: DeliveriesOptions['onDropped'];
+  /** A fault: the error code that this entry is refused with. */
+  readonly failEntry?: ((entry: PutEventsEntry, index: number) => string | undefined) | undefined;
 }
 
-/** AWS goes on for a day and 185 tries; a local target that fails five times in a row is broken. */
-const DELIVERY_ATTEMPTS_MAX = 5;
-const DELIVERY_RETRY_MS = 200;
-
-interface StoredRule extends Omit<Rule, 'pattern'> {
+interface StoredRule {
+  readonly name: string;
+  readonly busName: string;
   readonly pattern: EventPattern;
+  readonly isEnabled: boolean;
+  readonly targets: readonly Target[];
 }
 
 export function createLocalEventBus(options: EventBusOptions): LocalEventBus {
   const buses = new Set(['default']);
   const rules = new Map<string, StoredRule>();
-  const underWay = new Set<Promise<void>>();
+  const deliveries = createDeliveries(options);
 
   return {
     createBus: (name) => void buses.add(name),
-    hasBus: (name) => buses.has(name),
+    hasBus: (name) => buses.has(busNameOf(name)),
 
-    putRule(rule) {
-      rules.set(`${rule.busName}/${rule.name}`, { ...rule, pattern: parseEventPattern(rule.pattern) });
+    putRule({ name, pattern, state = 'ENABLED', targets, ...rule }) {
+      const busName = busNameOf(rule.busName);
+      if (!buses.has(busName)) {
+        throw new ServiceError('ResourceNotFoundException', `Event bus ${busName} does not exist.`);
+      }
+      const key = `${busName}/${name}`;
+      rules.set(key, {
+        name,
+        busName,
+        pattern: parseEventPattern(pattern),
+        isEnabled: state === 'ENABLED',
+        targets: targets ?? rules.get(key)?.targets ?? [],
+      });
     },
 
     putEvents: (entries) => entries.map(putEntry),
-
-    async idle() {
-      while (underWay.size > 0) await Promise.all(underWay);
-    },
+    idle: () => deliveries.idle(),
+    close: () => deliveries.close(),
   };
 
-  function putEntry(entry: PutEventsEntry): PutEventsResult {
+  function putEntry(entry: PutEventsEntry, index: number): PutEventsResult {
     const refusal = refusalOf(entry);
     if (refusal !== undefined) return refusal;
-    const ErrorCode = options.failEntry?.(entry);
+    const ErrorCode = options.failEntry?.(entry, index);
     if (ErrorCode !== undefined) return { ErrorCode, ErrorMessage: 'A fault of the local bus' };
     const event = envelopeOf(entry, options);
+    const busName = busNameOf(entry.EventBusName ?? 'default');
     // A bus that does not exist takes the event, answers with an id, and loses it: so does AWS (aws-cli #9186).
-    if (!buses.has(entry.EventBusName ?? 'default')) return { EventId: event.id };
+    if (!buses.has(busName)) return { EventId: event.id };
     options.onAccepted?.(event);
-    deliver(event, entry.EventBusName ?? 'default');
+    startDeliveries(event, busName);
     return { EventId: event.id };
   }
 
-  /** Targets are served later and apart from each other; no target makes PutEvents fail. */
-  function deliver(event: DeliveredEvent, busName: string): void {
-    for (const rule of rules.values()) {
-      if (rule.busName !== busName || !matchesEventPattern(rule.pattern, event)) continue;
-      for (const target of rule.targets) {
-        const delivery = Promise.resolve().then(() => deliverTo(target, event, rule.name));
-        underWay.add(delivery);
-        void delivery.finally(() => underWay.delete(delivery));
-      }
-    }
-  }
-
-  async function deliverTo(target: Target, event: DeliveredEvent, ruleName: string): Promise<void> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        await target(event);
-        return;
-      } catch (error) {
-        if (attempt === DELIVERY_ATTEMPTS_MAX) {
-          options.onDropped?.(event, ruleName, toError(error).message);
-          return;
-        }
-        await options.clock.sleep(DELIVERY_RETRY_MS * 2 ** attempt);
-      }
+  function startDeliveries(event: DeliveredEvent, busName: string): void {
+    for (const { name: ruleName, targets, ...rule } of rules.values()) {
+      const isMeant = rule.isEnabled && rule.busName === busName && matchesEventPattern(rule.pattern, event);
+      if (isMeant) for (const target of targets) deliveries.start({ event, ruleName, target });
     }
   }
 }
 
+function busNameOf(nameOrArn: string): string {
+  return nameOrArn.replace(/^arn:[^:]*:events:[^:]*:[^:]*:event-bus\//, '');
+}
+
+/** API Reference, PutEventsResultEntry: the codes of entries that no repetition helps. */
 function refusalOf(entry: PutEventsEntry): PutEventsResult | undefined {
   for (const name of ['Source', 'DetailType', 'Detail'] as const) {
     if (!entry[name]) {
-      return {
-        ErrorCode: 'InvalidArgument',
-        ErrorMessage: `Parameter ${name} is not valid. Reason: ${name} is a required argument.`,
-      };
+      const ErrorMessage = `Parameter ${name} is not valid. Reason: ${name} is a required argument.`;
+      return { ErrorCode: 'InvalidArgument', ErrorMessage };
     }
   }
-  if (detailOf(entry) === undefined)
+  if (entry.Source?.startsWith('aws.')) {
+    return {
+      ErrorCode: 'NotAuthorizedForSourceException',
+      ErrorMessage: `Not authorized for the source ${entry.Source}.`,
+    };
+  }
+  if (detailOf(entry) === undefined) {
     return { ErrorCode: 'MalformedDetail', ErrorMessage: 'Detail is malformed.' };
+  }
   return undefined;
 }
 

@@ -4,12 +4,14 @@ import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import dynalite from 'dynalite';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
+import { type LocalDynamoDb, openLocalDynamoDb } from './dynamodb.ts';
+import { createEventBridgeService } from './event-bridge-service.ts';
 import { createLocalEventBus, type EventBusOptions, type LocalEventBus } from './event-bus.ts';
 import { createLocalSecrets, type LocalSecrets } from './secrets.ts';
-import { createServices, ServiceError, type Services } from './services.ts';
+import { createSecretsManagerService } from './secrets-manager-service.ts';
+import { type Service, ServiceError } from './service.ts';
 
 export interface LocalAwsCall {
   /** As in the signature's scope: `dynamodb`, `events`, `secretsmanager`. */
@@ -17,10 +19,17 @@ export interface LocalAwsCall {
   readonly operation: string;
 }
 
+export interface Refusal {
+  readonly type: string;
+  readonly message: string;
+  /** 400 when absent, and 500 for InternalFailure. */
+  readonly status?: number;
+}
+
 /** Off by default; for tests and demonstrations. */
 export interface LocalAwsFaults {
   /** Refuses the call before anything is done. */
-  beforeCall?(call: LocalAwsCall): { readonly type: string; readonly message: string } | undefined;
+  beforeCall?(call: LocalAwsCall): Refusal | undefined;
   /** True: the work is done, and the connection breaks before the answer. */
   losesReply?(call: LocalAwsCall): boolean;
   /** An error code for one entry of PutEvents. */
@@ -34,6 +43,8 @@ export interface LocalAwsOptions {
   readonly clock?: Clock;
   readonly newId?: () => string;
   readonly faults?: LocalAwsFaults;
+  /** The entries of one PutEvents together stay below it; 256 KiB when absent. */
+  readonly entriesBytesMax?: number;
   readonly onAccepted?: EventBusOptions['onAccepted'];
   readonly onDropped?: EventBusOptions['onDropped'];
 }
@@ -44,6 +55,9 @@ export interface LocalAws {
   readonly environment: Readonly<Record<string, string>>;
   readonly bus: LocalEventBus;
   readonly secrets: LocalSecrets;
+  /** Calls up to now, refused ones too, by the name that IAM gives the action: `dynamodb:PutItem`. */
+  readonly counts: ReadonlyMap<string, number>;
+  /** Ends deliveries and connections; the port and the folder are free when it resolves. */
   close(): Promise<void>;
 }
 
@@ -53,31 +67,42 @@ const ACCOUNT_ID = '000000000000';
 /** A hundred items of BatchWriteItem are below it, and PutEvents by far. */
 const BODY_BYTES_MAX = 16_000_000;
 
+/** A call that runs when the server closes has this long to end; it needs milliseconds. */
+const CLOSE_GRACE_MS = 2_000;
+
 export async function startLocalAws(options: LocalAwsOptions = {}): Promise<LocalAws> {
   const { clock = systemClock, newId = randomUUID, faults = {}, onAccepted, onDropped } = options;
-  const path = options.tablesDir === undefined ? {} : { path: options.tablesDir };
-  const tables = dynalite({ ...path, createTableMs: 0, deleteTableMs: 0, updateTableMs: 0 });
   const busOptions = { clock, newId, region: REGION, accountId: ACCOUNT_ID, failEntry: faults.failEntry };
   const bus = createLocalEventBus({ ...busOptions, onAccepted, onDropped });
   const secrets = createLocalSecrets(newId);
-  const services = createServices(bus, secrets);
+  const counts = new Map<string, number>();
+  const services = new Map([
+    ['events', createEventBridgeService(bus, options)],
+    ['secretsmanager', createSecretsManagerService(secrets)],
+  ]);
+  const tables = await openLocalDynamoDb(options.tablesDir);
   const server = createServer((request, response) => {
-    void handle({ tables, services, faults }, request, response);
+    void handle({ tables, services, faults, counts }, request, response);
   });
-  await listen(server, options.port ?? 0);
-  // Nobody calls this port: dynalite closes its database only when it closes a server that has listened.
-  await listen(tables, 0);
+  try {
+    await listen(server, options.port ?? 0);
+  } catch (error) {
+    await tables.close();
+    throw error;
+  }
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     endpoint,
     environment: environmentOf(endpoint),
     bus,
     secrets,
+    counts,
     async close() {
-      await bus.idle();
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-      await new Promise((resolve) => tables.close(resolve));
+      // Targets may call this server until they end, and calls that were under way may start deliveries.
+      await bus.close();
+      await closeServer(server);
+      await bus.close();
+      await tables.close();
     },
   };
 }
@@ -88,69 +113,72 @@ async function listen(server: Server, port: number): Promise<void> {
   await once(server, 'listening');
 }
 
+/** Idle keep-alive connections end at once, those with a call under way after it. */
+async function closeServer(server: Server): Promise<void> {
+  const timer = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
+  await new Promise((resolve) => server.close(resolve));
+  clearTimeout(timer);
+}
+
 function environmentOf(endpoint: string): Record<string, string> {
   return {
     AWS_ENDPOINT_URL: endpoint,
     AWS_REGION: REGION,
     AWS_ACCESS_KEY_ID: 'local',
     AWS_SECRET_ACCESS_KEY: 'local',
+    // Otherwise the SDK writes a warning about future Node versions into the output of every process.
+    AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
   };
 }
 
 interface Backend {
-  readonly tables: Server;
-  readonly services: Services;
+  readonly tables: LocalDynamoDb;
+  /** By the service name of the signature's scope; another JSON service is one more line. */
+  readonly services: ReadonlyMap<string, Service>;
   readonly faults: LocalAwsFaults;
+  readonly counts: Map<string, number>;
 }
 
 async function handle(backend: Backend, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const call = callOf(request);
-  const refusal = backend.faults.beforeCall?.(call);
-  if (refusal !== undefined) return answerError(response, refusal.type, refusal.message);
-  if (backend.faults.losesReply?.(call) === true) loseReply(response);
-  if (call.service === 'dynamodb') return void backend.tables.emit('request', request, response);
+  const { tables, services, faults, counts } = backend;
   try {
-    const operation = backend.services[call.service]?.[call.operation];
+    const call = callOf(request);
+    const action = `${call.service}:${call.operation}`;
+    counts.set(action, (counts.get(action) ?? 0) + 1);
+    const refusal = faults.beforeCall?.(call);
+    if (refusal !== undefined) return answerError(response, refusal);
+    if (faults.losesReply?.(call) === true) loseReply(response);
+    if (call.service === 'dynamodb') return tables.handle(request, response);
+    const operation = services.get(call.service)?.get(call.operation);
     if (operation === undefined) {
-      throw new ServiceError(
-        'UnknownOperationException',
-        `${call.service}:${call.operation} is not part of the local AWS`,
-      );
+      throw new ServiceError('UnknownOperationException', `${action} is not part of the local AWS`);
     }
     answer(response, 200, operation(await readBody(request)));
   } catch (error) {
     const { name, message } = toError(error);
-    const isKnown = error instanceof ServiceError;
-    answerError(response, isKnown ? name : 'InternalFailure', message);
+    answerError(response, { type: error instanceof ServiceError ? name : 'InternalFailure', message });
   }
 }
 
 /** Signature Version 4: `Credential=<key>/<date>/<region>/<service>/aws4_request`. */
 function callOf({ headers }: IncomingMessage): LocalAwsCall {
-  const service = /Credential=[^/]*\/\d+\/[^/]+\/([^/]+)\/aws4_request/.exec(
-    headers.authorization ?? '',
-  )?.[1];
-  const target = headers['x-amz-target'];
-  return {
-    service: service ?? 'unsigned',
-    operation:
-      String(target ?? '')
-        .split('.')
-        .at(-1) ?? '',
-  };
+  const scope = /Credential=[^/]*\/\d+\/[^/]+\/([^/]+)\/aws4_request/.exec(headers.authorization ?? '');
+  const target = String(headers['x-amz-target'] ?? '');
+  return { service: scope?.[1] ?? 'unsigned', operation: target.split('.').at(-1) ?? '' };
 }
 
-async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
+async function readBody(request: IncomingMessage): Promise<unknown> {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
     sizeBytes += chunk.length;
-    if (sizeBytes > BODY_BYTES_MAX)
+    if (sizeBytes > BODY_BYTES_MAX) {
       throw new ServiceError('RequestEntityTooLargeException', 'The request is too large');
+    }
     chunks.push(chunk);
   }
   try {
-    return JSON.parse(Buffer.concat(chunks).toString() || '{}') as Record<string, unknown>;
+    return JSON.parse(Buffer.concat(chunks).toString() || '{}');
   } catch {
     throw new ServiceError('SerializationException', 'The body is not JSON');
   }
@@ -161,8 +189,9 @@ function answer(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(body));
 }
 
-function answerError(response: ServerResponse, type: string, message: string): void {
-  answer(response, type === 'InternalFailure' ? 500 : 400, { __type: type, message });
+function answerError(response: ServerResponse, { type, message, status }: Refusal): void {
+  const usualStatus = type === 'InternalFailure' ? 500 : 400;
+  answer(response, status ?? usualStatus, { __type: type, message });
 }
 
 /** Whoever answers this response later works in full and talks to a closed socket. */

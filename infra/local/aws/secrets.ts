@@ -1,45 +1,109 @@
-/** A local Secrets Manager: the current and the previous version of each secret, in memory only. */
+/** A local Secrets Manager: every version of each secret, in memory only. */
 
-export interface SecretValue {
+import { ServiceError } from './service.ts';
+
+export interface SecretVersion {
   readonly ARN: string;
   readonly Name: string;
   readonly VersionId: string;
   readonly SecretString: string;
+  /** AWSCURRENT, AWSPREVIOUS, or none for the versions before. */
   readonly VersionStages: readonly string[];
 }
 
+/** All of them throw a `ServiceError` where AWS answers with an exception; an id is a name or an ARN. */
 export interface LocalSecrets {
-  create(name: string, value: string): Pick<SecretValue, 'ARN' | 'Name' | 'VersionId'>;
-  /** Rotates: the value before becomes AWSPREVIOUS. Creates the secret when there is none. */
-  put(id: string, value: string): Pick<SecretValue, 'ARN' | 'Name' | 'VersionId'>;
-  get(id: string, stage: string): SecretValue | undefined;
+  /** A token makes the call repeatable: the second one with the same token and value changes nothing. */
+  create(name: string, value: string, token?: string): SecretVersion;
+  /** Rotates: the value before becomes AWSPREVIOUS. */
+  put(id: string, value: string, token?: string): SecretVersion;
+  get(id: string, choice?: SecretChoice): SecretVersion;
+}
+
+export interface SecretChoice {
+  readonly stage?: string | undefined;
+  readonly versionId?: string | undefined;
+}
+
+interface Secret {
+  readonly arn: string;
+  /** The newest first. */
+  readonly versions: readonly SecretVersion[];
 }
 
 export function createLocalSecrets(newId: () => string): LocalSecrets {
-  const secrets = new Map<string, readonly SecretValue[]>();
-  const nameOf = (id: string) => id.replace(/^arn:aws:secretsmanager:[^:]*:\d*:secret:/, '');
-
-  const put = (id: string, value: string) => {
-    const name = nameOf(id);
-    const arn = `arn:aws:secretsmanager:us-east-1:000000000000:secret:${name}`;
-    const [current] = secrets.get(name) ?? [];
-    const next = {
-      ARN: arn,
-      Name: name,
-      VersionId: newId(),
-      SecretString: value,
-      VersionStages: ['AWSCURRENT'],
-    };
-    secrets.set(
-      name,
-      current === undefined ? [next] : [next, { ...current, VersionStages: ['AWSPREVIOUS'] }],
-    );
-    return { ARN: arn, Name: name, VersionId: next.VersionId };
-  };
+  const secrets = new Map<string, Secret>();
 
   return {
-    create: put,
-    put,
-    get: (id, stage) => secrets.get(nameOf(id))?.find(({ VersionStages }) => VersionStages.includes(stage)),
+    create(name, value, token = newId()) {
+      const known = secrets.get(name);
+      if (known !== undefined) {
+        const repeated = repeatedVersion(known, value, token);
+        if (repeated !== undefined) return repeated;
+        throw new ServiceError('ResourceExistsException', `The secret ${name} already exists.`);
+      }
+      return addVersion({ name, arn: arnOf(name, newId()), versions: [] }, value, token);
+    },
+
+    put(id, value, token = newId()) {
+      const { name, secret } = find(id);
+      return repeatedVersion(secret, value, token) ?? addVersion({ name, ...secret }, value, token);
+    },
+
+    get: (id, choice = {}) => chosenVersion(find(id).secret, choice),
   };
+
+  function find(id: string): { readonly name: string; readonly secret: Secret } {
+    for (const [name, secret] of secrets) {
+      // An ARN is found without its suffix, too (User Guide, "Troubleshooting", partial ARNs).
+      if ([name, secret.arn, secret.arn.slice(0, -SUFFIX_LENGTH - 1)].includes(id)) return { name, secret };
+    }
+    throw notFound("Secrets Manager can't find the specified secret.");
+  }
+
+  function addVersion(secret: Secret & { name: string }, value: string, token: string): SecretVersion {
+    const { name, arn, versions } = secret;
+    const current = { ARN: arn, Name: name, VersionId: token, SecretString: value };
+    const next = { ...current, VersionStages: ['AWSCURRENT'] };
+    const older = versions.map((version, index) => ({
+      ...version,
+      VersionStages: index === 0 ? ['AWSPREVIOUS'] : [],
+    }));
+    secrets.set(name, { arn, versions: [next, ...older] });
+    return next;
+  }
+}
+
+function chosenVersion({ versions }: Secret, { stage, versionId }: SecretChoice): SecretVersion {
+  const wantedStage = stage ?? (versionId === undefined ? 'AWSCURRENT' : undefined);
+  const version = versions.find(
+    ({ VersionId, VersionStages }) =>
+      (versionId === undefined || versionId === VersionId) &&
+      (wantedStage === undefined || VersionStages.includes(wantedStage)),
+  );
+  if (version !== undefined) return version;
+  const sought = wantedStage === undefined ? `VersionId: ${versionId}` : `staging label: ${wantedStage}`;
+  throw notFound(`Secrets Manager can't find the specified secret value for ${sought}`);
+}
+
+/** API Reference, PutSecretValue: ClientRequestToken becomes the VersionId, and makes a repetition harmless. */
+function repeatedVersion(secret: Secret, value: string, token: string): SecretVersion | undefined {
+  const known = secret.versions.find(({ VersionId }) => VersionId === token);
+  if (known === undefined || known.SecretString === value) return known;
+  throw new ServiceError('ResourceExistsException', `A version ${token} with another value already exists.`);
+}
+
+/** AWS ends each ARN with a hyphen and six random characters, so that an ARN is not the name with a prefix. */
+const SUFFIX_LENGTH = 6;
+
+function arnOf(name: string, id: string): string {
+  const suffix = id
+    .replaceAll(/[^a-zA-Z0-9]/g, '')
+    .slice(-SUFFIX_LENGTH)
+    .padStart(SUFFIX_LENGTH, '0');
+  return `arn:aws:secretsmanager:us-east-1:000000000000:secret:${name}-${suffix}`;
+}
+
+function notFound(message: string): ServiceError {
+  return new ServiceError('ResourceNotFoundException', message);
 }

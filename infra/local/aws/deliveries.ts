@@ -1,0 +1,93 @@
+/** Takes events to targets, later and apart from each other: no target holds up or fails anything else. */
+
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import type { DeliveredEvent } from './event-bus.ts';
+
+export type Deliver = (event: DeliveredEvent) => void | Promise<void>;
+
+/** With a dead-letter handler, or without one. */
+export type Target = Deliver | { readonly deliver: Deliver; readonly deadLetter: Deliver };
+
+export interface Delivery {
+  readonly event: DeliveredEvent;
+  readonly ruleName: string;
+  readonly target: Target;
+}
+
+export interface Deliveries {
+  start(delivery: Delivery): void;
+  /** Resolves once everything started so far is delivered or given up. */
+  idle(): Promise<void>;
+  /** Ends every wait for another try, and resolves when nothing is under way. */
+  close(): Promise<void>;
+}
+
+export interface DeliveriesOptions {
+  readonly clock: Clock;
+  /** An event that its target did not take, and no dead-letter handler either. */
+  readonly onDropped?: ((event: DeliveredEvent, rule: string, reason: string) => void) | undefined;
+}
+
+/** AWS goes on for a day and 185 tries; a local target that fails five times in a row is broken. */
+const DELIVERY_ATTEMPTS_MAX = 5;
+const FIRST_RETRY_DELAY_MS = 400;
+
+export function createDeliveries({ clock, onDropped }: DeliveriesOptions): Deliveries {
+  const underWay = new Set<Promise<void>>();
+  const closing = new AbortController();
+  const idle = async () => {
+    while (underWay.size > 0) await Promise.all(underWay);
+  };
+
+  return {
+    start(delivery) {
+      const running = Promise.resolve().then(() => deliver(delivery));
+      underWay.add(running);
+      void running.finally(() => underWay.delete(running));
+    },
+    idle,
+    close() {
+      closing.abort();
+      return idle();
+    },
+  };
+
+  async function deliver(delivery: Delivery): Promise<void> {
+    const { event, target } = delivery;
+    const take = typeof target === 'function' ? target : target.deliver;
+    for (let attempt = 1; ; attempt++) {
+      const failure = await failureOf(take, event);
+      if (failure === undefined) return;
+      const isLast = attempt === DELIVERY_ATTEMPTS_MAX;
+      if (isLast || !(await waited(FIRST_RETRY_DELAY_MS * 2 ** (attempt - 1)))) {
+        return giveUp(delivery, failure);
+      }
+    }
+  }
+
+  /** False when the deliveries were closed meanwhile. */
+  function waited(durationMs: number): Promise<boolean> {
+    return clock.sleep(durationMs, closing.signal).then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async function giveUp({ event, target, ruleName }: Delivery, failure: Error): Promise<void> {
+    const lastFailure = typeof target === 'function' ? failure : await failureOf(target.deadLetter, event);
+    if (lastFailure === undefined) return;
+    // Nobody is left to tell when the one who is told of losses fails too.
+    await failureOf(() => onDropped?.(event, ruleName, lastFailure.message), event);
+  }
+}
+
+/** Every try gets its own copy, as over the network: what one target changes, no other sees. */
+async function failureOf(take: Deliver, event: DeliveredEvent): Promise<Error | undefined> {
+  try {
+    await take(structuredClone(event));
+    return undefined;
+  } catch (error) {
+    return toError(error);
+  }
+}

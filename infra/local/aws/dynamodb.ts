@@ -1,0 +1,63 @@
+/** A local DynamoDB: dynalite in this process, without a port of its own. */
+
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
+import dynalite, { type DynaliteOptions } from 'dynalite';
+import databases, { type Store } from 'dynalite/db/index.js';
+import { AppError, toError } from '../../../shared/runtime/errors.ts';
+
+export interface LocalDynamoDb {
+  /** Answers the request, whose body nobody may have read. */
+  handle(request: IncomingMessage, response: ServerResponse): void;
+  /** Resolves when the folder is free for others. */
+  close(): Promise<void>;
+}
+
+/** In memory without a folder. Rejects when the folder cannot be opened, as when another process uses it. */
+export async function openLocalDynamoDb(folder?: string): Promise<LocalDynamoDb> {
+  const path = folder === undefined ? {} : { path: folder };
+  const { server, store } = createServerAndStore({
+    ...path,
+    createTableMs: 0,
+    deleteTableMs: 0,
+    updateTableMs: 0,
+  });
+  try {
+    await store.db.open();
+  } catch (error) {
+    const reason = toError(toError(error).cause ?? error).message;
+    throw new AppError('local_tables_unavailable', `The tables in ${folder} cannot be opened: ${reason}`, {
+      cause: error,
+    });
+  }
+  return {
+    handle(request, response) {
+      server.emit('request', request, response);
+      // dynalite throws what a request emits as an error: a client that goes away must not end this process.
+      request.removeAllListeners('error');
+      request.on('error', () => response.destroy());
+    },
+    close: () => store.lifecycleManager.gracefulClose(),
+  };
+}
+
+/**
+ * dynalite 4.0.0 keeps its store to itself, closes it only behind a server that was listening, and throws from a
+ * callback, out of anybody's reach, when the store cannot be opened. So the store is caught while it is created.
+ */
+function createServerAndStore(options: DynaliteOptions): { readonly server: Server; readonly store: Store } {
+  const { create } = databases;
+  const stores: Store[] = [];
+  databases.create = (storeOptions) => {
+    const store = create(storeOptions);
+    stores.push(store);
+    return store;
+  };
+  try {
+    const server = dynalite(options);
+    const [store] = stores;
+    if (store === undefined) throw new Error('dynalite did not create a store; is it still version 4.0.0?');
+    return { server, store };
+  } finally {
+    databases.create = create;
+  }
+}

@@ -1,0 +1,54 @@
+/** A local AWS and the real SDK clients on it, all of which end with the test. */
+
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { onTestFinished } from 'vitest';
+import type { Target } from '../../../infra/local/aws/deliveries.ts';
+import type { DeliveredEvent } from '../../../infra/local/aws/event-bus.ts';
+import { type LocalAws, type LocalAwsOptions, startLocalAws } from '../../../infra/local/aws/local-aws.ts';
+
+export interface AwsUnderTest {
+  readonly aws: LocalAws;
+  readonly tables: DynamoDBClient;
+  readonly events: EventBridgeClient;
+  readonly secrets: SecretsManagerClient;
+}
+
+export async function openAws(options: LocalAwsOptions = {}): Promise<AwsUnderTest> {
+  const aws = await startLocalAws(options);
+  const settings = {
+    endpoint: aws.endpoint,
+    region: 'us-east-1',
+    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+    // A fault is seen as it is, and not as what is left of it after retries.
+    maxAttempts: 1,
+  };
+  const clients = {
+    tables: new DynamoDBClient(settings),
+    events: new EventBridgeClient(settings),
+    secrets: new SecretsManagerClient(settings),
+  };
+  onTestFinished(async () => {
+    for (const client of Object.values(clients)) client.destroy();
+    await aws.close();
+  });
+  return { aws, ...clients };
+}
+
+/** A bus named `bus` and what a rule for the given pattern delivers from it. */
+export function collect(aws: LocalAws, pattern: unknown): readonly DeliveredEvent[] {
+  const delivered: DeliveredEvent[] = [];
+  const target: Target = (event) => void delivered.push(event);
+  aws.bus.createBus('bus');
+  aws.bus.putRule({ name: 'collect', busName: 'bus', pattern, targets: [target] });
+  return delivered;
+}
+
+export const anEntry = (fields: object = {}) => ({
+  EventBusName: 'bus',
+  Source: 'test',
+  DetailType: 'Test',
+  Detail: '{"status":"failed"}',
+  ...fields,
+});

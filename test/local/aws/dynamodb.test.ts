@@ -1,0 +1,133 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import {
+  CreateTableCommand,
+  type CreateTableCommandInput,
+  type DynamoDBClient,
+  GetItemCommand,
+  PutItemCommand,
+  QueryCommand,
+  UpdateItemCommand,
+} from '@aws-sdk/client-dynamodb';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { startLocalAws } from '../../../infra/local/aws/local-aws.ts';
+import { openAws } from './aws-under-test.ts';
+
+const definition: CreateTableCommandInput = {
+  TableName: 'operations',
+  BillingMode: 'PAY_PER_REQUEST',
+  AttributeDefinitions: ['pk', 'sk', 'due'].map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
+  KeySchema: [
+    { AttributeName: 'pk', KeyType: 'HASH' },
+    { AttributeName: 'sk', KeyType: 'RANGE' },
+  ],
+  GlobalSecondaryIndexes: [
+    {
+      IndexName: 'byDue',
+      KeySchema: [{ AttributeName: 'due', KeyType: 'HASH' }],
+      Projection: { ProjectionType: 'KEYS_ONLY' },
+    },
+  ],
+};
+const TableName = 'operations';
+const Key = { pk: { S: 'p' }, sk: { S: '1' } };
+
+const put = (tables: DynamoDBClient, sk: string, fields: object = {}) =>
+  tables.send(new PutItemCommand({ TableName, Item: { pk: { S: 'p' }, sk: { S: sk }, ...fields } }));
+const get = (tables: DynamoDBClient) =>
+  tables.send(new GetItemCommand({ TableName, Key, ConsistentRead: true }));
+
+function aFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'local-dynamodb-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  return folder;
+}
+
+describe('the local DynamoDB, through the real client', () => {
+  test('applies a conditional update once and refuses it afterwards', async () => {
+    const { tables } = await openAws();
+    await tables.send(new CreateTableCommand(definition));
+    await put(tables, '1', { version: { N: '1' } });
+    const update = new UpdateItemCommand({
+      TableName,
+      Key,
+      UpdateExpression: 'SET version = :next',
+      ConditionExpression: 'version = :read',
+      ExpressionAttributeValues: { ':read': { N: '1' }, ':next': { N: '2' } },
+    });
+    await tables.send(update);
+
+    await expect(tables.send(update)).rejects.toMatchObject({ name: 'ConditionalCheckFailedException' });
+    expect((await get(tables)).Item).toEqual({ ...Key, version: { N: '2' } });
+  });
+
+  test('finds by a sparse index only the items that have its key, and only their keys', async () => {
+    const { tables } = await openAws();
+    await tables.send(new CreateTableCommand(definition));
+    await put(tables, '1', { due: { S: 'yes' }, payload: { S: 'not projected' } });
+    await put(tables, '2');
+    const { Items } = await tables.send(
+      new QueryCommand({
+        TableName,
+        IndexName: 'byDue',
+        KeyConditionExpression: 'due = :due',
+        ExpressionAttributeValues: { ':due': { S: 'yes' } },
+      }),
+    );
+
+    expect(Items).toEqual([{ ...Key, due: { S: 'yes' } }]);
+  });
+
+  test('of fifty puts on the condition that there is none, one wins', async () => {
+    const { tables } = await openAws();
+    await tables.send(new CreateTableCommand(definition));
+    const ConditionExpression = 'attribute_not_exists(pk)';
+    const command = new PutItemCommand({ TableName, Item: Key, ConditionExpression });
+    const results = await Promise.allSettled(Array.from({ length: 50 }, () => tables.send(command)));
+
+    expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
+  });
+
+  test('keeps what is in a folder over a close, in the same process, for any number of times', async () => {
+    const tablesDir = aFolder();
+    const first = await openAws({ tablesDir });
+    await first.tables.send(new CreateTableCommand(definition));
+    await put(first.tables, '1', { value: { S: 'kept' } });
+    await first.aws.close();
+    const second = await openAws({ tablesDir });
+    expect((await get(second.tables)).Item).toMatchObject({ value: { S: 'kept' } });
+    await second.aws.close();
+    const third = await openAws({ tablesDir });
+
+    expect((await get(third.tables)).Item).toMatchObject({ value: { S: 'kept' } });
+  });
+
+  test('forgets what is in memory', async () => {
+    const first = await openAws();
+    await first.tables.send(new CreateTableCommand(definition));
+    await first.aws.close();
+    const second = await openAws();
+
+    await expect(get(second.tables)).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
+  });
+
+  test('says at once that a folder is in use', async () => {
+    const tablesDir = aFolder();
+    await openAws({ tablesDir });
+
+    await expect(startLocalAws({ tablesDir })).rejects.toMatchObject({
+      code: 'local_tables_unavailable',
+      message: expect.stringContaining(tablesDir),
+    });
+  });
+
+  test('lets the folder go when the port is not free', async () => {
+    const tablesDir = aFolder();
+    const { aws } = await openAws();
+    const port = Number(new URL(aws.endpoint).port);
+    await expect(startLocalAws({ port, tablesDir })).rejects.toMatchObject({ code: 'EADDRINUSE' });
+
+    await expect(openAws({ tablesDir })).resolves.toBeDefined();
+  });
+});
