@@ -1,6 +1,6 @@
 /** What every command here shares: one clear sentence and exit code 2 for what a person can mend, and an end on Ctrl-C. */
 
-import { toError } from '../../shared/runtime/errors.ts';
+import { AppError, toError } from '../../shared/runtime/errors.ts';
 import { UsageError } from './option-values.ts';
 
 /** Runs a command's main function and ends the process with its exit code. */
@@ -26,7 +26,12 @@ export async function runCommand(main: (signal: AbortSignal) => Promise<void>): 
 }
 
 function isForThePerson(error: Error): boolean {
-  return error instanceof UsageError || codeOf(error) === 'EADDRINUSE' || isOptionError(error);
+  return (
+    error instanceof UsageError ||
+    error instanceof AppError ||
+    codeOf(error) === 'EADDRINUSE' ||
+    isOptionError(error)
+  );
 }
 
 function sentenceOf(error: Error): string {

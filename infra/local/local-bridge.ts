@@ -1,6 +1,11 @@
 /** Wires the bridge to its stand-ins: upstream, local AWS, table, bus, secret, schedule, terminal. */
 
-import { CreateTableCommand, DynamoDBClient, ResourceInUseException } from '@aws-sdk/client-dynamodb';
+import {
+  CreateTableCommand,
+  DynamoDBClient,
+  ResourceInUseException,
+  waitUntilTableExists,
+} from '@aws-sdk/client-dynamodb';
 import type { PollAccountRequest } from '../../shared/config/poller-config.ts';
 import { EVENT_SOURCE } from '../../shared/events/catalog.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -138,6 +143,9 @@ async function createTable(aws: LocalAws): Promise<void> {
   });
   try {
     await client.send(new CreateTableCommand(tableDefinition(TABLE_NAME)));
+    // As on AWS, the table is of use only some time after the answer.
+    const waiting = { client, maxWaitTime: 10, minDelay: 1, maxDelay: 1 };
+    await waitUntilTableExists(waiting, { TableName: TABLE_NAME });
   } catch (error) {
     if (!(error instanceof ResourceInUseException)) throw error;
   } finally {

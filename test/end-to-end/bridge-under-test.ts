@@ -1,7 +1,7 @@
 /** The real handler between a simulated upstream and the local AWS, over HTTP, in this process. */
 
 import { randomUUID } from 'node:crypto';
-import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createPollerHandler, type PollerHandler } from '../../functions/poller/create-handler.ts';
 import type { DeliveredEvent } from '../../infra/local/aws/event-bus.ts';
 import { type LocalAws, type LocalAwsFaults, startLocalAws } from '../../infra/local/aws/local-aws.ts';
@@ -11,6 +11,7 @@ import { type PollAccountRequest, pollerEnvironment } from '../../shared/config/
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { createTable } from '../local/aws/aws-under-test.ts';
 
 export const API_KEY = 'end-to-end-canary-key';
 export const TABLE_NAME = 'end-to-end';
@@ -57,7 +58,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgeUnderTe
     targets: [(event) => void delivered.push(event)],
   });
   const tables = new DynamoDBClient({});
-  await tables.send(new CreateTableCommand(tableDefinition(TABLE_NAME)));
+  await createTable(tables, tableDefinition(TABLE_NAME));
   tables.destroy();
 
   const event: PollAccountRequest = {

@@ -1,8 +1,9 @@
-import { CreateTableCommand, DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll } from 'vitest';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { createTable } from '../local/aws/aws-under-test.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { describeStore } from './store-contract.ts';
 
@@ -14,7 +15,7 @@ beforeAll(async () => {
   aws = await startLocalAws();
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
   client = new DynamoDBClient({ endpoint: aws.endpoint, region: 'us-east-1', credentials });
-  await client.send(new CreateTableCommand(tableDefinition(TABLE_NAME)));
+  await createTable(client, tableDefinition(TABLE_NAME));
 });
 
 afterAll(async () => {

@@ -69,6 +69,7 @@ const BODY_BYTES_MAX = 16_000_000;
 
 /** A call that runs when the server closes has this long to end; it needs milliseconds. */
 const CLOSE_GRACE_MS = 2_000;
+const CLOSE_SWEEP_MS = 10;
 
 export async function startLocalAws(options: LocalAwsOptions = {}): Promise<LocalAws> {
   const { clock = systemClock, newId = randomUUID, faults = {}, onAccepted, onDropped } = options;
@@ -113,11 +114,13 @@ async function listen(server: Server, port: number): Promise<void> {
   await once(server, 'listening');
 }
 
-/** Idle keep-alive connections end at once, those with a call under way after it. */
+/** Connections end as soon as no call is under way on them: `close` itself ends only those that are idle now. */
 async function closeServer(server: Server): Promise<void> {
-  const timer = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
+  const sweep = setInterval(() => server.closeIdleConnections(), CLOSE_SWEEP_MS);
+  const deadline = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
   await new Promise((resolve) => server.close(resolve));
-  clearTimeout(timer);
+  clearInterval(sweep);
+  clearTimeout(deadline);
 }
 
 function environmentOf(endpoint: string): Record<string, string> {

@@ -1,6 +1,11 @@
 /** A local AWS and the real SDK clients on it, all of which end with the test. */
 
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  CreateTableCommand,
+  type CreateTableCommandInput,
+  DynamoDBClient,
+  waitUntilTableExists,
+} from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { onTestFinished } from 'vitest';
@@ -34,6 +39,16 @@ export async function openAws(options: LocalAwsOptions = {}): Promise<AwsUnderTe
     await aws.close();
   });
   return { aws, ...clients };
+}
+
+/** As on AWS, a table is of use only some time after CreateTable has answered. */
+export async function createTable(
+  client: DynamoDBClient,
+  definition: CreateTableCommandInput,
+): Promise<void> {
+  const { TableName } = definition;
+  await client.send(new CreateTableCommand(definition));
+  await waitUntilTableExists({ client, maxWaitTime: 10, minDelay: 1, maxDelay: 1 }, { TableName });
 }
 
 /** A bus named `bus` and what a rule for the given pattern delivers from it. */

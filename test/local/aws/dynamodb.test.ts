@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
-  CreateTableCommand,
   type CreateTableCommandInput,
   type DynamoDBClient,
   GetItemCommand,
@@ -12,7 +11,7 @@ import {
 } from '@aws-sdk/client-dynamodb';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { startLocalAws } from '../../../infra/local/aws/local-aws.ts';
-import { openAws } from './aws-under-test.ts';
+import { createTable, openAws } from './aws-under-test.ts';
 
 const definition: CreateTableCommandInput = {
   TableName: 'operations',
@@ -47,7 +46,7 @@ function aFolder(): string {
 describe('the local DynamoDB, through the real client', () => {
   test('applies a conditional update once and refuses it afterwards', async () => {
     const { tables } = await openAws();
-    await tables.send(new CreateTableCommand(definition));
+    await createTable(tables, definition);
     await put(tables, '1', { version: { N: '1' } });
     const update = new UpdateItemCommand({
       TableName,
@@ -64,7 +63,7 @@ describe('the local DynamoDB, through the real client', () => {
 
   test('finds by a sparse index only the items that have its key, and only their keys', async () => {
     const { tables } = await openAws();
-    await tables.send(new CreateTableCommand(definition));
+    await createTable(tables, definition);
     await put(tables, '1', { due: { S: 'yes' }, payload: { S: 'not projected' } });
     await put(tables, '2');
     const { Items } = await tables.send(
@@ -81,7 +80,7 @@ describe('the local DynamoDB, through the real client', () => {
 
   test('of fifty puts on the condition that there is none, one wins', async () => {
     const { tables } = await openAws();
-    await tables.send(new CreateTableCommand(definition));
+    await createTable(tables, definition);
     const ConditionExpression = 'attribute_not_exists(pk)';
     const command = new PutItemCommand({ TableName, Item: Key, ConditionExpression });
     const results = await Promise.allSettled(Array.from({ length: 50 }, () => tables.send(command)));
@@ -92,7 +91,7 @@ describe('the local DynamoDB, through the real client', () => {
   test('keeps what is in a folder over a close, in the same process, for any number of times', async () => {
     const tablesDir = aFolder();
     const first = await openAws({ tablesDir });
-    await first.tables.send(new CreateTableCommand(definition));
+    await createTable(first.tables, definition);
     await put(first.tables, '1', { value: { S: 'kept' } });
     await first.aws.close();
     const second = await openAws({ tablesDir });
@@ -105,7 +104,7 @@ describe('the local DynamoDB, through the real client', () => {
 
   test('forgets what is in memory', async () => {
     const first = await openAws();
-    await first.tables.send(new CreateTableCommand(definition));
+    await createTable(first.tables, definition);
     await first.aws.close();
     const second = await openAws();
 

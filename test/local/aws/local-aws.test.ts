@@ -1,7 +1,6 @@
 import { connect } from 'node:net';
 import { networkInterfaces } from 'node:os';
 import {
-  CreateTableCommand,
   DynamoDBClient,
   GetItemCommand,
   ListTablesCommand,
@@ -13,7 +12,7 @@ import { GetSecretValueCommand, PutSecretValueCommand } from '@aws-sdk/client-se
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type LocalAwsCall, type LocalAwsFaults, startLocalAws } from '../../../infra/local/aws/local-aws.ts';
 import { tableDefinition } from '../../../shared/store/table-definition.ts';
-import { anEntry, collect, openAws } from './aws-under-test.ts';
+import { anEntry, collect, createTable, openAws } from './aws-under-test.ts';
 
 const portOf = ({ endpoint }: { readonly endpoint: string }) => Number(new URL(endpoint).port);
 
@@ -106,7 +105,7 @@ describe('the server', () => {
       return undefined;
     };
     const { aws, tables } = await openAws({ faults: { beforeCall } });
-    await tables.send(new CreateTableCommand(tableDefinition('closing')));
+    await createTable(tables, tableDefinition('closing'));
     const calls = Array.from({ length: 20 }, (_, index) => {
       const Item = { pk: { S: 'p' }, sk: { S: String(index) } };
       return tables.send(new PutItemCommand({ TableName: 'closing', Item }));
@@ -203,7 +202,7 @@ describe('faults', () => {
     let isRefusing = false;
     const fault = { type: 'ProvisionedThroughputExceededException', message: 'slow down' };
     const { tables } = await openAws({ faults: { beforeCall: () => (isRefusing ? fault : undefined) } });
-    await tables.send(new CreateTableCommand(tableDefinition('table')));
+    await createTable(tables, tableDefinition('table'));
     const Key = { pk: { S: 'p' }, sk: { S: 's' } };
     isRefusing = true;
     await expect(tables.send(new PutItemCommand({ TableName: 'table', Item: Key }))).rejects.toMatchObject({
@@ -257,7 +256,7 @@ describe('faults', () => {
     const { aws, tables, events, secrets } = await openAws({ faults: { losesReply: () => isLosing } });
     const delivered = collect(aws, { source: ['test'] });
     aws.secrets.create('key', 'first');
-    await tables.send(new CreateTableCommand(tableDefinition('table')));
+    await createTable(tables, tableDefinition('table'));
     const Key = { pk: { S: 'p' }, sk: { S: 's' } };
     isLosing = true;
     await expect(tables.send(new PutItemCommand({ TableName: 'table', Item: Key }))).rejects.toThrow();
