@@ -1,39 +1,8 @@
-import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
-import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { describe, expect, onTestFinished, test } from 'vitest';
-import type { DeliveredEvent } from '../infra/local/aws/event-bus.ts';
-import { type LocalAwsOptions, startLocalAws } from '../infra/local/aws/local-aws.ts';
+import { describe, expect, test } from 'vitest';
 import { BATCH_BYTES_MAX } from '../shared/core/relay-plan.ts';
 import { createEventBridgeBus } from '../shared/events/event-bus.ts';
 import { createSecretKeySource } from '../shared/runtime/secret-key-source.ts';
-
-async function open(options: LocalAwsOptions = {}) {
-  const aws = await startLocalAws(options);
-  const config = {
-    endpoint: aws.endpoint,
-    region: 'us-east-1',
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-    maxAttempts: 1,
-  };
-  const clients = {
-    events: new EventBridgeClient(config),
-    secrets: new SecretsManagerClient(config),
-  };
-  onTestFinished(async () => {
-    for (const client of Object.values(clients)) client.destroy();
-    await aws.close();
-  });
-  const delivered: DeliveredEvent[] = [];
-  aws.bus.createBus('bus');
-  const collect = (pattern: unknown) =>
-    aws.bus.putRule({
-      name: 'collect',
-      busName: 'bus',
-      pattern,
-      targets: [(event) => void delivered.push(event)],
-    });
-  return { aws, ...clients, delivered, collect };
-}
+import { collect, openAws } from './local/aws/aws-under-test.ts';
 
 describe('the publisher', () => {
   const anEvent = (detail: object = {}) => ({
@@ -44,8 +13,8 @@ describe('the publisher', () => {
   });
 
   test('sends any number of events in calls of ten, in order', async () => {
-    const { events, aws, delivered, collect } = await open();
-    collect({ source: ['test'] });
+    const { events, aws } = await openAws();
+    const delivered = collect(aws, { source: ['test'] });
     const outcomes = await createEventBridgeBus(events, 'bus').publish(
       Array.from({ length: 23 }, (_, place) => anEvent({ place })),
     );
@@ -65,7 +34,7 @@ describe('the publisher', () => {
       'NotAuthorizedForSourceException',
       undefined,
     ];
-    const { events } = await open({ faults: { failEntry: () => codes.shift() } });
+    const { events } = await openAws({ faults: { failEntry: () => codes.shift() } });
     const outcomes = await createEventBridgeBus(events, 'bus').publish(codes.map(() => anEvent()));
 
     expect(outcomes).toEqual([
@@ -78,11 +47,11 @@ describe('the publisher', () => {
   });
 
   test('a call that fails, or whose answer is lost, is to be sent again, and nobody throws', async () => {
-    const refused = await open({
+    const refused = await openAws({
       faults: { beforeCall: () => ({ type: 'ThrottlingException', message: 'slow down' }) },
     });
-    const lost = await open({ faults: { losesReply: () => true } });
-    lost.collect({ source: ['test'] });
+    const lost = await openAws({ faults: { losesReply: () => true } });
+    const delivered = collect(lost.aws, { source: ['test'] });
 
     expect(await createEventBridgeBus(refused.events, 'bus').publish([anEvent()])).toEqual([
       { kind: 'retry', code: 'ThrottlingException' },
@@ -91,11 +60,11 @@ describe('the publisher', () => {
       { kind: 'retry' },
     ]);
     await lost.aws.bus.idle();
-    expect(lost.delivered).toHaveLength(1);
+    expect(delivered).toHaveLength(1);
   });
 
   test('an event over the byte limit is refused, and delays no other', async () => {
-    const { events } = await open();
+    const { events } = await openAws();
     const large = anEvent({ text: 'x'.repeat(BATCH_BYTES_MAX) });
     const outcomes = await createEventBridgeBus(events, 'bus').publish([anEvent(), large, anEvent()]);
 
@@ -111,7 +80,7 @@ describe('the upstream key', () => {
   const clock = { now: () => Date.now(), sleep: async () => {} };
 
   test('the key source reads it once, and freshly when asked to', async () => {
-    const { secrets, aws } = await open();
+    const { secrets, aws } = await openAws();
     aws.secrets.create('key', 'first');
     const keys = createSecretKeySource(secrets, 'key', clock);
     await keys.current();
@@ -123,7 +92,7 @@ describe('the upstream key', () => {
   });
 
   test('a secret that is not there, or is empty, fails by name', async () => {
-    const { secrets, aws } = await open();
+    const { secrets, aws } = await openAws();
     aws.secrets.create('blank', ' ');
 
     await expect(createSecretKeySource(secrets, 'none', clock).current()).rejects.toMatchObject({

@@ -6,12 +6,9 @@ import type { WalkLimits } from '../../shared/core/page-walk.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
 import { anOperation } from '../builders.ts';
-import { createMemoryTable } from '../simulation/memory-table.ts';
-import { deriveOptions, type FaultKind, faultKinds } from '../simulation/options.ts';
-import { createLaggingIndex } from '../simulation/ports.ts';
-import { dependenciesOf, invoke, START_MS, type Stage } from '../simulation/simulate.ts';
-import { createUpstreamModel } from '../simulation/upstream-model.ts';
-import { createWorld } from '../simulation/world.ts';
+import { deriveOptions, NO_FAULTS } from '../simulation/options.ts';
+import { dependenciesOf, invoke, setTheStage } from '../simulation/simulate.ts';
+import { NOTHING_ODD } from '../simulation/upstream-model.ts';
 
 export const PROJECT_ID = anOperation().project_id;
 
@@ -31,42 +28,16 @@ export interface Script {
   }) => UpstreamErrorKind | undefined;
 }
 
-const NO_FAULTS = Object.fromEntries(faultKinds.map((kind) => [kind, 0])) as Record<FaultKind, number>;
-
 export function anAccount(options: { readonly walkLimits?: WalkLimits } = {}) {
+  const nothingByItself = { operationCount: 0, historyCount: 0, faults: NO_FAULTS };
   const settings = {
     ...deriveOptions(1),
     backfill: 'open' as const,
     pollIntervalMs: 5_000,
-    faults: NO_FAULTS,
+    ...nothingByItself,
   };
-  const world = createWorld(settings, START_MS);
-  const chance = {
-    tie: 0,
-    lateVisible: 0,
-    fails: 0,
-    reopens: 0,
-    vanishes: 0,
-    brokenUpdatedAt: 0,
-    unknownStatus: 0,
-    burst: 0,
-  };
-  const nothing = {
-    ...settings,
-    operationCount: 0,
-    historyCount: 0,
-    startMs: START_MS,
-    endMs: START_MS + 1,
-    chance,
-  };
-  const model = createUpstreamModel(nothing, world.random);
-  const stage: Stage = {
-    world,
-    model,
-    table: createMemoryTable(),
-    index: createLaggingIndex(world),
-    delivered: [],
-  };
+  const stage = setTheStage(settings, NOTHING_ODD);
+  const { world } = stage;
   const script: Script = {
     projectIds: [PROJECT_ID],
     unavailableProjectIds: [],

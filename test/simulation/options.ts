@@ -34,6 +34,8 @@ export const faultKinds = [
 
 export type FaultKind = (typeof faultKinds)[number];
 
+export const NO_FAULTS = Object.fromEntries(faultKinds.map((kind) => [kind, 0])) as Record<FaultKind, number>;
+
 export interface SimulationOptions {
   readonly seed: number;
   readonly pollerCount: number;

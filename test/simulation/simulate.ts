@@ -22,7 +22,12 @@ import {
   type LaggingIndex,
 } from './ports.ts';
 import type { Process } from './scheduler.ts';
-import { createUpstreamModel, type TruthOperation, type UpstreamModel } from './upstream-model.ts';
+import {
+  createUpstreamModel,
+  type TruthOperation,
+  type UpstreamModel,
+  type UpstreamModelOptions,
+} from './upstream-model.ts';
 import { createWorld, type World } from './world.ts';
 
 export interface SimulationResult {
@@ -50,18 +55,9 @@ const DAY_MS = 24 * 3_600_000;
 
 export async function simulate(seed: number): Promise<SimulationResult> {
   const options = deriveOptions(seed);
-  const world = createWorld(options, START_MS);
+  const stage = setTheStage(options, chancesOf(options));
+  const { world } = stage;
   const endMs = START_MS + options.chaosMs;
-  const stage: Stage = {
-    world,
-    model: createUpstreamModel(
-      { ...options, startMs: START_MS, endMs, chance: chancesOf(options) },
-      world.random,
-    ),
-    table: createMemoryTable(),
-    index: createLaggingIndex(world),
-    delivered: [],
-  };
   const violations: Violation[] = [];
   watchWatermarks(stage, violations);
 
@@ -74,6 +70,18 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   countWorldFaults(stage);
   violations.push(...checkBacklog(stage), ...checkHistory(truthOf(stage), everythingTold(stage)));
   return { options, violations, fired: world.fired, delivered: stage.delivered, spent: stage.table.spent };
+}
+
+export function setTheStage(options: SimulationOptions, chance: UpstreamModelOptions['chance']): Stage {
+  const world = createWorld(options, START_MS);
+  const endMs = START_MS + options.chaosMs;
+  return {
+    world,
+    model: createUpstreamModel({ ...options, startMs: START_MS, endMs, chance }, world.random),
+    table: createMemoryTable(),
+    index: createLaggingIndex(world),
+    delivered: [],
+  };
 }
 
 /** A poller as the cloud runs it: invocations one after the other in a warm environment, until it crashes. */

@@ -1,15 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { emptyAccountMemory } from '../../functions/poller/run.ts';
-import { createMemoryTable } from './memory-table.ts';
-import { deriveOptions, type FaultKind, faultKinds, type SimulationOptions } from './options.ts';
-import { createLaggingIndex } from './ports.ts';
-import { dependenciesOf, invoke, START_MS, type Stage } from './simulate.ts';
-import { createUpstreamModel } from './upstream-model.ts';
-import { createWorld } from './world.ts';
+import { deriveOptions, NO_FAULTS, type SimulationOptions } from './options.ts';
+import { dependenciesOf, invoke, setTheStage } from './simulate.ts';
+import { NOTHING_ODD } from './upstream-model.ts';
 
 const MINUTE_MS = 60_000;
 const BUSY_MS = 60 * MINUTE_MS;
-const NO_FAULTS = Object.fromEntries(faultKinds.map((kind) => [kind, 0])) as Record<FaultKind, number>;
 
 /** One poller with the limits of production, and nothing that goes wrong. */
 const options: SimulationOptions = {
@@ -30,32 +26,14 @@ const options: SimulationOptions = {
 };
 
 function setUp() {
-  const world = createWorld(options, START_MS);
-  const chance = {
-    tie: 0,
-    lateVisible: 0,
-    fails: 0,
-    reopens: 0,
-    vanishes: 0,
-    brokenUpdatedAt: 0,
-    unknownStatus: 0,
-    burst: 0.2,
-  };
-  const endMs = START_MS + BUSY_MS;
-  const model = createUpstreamModel({ ...options, startMs: START_MS, endMs, chance }, world.random);
-  const stage: Stage = {
-    world,
-    model,
-    table: createMemoryTable(),
-    index: createLaggingIndex(world),
-    delivered: [],
-  };
+  const stage = setTheStage(options, { ...NOTHING_ODD, burst: 0.2 });
+  const { scheduler } = stage.world;
   const deps = dependenciesOf(stage, { name: 'steady', isCrashed: false, clockSkewMs: 0 });
   const memory = emptyAccountMemory();
   const poll = async (durationMs: number) => {
-    const endsAtMs = world.scheduler.now() + durationMs + 1_000;
+    const endsAtMs = scheduler.now() + durationMs + 1_000;
     void invoke(deps, memory, durationMs);
-    await world.scheduler.runUntil(endsAtMs);
+    await scheduler.runUntil(endsAtMs);
   };
   return { ...stage, poll };
 }

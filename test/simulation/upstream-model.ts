@@ -45,6 +45,18 @@ export interface UpstreamModelOptions {
   };
 }
 
+/** Operations that begin, run and finish. */
+export const NOTHING_ODD: UpstreamModelOptions['chance'] = {
+  tie: 0,
+  lateVisible: 0,
+  fails: 0,
+  reopens: 0,
+  vanishes: 0,
+  brokenUpdatedAt: 0,
+  unknownStatus: 0,
+  burst: 0,
+};
+
 export interface UpstreamModel {
   readonly projectIds: readonly string[];
   readonly operations: readonly TruthOperation[];
