@@ -9,6 +9,7 @@ import {
   pollAccountRequest,
 } from '../../shared/config/poller-config.ts';
 import { createPollPlanner } from '../../shared/core/poll-planner.ts';
+import type { StallThresholdsMs } from '../../shared/core/stall.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import {
@@ -105,12 +106,19 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
       clock,
       telemetry,
       newId,
-      options: pollOptionsFor(settings.backfill),
+      options: pollOptionsFor(settings.backfill, stallThresholdsMsOf(settings)),
       limits: accountLimits.run,
       fixedProjectIds: settings.project_ids,
     };
     return { deps, memory: emptyAccountMemory(), telemetry };
   }
+}
+
+function stallThresholdsMsOf({ stalled_after_seconds }: PollAccountSettings): StallThresholdsMs {
+  const entries = Object.entries(stalled_after_seconds);
+  return Object.fromEntries(
+    entries.map(([action, seconds]) => [action, seconds.map((each) => each * 1_000)]),
+  );
 }
 
 /** Aborts after `durationMs` on the injected clock, or together with `outer`. */

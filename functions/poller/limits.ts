@@ -1,6 +1,7 @@
 /** The poller's bounds, each with its reason. */
 
 import type { Backfill } from '../../shared/core/operation-record.ts';
+import type { StallThresholdsMs } from '../../shared/core/stall.ts';
 import type { PollOptions } from './poll.ts';
 import type { AccountLimits } from './run.ts';
 
@@ -19,7 +20,7 @@ export const accountLimits = {
   planner: { pollIntervalMsMin: 5_000, failureBackoffMsMax: 5 * MINUTE_MS },
 } as const;
 
-export function pollOptionsFor(backfill: Backfill): PollOptions {
+export function pollOptionsFor(backfill: Backfill, stallThresholdsMs: StallThresholdsMs): PollOptions {
   return {
     walkLimits: {
       // A page of 100 rows is 32 kB: parsed in a fraction of a millisecond, and enough for a day of most projects.
@@ -36,5 +37,6 @@ export function pollOptionsFor(backfill: Backfill): PollOptions {
     backfillDepthMs: 30 * DAY_MS,
     watermarkStepRows: 16,
     sweepIntervalMs: DAY_MS,
+    stallThresholdsMs,
   };
 }

@@ -3,6 +3,7 @@
 import type { DegradedReason } from '../../shared/core/account-record.ts';
 import { recordHealth } from '../../shared/core/account-record.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
+import { settleCommands } from '../../shared/protocol/settle-commands.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { discoverProjects, noteUnreachable } from './discover-projects.ts';
@@ -60,7 +61,10 @@ async function relayLeftovers(run: Run): Promise<void> {
   const { store, planner } = run.deps;
   const places = await store.findWork();
   const records = await store.readRecords(places.map(({ key }) => key));
-  const pending = records.filter((record) => record.published < record.revision);
+  // Also those whose project nobody polls any more: their deadline is kept here.
+  const open = records.filter((record) => record.kind === 'command');
+  const settled = await settleCommands(run.deps, open);
+  const pending = [...records.filter((record) => record.published < record.revision), ...settled];
   const relay = await relayRecords(run.deps, pending);
   run.publishedCount += relay.publishedCount;
   if (pending.length > 0)

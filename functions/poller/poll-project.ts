@@ -4,10 +4,12 @@ import type { JournalRecord } from '../../shared/core/journal-record.ts';
 import { isOpen, isSettled, statusAgeMs } from '../../shared/core/operation-record.ts';
 import { watchIntervalMs } from '../../shared/core/watch-rate.ts';
 import { type RelayReport, relayRecords } from '../../shared/protocol/relay-records.ts';
+import { settleCommands } from '../../shared/protocol/settle-commands.ts';
 import type { UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
 import type { Poll, PollDeps, PollRequest, ProjectMemory } from './poll.ts';
 import { readUnlisted } from './read-unlisted.ts';
 import { saveProgress } from './save-progress.ts';
+import { tellStalls } from './tell-stalls.ts';
 import { walkOperations } from './walk-operations.ts';
 
 export interface PollReport {
@@ -28,8 +30,10 @@ export async function pollProject(
   const poll = await startPoll(deps, request, memory);
   const walk = await walkOperations(poll);
   if (walk.failure === undefined) await readUnlisted(poll);
+  await tellStalls(poll);
   await saveProgress(poll, walk.state);
-  const relay = await relayRecords(deps, withPending(poll));
+  const settledCommands = await settleCommands(deps, poll.commands, poll.records);
+  const relay = await relayRecords(deps, [...withPending(poll), ...settledCommands]);
   keepInMind(poll, relay);
   return {
     outcome: walk.state.outcome === 'complete' ? 'complete' : 'interrupted',
@@ -48,13 +52,18 @@ async function startPoll(deps: PollDeps, request: PollRequest, memory: ProjectMe
     store.findWork(request.projectId),
   ]);
   const operationIds = work.flatMap(({ operationId }) => operationId ?? []);
-  const records = await store.readOperations(request.projectId, operationIds);
+  const commandKeys = work.flatMap(({ key, isCommand }) => (isCommand ? key : []));
+  const [records, commands] = await Promise.all([
+    store.readOperations(request.projectId, operationIds),
+    store.readCommands(commandKeys),
+  ]);
   const sinceSweepMs = clock.now() - (project?.swept_at_ms ?? 0);
   return {
     deps,
     request,
     memory,
     project,
+    commands,
     isSweep: project?.watermark !== undefined && Math.abs(sinceSweepMs) >= options.sweepIntervalMs,
     records,
     readIds: new Set(),
@@ -66,8 +75,9 @@ async function startPoll(deps: PollDeps, request: PollRequest, memory: ProjectMe
 }
 
 /** Records with unpublished entries: those this poll wrote and those an earlier crash left behind. */
-function withPending({ project, records }: Poll): readonly JournalRecord[] {
-  const all: readonly JournalRecord[] = [...(project === undefined ? [] : [project]), ...records.values()];
+function withPending({ project, commands, records }: Poll): readonly JournalRecord[] {
+  const own = project === undefined ? [] : [project];
+  const all: readonly JournalRecord[] = [...own, ...commands, ...records.values()];
   return all.filter((record) => record.published < record.revision);
 }
 

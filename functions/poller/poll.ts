@@ -1,9 +1,12 @@
 /** Everything one poll of one project knows while it runs, and the one way in which it records a reading. */
 
+import type { CommandRecord } from '../../shared/core/command-record.ts';
+import type { CommandOrigin } from '../../shared/core/journal.ts';
 import type { Operation } from '../../shared/core/operation.ts';
 import type { Backfill, OperationRecord, ReadingContext } from '../../shared/core/operation-record.ts';
 import type { WalkLimits } from '../../shared/core/page-walk.ts';
 import type { ProjectRecord } from '../../shared/core/project-record.ts';
+import type { StallThresholdsMs } from '../../shared/core/stall.ts';
 import { normaliseTimestamp, type Timestamp } from '../../shared/core/timestamp.ts';
 import { hasChanged, type OperationState } from '../../shared/core/transition.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
@@ -30,6 +33,7 @@ export interface PollOptions {
   /** The watermark moves once this many newer rows were seen: a write per walk would double the cost of a quiet account. */
   readonly watermarkStepRows: number;
   readonly sweepIntervalMs: number;
+  readonly stallThresholdsMs: StallThresholdsMs;
 }
 
 export interface PollRequest {
@@ -59,6 +63,8 @@ export interface Poll {
   readonly request: PollRequest;
   readonly memory: ProjectMemory;
   readonly project: ProjectRecord | undefined;
+  /** Commands of this project that are not settled, or whose end is not published. */
+  readonly commands: readonly CommandRecord[];
   readonly isSweep: boolean;
   /** Operations as they are known to be stored; read before, or written after, any later upstream read. */
   readonly records: Map<string, OperationRecord>;
@@ -99,7 +105,8 @@ export function isUnchanged(record: OperationState | undefined, reading: Operati
 
 function contextFor(poll: Poll, stored: OperationRecord | undefined, row: Operation): ReadingContext {
   const { deps, request, project, isSweep } = poll;
-  const context = { account_id: deps.store.accountId, nowMs: deps.clock.now() };
+  const command = commandOf(poll, row.id);
+  const context = { account_id: deps.store.accountId, nowMs: deps.clock.now(), command };
   if (stored !== undefined) return { ...context, observed_by: isSweep ? 'sweep' : 'poll' };
   const createdAt = normaliseTimestamp(row.created_at);
   const isFirstWalk = project?.watermark === undefined;
@@ -107,6 +114,12 @@ function contextFor(poll: Poll, stored: OperationRecord | undefined, row: Operat
     return { ...context, observed_by: 'backfill', history: { backfill: deps.options.backfill } };
   }
   return { ...context, observed_by: isSweep ? 'sweep' : 'poll', late: isBehindWatermark(poll, createdAt) };
+}
+
+/** The command's own record says which operations it started, should the poll meet them first. */
+function commandOf({ commands }: Poll, operationId: string): CommandOrigin | undefined {
+  const command = commands.find(({ operation_ids }) => operation_ids.includes(operationId));
+  return command && { client_id: command.client_id, request_id: command.request_id };
 }
 
 /** A walk had already finished there: the row became visible late, or stood between two pages. */

@@ -25,6 +25,25 @@ export const pollAccountRequest = z.object({
   key_secret_id: z.string().min(1),
   /** The poller's share of the account's rate limit; commands have theirs, and some stays for the Console. */
   requests_per_minute: z.number().int().min(10).max(700).default(350),
+  /**
+   * An open operation is told as stalled when it passes one of these, seconds since its creation; by action, `default`
+   * for all others. The slowest operation seen in the public contract took five seconds.
+   */
+  stalled_after_seconds: z
+    .record(
+      z.string(),
+      z
+        .array(z.number().int().positive())
+        .min(1)
+        .max(4)
+        .refine(
+          (seconds) => seconds.every((each, index) => index === 0 || each > (seconds[index - 1] ?? 0)),
+          {
+            error: 'must rise from one threshold to the next',
+          },
+        ),
+    )
+    .default({ default: [15 * 60, 2 * 3_600] }),
   backfill: z.enum(['open', 'all', 'none']).default('open'),
   /** Poll just these and list no projects: for a key that belongs to one project. */
   project_ids: z.array(z.string()).min(1).optional(),

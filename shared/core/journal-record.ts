@@ -1,14 +1,16 @@
 /** Everything that has a journal, and what its journal asks for. */
 
 import type { AccountRecord } from './account-record.ts';
+import type { CommandRecord } from './command-record.ts';
 import { isOpen, type OperationRecord } from './operation-record.ts';
 import type { ProjectRecord } from './project-record.ts';
 
-export type JournalRecord = OperationRecord | ProjectRecord | AccountRecord;
+export type JournalRecord = OperationRecord | ProjectRecord | AccountRecord | CommandRecord;
 
 /** Something is left to read or to publish: such a record stands in the work index. */
 export function hasWork(record: JournalRecord): boolean {
   if (record.published < record.revision) return true;
+  if (record.kind === 'command') return !record.is_settled;
   return record.kind === 'operation' && isOpen(record);
 }
 

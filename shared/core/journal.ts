@@ -25,6 +25,23 @@ export interface StateChangedEntry extends EntryBase {
   readonly observed_by: ObservedBy;
   readonly late?: true | undefined;
   readonly irregular?: true | undefined;
+  readonly command?: CommandOrigin | undefined;
+}
+
+/** Which command through the bridge started an operation, and who sent it. */
+export interface CommandOrigin {
+  readonly client_id: string;
+  readonly request_id: string;
+}
+
+export interface StalledEntry extends EntryBase {
+  readonly type: 'operation_stalled';
+  readonly status: string;
+  readonly failures_count: number;
+  /** Since the upstream created the operation. */
+  readonly open_ms: number;
+  /** The threshold that was passed; an operation is told once about each. */
+  readonly threshold_ms: number;
 }
 
 export interface WatchEndedEntry extends EntryBase {
@@ -44,8 +61,25 @@ export interface AccountHealthEntry extends EntryBase {
   readonly reason: 'key_rejected' | 'upstream_failing';
 }
 
-export type OperationEntry = StateChangedEntry | WatchEndedEntry;
-export type JournalEntry = OperationEntry | ProjectSeenEntry | AccountHealthEntry;
+export interface CommandSettledEntry extends EntryBase {
+  readonly type: 'command_settled';
+  /** `incomplete`: the deadline passed first. */
+  readonly outcome: 'succeeded' | 'failed' | 'incomplete';
+  readonly operations: readonly CommandOperation[];
+  /** Operations that had not ended at the deadline. */
+  readonly missing: readonly string[];
+}
+
+/** What became of one operation of a command, as far as it is recorded. */
+export interface CommandOperation {
+  readonly operation_id: string;
+  readonly action: string;
+  readonly status: string;
+  readonly failures_count: number;
+}
+
+export type OperationEntry = StateChangedEntry | WatchEndedEntry | StalledEntry;
+export type JournalEntry = OperationEntry | ProjectSeenEntry | AccountHealthEntry | CommandSettledEntry;
 
 /** The part every journalled item shares: `revision` entries recorded, the first `published` of them acknowledged. */
 export interface Journal<Entry extends JournalEntry = JournalEntry> {

@@ -1,7 +1,14 @@
 /** From a reading of an operation to the next record of it: the one place that decides what becomes an event. */
 
 import { eventId } from './event-id.ts';
-import { append, EMPTY_JOURNAL, type Journal, type ObservedBy, type OperationEntry } from './journal.ts';
+import {
+  append,
+  type CommandOrigin,
+  EMPTY_JOURNAL,
+  type Journal,
+  type ObservedBy,
+  type OperationEntry,
+} from './journal.ts';
 import { isTerminal, type Operation } from './operation.ts';
 import { epochMsOf, normaliseTimestamp } from './timestamp.ts';
 import { decideTransition, type OperationState, type Transition } from './transition.ts';
@@ -22,6 +29,10 @@ export interface OperationRecord extends OperationState, Journal<OperationEntry>
   readonly status_observed_at: string;
   /** The watch was ended; set back to false when the operation moves again. */
   readonly watch_ended: boolean;
+  /** The command through the bridge that started it; undefined when nobody is known to have. */
+  readonly command?: CommandOrigin | undefined;
+  /** The largest stall threshold that an event told of. */
+  readonly stalled_threshold_ms?: number | undefined;
 }
 
 /** Which operations that are older than the bridge's first sight of their account become events. */
@@ -35,6 +46,8 @@ export interface ReadingContext {
   readonly history?: { readonly backfill: Backfill } | undefined;
   /** Found where a finished walk had already looked. */
   readonly late?: boolean | undefined;
+  /** The command that is known to have started it. */
+  readonly command?: CommandOrigin | undefined;
 }
 
 /** Text of an upstream error kept in records and events: a few lines; the item stays near one write unit. */
@@ -56,7 +69,9 @@ export function recordReading(
   const journal: Journal<OperationEntry> = recorded ?? EMPTY_JOURNAL;
   if (recorded === undefined && isSilent(reading, context)) return { ...base, ...journal };
   const sequence = base.sequence + 1;
-  const entry = stateChangedEntry({ transition, reading, context, sequence, revision: journal.revision + 1 });
+  const { command } = base;
+  const revision = journal.revision + 1;
+  const entry = stateChangedEntry({ transition, reading, context, sequence, revision, command });
   return { ...base, sequence, ...append(journal, entry) };
 }
 
@@ -76,6 +91,26 @@ export function recordWatchEnd(
     failures_count: recorded.failures_count,
   };
   return { ...recorded, watch_ended: true, ...append(recorded, entry) };
+}
+
+/** The record with the event that its operation has been open for longer than `threshold_ms`. */
+export function recordStall(
+  recorded: OperationRecord,
+  stall: { readonly threshold_ms: number; readonly open_ms: number; readonly nowMs: number },
+): OperationRecord {
+  const { threshold_ms, open_ms, nowMs } = stall;
+  const revision = recorded.revision + 1;
+  const entry: OperationEntry = {
+    type: 'operation_stalled',
+    id: eventId([...identity(recorded), revision, 'operation_stalled', threshold_ms]),
+    revision,
+    observed_at: isoOf(nowMs),
+    status: recorded.status,
+    failures_count: recorded.failures_count,
+    open_ms,
+    threshold_ms,
+  };
+  return { ...recorded, stalled_threshold_ms: threshold_ms, ...append(recorded, entry) };
 }
 
 /** Still to be re-read: neither ended nor given up. */
@@ -114,14 +149,15 @@ function describe(reading: Operation, context: ReadingContext) {
     failures_count: reading.failures_count,
     status_observed_at: isoOf(context.nowMs),
     watch_ended: false,
+    command: context.command,
   };
 }
 
 /** Copies of an older event are rendered from these, so the first reading's word stays. */
 function immutableFields(recorded: OperationRecord | undefined) {
   if (recorded === undefined) return {};
-  const { action, branch_id, endpoint_id, created_at } = recorded;
-  return { action, branch_id, endpoint_id, created_at };
+  const { action, branch_id, endpoint_id, created_at, command, stalled_threshold_ms } = recorded;
+  return { action, branch_id, endpoint_id, created_at, command, stalled_threshold_ms };
 }
 
 function stateChangedEntry(parts: {
@@ -130,6 +166,7 @@ function stateChangedEntry(parts: {
   readonly context: ReadingContext;
   readonly sequence: number;
   readonly revision: number;
+  readonly command: CommandOrigin | undefined;
 }): OperationEntry {
   const { transition, reading, context, sequence, revision } = parts;
   const { irregular, ...change } = transition;
@@ -148,6 +185,7 @@ function stateChangedEntry(parts: {
     observed_by: context.observed_by,
     late: context.late === true ? true : undefined,
     irregular: irregular ? true : undefined,
+    command: parts.command,
   };
 }
 

@@ -21,6 +21,10 @@ const operationIdentity = {
   endpoint_id: z.string().optional().describe('Absent on operations that are not tied to a compute.'),
 };
 
+const command = z
+  .object({ client_id: z.string(), request_id: z.string() })
+  .describe('The command through this bridge that started the operation, and the caller who sent it.');
+
 export const operationStateChanged = defineEvent({
   detailType: 'Operation State Changed',
   summary:
@@ -52,6 +56,7 @@ export const operationStateChanged = defineEvent({
       .describe(
         'The two states do not fit together (out of a terminal status, or fewer failures than before).',
       ),
+    command: command.optional(),
   }),
   example: {
     schema: 1,
@@ -73,6 +78,84 @@ export const operationStateChanged = defineEvent({
     operation_updated_at: '2026-01-16T21:02:08Z',
     total_duration_ms: 4843,
     observed_by: 'poll',
+  },
+});
+
+export const operationStalled = defineEvent({
+  detailType: 'Operation Stalled',
+  summary:
+    'An operation has been open for longer than its action usually takes. Once per operation and threshold.',
+  detail: z.object({
+    ...common,
+    ...operationIdentity,
+    status: z.string().describe('The last status seen; never a terminal one.'),
+    failures_count: z.number().int().nonnegative(),
+    open_ms: z.number().nonnegative().describe('Since the upstream created the operation.'),
+    threshold_ms: z.number().positive().describe('The configured threshold that it passed.'),
+    operation_created_at: z.string().describe('As the upstream gives it, whole seconds.'),
+    command: command.optional(),
+  }),
+  example: {
+    schema: 1,
+    id: '77b1f0a3d9c24c3e8a51f2c6b4e0d913',
+    account_id: 'main',
+    observed_at: '2026-01-16T21:17:09.412Z',
+    project_id: 'solitary-cell-58208823',
+    operation_id: '7c1d0d0f-7c7b-4c7e-8b7a-0a9de7f6c0aa',
+    action: 'create_branch',
+    branch_id: 'br-yellow-dawn-a5qftt8g',
+    status: 'running',
+    failures_count: 0,
+    open_ms: 905_412,
+    threshold_ms: 900_000,
+    operation_created_at: '2026-01-16T21:02:04Z',
+  },
+});
+
+export const commandSettled = defineEvent({
+  detailType: 'Command Settled',
+  summary:
+    'Every operation that one command through the bridge started has come to an end, or the deadline passed.',
+  detail: z.object({
+    ...common,
+    project_id: z.string(),
+    command,
+    call: z.string().describe('The call of the upstream API, by its name in the API documentation.'),
+    outcome: z
+      .enum(['succeeded', 'failed', 'incomplete'])
+      .describe(
+        'succeeded: all finished or skipped. failed: all ended, and not all well. incomplete: the deadline passed first.',
+      ),
+    operations: z
+      .array(
+        z.object({
+          operation_id: z.string(),
+          action: z.string(),
+          status: z.string(),
+          failures_count: z.number().int().nonnegative(),
+        }),
+      )
+      .describe('The operations of the command that are recorded, with their last status.'),
+    missing: z.array(z.string()).describe('Ids of the operations that had not ended at the deadline.'),
+  }),
+  example: {
+    schema: 1,
+    id: 'c4b1f7b8e2f54a16a5b1d2d2bb0d3f58',
+    account_id: 'main',
+    observed_at: '2026-01-16T21:02:09.412Z',
+    project_id: 'solitary-cell-58208823',
+    command: { client_id: 'deployer', request_id: '2f6d3a54-1d3b-4f5c-9a2b-1f0f4f3f9f10' },
+    call: 'restartEndpoint',
+    outcome: 'succeeded',
+    operations: [
+      {
+        operation_id: 'd6ad21e4-725d-493f-a495-43867ad88d09',
+        action: 'start_compute',
+        status: 'finished',
+        failures_count: 0,
+      },
+    ],
+    missing: [],
   },
 });
 
@@ -158,6 +241,8 @@ export const accountRecovered = defineEvent({
 
 export const eventCatalog = [
   operationStateChanged,
+  commandSettled,
+  operationStalled,
   operationWatchEnded,
   projectDiscovered,
   projectUnreachable,
@@ -166,3 +251,5 @@ export const eventCatalog = [
 ] as const;
 
 export type OperationStateChanged = z.infer<typeof operationStateChanged.detail>;
+export type OperationStalled = z.infer<typeof operationStalled.detail>;
+export type CommandSettled = z.infer<typeof commandSettled.detail>;

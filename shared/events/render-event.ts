@@ -1,6 +1,6 @@
 /** The event of a journal entry: a function of what is stored and of nothing else, so that all copies are byte-equal. */
 
-import type { JournalEntry, StateChangedEntry } from '../core/journal.ts';
+import type { CommandSettledEntry, JournalEntry, StalledEntry, StateChangedEntry } from '../core/journal.ts';
 import type { JournalRecord } from '../core/journal-record.ts';
 import { isTerminal } from '../core/operation.ts';
 import type { OperationRecord } from '../core/operation-record.ts';
@@ -41,6 +41,8 @@ const DETAIL_TYPES: Record<JournalEntry['type'], string> = {
   project_unreachable: catalog.projectUnreachable.detailType,
   account_degraded: catalog.accountDegraded.detailType,
   account_recovered: catalog.accountRecovered.detailType,
+  operation_stalled: catalog.operationStalled.detailType,
+  command_settled: catalog.commandSettled.detailType,
 };
 
 /** The fields of an operation that never change once it is recorded. */
@@ -54,6 +56,10 @@ function entryFields(record: JournalRecord, entry: JournalEntry): object {
       return stateChangedFields(record, entry);
     case 'watch_ended':
       return { reason: entry.reason, status: entry.status, failures_count: entry.failures_count };
+    case 'operation_stalled':
+      return stalledFields(record, entry);
+    case 'command_settled':
+      return commandSettledFields(record, entry);
     case 'account_degraded':
     case 'account_recovered':
       return { reason: entry.reason };
@@ -78,5 +84,24 @@ function stateChangedFields(record: JournalRecord, entry: StateChangedEntry): ob
     observed_by: entry.observed_by,
     late: entry.late,
     irregular: entry.irregular,
+    command: entry.command,
   };
+}
+
+function stalledFields(record: JournalRecord, entry: StalledEntry): object {
+  return {
+    status: entry.status,
+    failures_count: entry.failures_count,
+    open_ms: entry.open_ms,
+    threshold_ms: entry.threshold_ms,
+    operation_created_at: record.kind === 'operation' ? record.created_at : undefined,
+    command: record.kind === 'operation' ? record.command : undefined,
+  };
+}
+
+function commandSettledFields(record: JournalRecord, entry: CommandSettledEntry): object {
+  const { outcome, operations, missing } = entry;
+  if (record.kind !== 'command') return { outcome, operations, missing };
+  const { client_id, request_id, call } = record;
+  return { command: { client_id, request_id }, call, outcome, operations, missing };
 }

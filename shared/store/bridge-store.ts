@@ -1,6 +1,7 @@
 /** The writes and reads of the protocol for one account, over any `Table`. */
 
 import type { AccountRecord } from '../core/account-record.ts';
+import type { CommandRecord } from '../core/command-record.ts';
 import type { JournalEntry } from '../core/journal.ts';
 import { acknowledged, hasWork, type JournalRecord } from '../core/journal-record.ts';
 import type { OperationRecord } from '../core/operation-record.ts';
@@ -11,6 +12,7 @@ import type { Clock } from '../runtime/clock.ts';
 import { attributesOf, keyOf, parseRecord, parseRecordOf } from './items.ts';
 import {
   accountKey,
+  isCommandKey,
   leaseKey,
   operationIdOf,
   operationKey,
@@ -35,6 +37,8 @@ export interface WorkPlace {
   readonly key: Key;
   readonly projectId: string | undefined;
   readonly operationId: string | undefined;
+  /** Of a command whose operations have not all ended, or whose end is not published. */
+  readonly isCommand: boolean;
 }
 
 export type BridgeStore = ReturnType<typeof createBridgeStore>;
@@ -67,6 +71,11 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
       return new Map(records.map((record) => [record.operation_id, record]));
     },
 
+    async readCommands(keys: readonly Key[]): Promise<readonly CommandRecord[]> {
+      if (keys.length === 0) return [];
+      return (await table.getMany(keys)).map((item) => parseRecordOf('command', item));
+    },
+
     async readRecords(keys: readonly Key[]): Promise<readonly JournalRecord[]> {
       return (await table.getMany(keys)).map(parseRecord);
     },
@@ -79,6 +88,7 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
         key,
         projectId: projectIdOf(key, accountId),
         operationId: operationIdOf(key),
+        isCommand: isCommandKey(key),
       }));
     },
 
@@ -222,7 +232,7 @@ function raisePublishedUpdate(record: JournalRecord, through: number): Update {
 }
 
 function settledAttributes(record: JournalRecord, expiresAt: number): Update['set'] {
-  return record.kind === 'operation' ? { expires_at: expiresAt } : {};
+  return record.kind === 'operation' || record.kind === 'command' ? { expires_at: expiresAt } : {};
 }
 
 function toResult(outcome: 'applied' | 'refused'): RecordResult {

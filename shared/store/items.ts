@@ -2,15 +2,18 @@
 
 import * as z from 'zod';
 import type { AccountRecord } from '../core/account-record.ts';
+import type { CommandRecord } from '../core/command-record.ts';
 import type { JournalRecord } from '../core/journal-record.ts';
 import type { OperationRecord } from '../core/operation-record.ts';
 import type { ProjectRecord } from '../core/project-record.ts';
 import type { Timestamp } from '../core/timestamp.ts';
 import { AppError } from '../runtime/errors.ts';
-import { accountKey, operationKey, projectKey } from './keys.ts';
+import { accountKey, commandKey, operationKey, projectKey } from './keys.ts';
 import type { Attribute, Item, Key } from './table.ts';
 
 const entryBase = { id: z.string(), revision: z.number().int().positive(), observed_at: z.string() };
+
+const commandOrigin = z.object({ client_id: z.string(), request_id: z.string() });
 
 const operationEntry = z.discriminatedUnion('type', [
   z.object({
@@ -27,6 +30,15 @@ const operationEntry = z.discriminatedUnion('type', [
     observed_by: z.enum(['poll', 'command', 'backfill', 'sweep']),
     late: z.literal(true).optional(),
     irregular: z.literal(true).optional(),
+    command: commandOrigin.optional(),
+  }),
+  z.object({
+    ...entryBase,
+    type: z.literal('operation_stalled'),
+    status: z.string(),
+    failures_count: z.number(),
+    open_ms: z.number(),
+    threshold_ms: z.number(),
   }),
   z.object({
     ...entryBase,
@@ -61,6 +73,8 @@ const operationItem = z.object({
   sequence: z.number().int().nonnegative(),
   status_observed_at: z.string(),
   watch_ended: z.boolean().default(false),
+  command: commandOrigin.optional(),
+  stalled_threshold_ms: z.number().optional(),
 }) satisfies z.ZodType<OperationRecord>;
 
 const projectItem = z.object({
@@ -95,7 +109,39 @@ const accountItem = z.object({
   degraded_reason: z.enum(['key_rejected', 'upstream_failing']).optional(),
 }) satisfies z.ZodType<AccountRecord>;
 
-const recordItem = z.discriminatedUnion('kind', [operationItem, projectItem, accountItem]);
+const commandOperation = z.object({
+  operation_id: z.string(),
+  action: z.string(),
+  status: z.string(),
+  failures_count: z.number(),
+});
+
+const commandItem = z.object({
+  kind: z.literal('command'),
+  ...journal,
+  outbox: z
+    .array(
+      z.object({
+        ...entryBase,
+        type: z.literal('command_settled'),
+        outcome: z.enum(['succeeded', 'failed', 'incomplete']),
+        operations: z.array(commandOperation),
+        missing: z.array(z.string()),
+      }),
+    )
+    .default([]),
+  account_id: z.string(),
+  project_id: z.string(),
+  request_id: z.string(),
+  client_id: z.string(),
+  call: z.string(),
+  operation_ids: z.array(z.string()),
+  sent_at: z.string(),
+  deadline_at_ms: z.number(),
+  is_settled: z.boolean(),
+}) satisfies z.ZodType<CommandRecord>;
+
+const recordItem = z.discriminatedUnion('kind', [operationItem, projectItem, accountItem, commandItem]);
 
 /** Throws `AppError` `item_unreadable` with the item's key and the fields at fault, never their values. */
 export function parseRecord(item: Item): JournalRecord {
@@ -125,6 +171,8 @@ export function keyOf(record: JournalRecord): Key {
       return projectKey(record.account_id, record.project_id);
     case 'account':
       return accountKey(record.account_id);
+    case 'command':
+      return commandKey(record.account_id, record.project_id, record.request_id);
   }
 }
 

@@ -3,6 +3,7 @@
 import type { Key } from './table.ts';
 
 const OPERATION_PREFIX = 'OP#';
+const COMMAND_PREFIX = 'CMD#';
 
 export function accountKey(accountId: string): Key {
   return { pk: `A#${accountId}`, sk: 'ACCOUNT' };
@@ -18,6 +19,10 @@ export function projectKey(accountId: string, projectId: string): Key {
 
 export function operationKey(accountId: string, projectId: string, operationId: string): Key {
   return { ...projectKey(accountId, projectId), sk: `${OPERATION_PREFIX}${operationId}` };
+}
+
+export function commandKey(accountId: string, projectId: string, requestId: string): Key {
+  return { ...projectKey(accountId, projectId), sk: `${COMMAND_PREFIX}${requestId}` };
 }
 
 export function parkedKey(journalKey: Key, revision: number): Key {
@@ -36,6 +41,10 @@ export function parkedWorkOf(accountId: string): string {
 
 export function operationIdOf(key: Key): string | undefined {
   return key.sk.startsWith(OPERATION_PREFIX) ? key.sk.slice(OPERATION_PREFIX.length) : undefined;
+}
+
+export function isCommandKey(key: Key): boolean {
+  return key.sk.startsWith(COMMAND_PREFIX);
 }
 
 export function projectIdOf(key: Key, accountId: string): string | undefined {

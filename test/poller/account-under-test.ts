@@ -1,6 +1,7 @@
 /** The production poller on virtual time, between an upstream that a test scripts and the in-memory table. */
 
 import { type AccountDeps, type AccountMemory, emptyAccountMemory } from '../../functions/poller/run.ts';
+import type { JournalRecord } from '../../shared/core/journal-record.ts';
 import type { Operation } from '../../shared/core/operation.ts';
 import type { WalkLimits } from '../../shared/core/page-walk.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
@@ -57,6 +58,11 @@ export function anAccount(options: { readonly walkLimits?: WalkLimits } = {}) {
     script,
     calls,
     table: stage.table,
+    /** Writes a new record, as another part of the bridge would. */
+    record: async (record: JournalRecord): Promise<void> => {
+      void deps.store.record(record, undefined);
+      await world.scheduler.runUntil(world.scheduler.now() + 1_000);
+    },
     nowMs: () => world.scheduler.now(),
     /** One invocation of so much virtual time, in a warm environment or a new one. */
     poll: async (durationMs: number, environment: AccountMemory = memory): Promise<void> => {

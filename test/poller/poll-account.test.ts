@@ -243,3 +243,76 @@ describe('the account', () => {
     expect(calls).toEqual([]);
   });
 });
+
+describe('an operation that takes long', () => {
+  test('is told as stalled once per threshold, and its chain of states goes on', async () => {
+    const { script, poll, events } = anAccount();
+    const slow = anOperation({ created_at: atSecond(1), status: 'running' });
+    script.operations = [slow];
+
+    await poll(90_000);
+    await poll(60_000);
+    script.operations = [{ ...slow, status: 'finished' }];
+    await poll(20_000);
+
+    const stalls = events().filter(({ type }) => type === 'Operation Stalled');
+    const states = events().filter(({ type }) => type === 'Operation State Changed');
+    expect(stalls.map(({ threshold_ms }) => threshold_ms)).toEqual([10_000, 100_000]);
+    expect(states.map(({ sequence, status }) => [sequence, status])).toEqual([
+      [1, 'running'],
+      [2, 'finished'],
+    ]);
+  });
+});
+
+describe('a command', () => {
+  const command = (operation_ids: readonly string[], deadlineSeconds: number) => ({
+    kind: 'command' as const,
+    account_id: 'main',
+    project_id: PROJECT_ID,
+    request_id: 'request-1',
+    client_id: 'deployer',
+    call: 'restartEndpoint',
+    operation_ids,
+    sent_at: atSecond(0),
+    deadline_at_ms: START_MS + deadlineSeconds * 1_000,
+    is_settled: false,
+    revision: 0,
+    published: 0,
+    outbox: [],
+  });
+
+  test('is settled by the poll that sees the last of its operations end, once', async () => {
+    const { script, poll, events, record } = anAccount();
+    const first = anOperation({ id: 'first', created_at: atSecond(1), status: 'finished' });
+    const second = anOperation({ id: 'second', created_at: atSecond(2), status: 'running' });
+    await record(command(['first', 'second'], 600));
+    script.operations = [second, first];
+    await poll(20_000);
+    expect(events().map(({ type }) => type)).not.toContain('Command Settled');
+
+    script.operations = [{ ...second, status: 'finished' }, first];
+    await poll(30_000);
+
+    const settled = events().filter(({ type }) => type === 'Command Settled');
+    expect(settled).toMatchObject([{ outcome: 'succeeded', command: { client_id: 'deployer' } }]);
+    const states = events().filter(({ type }) => type === 'Operation State Changed');
+    expect(states.map((event) => event['command'])).toEqual(
+      Array.from({ length: 3 }, () => ({ client_id: 'deployer', request_id: 'request-1' })),
+    );
+  });
+
+  test('whose project nobody can read any more is told at its deadline, with what is missing', async () => {
+    const { script, poll, events, record } = anAccount();
+    await poll(10_000);
+    await record(command(['lost'], 30));
+    script.projectIds = [];
+    script.fails = ({ projectId }) => (projectId === undefined ? undefined : 'not_found');
+    await poll(10_000);
+    await poll(60_000);
+    await poll(10_000);
+
+    const settled = events().filter(({ type }) => type === 'Command Settled');
+    expect(settled).toMatchObject([{ outcome: 'incomplete', missing: ['lost'], operations: [] }]);
+  });
+});

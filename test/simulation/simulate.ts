@@ -162,6 +162,7 @@ export function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
       backfillDepthMs: 30 * DAY_MS,
       watermarkStepRows: options.watermarkStepRows,
       sweepIntervalMs: options.sweepIntervalMs,
+      stallThresholdsMs: { default: [2 * options.pollIntervalMs, 20 * options.pollIntervalMs] },
     },
     limits: { pollsAtOnce: 2, discoveryIntervalMs: 20_000, failingMsMax: 20_000 },
   };

@@ -1,0 +1,19 @@
+/** Says of every open operation, once per threshold, that it takes longer than its action usually does. */
+
+import { recordStall } from '../../shared/core/operation-record.ts';
+import { dueStall } from '../../shared/core/stall.ts';
+import type { Poll } from './poll.ts';
+
+export async function tellStalls(poll: Poll): Promise<void> {
+  const { store, clock, options } = poll.deps;
+  for (const record of poll.records.values()) {
+    // Only what this poll has read: an operation that ended unseen is not stalled.
+    if (!poll.readIds.has(record.operation_id)) continue;
+    const nowMs = clock.now();
+    const stall = dueStall(record, options.stallThresholdsMs, nowMs);
+    if (stall === undefined) continue;
+    const next = recordStall(record, { ...stall, nowMs });
+    const result = await store.record(next, record.revision);
+    if (result === 'recorded') poll.records.set(record.operation_id, next);
+  }
+}
