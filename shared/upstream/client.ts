@@ -1,12 +1,12 @@
-/** The upstream over HTTP: typed calls with checked ids and bounded answers. The key appears in one header and nowhere else. */
+/** The upstream over HTTP: one typed function per call of the table, and the poller's view of three of them. */
 
-import assert from 'node:assert/strict';
-import type * as z from 'zod';
+import * as z from 'zod';
+import { type CallDeps, callUpstream, type LooseRequest } from './call-upstream.ts';
+import { type AnswerOf, type CallId, calls, type RequestOf } from './calls/calls.ts';
 import { shareRefresh } from './key-source.ts';
 import * as schemas from './schemas.ts';
-import { type SendDeps, send } from './send.ts';
+import type { SendDeps } from './send.ts';
 import type { CallOptions, UpstreamClient } from './upstream-client.ts';
-import { failure } from './upstream-failure.ts';
 
 export interface UpstreamClientOptions extends SendDeps {
   /** Ends with `/api/v2`. */
@@ -16,26 +16,33 @@ export interface UpstreamClientOptions extends SendDeps {
 export type { KeySource } from './key-source.ts';
 export type { Attempt } from './send.ts';
 
-interface Target {
-  readonly path: string;
-  readonly ids?: Readonly<Record<string, string>>;
-  readonly query?: Readonly<Record<'limit' | 'cursor', string | number | undefined>>;
+/**
+ * One function per call. Secrets of a body may be given as `Secret`, and those of an answer come as `Secret`. Every
+ * function rejects with `UpstreamError`, whose `kind` says what can be done about it; what has no kind is a bug.
+ */
+export type UpstreamCalls = {
+  readonly [Id in keyof typeof calls]: (
+    request: RequestOf<(typeof calls)[Id]>,
+    options?: CallOptions,
+  ) => Promise<AnswerOf<(typeof calls)[Id]>>;
+};
+
+export function createUpstreamCalls(options: UpstreamClientOptions): UpstreamCalls {
+  const deps = depsOf(options);
+  const functions = (Object.keys(calls) as CallId[]).map((id) => {
+    const call = async (request: LooseRequest, callOptions?: CallOptions) =>
+      (await callUpstream(deps, calls[id], request, callOptions)).body;
+    return [id, call];
+  });
+  return Object.fromEntries(functions) as UpstreamCalls;
 }
 
-const PROJECTS_PATH = '/projects';
-const OPERATIONS_PATH = '/projects/{project_id}/operations';
-const OPERATION_PATH = '/projects/{project_id}/operations/{operation_id}';
-
-export function createUpstreamClient({ baseUrl, ...options }: UpstreamClientOptions): UpstreamClient {
-  const deps: SendDeps = { ...options, apiKey: shareRefresh(options.apiKey) };
-  const base = new URL(baseUrl);
-  const get = <Body>(target: Target, schema: z.ZodType<Body>, { signal }: CallOptions) =>
-    send(deps, { path: target.path, url: urlOf(base, target), schema, signal });
+export function createUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
+  const deps = depsOf(options);
 
   return {
-    async listProjects({ cursor, limit }, callOptions = {}) {
-      const target = { path: PROJECTS_PATH, query: { limit, cursor } };
-      const { body, serverDateMs } = await get(target, schemas.projectListSchema, callOptions);
+    async listProjects(query, callOptions) {
+      const { body, serverDateMs } = await callUpstream(deps, calls.listProjects, { query }, callOptions);
       const { rows, malformedRowCount } = schemas.parseRows(body.projects, schemas.projectSchema);
       return {
         projects: rows,
@@ -46,50 +53,28 @@ export function createUpstreamClient({ baseUrl, ...options }: UpstreamClientOpti
       };
     },
 
-    async listOperations({ projectId, cursor, limit }, callOptions = {}) {
-      const target = { path: OPERATIONS_PATH, ids: { project_id: projectId }, query: { limit, cursor } };
-      const { body } = await get(target, schemas.operationListSchema, callOptions);
+    async listOperations({ projectId, ...query }, callOptions) {
+      const request = { ids: { project_id: projectId }, query };
+      const { body } = await callUpstream(deps, calls.listOperations, request, callOptions);
       const { rows, malformedRowCount } = schemas.parseRows(body.operations, operationOf(projectId));
       return { operations: rows, malformedRowCount, cursor: body.pagination?.cursor };
     },
 
-    async getOperation({ projectId, operationId }, callOptions = {}) {
-      const target = { path: OPERATION_PATH, ids: { project_id: projectId, operation_id: operationId } };
+    async getOperation({ projectId, operationId }, callOptions) {
       const operation = operationOf(projectId).refine(({ id }) => id === operationId);
-      const schema = schemas.operationAnswerSchema.extend({ operation });
-      const { body } = await get(target, schema, callOptions);
+      const call = { ...calls.getOperation, answer: z.looseObject({ operation }) };
+      const request = { ids: { project_id: projectId, operation_id: operationId } };
+      const { body } = await callUpstream(deps, call, request, callOptions);
       return body.operation;
     },
   };
 }
 
+function depsOf({ baseUrl, ...options }: UpstreamClientOptions): CallDeps {
+  return { ...options, base: new URL(baseUrl), apiKey: shareRefresh(options.apiKey) };
+}
+
 /** What is recorded goes under the project it names: a row that names another one is counted as malformed. */
 function operationOf(projectId: string) {
   return schemas.operationSchema(projectId).refine(({ project_id }) => project_id === projectId);
-}
-
-function urlOf(base: URL, { path, ids = {}, query }: Target): URL {
-  const pathname = `${base.pathname.replace(/\/$/, '')}${fill(path, ids)}`;
-  const url = new URL(`${base.origin}${pathname}`);
-  // Should a pattern below ever let a dot or a slash through: what is sent is what was built.
-  assert(url.origin === base.origin && url.pathname === pathname, `${path} became another path`);
-  for (const [name, value] of Object.entries(query ?? {})) {
-    if (value !== undefined) url.searchParams.set(name, String(value));
-  }
-  return url;
-}
-
-const idSchemas: Readonly<Record<string, z.ZodType<string>>> = {
-  project_id: schemas.projectId,
-  operation_id: schemas.operationId,
-};
-
-/** Ids go in by pattern only: no dot, slash or percent sign reaches a path. */
-function fill(path: string, ids: Readonly<Record<string, string>>): string {
-  return path.replace(/\{(\w+)\}/g, (_placeholder, name: string) => {
-    const id = idSchemas[name]?.safeParse(ids[name]);
-    if (id?.success !== true)
-      throw failure('rejected', { path, reason: `the ${name} is not of the expected form` });
-    return id.data;
-  });
 }

@@ -9,11 +9,16 @@ import type { KeySource } from './key-source.ts';
 import { readJson } from './read-json.ts';
 import type { RequestBudget } from './request-budget.ts';
 import { UpstreamError } from './upstream-error.ts';
-import { cancellation, failure, refusal, serverDateMsOf, transportFailure } from './upstream-failure.ts';
+import {
+  type CallName,
+  cancellation,
+  failure,
+  refusal,
+  serverDateMsOf,
+  transportFailure,
+} from './upstream-failure.ts';
 
-export interface Attempt {
-  /** The path's template. */
-  readonly path: string;
+export interface Attempt extends CallName {
   /** Undefined when no answer came. */
   readonly status: number | undefined;
   readonly durationMs: number;
@@ -29,10 +34,10 @@ export interface SendDeps {
   readonly onAttempt?: (attempt: Attempt) => void;
 }
 
-export interface Call<Body> {
-  /** Path template, for errors and metrics. */
-  readonly path: string;
+export interface OutgoingCall<Body> extends CallName {
   readonly url: URL;
+  /** JSON; undefined: nothing is sent. */
+  readonly json?: string | undefined;
   readonly schema: z.ZodType<Body>;
   readonly signal: AbortSignal | undefined;
 }
@@ -54,7 +59,7 @@ const REFUSAL_BYTES_MAX = 64_000;
 /** What a header can carry; every key seen is made of letters, digits and `_`. */
 const KEY_PATTERN = /^[\x21-\x7e]+$/;
 
-export async function send<Body>(deps: SendDeps, call: Call<Body>): Promise<Answer<Body>> {
+export async function send<Body>(deps: SendDeps, call: OutgoingCall<Body>): Promise<Answer<Body>> {
   const { clock, random, budget } = deps;
   for (let attempt = 1; ; attempt++) {
     try {
@@ -71,7 +76,7 @@ export async function send<Body>(deps: SendDeps, call: Call<Body>): Promise<Answ
 }
 
 /** 401 means one fresh read of the key: it may have been rotated. The same key again would only be refused again. */
-async function sendWithKey<Body>(deps: SendDeps, call: Call<Body>): Promise<Answer<Body>> {
+async function sendWithKey<Body>(deps: SendDeps, call: OutgoingCall<Body>): Promise<Answer<Body>> {
   const key = await deps.apiKey.current();
   try {
     return await sendOnce(deps, call, key);
@@ -83,10 +88,10 @@ async function sendWithKey<Body>(deps: SendDeps, call: Call<Body>): Promise<Answ
   }
 }
 
-async function sendOnce<Body>(deps: SendDeps, call: Call<Body>, key: Secret): Promise<Answer<Body>> {
+async function sendOnce<Body>(deps: SendDeps, call: OutgoingCall<Body>, key: Secret): Promise<Answer<Body>> {
   const { clock, budget, onAttempt } = deps;
   if (!KEY_PATTERN.test(key.reveal()))
-    throw failure('unauthorized', { path: call.path, reason: 'no header can carry this key' });
+    throw failure('unauthorized', { ...nameOf(call), reason: 'no header can carry this key' });
   await orCancelled(call, budget.take(call.signal));
   const startedAtMs = clock.now();
   let status: number | undefined;
@@ -95,23 +100,25 @@ async function sendOnce<Body>(deps: SendDeps, call: Call<Body>, key: Secret): Pr
     status = response.status;
     if (response.ok) return await readAnswer(call, response);
     const body = await readJson(response, REFUSAL_BYTES_MAX).catch(() => undefined);
-    throw refusal(response, { path: call.path, body, nowMs: clock.now(), key });
+    throw refusal(response, { ...nameOf(call), body, nowMs: clock.now(), key });
   } finally {
-    onAttempt?.({ path: call.path, status, durationMs: clock.now() - startedAtMs });
+    onAttempt?.({ ...nameOf(call), status, durationMs: clock.now() - startedAtMs });
   }
 }
 
-async function fetchOnce<Body>(deps: SendDeps, call: Call<Body>, key: Secret): Promise<Response> {
+async function fetchOnce<Body>(deps: SendDeps, call: OutgoingCall<Body>, key: Secret): Promise<Response> {
   const timeout = AbortSignal.timeout(deps.timeoutMs ?? TIMEOUT_MS);
   const signal = call.signal === undefined ? timeout : AbortSignal.any([timeout, call.signal]);
   try {
     return await (deps.fetch ?? fetch)(call.url, {
-      method: 'GET',
+      method: call.method,
+      ...(call.json === undefined ? {} : { body: call.json }),
       // Built from nothing: no header of anybody else travels along, and a redirect would carry the key elsewhere.
       headers: {
         authorization: `Bearer ${key.reveal()}`,
         accept: 'application/json',
         'user-agent': 'operations-bridge',
+        ...(call.json === undefined ? {} : { 'content-type': 'application/json' }),
       },
       redirect: 'error',
       signal,
@@ -121,20 +128,27 @@ async function fetchOnce<Body>(deps: SendDeps, call: Call<Body>, key: Secret): P
   }
 }
 
-async function readAnswer<Body>(call: Call<Body>, response: Response): Promise<Answer<Body>> {
-  const { path, signal, schema } = call;
+async function readAnswer<Body>(call: OutgoingCall<Body>, response: Response): Promise<Answer<Body>> {
+  const { signal, schema } = call;
   const json = await readJson(response, ANSWER_BYTES_MAX).catch((error: unknown) => {
-    throw transportFailure(error, { path, signal, response });
+    throw transportFailure(error, { ...nameOf(call), signal, response });
   });
   const parsed = schema.safeParse(json);
   if (parsed.success) return { body: parsed.data, serverDateMs: serverDateMsOf(response) };
-  throw failure('malformed_answer', { path, reason: 'the answer has another form', response });
+  throw failure('malformed_answer', { ...nameOf(call), reason: 'the answer has another form', response });
 }
 
-async function orCancelled<Body, T>({ path, signal }: Call<Body>, wait: Promise<T>): Promise<T> {
+function nameOf({ method, path }: CallName): CallName {
+  return { method, path };
+}
+
+async function orCancelled<Body, T>(
+  { method, path, signal }: OutgoingCall<Body>,
+  wait: Promise<T>,
+): Promise<T> {
   try {
     return await wait;
   } catch (error) {
-    throw signal?.aborted ? cancellation(path) : error;
+    throw signal?.aborted ? cancellation({ method, path }) : error;
   }
 }

@@ -6,24 +6,27 @@ import { UnreadableBody } from './read-json.ts';
 import { errorBodySchema } from './schemas.ts';
 import { UpstreamError, type UpstreamErrorKind } from './upstream-error.ts';
 
-export interface FailureDetail {
+/** Which call it was, without ids, query or body. */
+export interface CallName {
+  readonly method: string;
   /** The path's template. */
   readonly path: string;
+}
+
+export interface FailureDetail extends CallName {
   readonly reason: string;
   readonly response?: Response | undefined;
   readonly retryAfterMs?: number | undefined;
   readonly upstreamRequestId?: string | undefined;
 }
 
-export interface TransportFailure {
-  readonly path: string;
+export interface TransportFailure extends CallName {
   readonly signal: AbortSignal | undefined;
   /** Undefined when not even its head arrived. */
   readonly response?: Response;
 }
 
-export interface Refusal {
-  readonly path: string;
+export interface Refusal extends CallName {
   readonly body: unknown;
   readonly nowMs: number;
   readonly key: Secret;
@@ -36,32 +39,33 @@ const REQUEST_ID_HEADERS = ['x-neon-ret-request-id', 'x-request-id'];
 const MESSAGE_CHARACTERS_MAX = 200;
 
 export function failure(kind: UpstreamErrorKind, detail: FailureDetail): UpstreamError {
-  const { path, reason, response, ...rest } = detail;
+  const { method, path, reason, response, ...rest } = detail;
   const answered = response === undefined ? '' : ` answered ${response.status}`;
-  const message = `GET ${path}${answered}: ${reason}`;
-  return new UpstreamError({ kind, method: 'GET', path, message, status: response?.status, ...rest });
+  const message = `${method} ${path}${answered}: ${reason}`;
+  return new UpstreamError({ kind, method, path, message, status: response?.status, ...rest });
 }
 
 /** What `fetch` throws has causes that can hold the request: only its kind goes on. */
 export function transportFailure(
   thrown: unknown,
-  { path, signal, response }: TransportFailure,
+  { method, path, signal, response }: TransportFailure,
 ): UpstreamError {
-  if (signal?.aborted) return cancellation(path);
+  const call = { method, path };
+  if (signal?.aborted) return cancellation(call);
   const name = thrown instanceof Error ? thrown.name : '';
   if (name === 'TimeoutError')
-    return failure('timeout', { path, reason: 'no whole answer in time', response });
-  if (response === undefined) return failure('network', { path, reason: 'the connection failed' });
+    return failure('timeout', { ...call, reason: 'no whole answer in time', response });
+  if (response === undefined) return failure('network', { ...call, reason: 'the connection failed' });
   const reason = thrown instanceof UnreadableBody ? thrown.message : 'the answer ended early';
-  return failure('malformed_answer', { path, reason, response });
+  return failure('malformed_answer', { ...call, reason, response });
 }
 
-export function cancellation(path: string): UpstreamError {
-  return failure('cancelled', { path, reason: 'the caller gave up' });
+export function cancellation({ method, path }: CallName): UpstreamError {
+  return failure('cancelled', { method, path, reason: 'the caller gave up' });
 }
 
 /** An answer that is not 2xx, by its status alone: its body only adds words. */
-export function refusal(response: Response, { path, body, nowMs, key }: Refusal): UpstreamError {
+export function refusal(response: Response, { method, path, body, nowMs, key }: Refusal): UpstreamError {
   const parsed = errorBodySchema.safeParse(body);
   const reason = parsed.success ? printable(parsed.data.message, key) : 'no message in the answer';
   const requestId = REQUEST_ID_HEADERS.map((header) => response.headers.get(header)).find((id) => id);
@@ -71,6 +75,7 @@ export function refusal(response: Response, { path, body, nowMs, key }: Refusal)
     serverDateMsOf(response) ?? nowMs,
   );
   return failure(kindOf(response.status), {
+    method,
     path,
     reason,
     response,

@@ -1,0 +1,256 @@
+/** Auth integration, OAuth providers, redirect-URI whitelist and e-mail server. */
+
+import * as z from 'zod';
+import { projectId } from '../schemas.ts';
+import { defineCall } from './call.ts';
+import { branchId, idSchemas } from './ids.ts';
+import { secret } from './secret-text.ts';
+
+const { auth_provider, oauth_provider_id } = idSchemas;
+const text = z.string().min(1).max(2_000);
+const nothing = z.undefined();
+
+/** Specification "SDK key set". */
+const sdkKeySet = z.looseObject({
+  auth_provider: z.string(),
+  auth_provider_project_id: z.string(),
+  pub_client_key: z.string(),
+  secret_server_key: secret,
+  jwks_url: z.string(),
+  schema_name: z.string(),
+  table_name: z.string(),
+});
+
+/** Specification "Auth integration (list item)". */
+const integration = z.looseObject({
+  auth_provider: z.string(),
+  auth_provider_project_id: z.string(),
+  branch_id: z.string(),
+  db_name: z.string(),
+  created_at: z.string(),
+  owned_by: z.string(),
+  jwks_url: z.string(),
+});
+
+/** Specification "OAuth provider". The public contract may show credentials in lists too. */
+const oauthProvider = z.looseObject({
+  id: z.string(),
+  type: z.string(),
+  client_id: z.string().optional(),
+  client_secret: secret.optional(),
+});
+
+/** Specification "Email server configuration". When `type` is `shared`, the rest may be absent. */
+const emailServer = z.looseObject({
+  type: z.string(),
+  host: z.string().optional(),
+  port: z.number().int().optional(),
+  username: z.string().optional(),
+  password: secret.optional(),
+  sender_email: z.string().optional(),
+  sender_name: z.string().optional(),
+});
+
+const ofProvider = { project_id: projectId, auth_provider };
+
+/** Specification "Redirect-URI whitelist domain": an origin with scheme. */
+const domain = z.string().regex(/^[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/?#]{1,255}$/i, {
+  error: 'must be an origin with its scheme, like https://app.example.com',
+});
+
+export const authCalls = {
+  /** Provisions an auth project and returns its SDK keys, which are secrets. Not repeatable: it would make another one. */
+  createAuthIntegration: defineCall({
+    method: 'POST',
+    path: '/projects/auth/create',
+    summary: 'Create an auth integration',
+    section: 'Auth integration',
+    body: z.strictObject({
+      ...ofProvider,
+      branch_id: branchId,
+      database_name: text.optional(),
+      role_name: text.optional(),
+    }),
+    answer: sdkKeySet,
+    status: 201,
+  }),
+  /** The auth integrations of a project, without their keys. */
+  listAuthIntegrations: defineCall({
+    method: 'GET',
+    path: '/projects/{project_id}/auth/integrations',
+    summary: 'List auth integrations',
+    section: 'Auth integration',
+    answer: z.looseObject({ data: z.array(integration) }),
+    status: 200,
+  }),
+  /** Issues new SDK keys. Not repeatable: each call issues others. */
+  createAuthKeys: defineCall({
+    method: 'POST',
+    path: '/projects/auth/keys',
+    summary: 'Create SDK keys',
+    section: 'Auth integration',
+    body: z.strictObject(ofProvider),
+    answer: sdkKeySet,
+    status: 201,
+  }),
+  /** Creates a user, who is synchronized into the users table. A name has 1 to 255 characters ("Limits"). */
+  createAuthUser: defineCall({
+    method: 'POST',
+    path: '/projects/auth/user',
+    summary: 'Create an auth user',
+    section: 'Auth integration',
+    body: z.strictObject({
+      ...ofProvider,
+      email: z.email().max(320),
+      name: z.string().min(1).max(255).optional(),
+    }),
+    answer: z.looseObject({ id: z.string() }),
+    status: 201,
+  }),
+  /** Removes a user; answers without a body. */
+  deleteAuthUser: defineCall({
+    method: 'DELETE',
+    path: '/projects/{project_id}/auth/users/{auth_user_id}',
+    summary: 'Delete an auth user',
+    section: 'Auth integration',
+    answer: nothing,
+    status: 204,
+  }),
+  /** First of two steps: whoever opens the returned URL and confirms there becomes the owner. */
+  transferAuthOwnership: defineCall({
+    method: 'POST',
+    path: '/projects/auth/transfer_ownership',
+    summary: 'Start a transfer of ownership of the auth project',
+    section: 'Auth integration',
+    body: z.strictObject(ofProvider),
+    answer: z.looseObject({ url: secret }),
+    status: 200,
+  }),
+  /** Removes the integration. What it answers is not shown. */
+  deleteAuthIntegration: defineCall({
+    method: 'DELETE',
+    path: '/projects/{project_id}/auth/integration/{auth_provider}',
+    summary: 'Delete an auth integration',
+    section: 'Auth integration',
+    answer: z.unknown(),
+    status: 200,
+  }),
+  /** The OAuth providers of a project; credentials, should any be shown, are secrets. */
+  listOauthProviders: defineCall({
+    method: 'GET',
+    path: '/projects/{project_id}/auth/oauth_providers',
+    summary: 'List OAuth providers',
+    section: 'OAuth providers',
+    answer: z.looseObject({ providers: z.array(oauthProvider) }),
+    status: 200,
+  }),
+  /** Without `client_id` and `client_secret` the provider uses the keys of the service (`shared`). */
+  addOauthProvider: defineCall({
+    method: 'POST',
+    path: '/projects/{project_id}/auth/oauth_providers',
+    summary: 'Add an OAuth provider',
+    section: 'OAuth providers',
+    body: z.strictObject({
+      id: oauth_provider_id,
+      client_id: text.optional(),
+      client_secret: text.optional(),
+    }),
+    answer: oauthProvider,
+    status: 200,
+  }),
+  /** Replaces the credentials of a provider. */
+  updateOauthProvider: defineCall({
+    method: 'PATCH',
+    path: '/projects/{project_id}/auth/oauth_providers/{oauth_provider_id}',
+    summary: 'Update an OAuth provider',
+    section: 'OAuth providers',
+    body: z.strictObject({ client_id: text.optional(), client_secret: text.optional() }),
+    answer: oauthProvider,
+    status: 200,
+  }),
+  /** Removes a provider; the specification says 204 without a body. */
+  deleteOauthProvider: defineCall({
+    method: 'DELETE',
+    path: '/projects/{project_id}/auth/oauth_providers/{oauth_provider_id}',
+    summary: 'Delete an OAuth provider',
+    section: 'OAuth providers',
+    answer: z.unknown(),
+    status: 204,
+  }),
+  /** The origins to which the auth provider may redirect. */
+  listRedirectDomains: defineCall({
+    method: 'GET',
+    path: '/projects/{project_id}/auth/domains',
+    summary: 'List redirect-URI domains',
+    section: 'Redirect-URI whitelist',
+    answer: z.looseObject({
+      domains: z.array(z.looseObject({ domain: z.string(), auth_provider: z.string() })),
+    }),
+    status: 200,
+  }),
+  /** Adds an origin with its scheme. */
+  addRedirectDomain: defineCall({
+    method: 'POST',
+    path: '/projects/{project_id}/auth/domains',
+    summary: 'Add a redirect-URI domain',
+    section: 'Redirect-URI whitelist',
+    body: z.strictObject({ domain, auth_provider }),
+    answer: nothing,
+    status: 201,
+  }),
+  /** Removes origins. */
+  deleteRedirectDomains: defineCall({
+    method: 'DELETE',
+    path: '/projects/{project_id}/auth/domains',
+    summary: 'Delete redirect-URI domains',
+    section: 'Redirect-URI whitelist',
+    body: z.strictObject({
+      auth_provider,
+      domains: z.array(z.strictObject({ domain })).min(1).max(100),
+    }),
+    answer: nothing,
+    status: 200,
+  }),
+  /** The e-mail server; its password is a secret. */
+  getEmailServer: defineCall({
+    method: 'GET',
+    path: '/projects/{project_id}/auth/email_server',
+    summary: 'Get the e-mail server',
+    section: 'Email server',
+    answer: emailServer,
+    status: 200,
+  }),
+  /** `shared` takes nothing else; `standard` needs every field. */
+  updateEmailServer: defineCall({
+    method: 'PATCH',
+    path: '/projects/{project_id}/auth/email_server',
+    summary: 'Update the e-mail server',
+    section: 'Email server',
+    body: z
+      .strictObject({
+        type: z.enum(['shared', 'standard']),
+        host: text.optional(),
+        port: z.coerce.number().int().min(1).max(65_535).optional(),
+        username: text.optional(),
+        password: text.optional(),
+        sender_email: z.email().max(320).optional(),
+        sender_name: text.optional(),
+      })
+      .check(({ value, issues }) => {
+        if (value.type !== 'standard') return;
+        for (const name of STANDARD_FIELDS) {
+          if (value[name] !== undefined) continue;
+          issues.push({
+            code: 'custom',
+            input: value,
+            path: [name],
+            message: 'is required when type is standard',
+          });
+        }
+      }),
+    answer: emailServer,
+    status: 200,
+  }),
+} as const;
+
+const STANDARD_FIELDS = ['host', 'port', 'username', 'password', 'sender_email', 'sender_name'] as const;

@@ -1,0 +1,28 @@
+/** What the table of calls says of one call of the upstream API. */
+
+import type * as z from 'zod';
+
+export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+
+export interface Call {
+  readonly method: Method;
+  /** Under the base URL, with `{name}` for each id; the names are keys of `idSchemas`. */
+  readonly path: string;
+  /** One line for documentation. */
+  readonly summary: string;
+  /** Where the specification describes it. */
+  readonly section: string;
+  /** Query parameters; undefined: none is sent. */
+  readonly query?: z.ZodObject;
+  /** What is sent. Strict: nothing leaves that the specification or the public contract does not name. */
+  readonly body?: z.ZodObject;
+  /** What a success answers. Tolerant: the service grows. */
+  readonly answer: z.ZodType;
+  /** The status of a success, as the specification or the public contract says. */
+  readonly status: 200 | 201 | 204;
+}
+
+/** Keeps the exact types of the parts, for the types of the client. */
+export function defineCall<const C extends Call>(call: C): C {
+  return call;
+}

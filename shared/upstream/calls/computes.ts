@@ -1,0 +1,129 @@
+/** Operations, computes and projects. */
+
+import * as z from 'zod';
+import { endpointSchema, operationListSchema, projectListSchema } from '../schemas.ts';
+import { defineCall } from './call.ts';
+import { branchId } from './ids.ts';
+
+/** Specification "Compute sizes": what is offered, up to 56. Which of them may scale is left to the service. */
+const computeUnits = z.number().min(0.25).max(56);
+
+/** Public contract: 0 is the default of five minutes, -1 is never, at most a week. */
+const suspendTimeoutSeconds = z.number().int().min(-1).max(604_800);
+
+/** "Other settable attributes exist and are not listed": those of the public contract. */
+const settable = {
+  autoscaling_limit_min_cu: computeUnits.optional(),
+  autoscaling_limit_max_cu: computeUnits.optional(),
+  suspend_timeout_seconds: suspendTimeoutSeconds.optional(),
+  pooler_enabled: z.boolean().optional(),
+  pooler_mode: z.enum(['transaction']).optional(),
+  disabled: z.boolean().optional(),
+  passwordless_access: z.boolean().optional(),
+  provisioner: z.string().max(100).optional(),
+  name: z.string().min(1).max(100).optional(),
+  settings: z.record(z.string().max(100), z.unknown()).optional(),
+};
+
+/** The rows are parsed one by one by whoever records them. */
+const endpointWithOperations = z.looseObject({
+  endpoint: endpointSchema,
+  operations: z.array(z.unknown()).default([]),
+});
+
+const page = { cursor: z.string().min(1).max(1_000).optional() };
+
+export const computeCalls = {
+  /** Newest first; a page of `limit` (1 to 1000) operations, all of them without it. */
+  listOperations: defineCall({
+    method: 'GET',
+    path: '/projects/{project_id}/operations',
+    summary: 'List operations',
+    section: 'Operations',
+    query: z.strictObject({ limit: z.coerce.number().int().min(1).max(1_000).optional(), ...page }),
+    answer: operationListSchema,
+    status: 200,
+  }),
+  /** One operation. */
+  getOperation: defineCall({
+    method: 'GET',
+    path: '/projects/{project_id}/operations/{operation_id}',
+    summary: 'Get an operation',
+    section: 'Operations',
+    answer: z.looseObject({ operation: z.unknown() }),
+    status: 200,
+  }),
+  /** Creates a compute and starts it; `read_write` once per branch, read replicas as many as wanted. */
+  createEndpoint: defineCall({
+    method: 'POST',
+    path: '/projects/{project_id}/endpoints',
+    summary: 'Create a compute',
+    section: 'Computes',
+    body: z.strictObject({
+      endpoint: z.strictObject({
+        ...settable,
+        branch_id: branchId,
+        type: z.enum(['read_write', 'read_only']),
+        region_id: z.string().max(100).optional(),
+      }),
+    }),
+    answer: endpointWithOperations,
+    status: 201,
+  }),
+  /** All computes of a project. */
+  listEndpoints: defineCall({
+    method: 'GET',
+    path: '/projects/{project_id}/endpoints',
+    summary: 'List computes',
+    section: 'Computes',
+    answer: z.looseObject({ endpoints: z.array(endpointSchema) }),
+    status: 200,
+  }),
+  /** Reassigns or resizes a compute; a new size restarts it. */
+  updateEndpoint: defineCall({
+    method: 'PATCH',
+    path: '/projects/{project_id}/endpoints/{endpoint_id}',
+    summary: 'Update a compute',
+    section: 'Computes',
+    body: z.strictObject({ endpoint: z.strictObject({ ...settable, branch_id: branchId.optional() }) }),
+    answer: endpointWithOperations,
+    status: 200,
+  }),
+  /** Deletes a compute; one that is added later has other connection details. */
+  deleteEndpoint: defineCall({
+    method: 'DELETE',
+    path: '/projects/{project_id}/endpoints/{endpoint_id}',
+    summary: 'Delete a compute',
+    section: 'Computes',
+    answer: endpointWithOperations.optional(),
+    status: 200,
+  }),
+  /** Restarts an active compute; its connections are dropped. */
+  restartEndpoint: defineCall({
+    method: 'POST',
+    path: '/projects/{project_id}/endpoints/{endpoint_id}/restart',
+    summary: 'Restart a compute',
+    section: 'Computes',
+    answer: endpointWithOperations,
+    status: 200,
+  }),
+  /** The projects that the key can see; a page of `limit` (1 to 400), ten without it. */
+  listProjects: defineCall({
+    method: 'GET',
+    path: '/projects',
+    summary: 'List projects',
+    section: 'Computes',
+    query: z.strictObject({
+      limit: z.coerce.number().int().min(1).max(400).optional(),
+      ...page,
+      search: z.string().max(200).optional(),
+      org_id: z
+        .string()
+        .regex(/^[a-z0-9-]{1,60}$/)
+        .optional(),
+      timeout: z.coerce.number().int().min(100).max(30_000).optional(),
+    }),
+    answer: projectListSchema,
+    status: 200,
+  }),
+} as const;
