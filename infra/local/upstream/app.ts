@@ -3,8 +3,14 @@
 import { Hono } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import type { Random } from '../../../shared/runtime/random.ts';
+import { addAuthRoutes, addTransferPages } from './auth/auth-routes.ts';
+import { addComputeRoutes } from './computes/compute-routes.ts';
+import { addControlRoutes } from './control-routes.ts';
 import { damageAnswer } from './damage-answer.ts';
 import { type FaultDials, visibleDelayMs } from './faults.ts';
+import { findProject, outsideScope } from './find-project.ts';
+import type { KeyRing } from './keys/key-ring.ts';
+import { addKeyRoutes } from './keys/key-routes.ts';
 import type { RequestLimits } from './limits.ts';
 import { operationPage, projectPage } from './pages.ts';
 import type { WorldOperation } from './project-state.ts';
@@ -16,12 +22,14 @@ export interface UpstreamDeps {
   /** Advanced to the present by `now`. */
   readonly world: World;
   readonly now: () => number;
-  readonly apiKeys: ReadonlySet<string>;
+  readonly keys: KeyRing;
   readonly limits: RequestLimits;
   readonly faults: FaultDials;
   /** For faults alone: the world has dice of its own. */
   readonly random: Random;
   readonly newId: () => string;
+  /** For ids and secrets that calls make. */
+  readonly idDice: Random;
   readonly sleep: (durationMs: number) => Promise<void>;
 }
 
@@ -33,9 +41,16 @@ const REQUEST_ID_HEADER = 'x-request-id';
 
 export function createUpstreamApp(deps: UpstreamDeps): Hono<UpstreamEnv> {
   const app = new Hono<UpstreamEnv>();
+  const control = new Hono();
+  addControlRoutes(control, deps);
 
   app.use(async (c, next) => {
     c.set('requestId', deps.newId());
+    c.set('world', deps.world);
+    if (isOutsideTheApi(c)) {
+      deps.world.advanceTo(deps.now());
+      return next();
+    }
     if (deps.faults.latencyMs > 0) await deps.sleep(deps.faults.latencyMs);
     deps.world.advanceTo(deps.now());
     const { nowMs } = deps.world;
@@ -49,6 +64,11 @@ export function createUpstreamApp(deps: UpstreamDeps): Hono<UpstreamEnv> {
     c.header('date', new Date(nowMs).toUTCString());
   });
 
+  app.route('/', control);
+  addTransferPages(app, deps);
+  addAuthRoutes(app, deps);
+  addKeyRoutes(app, deps.keys);
+  addComputeRoutes(app, deps);
   app.get('/api/v2/projects', (c) => listProjects(deps, c));
   app.get('/api/v2/projects/:project_id', (c) => getProject(deps, c));
   app.get('/api/v2/projects/:project_id/operations', (c) => listOperations(deps, c));
@@ -59,19 +79,26 @@ export function createUpstreamApp(deps: UpstreamDeps): Hono<UpstreamEnv> {
 }
 
 /** Keys first, also for paths that do not exist: without a key nobody learns anything. */
-function refuse({ apiKeys, limits, world }: UpstreamDeps, c: UpstreamContext): Response | undefined {
+function refuse({ keys, limits, world }: UpstreamDeps, c: UpstreamContext): Response | undefined {
   const key = /^Bearer (.+)$/.exec(c.req.header('authorization') ?? '')?.[1];
-  if (key === undefined || !apiKeys.has(key)) {
-    return refusal(c, 401, 'supplied credentials do not pass authentication');
-  }
+  const principal = key === undefined ? undefined : keys.authenticate(key);
+  if (principal === undefined) return refusal(c, 401, 'supplied credentials do not pass authentication');
+  c.set('principal', principal);
   // Specification "Limits": per route, which is the template and not the path.
   const route = `${c.req.method} ${matchedRoutes(c).at(-1)?.path}`;
   if (!limits.admit(route, world.nowMs)) return refusal(c, 429, 'rate limit exceeded');
   return undefined;
 }
 
+/** The simulation's control and the browser's pages: without keys, limits and faults. */
+function isOutsideTheApi(c: UpstreamContext): boolean {
+  return c.req.path.startsWith('/_control/') || c.req.path.startsWith('/auth/transfer/');
+}
+
 function listProjects({ world, faults, random }: UpstreamDeps, c: UpstreamContext): Response {
-  const page = projectPage(world.projects(), c.req.query());
+  const { projectId: scope, isMember } = c.get('principal');
+  if (scope !== undefined) return outsideScope(c, scope);
+  const page = projectPage(isMember ? world.projects() : [], c.req.query());
   if (page.kind === 'invalid') return refusal(c, 400, page.message);
   const { items, cursor } = page;
   // Public contract: after the service's time-out a list is incomplete, and says of whom.
@@ -87,15 +114,15 @@ function listProjects({ world, faults, random }: UpstreamDeps, c: UpstreamContex
 }
 
 function getProject({ world }: UpstreamDeps, c: UpstreamContext): Response {
-  const project = world.project(c.req.param('project_id') ?? '');
-  if (project === undefined) return refusal(c, 404, 'project not found');
+  const project = findProject(c, c.req.param('project_id') ?? '');
+  if (project instanceof Response) return project;
   return c.json({ project: projectDetailRow(project, world.nowMs) });
 }
 
 function listOperations(deps: UpstreamDeps, c: UpstreamContext): Response {
   const { world } = deps;
-  const project = world.project(c.req.param('project_id') ?? '');
-  if (project === undefined) return refusal(c, 404, 'project not found');
+  const project = findProject(c, c.req.param('project_id') ?? '');
+  if (project instanceof Response) return project;
   const page = operationPage(project.operations, c.req.query(), (op) => isListed(op, deps));
   if (page.kind === 'invalid') return refusal(c, 400, page.message);
   const { items, cursor } = page;
@@ -106,8 +133,8 @@ function listOperations(deps: UpstreamDeps, c: UpstreamContext): Response {
 }
 
 function getOperation({ world }: UpstreamDeps, c: UpstreamContext): Response {
-  const project = world.project(c.req.param('project_id') ?? '');
-  if (project === undefined) return refusal(c, 404, 'project not found');
+  const project = findProject(c, c.req.param('project_id') ?? '');
+  if (project instanceof Response) return project;
   const operationId = c.req.param('operation_id');
   const op = project.operations.find(({ id }) => id === operationId);
   if (op === undefined || !exists(op, world)) return refusal(c, 404, 'operation not found');

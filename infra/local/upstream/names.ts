@@ -36,6 +36,11 @@ export function drawUuid(random: Random): string {
   ].join('-');
 }
 
+/** 64 letters and digits. */
+export function drawSecret(random: Random): string {
+  return drawText(64, random);
+}
+
 function drawWords(random: Random): string {
   return `${pick(ADJECTIVES, random)}-${pick(NOUNS, random)}`;
 }

@@ -1,11 +1,10 @@
 /** Chains of operations that one act starts: `create_branch`, then `start_compute`. */
 
+import { type Compute, enterPhases, phaseAt, suspendAfterMs } from './computes/compute.ts';
 import { drawUuid } from './names.ts';
 import { drawLife, drawMs, drawWaitMs, kinds, type OperationKind } from './operation-life.ts';
-import type { Compute, ProjectState } from './project-state.ts';
+import type { ProjectState } from './project-state.ts';
 
-/** Specification "States and transitions": scale to zero after five minutes without activity. */
-const SUSPEND_AFTER_MS = 5 * 60_000;
 const MEAN_USE_MS = 60_000;
 
 /** Observed in public payloads: a chain's first operation is `running` in the answer that tells it, not always. */
@@ -14,6 +13,9 @@ const STARTS_RUNNING_SHARE = 0.6;
 /** Operations of one chain are created by one request, a few milliseconds apart. */
 const CREATION_STEP_US_MAX = 5_000;
 
+/** Whoever has an answer may ask for its operations in the same millisecond. */
+const COMMAND_STEP_US_MAX = 10;
+
 /** What the project needs between two chains. */
 const PAUSE = { medianSeconds: 1, sigma: 0.5 };
 
@@ -21,6 +23,8 @@ export interface ChainPlan {
   readonly compute: Compute;
   readonly kinds: readonly OperationKind[];
   readonly atMs: number;
+  /** Started by a call of the API, whose answer tells it: the first runs at once, and all exist from then on. */
+  readonly byCommand?: boolean;
 }
 
 export interface ChainEnd {
@@ -30,11 +34,13 @@ export interface ChainEnd {
 
 /** All operations of a chain are created at once; each runs when the one before has ended. */
 export function runChain(project: ProjectState, plan: ChainPlan): ChainEnd {
-  let createdUs = Math.floor(plan.atMs * 1_000);
+  const stepUsMax = plan.byCommand === true ? COMMAND_STEP_US_MAX : CREATION_STEP_US_MAX;
+  const earlierUs = plan.byCommand === true ? plan.kinds.length * COMMAND_STEP_US_MAX : 0;
+  let createdUs = Math.floor(plan.atMs * 1_000) - earlierUs;
   let end: ChainEnd = { endMs: plan.atMs, isFinished: true };
   for (const operation of plan.kinds) {
     end = runOperation(project, { operation, plan, createdUs, before: end });
-    const stepUs = 1 + Math.floor(project.random.next() * CREATION_STEP_US_MAX);
+    const stepUs = 1 + Math.floor(project.random.next() * stepUsMax);
     createdUs += project.oddities.next() < project.tieChance ? 0 : stepUs;
   }
   return { ...end, endMs: end.endMs + drawMs(PAUSE, project.random) };
@@ -44,17 +50,35 @@ export function runChain(project: ProjectState, plan: ChainPlan): ChainEnd {
 export function runStart(project: ProjectState, plan: ChainPlan): ChainEnd {
   const { compute } = plan;
   const end = runChain(project, { ...plan, kinds: [...plan.kinds, kinds.start_compute] });
+  const before = phaseAt(compute, plan.atMs);
+  const from = compute.phases.length === 0 ? 'init' : before.current;
+  const begin = { atMs: plan.atMs, current: from, pending: 'active' } as const;
+  enterPhases(compute, plan.atMs, [
+    begin,
+    { atMs: end.endMs, current: end.isFinished ? 'active' : from === 'init' ? 'idle' : from },
+  ]);
   if (!end.isFinished) return end;
   compute.activeSpan = { fromMs: end.endMs, untilMs: end.endMs };
   project.activeSpans.push(compute.activeSpan);
-  putOffSuspend(project, compute, end.endMs);
+  putOffSuspend(project, compute, end.endMs, useMsOf(project, plan));
   return end;
 }
 
+/** The users of the simulation stay for a while; whoever calls the API says by further calls that he does. */
+function useMsOf({ random }: ProjectState, { byCommand }: ChainPlan): number {
+  return byCommand === true ? 0 : drawWaitMs(MEAN_USE_MS, random);
+}
+
 /** Specification: "Every connection resets the inactivity timer." */
-export function putOffSuspend({ random }: ProjectState, { activeSpan }: Compute, fromMs: number): void {
+export function putOffSuspend(
+  project: ProjectState,
+  compute: Compute,
+  fromMs: number,
+  useMs = useMsOf(project, { compute, kinds: [], atMs: fromMs }),
+): void {
+  const { activeSpan } = compute;
   if (activeSpan === undefined) return;
-  const untilMs = fromMs + drawWaitMs(MEAN_USE_MS, random) + SUSPEND_AFTER_MS;
+  const untilMs = fromMs + useMs + suspendAfterMs(compute);
   activeSpan.untilMs = Math.max(activeSpan.untilMs, untilMs);
 }
 
@@ -74,10 +98,10 @@ function runOperation(
   const life = {
     createdAtMs: createdUs / 1_000,
     runsFromMs: Math.max(before.endMs, createdUs / 1_000),
-    startsRunning: isFirst && random.next() < STARTS_RUNNING_SHARE,
+    startsRunning: isFirst && (random.next() < STARTS_RUNNING_SHARE || plan.byCommand === true),
     isBypassed: !before.isFinished,
   };
-  const states = drawLife(operation, life, random);
+  const states = drawLife(operation, { ...life, trouble: project.trouble }, random);
   project.operations.push({
     id: drawUuid(random),
     project_id: project.id,

@@ -47,12 +47,14 @@ export interface LifeOptions {
   readonly startsRunning: boolean;
   /** The one before it came to nothing, so there is nothing to do: "bypassed without executing". */
   readonly isBypassed: boolean;
+  /** How often it does not simply finish: 1 as a service would, 0 never. */
+  readonly trouble?: number;
 }
 
 /** States in order; the last one stands for good. */
 export function drawLife(
   operation: OperationKind,
-  { createdAtMs, runsFromMs, startsRunning, isBypassed }: LifeOptions,
+  { createdAtMs, runsFromMs, startsRunning, isBypassed, trouble = 1 }: LifeOptions,
   random: Random,
 ): readonly GroundTruthState[] {
   const states: GroundTruthState[] = [];
@@ -60,7 +62,7 @@ export function drawLife(
   const enter = (at_ms: number, status: string) => states.push({ at_ms, status, failures_count: failures });
 
   enter(createdAtMs, startsRunning ? 'running' : 'scheduling');
-  if (!startsRunning && (isBypassed || random.next() < SHARES.skips)) {
+  if (!startsRunning && (isBypassed || random.next() < SHARES.skips * trouble)) {
     enter(runsFromMs + drawMs(SCHEDULING, random), 'skipped');
     return states;
   }
@@ -68,7 +70,7 @@ export function drawLife(
   if (!startsRunning) enter(atMs, 'running');
   for (let attempt = 1; ; attempt++) {
     atMs += drawMs(operation, random);
-    const end = drawEnd(attempt, random);
+    const end = drawEnd(attempt, random, trouble);
     if (end === 'cancelling') {
       enter(atMs, 'cancelling');
       enter(atMs + drawMs(SCHEDULING, random) * 5, 'cancelled');
@@ -87,8 +89,13 @@ export function drawLife(
 }
 
 /** What failed once fails again far more often than a first attempt does. */
-function drawEnd(attempt: number, random: Random): 'failed' | 'cancelling' | 'error' | 'finished' {
-  const dice = random.next();
+function drawEnd(
+  attempt: number,
+  random: Random,
+  trouble: number,
+): 'failed' | 'cancelling' | 'error' | 'finished' {
+  // Little trouble means that most dice fall beyond all shares.
+  const dice = random.next() / trouble;
   const fails = attempt === 1 ? SHARES.fails : 0.4;
   if (dice < fails) return 'failed';
   if (dice < fails + SHARES.cancels) return 'cancelling';

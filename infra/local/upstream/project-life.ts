@@ -1,9 +1,10 @@
 /** One project as time passes: sessions of its users, suspends after them, checks in the background. */
 
+import { type Compute, enterPhases } from './computes/compute.ts';
 import { runChain, runStart } from './operation-chain.ts';
 import { drawWaitMs, kinds } from './operation-life.ts';
 import { runSession } from './project-session.ts';
-import type { Compute, ProjectState } from './project-state.ts';
+import type { ProjectState } from './project-state.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -54,13 +55,17 @@ function nextEvent(project: ProjectState): DueEvent {
 
 /** Sessions follow each other, so that no two of their chains conflict (the service would answer 423). */
 function haveSession(project: ProjectState): void {
-  const endMs = runSession(project, project.nextSessionMs);
+  // Whoever deleted all computes left nothing to do.
+  const hasComputes = project.computes.length > 0;
+  const endMs = hasComputes ? runSession(project, project.nextSessionMs) : project.nextSessionMs;
   project.nextSessionMs = endMs + drawWaitMs(project.meanGapMs, project.random);
 }
 
 function check(project: ProjectState): void {
   const atMs = project.nextCheckMs;
-  runChain(project, { compute: project.main, kinds: [kinds.check_availability], atMs });
+  // Specification: branches without a compute are not checked.
+  if (project.computes.length > 0)
+    runChain(project, { compute: project.main, kinds: [kinds.check_availability], atMs });
   const { min, max } = CHECK_GAP_MS;
   project.nextCheckMs = atMs + min + project.random.next() * (max - min);
 }
@@ -68,5 +73,10 @@ function check(project: ProjectState): void {
 function suspend(project: ProjectState, compute: Compute): void {
   const atMs = compute.activeSpan?.untilMs ?? 0;
   compute.activeSpan = undefined;
-  runChain(project, { compute, kinds: [kinds.suspend_compute], atMs });
+  compute.connectionCount = 0;
+  const { endMs } = runChain(project, { compute, kinds: [kinds.suspend_compute], atMs });
+  enterPhases(compute, atMs, [
+    { atMs, current: 'active', pending: 'idle' },
+    { atMs: endMs, current: 'idle' },
+  ]);
 }

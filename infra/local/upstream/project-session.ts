@@ -1,8 +1,9 @@
 /** What users do with a project: connect, change something, make, archive and delete branches. */
 
+import type { Compute } from './computes/compute.ts';
 import { putOffSuspend, runChain, runStart } from './operation-chain.ts';
 import { kinds } from './operation-life.ts';
-import { type Compute, drawCompute, type ProjectState } from './project-state.ts';
+import { drawCompute, type ProjectState } from './project-state.ts';
 
 /** Returns when the session's operations have ended. */
 type Session = (project: ProjectState, atMs: number) => number;
@@ -48,7 +49,8 @@ function configure(project: ProjectState, atMs: number): number {
 
 function createBranch(project: ProjectState, atMs: number): number {
   if (project.computes.length >= BRANCHES_MAX) return deleteBranch(project, atMs);
-  const compute = drawCompute(project.random);
+  const compute = drawCompute(project.random, atMs);
+  project.branchIds.add(compute.branch_id);
   project.computes.push(compute);
   return runStart(project, { compute, kinds: [kinds.create_branch], atMs }).endMs;
 }
@@ -57,6 +59,7 @@ function deleteBranch(project: ProjectState, atMs: number): number {
   const compute = pick(project, quietBranches(project));
   if (compute === undefined) return configure(project, atMs);
   project.computes.splice(project.computes.indexOf(compute), 1);
+  project.branchIds.delete(compute.branch_id);
   return runChain(project, { compute, kinds: [kinds.delete_timeline], atMs }).endMs;
 }
 

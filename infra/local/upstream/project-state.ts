@@ -1,8 +1,10 @@
 /** What the simulated service knows of one project: its computes, its operations, and what happens next. */
 
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
+import { type AuthState, NO_AUTH } from './auth/auth-state.ts';
+import { type ActiveSpan, type Compute, createCompute } from './computes/compute.ts';
 import type { GroundTruthState } from './ground-truth.ts';
-import { drawBranchId, drawEndpointId, drawProjectId } from './names.ts';
+import { drawBranchId, drawProjectId } from './names.ts';
 
 export interface WorldOperation {
   readonly id: string;
@@ -16,20 +18,6 @@ export interface WorldOperation {
   readonly states: readonly GroundTruthState[];
 }
 
-export interface ActiveSpan {
-  readonly fromMs: number;
-  /** When the compute suspends; activity puts it off. */
-  untilMs: number;
-}
-
-export interface Compute {
-  readonly branch_id: string;
-  readonly endpoint_id: string;
-  isArchived: boolean;
-  /** Undefined while suspended. */
-  activeSpan: ActiveSpan | undefined;
-}
-
 /** What the HTTP face may see of a project. */
 export interface WorldProject {
   readonly id: string;
@@ -38,19 +26,27 @@ export interface WorldProject {
   readonly operations: readonly WorldOperation[];
   /** Oldest first, of all computes. */
   readonly activeSpans: readonly Readonly<ActiveSpan>[];
+  readonly computes: readonly Compute[];
+  readonly branchIds: ReadonlySet<string>;
+  readonly auth: AuthState;
 }
 
 export interface ProjectState extends WorldProject {
   readonly operations: WorldOperation[];
   readonly activeSpans: ActiveSpan[];
   readonly computes: Compute[];
-  readonly main: Compute;
+  /** Of the default branch, while it has one. */
+  main: Compute;
+  readonly branchIds: Set<string>;
+  readonly deletedEndpointIds: Set<string>;
+  auth: AuthState;
   readonly random: Random;
   /** Dice of their own: a world with ties or stuck operations is otherwise the same world. */
   readonly oddities: Random;
   readonly meanGapMs: number;
   readonly tieChance: number;
   readonly stuckChance: number;
+  readonly trouble: number;
   nextSessionMs: number;
   nextCheckMs: number;
 }
@@ -63,12 +59,14 @@ export interface ProjectOptions {
   readonly tieChance: number;
   /** Chance that an operation, once running, never ends. */
   readonly stuckChance: number;
+  /** How often operations fail, are cancelled or skipped: 1 as a service would, 0 never. */
+  readonly trouble: number;
 }
 
 export function createProjectState({ seed, createdAtMs, ...odds }: ProjectOptions): ProjectState {
   const random = seededRandom(seed);
   const id = drawProjectId(random);
-  const main = drawCompute(random);
+  const main = drawCompute(random, createdAtMs);
   return {
     ...odds,
     id,
@@ -77,6 +75,9 @@ export function createProjectState({ seed, createdAtMs, ...odds }: ProjectOption
     activeSpans: [],
     computes: [main],
     main,
+    branchIds: new Set([main.branch_id]),
+    deletedEndpointIds: new Set(),
+    auth: NO_AUTH,
     random,
     oddities: seededRandom(seed + 1),
     nextSessionMs: Number.POSITIVE_INFINITY,
@@ -84,11 +85,7 @@ export function createProjectState({ seed, createdAtMs, ...odds }: ProjectOption
   };
 }
 
-export function drawCompute(random: Random): Compute {
-  return {
-    branch_id: drawBranchId(random),
-    endpoint_id: drawEndpointId(random),
-    isArchived: false,
-    activeSpan: undefined,
-  };
+/** A new branch with its compute. */
+export function drawCompute(random: Random, atMs: number): Compute {
+  return createCompute(random, { branch_id: drawBranchId(random), atMs });
 }

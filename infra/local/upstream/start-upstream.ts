@@ -8,8 +8,9 @@ import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 import { createUpstreamApp } from './app.ts';
 import { createFaultDials, type FaultDials } from './faults.ts';
+import { createKeyRing } from './keys/key-ring.ts';
 import { createRequestLimits } from './limits.ts';
-import { drawUuid } from './names.ts';
+import { drawSecret, drawUuid } from './names.ts';
 import { createWorld, type World, type WorldOptions } from './world.ts';
 
 export interface UpstreamOptions extends Omit<WorldOptions, 'startAtMs'> {
@@ -39,12 +40,18 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
   const { clock = systemClock, seed } = options;
   const world = createWorld({ ...options, startAtMs: options.startAtMs ?? clock.now() });
   const faults = { ...createFaultDials(), ...options.dials };
-  const apiKeys = new Set(options.apiKeys);
   const idDice = seededRandom(seed + 2);
+  const secretDice = seededRandom(seed + 3);
+  const keys = createKeyRing({
+    secrets: options.apiKeys,
+    drawSecret: () => drawSecret(secretDice),
+    now: () => clock.now(),
+  });
   const app = createUpstreamApp({
     world,
     now: () => clock.now(),
-    apiKeys,
+    keys,
+    idDice: secretDice,
     limits: createRequestLimits(),
     faults,
     random: seededRandom(seed + 1),
@@ -60,8 +67,8 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
       return world;
     },
     faults,
-    addKey: (key) => void apiKeys.add(key),
-    revokeKey: (key) => void apiKeys.delete(key),
+    addKey: (key) => keys.add(key),
+    revokeKey: (key) => void keys.delete(key),
     async close() {
       server.closeAllConnections();
       await new Promise((resolve) => server.close(resolve));

@@ -2,16 +2,18 @@
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
+import type { Principal } from './keys/key-ring.ts';
+import type { World } from './world.ts';
 
 export interface UpstreamEnv {
   /** Without a server, as in a test of the app alone, there is no socket. */
   Bindings: Partial<HttpBindings>;
-  Variables: { requestId: string };
+  Variables: { requestId: string; principal: Principal; world: World };
 }
 
 export type UpstreamContext = Context<UpstreamEnv>;
 
-type RefusalStatus = 400 | 401 | 404 | 429 | 500 | 503;
+type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 423 | 429 | 500 | 503;
 
 /** Observed body of every refusal: `code` is mostly empty. */
 export function refusal(c: UpstreamContext, status: RefusalStatus, message: string): Response {

@@ -26,6 +26,8 @@ export interface WorldOptions {
   readonly tieChance?: number;
   /** Chance that an operation, once running, never ends. */
   readonly stuckChance?: number;
+  /** How often operations fail, are cancelled or skipped: 1 as a service would (the default), 0 never. */
+  readonly trouble?: number;
 }
 
 export interface World {
@@ -33,7 +35,7 @@ export interface World {
   advanceTo(nowMs: number): void;
   /** In the order of their ids, as the list has them. */
   projects(): readonly WorldProject[];
-  project(projectId: string): WorldProject | undefined;
+  project(projectId: string): ProjectState | undefined;
   groundTruth(): readonly GroundTruthOperation[];
 }
 
@@ -108,13 +110,19 @@ function advance(account: Account, toMs: number): void {
 
 function addProject(account: Account, createdAtMs: number, activity: number): ProjectState {
   const { random, projects } = account;
-  const { sessionsPerHour = SESSIONS_PER_HOUR, tieChance = 0, stuckChance = 0 } = account.options;
+  const {
+    sessionsPerHour = SESSIONS_PER_HOUR,
+    tieChance = 0,
+    stuckChance = 0,
+    trouble = 1,
+  } = account.options;
   const project = createProjectState({
     seed: Math.floor(random.next() * 2 ** 32),
     createdAtMs,
     meanGapMs: HOUR_MS / (sessionsPerHour * activity),
     tieChance,
     stuckChance,
+    trouble,
   });
   projects.set(project.id, project);
   return project;

@@ -2,8 +2,9 @@
 
 import { createUpstreamApp } from '../../../infra/local/upstream/app.ts';
 import { createFaultDials, type FaultDials } from '../../../infra/local/upstream/faults.ts';
+import { createKeyRing, type KeyRing } from '../../../infra/local/upstream/keys/key-ring.ts';
 import { createRequestLimits } from '../../../infra/local/upstream/limits.ts';
-import { drawUuid } from '../../../infra/local/upstream/names.ts';
+import { drawSecret, drawUuid } from '../../../infra/local/upstream/names.ts';
 import type { WorldProject } from '../../../infra/local/upstream/project-state.ts';
 import { createWorld, type World, type WorldOptions } from '../../../infra/local/upstream/world.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
@@ -44,7 +45,7 @@ export interface Answer {
 export interface UpstreamUnderTest {
   readonly world: World;
   readonly faults: FaultDials;
-  readonly apiKeys: Set<string>;
+  readonly apiKeys: KeyRing;
   readonly sleeps: number[];
   /** A GET below `/api/v2`. */
   readonly get: (path: string, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
@@ -54,13 +55,19 @@ export interface UpstreamUnderTest {
 export function startUpstreamUnderTest(world: World = aWorld()): UpstreamUnderTest {
   let nowMs = world.nowMs;
   const faults = createFaultDials();
-  const apiKeys = new Set([API_KEY]);
+  const secretDice = seededRandom(3);
+  const apiKeys = createKeyRing({
+    secrets: [API_KEY],
+    drawSecret: () => drawSecret(secretDice),
+    now: () => nowMs,
+  });
   const sleeps: number[] = [];
   const idDice = seededRandom(1);
   const app = createUpstreamApp({
     world,
     now: () => nowMs,
-    apiKeys,
+    keys: apiKeys,
+    idDice: secretDice,
     limits: createRequestLimits(),
     faults,
     random: seededRandom(2),

@@ -1,0 +1,62 @@
+/** The auth integration of one project: what is kept. Specification "Auth integration" to "Email server". */
+
+export interface AuthUser {
+  readonly id: string;
+  readonly email: string;
+  readonly name: string | null;
+  readonly created_at: string;
+}
+
+export interface OauthProvider {
+  readonly id: string;
+  readonly type: 'shared' | 'standard';
+  readonly client_id?: string | undefined;
+  readonly client_secret?: string | undefined;
+}
+
+export interface RedirectDomain {
+  readonly domain: string;
+  readonly auth_provider: string;
+}
+
+export type EmailServer =
+  | { readonly type: 'shared' }
+  | {
+      readonly type: 'standard';
+      readonly host: string;
+      readonly port: number;
+      readonly username: string;
+      readonly password: string;
+      readonly sender_email: string;
+      readonly sender_name: string;
+    };
+
+export interface AuthIntegration {
+  readonly auth_provider: string;
+  readonly auth_provider_project_id: string;
+  readonly branch_id: string;
+  readonly db_name: string;
+  readonly created_at: string;
+  readonly owned_by: string;
+  readonly jwks_url: string;
+}
+
+export interface AuthState {
+  readonly integration: AuthIntegration | undefined;
+  /** The users table in the project's database. */
+  readonly users: readonly AuthUser[];
+  readonly providers: readonly OauthProvider[];
+  readonly domains: readonly RedirectDomain[];
+  readonly emailServer: EmailServer;
+  /** Codes of transfers that wait for somebody to confirm them in a browser. */
+  readonly transferCodes: readonly string[];
+}
+
+export const NO_AUTH: AuthState = {
+  integration: undefined,
+  users: [],
+  providers: [],
+  domains: [],
+  emailServer: { type: 'shared' },
+  transferCodes: [],
+};

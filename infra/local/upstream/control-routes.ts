@@ -1,0 +1,101 @@
+/**
+ * The simulation's own door, under `/_control`: no part of the service. Tests in any language turn dials, connect to a
+ * compute and look at the users table with it. It listens where the service does, on this machine alone.
+ */
+
+import type { Hono } from 'hono';
+import * as z from 'zod';
+import { connect, findCompute } from './computes/compute-commands.ts';
+import { maxConnectionsOf, resourcesOf } from './computes/compute-size.ts';
+import type { FaultDials } from './faults.ts';
+import type { KeyRing } from './keys/key-ring.ts';
+import type { RequestLimits } from './limits.ts';
+import type { ProjectState } from './project-state.ts';
+import type { World } from './world.ts';
+
+export interface ControlDeps {
+  readonly world: World;
+  readonly faults: FaultDials;
+  readonly keys: KeyRing;
+  readonly limits: RequestLimits;
+}
+
+const chance = z.number().min(0).max(1);
+const dialsBody = z
+  .strictObject({
+    rateLimited: chance,
+    internalError: chance,
+    unavailable: chance,
+    htmlError: chance,
+    droppedConnection: chance,
+    halfBody: chance,
+    partialProjects: chance,
+    retryAfterSeconds: z.number().int().nonnegative(),
+    latencyMs: z.number().min(0).max(60_000),
+    visibleLateMs: z.number().min(0).max(3_600_000),
+  })
+  .partial();
+
+/** As many as the Console could send in a minute, and no more. */
+const consoleBody = z.strictObject({ requests: z.number().int().min(1).max(700) });
+
+export function addControlRoutes(app: Hono, { world, faults, keys, limits }: ControlDeps): void {
+  app.get('/_control/dials', (c) => c.json(faults));
+  app.patch('/_control/dials', async (c) => {
+    const parsed = dialsBody.safeParse(await c.req.json().catch(() => undefined));
+    if (!parsed.success) return c.json({ message: z.prettifyError(parsed.error) }, 400);
+    Object.assign(faults, parsed.data);
+    return c.json(faults);
+  });
+
+  app.post('/_control/projects/:project_id/endpoints/:endpoint_id/connect', (c) => {
+    const project = world.project(c.req.param('project_id'));
+    const endpointId = c.req.param('endpoint_id');
+    const outcome = project && connect(project, endpointId, world.nowMs);
+    if (project === undefined || outcome === undefined) return c.json({ message: 'project not found' }, 404);
+    if (outcome.kind === 'refused') return c.json({ message: outcome.message }, outcome.status);
+    return c.json(factsOf(project, endpointId));
+  });
+  app.get('/_control/projects/:project_id/endpoints/:endpoint_id', (c) => {
+    const project = world.project(c.req.param('project_id'));
+    const facts = project && factsOf(project, c.req.param('endpoint_id'));
+    return facts === undefined ? c.json({ message: 'endpoint not found' }, 404) : c.json(facts);
+  });
+  app.get('/_control/projects/:project_id/users', (c) => {
+    const project = world.project(c.req.param('project_id'));
+    if (project === undefined) return c.json({ message: 'project not found' }, 404);
+    return c.json({ users: project.auth.users });
+  });
+
+  app.post('/_control/projects/:project_id/leave-organization', (c) => {
+    keys.removeProject(c.req.param('project_id'));
+    return c.body(null, 204);
+  });
+  app.delete('/_control/members/:user_id', (c) => {
+    keys.removeMember(c.req.param('user_id'));
+    return c.body(null, 204);
+  });
+  app.post('/_control/console', async (c) => {
+    const parsed = consoleBody.safeParse(await c.req.json().catch(() => undefined));
+    if (!parsed.success) return c.json({ message: z.prettifyError(parsed.error) }, 400);
+    // Specification: the requests of the Console count toward the same rate limit.
+    const admitted = Array.from({ length: parsed.data.requests }, (_, place) =>
+      limits.admit(`console ${place}`, world.nowMs),
+    );
+    return c.json({ admitted: admitted.filter(Boolean).length });
+  });
+}
+
+/** What the API does not show of a compute: its resources, its connections, `max_connections` of its Postgres. */
+function factsOf(project: ProjectState, endpointId: string) {
+  const compute = findCompute(project, endpointId);
+  if (compute === undefined) return undefined;
+  const { size } = compute.config;
+  return {
+    endpoint_id: endpointId,
+    connection_count: compute.connectionCount,
+    max_connections: maxConnectionsOf(size),
+    min: resourcesOf(size.minCu),
+    max: resourcesOf(size.maxCu),
+  };
+}
