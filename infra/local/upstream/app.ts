@@ -6,8 +6,8 @@ import type { Random } from '../../../shared/runtime/random.ts';
 import { addAuthRoutes, addTransferPages } from './auth/auth-routes.ts';
 import { addComputeRoutes } from './computes/compute-routes.ts';
 import { addControlRoutes } from './control-routes.ts';
-import { damageAnswer } from './damage-answer.ts';
-import { type FaultDials, visibleDelayMs } from './faults.ts';
+import { damageAnswer, refusedBeforeWork } from './damage-answer.ts';
+import { drawFault, type FaultDials, visibleDelayMs } from './faults.ts';
 import { findProject, outsideScope } from './find-project.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import { addKeyRoutes } from './keys/key-routes.ts';
@@ -31,6 +31,8 @@ export interface UpstreamDeps {
   /** For ids and secrets that calls make. */
   readonly idDice: Random;
   readonly sleep: (durationMs: number) => Promise<void>;
+  /** Time jumps forward for the whole service. */
+  readonly passMs: (durationMs: number) => void;
 }
 
 /** Public contract: operations older than six months may be deleted. */
@@ -55,10 +57,12 @@ export function createUpstreamApp(deps: UpstreamDeps): Hono<UpstreamEnv> {
     deps.world.advanceTo(deps.now());
     const { nowMs } = deps.world;
     const refused = refuse(deps, c);
-    if (refused === undefined) {
+    const fault = refused === undefined ? drawFault(deps.faults, deps.random) : undefined;
+    const unworked = refused ?? refusedBeforeWork(c, fault, deps.faults);
+    if (unworked === undefined) {
       await next();
-      await damageAnswer(c, deps.faults, deps.random);
-    } else c.res = refused;
+      await damageAnswer(c, fault);
+    } else c.res = unworked;
     c.header(REQUEST_ID_HEADER, c.get('requestId'));
     // The world's clock: what a client may compare with the times in the rows.
     c.header('date', new Date(nowMs).toUTCString());

@@ -7,7 +7,7 @@ import type { Hono } from 'hono';
 import * as z from 'zod';
 import { connect, findCompute } from './computes/compute-commands.ts';
 import { maxConnectionsOf, resourcesOf } from './computes/compute-size.ts';
-import type { FaultDials } from './faults.ts';
+import { dialsSchema, type FaultDials } from './faults.ts';
 import type { KeyRing } from './keys/key-ring.ts';
 import type { RequestLimits } from './limits.ts';
 import type { ProjectState } from './project-state.ts';
@@ -18,31 +18,48 @@ export interface ControlDeps {
   readonly faults: FaultDials;
   readonly keys: KeyRing;
   readonly limits: RequestLimits;
+  readonly now: () => number;
+  readonly passMs: (durationMs: number) => void;
 }
-
-const chance = z.number().min(0).max(1);
-const dialsBody = z
-  .strictObject({
-    rateLimited: chance,
-    internalError: chance,
-    unavailable: chance,
-    htmlError: chance,
-    droppedConnection: chance,
-    halfBody: chance,
-    partialProjects: chance,
-    retryAfterSeconds: z.number().int().nonnegative(),
-    latencyMs: z.number().min(0).max(60_000),
-    visibleLateMs: z.number().min(0).max(3_600_000),
-  })
-  .partial();
 
 /** As many as the Console could send in a minute, and no more. */
 const consoleBody = z.strictObject({ requests: z.number().int().min(1).max(700) });
 
-export function addControlRoutes(app: Hono, { world, faults, keys, limits }: ControlDeps): void {
+/** A jump of more than a month would have the simulation draw for minutes. */
+const timeBody = z.strictObject({
+  pass_ms: z
+    .number()
+    .int()
+    .min(1)
+    .max(31 * 24 * 3_600_000),
+});
+
+const keyBody = z.strictObject({ key: z.string().min(1), user_id: z.string().min(1).optional() });
+
+export function addControlRoutes(app: Hono, { world, faults, keys, limits, ...time }: ControlDeps): void {
+  app.post('/_control/time', async (c) => {
+    const parsed = timeBody.safeParse(await c.req.json().catch(() => undefined));
+    if (!parsed.success) return c.json({ message: z.prettifyError(parsed.error) }, 400);
+    time.passMs(parsed.data.pass_ms);
+    world.advanceTo(time.now());
+    return c.json({ now: new Date(world.nowMs).toISOString() });
+  });
+  app.post('/_control/keys', async (c) => {
+    const parsed = keyBody.safeParse(await c.req.json().catch(() => undefined));
+    if (!parsed.success) return c.json({ message: z.prettifyError(parsed.error) }, 400);
+    // The first key of somebody is made in the Console.
+    keys.add(parsed.data.key, parsed.data.user_id);
+    return c.body(null, 204);
+  });
+  app.post('/_control/keys/revoke', async (c) => {
+    const parsed = keyBody.safeParse(await c.req.json().catch(() => undefined));
+    if (!parsed.success) return c.json({ message: z.prettifyError(parsed.error) }, 400);
+    return c.body(null, keys.delete(parsed.data.key) ? 204 : 404);
+  });
+
   app.get('/_control/dials', (c) => c.json(faults));
   app.patch('/_control/dials', async (c) => {
-    const parsed = dialsBody.safeParse(await c.req.json().catch(() => undefined));
+    const parsed = dialsSchema.safeParse(await c.req.json().catch(() => undefined));
     if (!parsed.success) return c.json({ message: z.prettifyError(parsed.error) }, 400);
     Object.assign(faults, parsed.data);
     return c.json(faults);

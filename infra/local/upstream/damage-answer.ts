@@ -1,21 +1,29 @@
-/** What a network, a proxy or a bad day does to an answer that was fine. */
+/** What a network, a proxy or a bad day does to a request: before the service has worked on it, or to its answer. */
 
-import type { Random } from '../../../shared/runtime/random.ts';
-import { drawFault, type FaultDials } from './faults.ts';
+import type { AnswerFault, FaultDials } from './faults.ts';
 import { refusal, type UpstreamContext } from './upstream-context.ts';
 
-export async function damageAnswer(c: UpstreamContext, faults: FaultDials, random: Random): Promise<void> {
-  switch (drawFault(faults, random)) {
-    case 'rate_limited':
-      c.res = refusal(c, 429, 'rate limit exceeded');
-      if (faults.retryAfterSeconds !== undefined)
-        c.res.headers.set('retry-after', String(faults.retryAfterSeconds));
-      break;
+/**
+ * A refusal without any work done (public contract: 429 and 503 are safe to repeat); undefined when the service works
+ * on the request, whatever becomes of its answer.
+ */
+export function refusedBeforeWork(
+  c: UpstreamContext,
+  fault: AnswerFault | undefined,
+  { retryAfterSeconds }: FaultDials,
+): Response | undefined {
+  if (fault === 'unavailable') return refusal(c, 503, 'service unavailable');
+  if (fault !== 'rate_limited') return undefined;
+  const response = refusal(c, 429, 'rate limit exceeded');
+  if (retryAfterSeconds !== undefined) response.headers.set('retry-after', String(retryAfterSeconds));
+  return response;
+}
+
+/** The work is done, and its answer is lost on the way: nobody can tell from outside. */
+export async function damageAnswer(c: UpstreamContext, fault: AnswerFault | undefined): Promise<void> {
+  switch (fault) {
     case 'internal_error':
       c.res = refusal(c, 500, 'internal error');
-      break;
-    case 'unavailable':
-      c.res = refusal(c, 503, 'service unavailable');
       break;
     case 'html_error':
       c.res = proxyPage();
@@ -26,7 +34,7 @@ export async function damageAnswer(c: UpstreamContext, faults: FaultDials, rando
     case 'half_body':
       c.res = await firstHalf(c.res);
       break;
-    case undefined:
+    default:
   }
 }
 

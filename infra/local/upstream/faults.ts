@@ -1,5 +1,6 @@
 /** Dials that make the simulated service fail as the real one can. All off by default; they draw from their own dice. */
 
+import * as z from 'zod';
 import type { Random } from '../../../shared/runtime/random.ts';
 
 export interface FaultDials {
@@ -19,6 +20,23 @@ export interface FaultDials {
   /** A row becomes visible in lists up to so long after its creation. */
   visibleLateMs: number;
 }
+
+const chance = z.number().min(0).max(1);
+/** Dials as they come from outside. */
+export const dialsSchema = z
+  .strictObject({
+    rateLimited: chance,
+    internalError: chance,
+    unavailable: chance,
+    htmlError: chance,
+    droppedConnection: chance,
+    halfBody: chance,
+    partialProjects: chance,
+    retryAfterSeconds: z.number().int().nonnegative(),
+    latencyMs: z.number().min(0).max(60_000),
+    visibleLateMs: z.number().min(0).max(3_600_000),
+  })
+  .partial();
 
 export type AnswerFault =
   | 'rate_limited'

@@ -38,6 +38,8 @@ export interface LocalUpstream {
 
 export async function startUpstream(options: UpstreamOptions): Promise<LocalUpstream> {
   const { clock = systemClock, seed } = options;
+  let passedMs = 0;
+  const now = () => clock.now() + passedMs;
   const world = createWorld({ ...options, startAtMs: options.startAtMs ?? clock.now() });
   const faults = { ...createFaultDials(), ...options.dials };
   const idDice = seededRandom(seed + 2);
@@ -45,11 +47,14 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
   const keys = createKeyRing({
     secrets: options.apiKeys,
     drawSecret: () => drawSecret(secretDice),
-    now: () => clock.now(),
+    now,
   });
   const app = createUpstreamApp({
     world,
-    now: () => clock.now(),
+    now,
+    passMs: (durationMs) => {
+      passedMs += durationMs;
+    },
     keys,
     idDice: secretDice,
     limits: createRequestLimits(),
@@ -63,7 +68,7 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v2`,
     world() {
-      world.advanceTo(clock.now());
+      world.advanceTo(now());
       return world;
     },
     faults,

@@ -65,10 +65,36 @@ describe('npm run upstream', () => {
 });
 
 describe('its options', () => {
+  test('turn fault dials up from the start', () => {
+    const options = parseServeOptions([
+      '--dial',
+      'unavailable=0.2',
+      '--dial',
+      'latencyMs=50',
+      '--stuck',
+      '0.1',
+    ]);
+
+    expect(options).toMatchObject({ dials: { unavailable: 0.2, latencyMs: 50 }, stuckChance: 0.1 });
+  });
+
+  test.each([
+    ['--dial', 'unavailable=2'],
+    ['--dial', 'unavailable'],
+    ['--dial', 'nonsense=1'],
+    ['--stuck', 'often'],
+  ])('refuse %s %s, and say which it was', (name, value) => {
+    expect(() => parseServeOptions([name, value])).toThrow(value.split('=')[0] ?? value);
+  });
+
   test('have defaults, and a key made from the seed', () => {
     expect(parseServeOptions(['--seed', '5'])).toEqual({
       port: 0,
       apiKey: 'simulated-key-5',
+      dials: {},
+      tieChance: 0,
+      stuckChance: 0,
+      trouble: 1,
       seed: 5,
       projectCount: 25,
       speed: 1,

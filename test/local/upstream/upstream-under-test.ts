@@ -73,6 +73,9 @@ export function startUpstreamUnderTest(world: World = aWorld()): UpstreamUnderTe
     random: seededRandom(2),
     newId: () => drawUuid(idDice),
     sleep: async (durationMs) => void sleeps.push(durationMs),
+    passMs: (durationMs) => {
+      nowMs += durationMs;
+    },
   });
   return {
     world,

@@ -1,0 +1,53 @@
+import { describe, expect, test } from 'vitest';
+import type { Call } from '../../shared/upstream/calls/call.ts';
+import { type CallId, calls } from '../../shared/upstream/calls/calls.ts';
+import { cases } from './cases.ts';
+import { startService } from './service-under-test.ts';
+
+const ids = Object.keys(calls) as CallId[];
+const table = ids.map((id) => ({ id, call: calls[id] as Call, ...cases[id] }));
+const refusals = table.flatMap(({ id, refusals: named }) =>
+  Object.entries(named).map(([name, refusal]) => ({ id, name, ...refusal })),
+);
+
+test('the table has the 24 calls of the specification', () => {
+  expect(ids).toHaveLength(24);
+});
+
+describe.each(table)('$id', ({ id, call, succeeds }) => {
+  test(`answers ${call.status} and a body of the form that is specified`, async () => {
+    const service = await startService();
+    const request = await succeeds(service);
+
+    const { status, body, text, headers } = await service.call(id, request);
+
+    expect({ status, text }).toEqual({ status: call.status, text });
+    expect(call.answer.safeParse(body).error).toBeUndefined();
+    expect(text === '').toBe(body === undefined);
+    expect(headers.get('x-request-id')).not.toBeNull();
+  });
+
+  test.each([
+    ['no key', undefined],
+    ['a wrong key', 'another-key'],
+  ])('answers 401 to %s', async (_name, key) => {
+    const service = await startService();
+    const request = await succeeds(service);
+
+    const { status, body } = await service.call(id, { ...request, key });
+
+    expect(status).toBe(401);
+    expect(body.message).toBe('supplied credentials do not pass authentication');
+  });
+});
+
+test.each(refusals)('$id answers $status to $name', async ({ id, status, when }) => {
+  const service = await startService();
+
+  const answer = await service.call(id, await when(service));
+
+  expect({ status: answer.status, body: answer.body }).toEqual({
+    status,
+    body: { request_id: answer.headers.get('x-request-id'), code: '', message: expect.any(String) },
+  });
+});
