@@ -55,10 +55,17 @@ function parseForm(text: string): object {
   const root: Record<string, unknown> = {};
   for (const [name, value] of new URLSearchParams(text)) {
     const path = name.split(/[[\]]+/).filter((part) => part !== '');
-    if (path.length > 4 || path.some((part) => part === '__proto__')) continue;
-    place(root, path, typed(path.at(-1) ?? '', value));
+    if (path.length <= FORM_DEPTH_MAX && path.every(isPlainName))
+      place(root, path, typed(path.at(-1) ?? '', value));
   }
   return root;
+}
+
+const FORM_DEPTH_MAX = 4;
+
+/** Field names of the service, and places in short lists: nothing that every object has from its prototype. */
+function isPlainName(name: string): boolean {
+  return /^(?:[a-z][a-z_]*|\d{1,2})$/.test(name) && !(name in Object.prototype);
 }
 
 function place(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
@@ -68,8 +75,9 @@ function place(target: Record<string, unknown>, path: readonly string[], value: 
     return;
   }
   const isList = /^\d+$/.test(rest[0] ?? '');
-  target[first] ??= isList ? [] : {};
-  place(target[first] as Record<string, unknown>, rest, value);
+  if (!Object.hasOwn(target, first)) target[first] = isList ? [] : {};
+  const inner = target[first];
+  if (typeof inner === 'object' && inner !== null) place(inner as Record<string, unknown>, rest, value);
 }
 
 function typed(name: string, value: string): unknown {

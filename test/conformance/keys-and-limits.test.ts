@@ -1,0 +1,199 @@
+import { describe, expect, test } from 'vitest';
+import { MEMBER_ID, ORGANIZATION_ID } from '../../infra/local/upstream/keys/key-ring.ts';
+import { type Answer, type Service, startService } from './service-under-test.ts';
+
+const MEMBER_KEY = 'member-key';
+const ORGANIZATION_KEYS = `/organizations/${ORGANIZATION_ID}/api_keys`;
+
+async function withMember(): Promise<Service> {
+  const service = await startService();
+  await service.control('POST', '/keys', { key: MEMBER_KEY, user_id: MEMBER_ID });
+  return service;
+}
+
+const create = (service: Service, path: string, body: object, key?: string): Promise<Answer> =>
+  service.send('POST', path, { body, ...(key === undefined ? {} : { key }) });
+
+const statusOf = async (service: Service, key: string, path = '/projects') =>
+  (await service.send('GET', path, { key })).status;
+
+describe('a personal key', () => {
+  test('can be made by any user, and its secret is shown once', async () => {
+    const service = await withMember();
+    const { status, body } = await create(service, '/api_keys', { key_name: 'ci' }, MEMBER_KEY);
+    expect(status).toBe(200);
+    expect(await statusOf(service, body.key)).toBe(200);
+
+    const list = await service.send('GET', '/api_keys', { key: MEMBER_KEY });
+    expect(list.body.map(({ name }: { name: string }) => name)).toEqual(['console', 'ci']);
+    expect(list.text).not.toContain(body.key);
+  });
+
+  test('is revoked by its owner alone, at once and for good', async () => {
+    const service = await withMember();
+    const { body } = await create(service, '/api_keys', { key_name: 'ci' }, MEMBER_KEY);
+
+    expect((await service.send('DELETE', `/api_keys/${body.id}`)).status).toBe(404);
+    expect((await service.send('DELETE', `/api_keys/${body.id}`, { key: MEMBER_KEY })).status).toBe(200);
+    expect(await statusOf(service, body.key)).toBe(401);
+    expect((await service.send('DELETE', `/api_keys/${body.id}`, { key: MEMBER_KEY })).status).toBe(404);
+  });
+
+  test('loses the projects of the organization when its user leaves it', async () => {
+    const service = await withMember();
+    const project = `/projects/${service.projectId}/operations`;
+    expect(await statusOf(service, MEMBER_KEY, project)).toBe(200);
+    await service.control('DELETE', `/members/${MEMBER_ID}`);
+
+    expect(await statusOf(service, MEMBER_KEY, project)).toBe(404);
+    expect((await service.send('GET', '/projects', { key: MEMBER_KEY })).body.projects).toEqual([]);
+  });
+
+  test.each(['', 'x'.repeat(65)])('has a name of 1 to 64 characters, not "%s"', async (key_name) => {
+    expect((await create(await startService(), '/api_keys', { key_name })).status).toBe(400);
+  });
+});
+
+describe('an organization key', () => {
+  test('is made by an administrator with a personal key, and by nobody else', async () => {
+    const service = await withMember();
+    const made = await create(service, ORGANIZATION_KEYS, { key_name: 'all' });
+    expect(made.status).toBe(200);
+    expect(await statusOf(service, made.body.key)).toBe(200);
+
+    expect((await create(service, ORGANIZATION_KEYS, { key_name: 'all' }, MEMBER_KEY)).status).toBe(403);
+    expect((await create(service, ORGANIZATION_KEYS, { key_name: 'all' }, made.body.key)).status).toBe(404);
+    expect((await create(service, '/api_keys', { key_name: 'mine' }, made.body.key)).status).toBe(404);
+  });
+
+  test('is revoked by administrators alone', async () => {
+    const service = await withMember();
+    const { body } = await create(service, ORGANIZATION_KEYS, { key_name: 'all' });
+    const path = `${ORGANIZATION_KEYS}/${body.id}`;
+
+    expect((await service.send('DELETE', path, { key: MEMBER_KEY })).status).toBe(403);
+    expect((await service.send('DELETE', path)).status).toBe(200);
+    expect(await statusOf(service, body.key)).toBe(401);
+  });
+});
+
+describe('a project-scoped key', () => {
+  const scoped = async (service: Service, key?: string) =>
+    create(service, ORGANIZATION_KEYS, { key_name: 'one', project_id: service.projectId }, key);
+
+  test('is made by any member, and acts on its project alone', async () => {
+    const service = await withMember();
+    const { status, body } = await scoped(service, MEMBER_KEY);
+    expect(status).toBe(200);
+
+    const own = await service.send('GET', `/projects/${service.projectId}/operations`, { key: body.key });
+    const other = await service.send('GET', `/projects/${service.otherProjectId}/operations`, {
+      key: body.key,
+    });
+    const list = await service.send('GET', '/projects', { key: body.key });
+    expect([own.status, other.status, list.status]).toEqual([200, 404, 404]);
+    expect(list.body.message).toBe(
+      `not allowed to perform actions outside the project this key is scoped to; subject_project_id:"${service.projectId}"`,
+    );
+  });
+
+  test('is held to its project also where a body names the project', async () => {
+    const service = await withMember();
+    const { body } = await scoped(service);
+    const request = {
+      auth_provider: 'stack',
+      project_id: service.otherProjectId,
+      branch_id: service.branchId,
+    };
+
+    const { status } = await service.call('createAuthIntegration', { body: request, key: body.key });
+
+    expect(status).toBe(404);
+  });
+
+  test('does nothing for the organization', async () => {
+    const service = await withMember();
+    const { body } = await scoped(service);
+
+    expect((await create(service, ORGANIZATION_KEYS, { key_name: 'all' }, body.key)).status).toBe(404);
+    expect((await create(service, '/api_keys', { key_name: 'mine' }, body.key)).status).toBe(404);
+  });
+
+  test('stops working when its project leaves the organization', async () => {
+    const service = await withMember();
+    const { body } = await scoped(service);
+    await service.control('POST', `/projects/${service.projectId}/leave-organization`);
+
+    expect(await statusOf(service, body.key, `/projects/${service.projectId}/operations`)).toBe(401);
+  });
+});
+
+describe('limits', () => {
+  test('forty requests of one route in a second, and then 429 until the second is over', async () => {
+    const service = await startService();
+    const statuses = await Promise.all(
+      Array.from({ length: 41 }, () => statusOf(service, 'conformance-key')),
+    );
+    expect(statuses.filter((status) => status === 200)).toHaveLength(40);
+    expect(statuses.filter((status) => status === 429)).toHaveLength(1);
+    // Another route has its own second.
+    expect((await service.call('listOperations')).status).toBe(200);
+
+    await service.pass(1_100);
+    expect(await statusOf(service, 'conformance-key')).toBe(200);
+  });
+
+  test('seven hundred requests a minute, those of the Console among them', async () => {
+    const service = await startService();
+    expect((await service.control('POST', '/console', { requests: 700 })).body.admitted).toBe(700);
+    expect(await statusOf(service, 'conformance-key')).toBe(429);
+
+    await service.pass(61_000);
+    expect(await statusOf(service, 'conformance-key')).toBe(200);
+  });
+});
+
+describe('the control', () => {
+  test('turns dials while the service runs', async () => {
+    const service = await startService();
+    expect((await service.control('PATCH', '/dials', { unavailable: 1 })).body.unavailable).toBe(1);
+    expect(await statusOf(service, 'conformance-key')).toBe(503);
+    await service.control('PATCH', '/dials', { unavailable: 0 });
+    expect(await statusOf(service, 'conformance-key')).toBe(200);
+  });
+
+  test('refuses what is no dial, and says which it was', async () => {
+    const { status, body } = await (await startService()).control('PATCH', '/dials', { unavailble: 1 });
+
+    expect(status).toBe(400);
+    expect(body.message).toContain('unavailble');
+  });
+
+  test('revokes a key at once', async () => {
+    const service = await startService();
+    await service.control('POST', '/keys/revoke', { key: 'conformance-key' });
+
+    expect(await statusOf(service, 'conformance-key')).toBe(401);
+  });
+
+  test.each(['rateLimited', 'unavailable'])('with %s a refused command has done no work', async (dial) => {
+    const service = await startService();
+    await service.control('PATCH', '/dials', { [dial]: 1 });
+    await service.call('deleteEndpoint');
+    await service.control('PATCH', '/dials', { [dial]: 0 });
+
+    expect(await service.endpoint()).toBeDefined();
+  });
+
+  test.each(['internalError', 'halfBody', 'htmlError'])(
+    'with %s the work is done and its answer lost',
+    async (dial) => {
+      const service = await startService();
+      await service.control('PATCH', '/dials', { [dial]: 1 });
+      await service.call('deleteEndpoint');
+      await service.control('PATCH', '/dials', { [dial]: 0 });
+
+      expect(await service.endpoint()).toBeUndefined();
+    },
+  );
+});
