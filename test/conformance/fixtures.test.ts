@@ -1,0 +1,120 @@
+/** What the public service answered, against what the simulated one does: the same fields, of the same types. */
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { type Answer, SETTLING_MS, type Service, startService } from './service-under-test.ts';
+
+const FOLDER = join(import.meta.dirname, '../fixtures/upstream');
+const read = (file: string): unknown => JSON.parse(readFileSync(join(FOLDER, file), 'utf8'));
+
+interface Example {
+  readonly file: string;
+  readonly method: string;
+  readonly path: string;
+  readonly status: number;
+}
+
+const ENDPOINT = '/projects/{project_id}/endpoints/{endpoint_id}';
+
+/** How the simulated service is brought to answer the same call, an active compute before it. */
+const answers: Readonly<Record<string, (service: Service) => Promise<Answer>>> = {
+  'GET /projects': (service) => service.call('listProjects'),
+  'GET /projects/{project_id}/operations': (service) => service.call('listOperations'),
+  'GET /projects/{project_id}/operations/{operation_id}': async (service) => {
+    const { operations } = (await service.call('listOperations')).body;
+    const started = operations.find(({ action }: { action: string }) => action === 'start_compute');
+    return service.call('getOperation', { ids: { operation_id: started.id } });
+  },
+  'POST /projects/{project_id}/endpoints': (service) =>
+    service.call('createEndpoint', {
+      body: { endpoint: { branch_id: service.branchId, type: 'read_only' } },
+    }),
+  'GET /projects/{project_id}/endpoints': (service) => service.call('listEndpoints'),
+  [`GET ${ENDPOINT}`]: (service) =>
+    service.send('GET', `/projects/${service.projectId}/endpoints/${service.endpointId}`),
+  [`PATCH ${ENDPOINT}`]: (service) =>
+    service.call('updateEndpoint', { body: { endpoint: { pooler_enabled: true } } }),
+  [`DELETE ${ENDPOINT}`]: (service) => service.call('deleteEndpoint'),
+  [`POST ${ENDPOINT}/start`]: async (service) => {
+    await service.send('POST', `/projects/${service.projectId}/endpoints/${service.endpointId}/suspend`);
+    await service.pass(SETTLING_MS);
+    return service.send('POST', `/projects/${service.projectId}/endpoints/${service.endpointId}/start`);
+  },
+  [`POST ${ENDPOINT}/suspend`]: (service) =>
+    service.send('POST', `/projects/${service.projectId}/endpoints/${service.endpointId}/suspend`),
+  [`POST ${ENDPOINT}/restart`]: (service) => service.call('restartEndpoint'),
+};
+
+/** Optional, or of another time of the service: what an example may have and today's answers need not. */
+const MAY_BE_ABSENT: ReadonlySet<string> = new Set([
+  // Operations: optional in the contract.
+  'endpoint_id',
+  'error',
+  'retry_at',
+  // Computes: only after their first activity, while a change is pending, or when they were given.
+  'last_active',
+  'started_at',
+  'suspended_at',
+  'pending_state',
+  'name',
+  'compute_release_version',
+  // Projects: of older times (the specification's `locked` among them), or of states that the simulation lacks.
+  'locked',
+  'compute_last_active_at',
+  'maintenance_scheduled_for',
+  'owner',
+  'pagination',
+  'applications',
+  'integrations',
+]);
+
+type Shape = string | readonly Shape[] | { readonly [name: string]: Shape };
+
+/** Objects field by field; of an array the fields of all its items; of the rest the type. Settings are free-form. */
+function missingFields(example: unknown, answer: unknown, path = ''): readonly string[] {
+  if (Array.isArray(example) && Array.isArray(answer)) {
+    const [first] = answer;
+    return first === undefined
+      ? []
+      : [...new Set(example.flatMap((item) => missingFields(item, first, `${path}[]`)))];
+  }
+  if (!isObject(example) || !isObject(answer)) {
+    const isSameType = typeof example === typeof answer && Array.isArray(example) === Array.isArray(answer);
+    return isSameType || example === null ? [] : [`${path}: ${typeof answer} instead of ${typeof example}`];
+  }
+  if (path.endsWith('settings')) return [];
+  return Object.entries(example).flatMap(([name, value]) => {
+    if (name in answer) return missingFields(value, answer[name], path === '' ? name : `${path}.${name}`);
+    return MAY_BE_ABSENT.has(name) ? [] : [`${path}.${name} is missing`];
+  });
+}
+
+function isObject(value: unknown): value is Record<string, Shape> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+const examples = (read('index.json') as readonly Example[]).filter(
+  ({ method, path, file }) => `${method} ${path}` in answers && !file.startsWith('climock.'),
+);
+
+describe('an example of the public service', () => {
+  test.each(examples)(
+    '$file: $method $path has no field that the simulated service lacks',
+    async (example) => {
+      const service = await startService();
+      await service.wake();
+
+      const answer = await answers[`${example.method} ${example.path}`]?.(service);
+
+      expect(answer?.status).toBe(example.status);
+      expect(missingFields(read(example.file), answer?.body)).toEqual([]);
+    },
+  );
+
+  test('stands for nearly every call of computes, operations and projects', () => {
+    const compared = new Set(examples.map(({ method, path }) => `${method} ${path}`));
+
+    expect(Object.keys(answers).filter((call) => !compared.has(call))).toEqual([]);
+  });
+});
