@@ -25,7 +25,7 @@ describe('a personal key', () => {
     expect(await statusOf(service, body.key)).toBe(200);
 
     const list = await service.send('GET', '/api_keys', { key: MEMBER_KEY });
-    expect(list.body.map(({ name }: { name: string }) => name)).toEqual(['console', 'ci']);
+    expect(list.body.map(({ name }: { name: string }) => name)).toEqual(['ci', 'console']);
     expect(list.text).not.toContain(body.key);
   });
 

@@ -81,7 +81,7 @@ export function createKeyRing(options: {
       return keys.delete(secret);
     },
 
-    /** Undefined: 401. */
+    /** Undefined: 401. Its use is noted on the key. */
     authenticate(secret: string, address = '127.0.0.1'): Principal | undefined {
       const key = keys.get(secret);
       if (key === undefined) return undefined;
@@ -91,30 +91,32 @@ export function createKeyRing(options: {
       return { kind, userId, isAdmin: userId === ADMIN_ID && members.has(userId), isMember, projectId };
     },
 
-    createPersonal({ kind, userId }: Principal, name: string): KeyOutcome<KeyRecord & { key: string }> {
+    createPersonal({ kind, userId }: Principal, name: string): KeyOutcome<object> {
       if (kind !== 'personal') return refused(404, NOT_FOR_ORGANIZATION_KEYS);
       return shownOnce(put({ kind: 'personal', name, secret: options.drawSecret(), ownerId: userId }));
     },
 
     listPersonal({ kind, userId }: Principal): KeyOutcome<readonly KeyRecord[]> {
       if (kind !== 'personal') return refused(404, NOT_FOR_ORGANIZATION_KEYS);
-      return done([...keys.values()].filter((key) => key.kind === 'personal' && key.ownerId === userId));
+      return newestFirst(
+        [...keys.values()].filter((key) => key.kind === 'personal' && key.ownerId === userId),
+      );
     },
 
     /** "A personal key only by its account owner." */
-    revokePersonal({ kind, userId }: Principal, id: number): KeyOutcome<KeyRecord> {
+    revokePersonal({ kind, userId }: Principal, id: number): KeyOutcome<object> {
       if (kind !== 'personal') return refused(404, NOT_FOR_ORGANIZATION_KEYS);
       const key = withId(id);
       if (key?.kind !== 'personal' || key.ownerId !== userId) return refused(404, 'API key not found');
       keys.delete(key.secret);
-      return { kind: 'done', value: shown(key) };
+      return revoked(key);
     },
 
     /** A personal key of an administrator; for one project, of any member. */
     createOrganization(
       { kind, userId, isAdmin, isMember }: Principal,
       { name, projectId }: { readonly name: string; readonly projectId: string | undefined },
-    ): KeyOutcome<KeyRecord & { key: string }> {
+    ): KeyOutcome<object> {
       if (kind !== 'personal') return refused(404, NOT_FOR_ORGANIZATION_KEYS);
       if (!isMember) return refused(404, 'organization not found');
       if (projectId === undefined && !isAdmin) return refused(403, ADMINISTRATORS_ONLY);
@@ -125,15 +127,15 @@ export function createKeyRing(options: {
 
     listOrganization({ kind, isAdmin }: Principal): KeyOutcome<readonly KeyRecord[]> {
       if (kind === 'project' || !isAdmin) return refused(403, ADMINISTRATORS_ONLY);
-      return done([...keys.values()].filter((key) => key.kind !== 'personal'));
+      return newestFirst([...keys.values()].filter((key) => key.kind !== 'personal'));
     },
 
-    revokeOrganization({ kind, isAdmin }: Principal, id: number): KeyOutcome<KeyRecord> {
+    revokeOrganization({ kind, isAdmin }: Principal, id: number): KeyOutcome<object> {
       if (kind === 'project' || !isAdmin) return refused(403, ADMINISTRATORS_ONLY);
       const key = withId(id);
       if (key === undefined || key.kind === 'personal') return refused(404, 'API key not found');
       keys.delete(key.secret);
-      return { kind: 'done', value: shown(key) };
+      return revoked(key);
     },
 
     /** A user leaves the organization. */
@@ -148,13 +150,22 @@ export function createKeyRing(options: {
   };
 }
 
-function done(keys: readonly StoredKey[]): KeyOutcome<readonly KeyRecord[]> {
-  return { kind: 'done', value: keys.map(shown) };
+function newestFirst(keys: readonly StoredKey[]): KeyOutcome<readonly KeyRecord[]> {
+  return { kind: 'done', value: keys.map(shown).toReversed() };
 }
 
-/** The secret is shown in this answer and never again. */
-function shownOnce(key: StoredKey): KeyOutcome<KeyRecord & { key: string }> {
-  return { kind: 'done', value: { ...shown(key), key: key.secret } };
+/** The secret is shown in this answer and never again. Who made it is an id here, and an object in lists (observed). */
+function shownOnce(key: StoredKey): KeyOutcome<object> {
+  const { id, name, created_at, created_by, project_id } = key;
+  const scope = project_id === undefined ? {} : { project_id };
+  return {
+    kind: 'done',
+    value: { id, key: key.secret, name, created_at, created_by: created_by.id, ...scope },
+  };
+}
+
+function revoked(key: StoredKey): KeyOutcome<object> {
+  return { kind: 'done', value: { ...shown(key), created_by: key.created_by.id, revoked: true } };
 }
 
 function shown({
@@ -172,5 +183,5 @@ function refused(status: 403 | 404, message: string): KeyOutcome<never> {
 }
 
 function isoOf(epochMs: number): string {
-  return new Date(epochMs).toISOString();
+  return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 }
