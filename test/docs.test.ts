@@ -2,10 +2,14 @@ import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { eventDocs } from '../infra/docs/event-docs.ts';
+import { createFaultDials } from '../infra/local/upstream/faults.ts';
+import { SERVE_HELP } from '../infra/local/upstream/serve-options.ts';
 import { eventCatalog } from '../shared/events/catalog.ts';
+import { calls } from '../shared/upstream/calls/calls.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+const PAGES = ['README.md', 'docs/architecture.md', 'docs/operations.md', 'docs/upstream.md'];
 const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
 
 describe('the documentation', () => {
@@ -24,8 +28,20 @@ describe('the documentation', () => {
     expect(names.filter((name) => !lines.some((line) => line.startsWith(`| \`${name}\` |`)))).toEqual([]);
   });
 
+  test('the page on the simulated service has every call, dial, option and control', () => {
+    const page = read('docs/upstream.md');
+    const source = read('infra/local/upstream/control-routes.ts');
+    const controls = [...source.matchAll(/'(\/_control\/[^']+)'/g)].map((match) => match[1] ?? '');
+    const paths = controls.map((path) => path.replaceAll(/:(\w+)/g, '{$1}'));
+    const options = [...SERVE_HELP.matchAll(/^ {2}(--[a-z-]+)/gm)].map((match) => match[1] ?? '');
+    const named = [...Object.keys(calls), ...Object.keys(createFaultDials()), ...paths];
+
+    expect(named.filter((name) => !page.includes(name))).toEqual([]);
+    expect(options.length).toBeGreaterThan(8);
+  });
+
   test('every npm script that a page names exists', () => {
-    const pages = ['README.md', 'docs/architecture.md', 'docs/operations.md'].map(read).join('\n');
+    const pages = PAGES.map(read).join('\n');
     const named = [...pages.matchAll(/npm run ([a-z:]+)/g)].map((match) => match[1] ?? '');
 
     expect(named.length).toBeGreaterThan(0);
@@ -33,7 +49,7 @@ describe('the documentation', () => {
   });
 
   test('every file and folder that a page links to exists', () => {
-    for (const page of ['README.md', 'docs/architecture.md', 'docs/operations.md']) {
+    for (const page of PAGES) {
       const links = [...read(page).matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)].map(
         (match) => match[1] ?? '',
       );

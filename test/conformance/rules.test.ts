@@ -92,7 +92,12 @@ describe('a compute', () => {
       'POST',
       `/projects/${service.projectId}/endpoints/${service.endpointId}/start`,
     );
-    expect(started.body.endpoint).toMatchObject({ current_state: 'idle', pending_state: 'active' });
+    expect(started.body.endpoint).toMatchObject({
+      current_state: 'idle',
+      pending_state: 'active',
+      suspended_at: expect.any(String),
+      last_active: expect.any(String),
+    });
     expect(started.body.operations).toMatchObject([{ action: 'start_compute' }]);
   });
 

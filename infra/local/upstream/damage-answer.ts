@@ -34,7 +34,9 @@ export async function damageAnswer(c: UpstreamContext, fault: AnswerFault | unde
     case 'half_body':
       c.res = await firstHalf(c.res);
       break;
-    default:
+    case 'rate_limited':
+    case 'unavailable':
+    case undefined:
   }
 }
 

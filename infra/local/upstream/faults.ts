@@ -21,17 +21,17 @@ export interface FaultDials {
   visibleLateMs: number;
 }
 
-const chance = z.number().min(0).max(1);
+const probability = z.number().min(0).max(1);
 /** Dials as they come from outside. */
 export const dialsSchema = z
   .strictObject({
-    rateLimited: chance,
-    internalError: chance,
-    unavailable: chance,
-    htmlError: chance,
-    droppedConnection: chance,
-    halfBody: chance,
-    partialProjects: chance,
+    rateLimited: probability,
+    internalError: probability,
+    unavailable: probability,
+    htmlError: probability,
+    droppedConnection: probability,
+    halfBody: probability,
+    partialProjects: probability,
     retryAfterSeconds: z.number().int().nonnegative(),
     latencyMs: z.number().min(0).max(60_000),
     visibleLateMs: z.number().min(0).max(3_600_000),
