@@ -17,8 +17,9 @@ export type { KeySource } from './key-source.ts';
 export type { Attempt } from './send.ts';
 
 /**
- * One function per call. Secrets of a body may be given as `Secret`, and those of an answer come as `Secret`. Every
- * function rejects with `UpstreamError`, whose `kind` says what can be done about it; what has no kind is a bug.
+ * One function per call. Secrets of a body may be given as `Secret`, and those of an answer come as `Secret`. Times are
+ * ISO 8601, sizes compute units, time-outs seconds. Every function rejects with `UpstreamError`, whose `kind` says what
+ * can be done about it; beside the refusals of its own a call meets 401, 429 and 5xx. What has no kind is a bug.
  */
 export type UpstreamCalls = {
   readonly [Id in keyof typeof calls]: (

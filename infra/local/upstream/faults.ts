@@ -22,6 +22,7 @@ export interface FaultDials {
 }
 
 const probability = z.number().min(0).max(1);
+
 /** Dials as they come from outside. */
 export const dialsSchema = z
   .strictObject({

@@ -35,6 +35,7 @@ function headerLines(
     `  key       ${apiKey}`,
     `  try       KEY=${apiKey}`,
     `            curl -H "authorization: Bearer $KEY" ${baseUrl}/projects`,
+    `  control   ${new URL(baseUrl).origin}/_control  (docs/upstream.md)`,
   ];
 }
 

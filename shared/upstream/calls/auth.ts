@@ -59,7 +59,12 @@ const domain = z.string().regex(/^[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/?#]{1,255}$/i,
 });
 
 export const authCalls = {
-  /** Provisions an auth project and returns its SDK keys, which are secrets. Not repeatable: it would make another one. */
+  /**
+   * Provisions an auth project and returns its SDK keys, which are secrets. Not repeatable: it would make another
+   * one.
+   *
+   * Specification "Auth integration". Refused with 409 when there is one, 404 for an unknown project or branch.
+   */
   createAuthIntegration: defineCall({
     method: 'POST',
     path: '/projects/auth/create',
@@ -74,7 +79,11 @@ export const authCalls = {
     answer: sdkKeySet,
     status: 201,
   }),
-  /** The auth integrations of a project, without their keys. */
+  /**
+   * The auth integrations of a project, without their keys.
+   *
+   * Specification "Auth integration". Refused with 404 for an unknown project.
+   */
   listAuthIntegrations: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/auth/integrations',
@@ -83,7 +92,11 @@ export const authCalls = {
     answer: z.looseObject({ data: z.array(integration) }),
     status: 200,
   }),
-  /** Issues new SDK keys. Not repeatable: each call issues others. */
+  /**
+   * Issues new SDK keys. Not repeatable: each call issues others.
+   *
+   * Specification "Auth integration". Refused with 404 without an integration.
+   */
   createAuthKeys: defineCall({
     method: 'POST',
     path: '/projects/auth/keys',
@@ -93,7 +106,11 @@ export const authCalls = {
     answer: sdkKeySet,
     status: 201,
   }),
-  /** Creates a user, who is synchronized into the users table. A name has 1 to 255 characters ("Limits"). */
+  /**
+   * Creates a user, who is synchronized into the users table. A name has 1 to 255 characters ("Limits").
+   *
+   * Specification "Auth integration". Refused with 404 without an integration, 409 for an address that is there.
+   */
   createAuthUser: defineCall({
     method: 'POST',
     path: '/projects/auth/user',
@@ -107,7 +124,11 @@ export const authCalls = {
     answer: z.looseObject({ id: z.string() }),
     status: 201,
   }),
-  /** Removes a user; answers without a body. */
+  /**
+   * Removes a user; answers without a body.
+   *
+   * Specification "Auth integration". Refused with 404 for an unknown user.
+   */
   deleteAuthUser: defineCall({
     method: 'DELETE',
     path: '/projects/{project_id}/auth/users/{auth_user_id}',
@@ -116,7 +137,11 @@ export const authCalls = {
     answer: nothing,
     status: 204,
   }),
-  /** First of two steps: whoever opens the returned URL and confirms there becomes the owner. */
+  /**
+   * First of two steps: whoever opens the returned URL and confirms there becomes the owner.
+   *
+   * Specification "Auth integration". Refused with 404 without an integration.
+   */
   transferAuthOwnership: defineCall({
     method: 'POST',
     path: '/projects/auth/transfer_ownership',
@@ -126,7 +151,11 @@ export const authCalls = {
     answer: z.looseObject({ url: secret }),
     status: 200,
   }),
-  /** Removes the integration. What it answers is not shown. */
+  /**
+   * Removes the integration. What it answers is not shown.
+   *
+   * Specification "Auth integration". Refused with 404 without an integration.
+   */
   deleteAuthIntegration: defineCall({
     method: 'DELETE',
     path: '/projects/{project_id}/auth/integration/{auth_provider}',
@@ -135,7 +164,11 @@ export const authCalls = {
     answer: z.unknown(),
     status: 200,
   }),
-  /** The OAuth providers of a project; credentials, should any be shown, are secrets. */
+  /**
+   * The OAuth providers of a project; credentials, should any be shown, are secrets.
+   *
+   * Specification "OAuth providers". Refused with 404 without an integration.
+   */
   listOauthProviders: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/auth/oauth_providers',
@@ -144,7 +177,11 @@ export const authCalls = {
     answer: z.looseObject({ providers: z.array(oauthProvider) }),
     status: 200,
   }),
-  /** Without `client_id` and `client_secret` the provider uses the keys of the service (`shared`). */
+  /**
+   * Without `client_id` and `client_secret` the provider uses the keys of the service (`shared`).
+   *
+   * Specification "OAuth providers". Refused with 404 without an integration, 409 when it is there.
+   */
   addOauthProvider: defineCall({
     method: 'POST',
     path: '/projects/{project_id}/auth/oauth_providers',
@@ -158,7 +195,11 @@ export const authCalls = {
     answer: oauthProvider,
     status: 200,
   }),
-  /** Replaces the credentials of a provider. */
+  /**
+   * Replaces the credentials of a provider.
+   *
+   * Specification "OAuth providers". Refused with 404 for an unknown provider.
+   */
   updateOauthProvider: defineCall({
     method: 'PATCH',
     path: '/projects/{project_id}/auth/oauth_providers/{oauth_provider_id}',
@@ -168,7 +209,11 @@ export const authCalls = {
     answer: oauthProvider,
     status: 200,
   }),
-  /** Removes a provider; the specification says 204 without a body. */
+  /**
+   * Removes a provider; the specification says 204 without a body.
+   *
+   * Specification "OAuth providers". Refused with 404 for an unknown provider.
+   */
   deleteOauthProvider: defineCall({
     method: 'DELETE',
     path: '/projects/{project_id}/auth/oauth_providers/{oauth_provider_id}',
@@ -177,7 +222,11 @@ export const authCalls = {
     answer: z.unknown(),
     status: 204,
   }),
-  /** The origins to which the auth provider may redirect. */
+  /**
+   * The origins to which the auth provider may redirect.
+   *
+   * Specification "Redirect-URI whitelist". Refused with 404 without an integration.
+   */
   listRedirectDomains: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/auth/domains',
@@ -188,7 +237,11 @@ export const authCalls = {
     }),
     status: 200,
   }),
-  /** Adds an origin with its scheme. */
+  /**
+   * Adds an origin with its scheme.
+   *
+   * Specification "Redirect-URI whitelist". Refused with 404 without an integration, 409 when it is there.
+   */
   addRedirectDomain: defineCall({
     method: 'POST',
     path: '/projects/{project_id}/auth/domains',
@@ -198,7 +251,11 @@ export const authCalls = {
     answer: nothing,
     status: 201,
   }),
-  /** Removes origins. */
+  /**
+   * Removes origins.
+   *
+   * Specification "Redirect-URI whitelist". Refused with 404 for an unknown domain.
+   */
   deleteRedirectDomains: defineCall({
     method: 'DELETE',
     path: '/projects/{project_id}/auth/domains',
@@ -211,7 +268,11 @@ export const authCalls = {
     answer: nothing,
     status: 200,
   }),
-  /** The e-mail server; its password is a secret. */
+  /**
+   * The e-mail server; its password is a secret.
+   *
+   * Specification "Email server". Refused with 404 without an integration.
+   */
   getEmailServer: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/auth/email_server',
@@ -220,7 +281,11 @@ export const authCalls = {
     answer: emailServer,
     status: 200,
   }),
-  /** `shared` takes nothing else; `standard` needs every field. */
+  /**
+   * `shared` takes nothing else; `standard` needs every field.
+   *
+   * Specification "Email server". Refused with 404 without an integration, 400 when a field is missing.
+   */
   updateEmailServer: defineCall({
     method: 'PATCH',
     path: '/projects/{project_id}/auth/email_server',

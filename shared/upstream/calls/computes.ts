@@ -34,7 +34,11 @@ const endpointWithOperations = z.looseObject({
 const page = { cursor: z.string().min(1).max(1_000).optional() };
 
 export const computeCalls = {
-  /** Newest first; a page of `limit` (1 to 1000) operations, all of them without it. */
+  /**
+   * Newest first; a page of `limit` (1 to 1000) operations, all of them without it.
+   *
+   * Specification "Operations". Refused with 404 for an unknown project, 400 for a limit or cursor that is none.
+   */
   listOperations: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/operations',
@@ -44,7 +48,11 @@ export const computeCalls = {
     answer: operationListSchema,
     status: 200,
   }),
-  /** One operation. */
+  /**
+   * One operation.
+   *
+   * Specification "Operations". Refused with 404 for an unknown operation.
+   */
   getOperation: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/operations/{operation_id}',
@@ -53,7 +61,12 @@ export const computeCalls = {
     answer: z.looseObject({ operation: z.unknown() }),
     status: 200,
   }),
-  /** Creates a compute and starts it; `read_write` once per branch, read replicas as many as wanted. */
+  /**
+   * Creates a compute and starts it; `read_write` once per branch, read replicas as many as wanted.
+   *
+   * Specification "Computes". Refused with 404 for an unknown branch, 409 for a second primary, 423 while
+   * conflicting operations run, 400 for a size that is not offered.
+   */
   createEndpoint: defineCall({
     method: 'POST',
     path: '/projects/{project_id}/endpoints',
@@ -70,7 +83,11 @@ export const computeCalls = {
     answer: endpointWithOperations,
     status: 201,
   }),
-  /** All computes of a project. */
+  /**
+   * All computes of a project.
+   *
+   * Specification "Computes". Refused with 404 for an unknown project.
+   */
   listEndpoints: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/endpoints',
@@ -79,7 +96,12 @@ export const computeCalls = {
     answer: z.looseObject({ endpoints: z.array(endpointSchema) }),
     status: 200,
   }),
-  /** Reassigns or resizes a compute; a new size restarts it. */
+  /**
+   * Reassigns or resizes a compute; a new size restarts it.
+   *
+   * Specification "Computes". Refused with 404 for an unknown compute, 409 when the target has a primary, 423 while
+   * conflicting operations run, 400 for a size that is not offered.
+   */
   updateEndpoint: defineCall({
     method: 'PATCH',
     path: '/projects/{project_id}/endpoints/{endpoint_id}',
@@ -89,7 +111,11 @@ export const computeCalls = {
     answer: endpointWithOperations,
     status: 200,
   }),
-  /** Deletes a compute; one that is added later has other connection details. */
+  /**
+   * Deletes a compute; one that is added later has other connection details.
+   *
+   * Specification "Computes". Refused with 404 for an unknown compute, 423 while conflicting operations run.
+   */
   deleteEndpoint: defineCall({
     method: 'DELETE',
     path: '/projects/{project_id}/endpoints/{endpoint_id}',
@@ -98,7 +124,12 @@ export const computeCalls = {
     answer: endpointWithOperations.optional(),
     status: 200,
   }),
-  /** Restarts an active compute; its connections are dropped. */
+  /**
+   * Restarts an active compute; its connections are dropped.
+   *
+   * Specification "Computes". Refused with 404 for an unknown compute, 400 when it is not active, 423 while
+   * conflicting operations run.
+   */
   restartEndpoint: defineCall({
     method: 'POST',
     path: '/projects/{project_id}/endpoints/{endpoint_id}/restart',
@@ -107,7 +138,11 @@ export const computeCalls = {
     answer: endpointWithOperations,
     status: 200,
   }),
-  /** The projects that the key can see; a page of `limit` (1 to 400), ten without it. */
+  /**
+   * The projects that the key can see; a page of `limit` (1 to 400), ten without it.
+   *
+   * Specification "Computes". Refused with 404 for a key that is scoped to one project.
+   */
   listProjects: defineCall({
     method: 'GET',
     path: '/projects',

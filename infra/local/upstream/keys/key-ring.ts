@@ -145,7 +145,7 @@ export function createKeyRing(options: {
 
     /** A project leaves the organization: the keys that are scoped to it stop working. */
     removeProject(projectId: string): void {
-      for (const key of [...keys.values()]) if (key.project_id === projectId) keys.delete(key.secret);
+      for (const key of keys.values()) if (key.project_id === projectId) keys.delete(key.secret);
     },
   };
 }
