@@ -5,7 +5,7 @@ import type { Secret } from '../runtime/secret.ts';
 import type { Call } from './calls/call.ts';
 import type { AnswerOf } from './calls/calls.ts';
 import { type IdName, idSchemas } from './calls/ids.ts';
-import { type Answer, type SendDeps, send } from './send.ts';
+import { type Answer, type OutgoingRequest, type SendDeps, send } from './send.ts';
 import type { CallOptions } from './upstream-client.ts';
 import { failure } from './upstream-failure.ts';
 
@@ -28,10 +28,18 @@ export async function callUpstream<C extends Call>(
   request: LooseRequest,
   { signal }: CallOptions = {},
 ): Promise<Answer<AnswerOf<C>>> {
+  const outgoing = outgoingRequest(deps.base, call, request);
+  return send<AnswerOf<C>>(deps, { ...outgoing, schema: call.answer as never, signal });
+}
+
+/** Throws `UpstreamError` of kind `rejected` when an id or a field is not of its form: then nothing is sent. */
+export function outgoingRequest(
+  base: URL,
+  call: Call,
+  request: LooseRequest,
+): Omit<OutgoingRequest, 'signal'> {
   const { method, path } = call;
-  const url = urlOf(deps.base, call, request);
-  const json = bodyOf(call, request);
-  return send<AnswerOf<C>>(deps, { method, path, url, json, schema: call.answer as never, signal });
+  return { method, path, url: urlOf(base, call, request), json: bodyOf(call, request) };
 }
 
 function urlOf(base: URL, call: Call, { ids = {}, query }: LooseRequest): URL {

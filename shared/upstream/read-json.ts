@@ -17,13 +17,17 @@ export async function readJson(response: Response, bytesMax: number): Promise<un
 }
 
 async function readText(response: Response, bytesMax: number): Promise<string> {
-  const decoder = new TextDecoder();
-  let text = '';
+  return new TextDecoder().decode(await readBytes(response, bytesMax));
+}
+
+/** The whole body, bounded while it arrives. */
+export async function readBytes(response: Response, bytesMax: number): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
   let sizeBytes = 0;
   for await (const chunk of response.body ?? []) {
     sizeBytes += chunk.byteLength;
     if (sizeBytes > bytesMax) throw new UnreadableBody(`the answer is larger than ${bytesMax} bytes`);
-    text += decoder.decode(chunk, { stream: true });
+    chunks.push(chunk);
   }
-  return text + decoder.decode();
+  return Buffer.concat(chunks);
 }

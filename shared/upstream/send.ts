@@ -34,13 +34,19 @@ export interface SendDeps {
   readonly onAttempt?: (attempt: Attempt) => void;
 }
 
-export interface OutgoingCall<Body> extends CallName {
+export interface OutgoingRequest extends CallName {
   readonly url: URL;
   /** JSON; undefined: nothing is sent. */
   readonly json?: string | undefined;
-  readonly schema: z.ZodType<Body>;
   readonly signal: AbortSignal | undefined;
 }
+
+export interface OutgoingCall<Body> extends OutgoingRequest {
+  readonly schema: z.ZodType<Body>;
+}
+
+/** What is made of an answer while its connection is open; rejects with `UpstreamError` when it is none. */
+export type ReadResponse<Result> = (response: Response, key: Secret) => Promise<Result>;
 
 export interface Answer<Body> {
   readonly body: Body;
@@ -61,9 +67,13 @@ const KEY_PATTERN = /^[\x21-\x7e]+$/;
 
 export async function send<Body>(deps: SendDeps, call: OutgoingCall<Body>): Promise<Answer<Body>> {
   const { clock, random, budget } = deps;
+  const read: ReadResponse<Answer<Body>> = async (response, key) => {
+    if (response.ok) return readAnswer(call, response);
+    throw await refusalOf(call, response, { key, nowMs: clock.now() });
+  };
   for (let attempt = 1; ; attempt++) {
     try {
-      return await sendWithKey(deps, call);
+      return await sendWithKey(deps, call, read);
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       const { kind, method, status, retryAfterMs } = error;
@@ -76,19 +86,27 @@ export async function send<Body>(deps: SendDeps, call: OutgoingCall<Body>): Prom
 }
 
 /** 401 means one fresh read of the key: it may have been rotated. The same key again would only be refused again. */
-async function sendWithKey<Body>(deps: SendDeps, call: OutgoingCall<Body>): Promise<Answer<Body>> {
+export async function sendWithKey<Result>(
+  deps: SendDeps,
+  call: OutgoingRequest,
+  read: ReadResponse<Result>,
+): Promise<Result> {
   const key = await deps.apiKey.current();
   try {
-    return await sendOnce(deps, call, key);
+    return await sendOnce(deps, call, { key, read });
   } catch (error) {
     if (!(error instanceof UpstreamError) || error.kind !== 'unauthorized') throw error;
     const fresh = await deps.apiKey.refresh();
     if (fresh.reveal() === key.reveal()) throw error;
-    return sendOnce(deps, call, fresh);
+    return sendOnce(deps, call, { key: fresh, read });
   }
 }
 
-async function sendOnce<Body>(deps: SendDeps, call: OutgoingCall<Body>, key: Secret): Promise<Answer<Body>> {
+async function sendOnce<Result>(
+  deps: SendDeps,
+  call: OutgoingRequest,
+  { key, read }: { readonly key: Secret; readonly read: ReadResponse<Result> },
+): Promise<Result> {
   const { clock, budget, onAttempt } = deps;
   if (!KEY_PATTERN.test(key.reveal()))
     throw failure('unauthorized', { ...nameOf(call), reason: 'no header can carry this key' });
@@ -98,15 +116,13 @@ async function sendOnce<Body>(deps: SendDeps, call: OutgoingCall<Body>, key: Sec
   try {
     const response = await fetchOnce(deps, call, key);
     status = response.status;
-    if (response.ok) return await readAnswer(call, response);
-    const body = await readJson(response, REFUSAL_BYTES_MAX).catch(() => undefined);
-    throw refusal(response, { ...nameOf(call), body, nowMs: clock.now(), key });
+    return await read(response, key);
   } finally {
     onAttempt?.({ ...nameOf(call), status, durationMs: clock.now() - startedAtMs });
   }
 }
 
-async function fetchOnce<Body>(deps: SendDeps, call: OutgoingCall<Body>, key: Secret): Promise<Response> {
+async function fetchOnce(deps: SendDeps, call: OutgoingRequest, key: Secret): Promise<Response> {
   const timeout = AbortSignal.timeout(deps.timeoutMs ?? TIMEOUT_MS);
   const signal = call.signal === undefined ? timeout : AbortSignal.any([timeout, call.signal]);
   try {
@@ -128,6 +144,16 @@ async function fetchOnce<Body>(deps: SendDeps, call: OutgoingCall<Body>, key: Se
   }
 }
 
+/** A refusal with what its body says, as far as that is a sentence. */
+export async function refusalOf(
+  call: CallName,
+  response: Response,
+  { key, nowMs }: { readonly key: Secret; readonly nowMs: number },
+): Promise<UpstreamError> {
+  const body = await readJson(response, REFUSAL_BYTES_MAX).catch(() => undefined);
+  return refusal(response, { ...nameOf(call), body, nowMs, key });
+}
+
 async function readAnswer<Body>(call: OutgoingCall<Body>, response: Response): Promise<Answer<Body>> {
   const { signal, schema } = call;
   const json = await readJson(response, ANSWER_BYTES_MAX).catch((error: unknown) => {
@@ -142,10 +168,7 @@ function nameOf({ method, path }: CallName): CallName {
   return { method, path };
 }
 
-async function orCancelled<Body, T>(
-  { method, path, signal }: OutgoingCall<Body>,
-  wait: Promise<T>,
-): Promise<T> {
+async function orCancelled<T>({ method, path, signal }: OutgoingRequest, wait: Promise<T>): Promise<T> {
   try {
     return await wait;
   } catch (error) {

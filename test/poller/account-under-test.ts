@@ -4,6 +4,7 @@ import { type AccountDeps, type AccountMemory, emptyAccountMemory } from '../../
 import type { JournalRecord } from '../../shared/core/journal-record.ts';
 import type { Operation } from '../../shared/core/operation.ts';
 import type { WalkLimits } from '../../shared/core/page-walk.ts';
+import { type Command, recordCommand } from '../../shared/protocol/record-command.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
 import { anOperation } from '../builders.ts';
@@ -58,6 +59,11 @@ export function anAccount(options: { readonly walkLimits?: WalkLimits } = {}) {
     script,
     calls,
     table: stage.table,
+    /** What the bridge does once the upstream has answered a command. */
+    command: async (command: Command, operations: readonly Operation[]): Promise<void> => {
+      void recordCommand({ ...deps, settleWithinMs: 600_000 }, command, operations);
+      await world.scheduler.runUntil(world.scheduler.now() + 1_000);
+    },
     /** Writes a new record, as another part of the bridge would. */
     record: async (record: JournalRecord): Promise<void> => {
       void deps.store.record(record, undefined);

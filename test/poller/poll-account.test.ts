@@ -315,4 +315,66 @@ describe('a command', () => {
     const settled = events().filter(({ type }) => type === 'Command Settled');
     expect(settled).toMatchObject([{ outcome: 'incomplete', missing: ['lost'], operations: [] }]);
   });
+
+  const sent = {
+    project_id: PROJECT_ID,
+    request_id: 'request-1',
+    client_id: 'deployer',
+    call: 'restartEndpoint',
+  };
+  const started = [
+    anOperation({ id: 'first', created_at: atSecond(1), status: 'running' }),
+    anOperation({ id: 'second', created_at: atSecond(2), status: 'scheduling' }),
+  ];
+  const origin = { client_id: 'deployer', request_id: 'request-1' };
+
+  test('makes its operations events at once, which the polls then go on with', async () => {
+    const { script, poll, events, command: send } = anAccount();
+    await poll(10_000);
+    await send(sent, started);
+    expect(events()).toMatchObject([
+      { operation_id: 'first', sequence: 1, previous_status: null, observed_by: 'command', command: origin },
+      { operation_id: 'second', sequence: 1, previous_status: null, observed_by: 'command', command: origin },
+    ]);
+
+    script.operations = started.map((operation) => ({ ...operation, status: 'finished' })).toReversed();
+    await poll(20_000);
+
+    const states = events().filter(({ type }) => type === 'Operation State Changed');
+    expect(states.slice(2)).toMatchObject([
+      {
+        sequence: 2,
+        previous_status: 'running',
+        status: 'finished',
+        observed_by: 'poll',
+        command: origin,
+      },
+      {
+        sequence: 2,
+        previous_status: 'scheduling',
+        status: 'finished',
+        observed_by: 'poll',
+        command: origin,
+      },
+    ]);
+    const settled = events().filter(({ type }) => type === 'Command Settled');
+    expect(settled).toMatchObject([{ outcome: 'succeeded', call: 'restartEndpoint', command: origin }]);
+  });
+
+  test('whose operations a poll saw first takes nothing back that the poll has seen', async () => {
+    const { script, poll, events, command: send } = anAccount();
+    script.operations = started.map((operation) => ({ ...operation, status: 'finished' })).toReversed();
+    await poll(10_000);
+    const before = events().length;
+    await send(sent, started);
+
+    expect(events().slice(before)).toMatchObject([{ type: 'Command Settled', outcome: 'succeeded' }]);
+  });
+
+  test('that started nothing leaves nothing behind', async () => {
+    const { events, command: send } = anAccount();
+    await send(sent, []);
+
+    expect(events()).toEqual([]);
+  });
 });

@@ -1,0 +1,62 @@
+/** What one page of a project's operations says about how soon the next transition is to be expected. */
+
+import { isTerminal, type Operation } from './operation.ts';
+
+export interface ProjectActivity {
+  /** Creation of the youngest open operation, by the upstream's clock; undefined when none is open. */
+  readonly openSinceMs: number | undefined;
+  /** When each running compute was last seen to start; a suspend of it can follow. */
+  readonly activeSinceMs: readonly number[];
+  /** Bursts of operations in the time that the page reaches back, and that time. */
+  readonly burstCount: number;
+  readonly observedMs: number;
+}
+
+export type ActivityRow = Pick<
+  Operation,
+  'action' | 'status' | 'endpoint_id' | 'branch_id' | 'created_at' | 'updated_at'
+>;
+
+/** Operations of one burst follow each other within seconds: what comes later was caused by something else. */
+const BURST_GAP_MS = 60_000;
+
+/** A rate of yesterday says more about today than one of last month. */
+const HISTORY_MS_MAX = 24 * 3_600_000;
+
+const SUSPEND_ACTION = 'suspend_compute';
+const START_ACTION = 'start_compute';
+
+/** `rows`: newest first. `isWhole`: the list ends with them. */
+export function activityOf(rows: readonly ActivityRow[], isWhole: boolean, nowMs: number): ProjectActivity {
+  let openSinceMs: number | undefined;
+  let burstCount = 0;
+  let laterMs = Number.POSITIVE_INFINITY;
+  let oldestMs = nowMs;
+  const decided = new Set<string>();
+  const activeSinceMs: number[] = [];
+  for (const row of rows) {
+    const createdMs = Date.parse(row.created_at);
+    if (!(createdMs >= nowMs - HISTORY_MS_MAX)) {
+      oldestMs = nowMs - HISTORY_MS_MAX;
+      break;
+    }
+    oldestMs = Math.min(oldestMs, createdMs);
+    if (openSinceMs === undefined && !isTerminal(row.status)) openSinceMs = createdMs;
+    noteCompute(row);
+    // The page is read backwards in time: a burst is counted at its last operation.
+    if (row.action === SUSPEND_ACTION) continue;
+    if (laterMs - createdMs > BURST_GAP_MS) burstCount += 1;
+    laterMs = createdMs;
+  }
+  const observedMs = isWhole ? HISTORY_MS_MAX : Math.max(BURST_GAP_MS, nowMs - oldestMs);
+  return { openSinceMs, activeSinceMs, burstCount, observedMs };
+
+  /** The newest operation of a compute tells whether it runs. */
+  function noteCompute(row: ActivityRow): void {
+    if (row.action !== SUSPEND_ACTION && row.action !== START_ACTION) return;
+    const compute = row.endpoint_id ?? row.branch_id ?? '';
+    if (decided.has(compute)) return;
+    decided.add(compute);
+    if (row.action === START_ACTION && isTerminal(row.status)) activeSinceMs.push(Date.parse(row.updated_at));
+  }
+}

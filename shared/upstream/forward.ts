@@ -1,0 +1,76 @@
+/** Passes one call of the table on: the answer comes back as it is, whatever its status, with few of its headers. */
+
+import { decideRetry } from '../core/retry-delay.ts';
+import { type CallDeps, type LooseRequest, outgoingRequest } from './call-upstream.ts';
+import type { Call } from './calls/call.ts';
+import { readBytes } from './read-json.ts';
+import { type ReadResponse, refusalOf, sendWithKey } from './send.ts';
+import { refusal, transportFailure } from './upstream-failure.ts';
+
+export interface ForwardedAnswer {
+  readonly status: number;
+  /** Only those that mean the same to the caller as to us. */
+  readonly headers: Readonly<Record<string, string>>;
+  readonly body: Uint8Array;
+}
+
+export interface ForwardOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Repetitions end before the caller stops waiting; 0: none. */
+  readonly patienceMs: number;
+}
+
+/** A caller can work with these; every other header is about a connection that is not the caller's. */
+const PASSED_HEADERS = ['content-type', 'retry-after'];
+
+/** As for the bridge's own calls: the largest list is a third of a megabyte. */
+const ANSWER_BYTES_MAX = 5_000_000;
+
+/** Refusals of which the service says that no work was done (public contract): safe to repeat, for every method. */
+const UNWORKED: ReadonlySet<number> = new Set([423, 429, 503]);
+
+/**
+ * Rejects with `UpstreamError` when there is no answer to pass on: not sent, no connection, time-out, too large, or a
+ * 401, which is about our key and never the caller's. A mutation whose answer was lost is not sent again.
+ */
+export async function forward(
+  deps: CallDeps,
+  call: Call,
+  request: LooseRequest,
+  { signal, patienceMs }: ForwardOptions,
+): Promise<ForwardedAnswer> {
+  const { clock, budget, random } = deps;
+  const outgoing = { ...outgoingRequest(deps.base, call, request), signal };
+  const untilMs = clock.now() + patienceMs;
+  for (let attempt = 1; ; attempt++) {
+    const { answer, retryAfterMs } = await sendWithKey(deps, outgoing, readWhole(deps, call));
+    if (!UNWORKED.has(answer.status)) return answer;
+    if (answer.status === 429 && retryAfterMs !== undefined) budget.pauseFor(retryAfterMs);
+    // By its status alone: that no work was done holds for a read and for a mutation alike.
+    const refused = { attempt, kind: 'refused', method: 'POST', status: answer.status, retryAfterMs };
+    const decision = decideRetry({ ...refused, dice: random.next() });
+    if (decision.kind === 'give_up' || clock.now() + decision.delayMs > untilMs) return answer;
+    await clock.sleep(decision.delayMs, signal);
+  }
+}
+
+interface Whole {
+  readonly answer: ForwardedAnswer;
+  readonly retryAfterMs: number | undefined;
+}
+
+function readWhole({ clock }: CallDeps, { method, path }: Call): ReadResponse<Whole> {
+  return async (response, key) => {
+    const nowMs = clock.now();
+    if (response.status === 401) throw await refusalOf({ method, path }, response, { key, nowMs });
+    const { retryAfterMs } = refusal(response, { method, path, body: undefined, nowMs, key });
+    const body = await readBytes(response, ANSWER_BYTES_MAX).catch((error: unknown) => {
+      throw transportFailure(error, { method, path, signal: undefined, response });
+    });
+    const headers = PASSED_HEADERS.flatMap((name) => {
+      const value = response.headers.get(name);
+      return value === null ? [] : [[name, value] as const];
+    });
+    return { answer: { status: response.status, headers: Object.fromEntries(headers), body }, retryAfterMs };
+  };
+}
