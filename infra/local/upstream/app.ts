@@ -3,7 +3,8 @@
 import { Hono } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import type { Random } from '../../../shared/runtime/random.ts';
-import { addAuthRoutes, addTransferPages } from './auth/auth-routes.ts';
+import { addAuthRoutes } from './auth/auth-routes.ts';
+import { addTransferPages } from './auth/transfer-pages.ts';
 import { addComputeRoutes } from './computes/compute-routes.ts';
 import { addControlRoutes } from './control-routes.ts';
 import { damageAnswer, refusedBeforeWork } from './damage-answer.ts';

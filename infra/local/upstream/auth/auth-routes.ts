@@ -11,7 +11,6 @@ import { refusal, type UpstreamContext, type UpstreamEnv } from '../upstream-con
 import type { World } from '../world.ts';
 import * as commands from './auth-commands.ts';
 import type { EmailServer, OauthProvider } from './auth-state.ts';
-import { confirmationPage, confirmedPage } from './transfer-pages.ts';
 
 export interface AuthRouteDeps {
   readonly world: World;
@@ -185,27 +184,6 @@ export function addAuthRoutes(app: Hono<UpstreamEnv>, deps: AuthRouteDeps): void
       pathProject(c, (project) => settle(c, project, commands.updateEmailServer(project.auth, body), 200)),
     ),
   );
-}
-
-/** The browser's side of a transfer, outside the API: no key, but a code that only the API tells. */
-export function addTransferPages(app: Hono<UpstreamEnv>, { world }: Pick<AuthRouteDeps, 'world'>): void {
-  app.get('/auth/transfer/:project_id', (c) => {
-    const code = c.req.query('code') ?? '';
-    const project = world.project(c.req.param('project_id'));
-    if (project === undefined || !project.auth.transferCodes.includes(code))
-      return c.text('transfer not found', 404);
-    return c.html(confirmationPage(project.id, code));
-  });
-  app.post('/auth/transfer/:project_id', async (c) => {
-    const form = new URLSearchParams(await c.req.text());
-    const project = world.project(c.req.param('project_id'));
-    const confirmation = { code: form.get('code') ?? '', owner: form.get('account') ?? '' };
-    if (project === undefined || confirmation.owner.trim() === '') return c.text('transfer not found', 404);
-    const outcome = commands.confirmTransfer(project.auth, confirmation);
-    if (outcome.kind === 'refused') return c.text(outcome.message, outcome.status);
-    project.auth = outcome.next;
-    return c.html(confirmedPage());
-  });
 }
 
 async function withBody<Schema extends z.ZodType>(
