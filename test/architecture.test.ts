@@ -107,6 +107,7 @@ describe('I/O lives at the edges', () => {
     'shared/events/event-bus.ts',
     'shared/runtime/secret-key-source.ts',
     'functions/poller/create-handler.ts',
+    'functions/notifier/create-handler.ts',
   ]);
 
   test('only adapters import the AWS SDK', () => {

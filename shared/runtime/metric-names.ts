@@ -20,6 +20,8 @@ export const metricUnits = {
   WalksCompleted: 'Count',
   /** Since the oldest complete walk among the account's projects. */
   WalkAgeMs: 'Milliseconds',
+  AlertsSent: 'Count',
+  AlertsFailed: 'Count',
 } as const;
 
 export type MetricName = keyof typeof metricUnits;

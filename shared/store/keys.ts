@@ -51,3 +51,18 @@ export function projectIdOf(key: Key, accountId: string): string | undefined {
   const prefix = `A#${accountId}#P#`;
   return key.pk.startsWith(prefix) ? key.pk.slice(prefix.length) : undefined;
 }
+
+/** What a channel still has to tell of one incident. */
+export function alertIncidentKey(channel: string, incident: string): Key {
+  return { pk: `ALERT#${channel}`, sk: `INCIDENT#${incident}` };
+}
+
+/** Who sends on a channel at present, and what it sent lately. */
+export function alertChannelKey(channel: string): Key {
+  return { pk: `ALERT#${channel}`, sk: 'CHANNEL' };
+}
+
+/** Partition of the work index: the channel's incidents with something untold. */
+export function alertWorkOf(channel: string): string {
+  return `ALERT#${channel}`;
+}

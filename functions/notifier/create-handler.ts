@@ -1,0 +1,61 @@
+/** Builds the notifier from its environment; a batch of the queue and the sweep's schedule come through one entry. */
+
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import * as z from 'zod';
+import { alertPolicySchema, type NotifierEnvironment } from '../../shared/config/notifier-config.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { AppError } from '../../shared/runtime/errors.ts';
+import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
+import { readConfig } from '../../shared/runtime/read-config.ts';
+import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { createAlertStore } from './alert-store.ts';
+import { type BatchResponse, type NotifierDeps, notify, sweep } from './notify.ts';
+import { createSlackChannel } from './slack-channel.ts';
+
+export type NotifierHandler = (event: unknown) => Promise<BatchResponse>;
+
+const queueBatch = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
+
+export function createNotifierHandler(environment: NotifierEnvironment, clock: Clock): NotifierHandler {
+  const telemetry = createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, 'all');
+  const deps: NotifierDeps = {
+    store: createAlertStore(createDynamoDbTable(new DynamoDBClient({}), environment.TABLE_NAME), clock),
+    policy: readConfig(alertPolicySchema, parseJson(environment.ALERT_POLICY), 'ALERT_POLICY'),
+    clock,
+    telemetry,
+    channels: [
+      createSlackChannel({
+        webhookUrl: createSecretKeySource(
+          new SecretsManagerClient({}),
+          environment.SLACK_WEBHOOK_SECRET_ID,
+          clock,
+        ),
+        origin: environment.SLACK_WEBHOOK_ORIGIN,
+        links: { consoleBaseUrl: environment.CONSOLE_BASE_URL, runbookUrl: environment.RUNBOOK_URL },
+      }),
+    ],
+  };
+  return async (event) => {
+    const batch = queueBatch.safeParse(event);
+    try {
+      if (batch.success) return await notify(deps, batch.data.Records);
+      await sweep(deps);
+      return { batchItemFailures: [] };
+    } finally {
+      telemetry.flush();
+    }
+  };
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new AppError(
+      'config_invalid',
+      'ALERT_POLICY is not JSON; it takes the alert policy as one JSON object',
+    );
+  }
+}

@@ -1,0 +1,11 @@
+/** The notifier's Lambda entry: configuration, adapters, one call. */
+
+import { notifierEnvironment } from '../../shared/config/notifier-config.ts';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import { readConfig } from '../../shared/runtime/read-config.ts';
+import { createNotifierHandler } from './create-handler.ts';
+
+export const handler = createNotifierHandler(
+  readConfig(notifierEnvironment, process.env, "The notifier's environment"),
+  systemClock,
+);

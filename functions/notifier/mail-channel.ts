@@ -1,0 +1,29 @@
+/** E-mail, through whatever takes a subject and a body. */
+
+import type { ChannelPace } from '../../shared/alerts/message-plan.ts';
+import { MAIL_NOTICES_MAX, type Mail, renderMail } from '../../shared/alerts/render-mail.ts';
+import type { AlertLinks } from '../../shared/alerts/wording.ts';
+import { toError } from '../../shared/runtime/errors.ts';
+import type { Channel } from './send-untold.ts';
+
+/** SNS suspends a subscription over ten mails a second; a person has read enough long before. */
+export const MAIL_PACE: ChannelPace = {
+  messageCountMax: 1,
+  perMs: 30_000,
+  noticesPerMessageMax: MAIL_NOTICES_MAX,
+};
+
+export function createMailChannel(publish: (mail: Mail) => Promise<void>, links: AlertLinks): Channel {
+  return {
+    name: 'email',
+    pace: MAIL_PACE,
+    async send(message) {
+      try {
+        await publish(renderMail(message, links));
+        return { kind: 'sent' };
+      } catch (error) {
+        return { kind: 'failed', reason: toError(error).name };
+      }
+    },
+  };
+}

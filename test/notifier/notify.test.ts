@@ -1,0 +1,165 @@
+import { describe, expect, test } from 'vitest';
+import { sweep } from '../../functions/notifier/notify.ts';
+import { aNotifier, anEvent, idsOf } from './channel-under-test.ts';
+
+describe('the notifier', () => {
+  test('a failure is told at once, on every channel', async () => {
+    const { deliver, slack, email } = aNotifier();
+    const event = anEvent();
+
+    expect(await deliver(event)).toEqual({ batchItemFailures: [] });
+
+    expect([idsOf(slack), idsOf(email)]).toEqual([[event.detail.id], [event.detail.id]]);
+  });
+
+  test('a copy of an event is told once, also days later', async () => {
+    const { deliver, slack, pass, wait } = aNotifier();
+    const event = anEvent();
+
+    await deliver(event, event);
+    wait(3 * 86_400_000);
+    await deliver(event);
+    await pass(10);
+
+    expect(idsOf(slack)).toEqual([event.detail.id]);
+  });
+
+  test('further failures of the same project and action become one digest that lists them all', async () => {
+    const { deliver, slack, pass } = aNotifier();
+    const events = Array.from({ length: 20 }, () => anEvent());
+
+    for (const event of events) await deliver(event);
+    await pass(6);
+
+    expect(slack.messages.map(({ message }) => message.flat().length)).toEqual([1, 19]);
+    expect(new Set(idsOf(slack)).size).toBe(20);
+  });
+
+  test('an escalation and a recovery do not wait behind the failures before them', async () => {
+    const { deliver, slack } = aNotifier();
+
+    await deliver(anEvent());
+    await deliver(anEvent({ failures_count: 3 }));
+    await deliver(
+      anEvent({ status: 'finished', previous_status: 'running', failures_count: 3, new_failures: 0 }),
+    );
+
+    expect(
+      slack.messages.map(({ message }) => message.flat().map(({ kind, severity }) => `${kind} ${severity}`)),
+    ).toEqual([['failed warning'], ['failed critical'], ['recovered info']]);
+  });
+
+  test('replayed events and ordinary progress are told to nobody', async () => {
+    const { deliver, slack, pass } = aNotifier();
+
+    await deliver(anEvent({}, { 'replay-name': 'yesterday' }));
+    await deliver(anEvent({ status: 'finished', failures_count: 0, new_failures: 0 }));
+    await pass(2);
+
+    expect(slack.messages).toEqual([]);
+  });
+
+  test('a message that is not an event comes back alone, for the dead-letter queue', async () => {
+    const { deliver, slack } = aNotifier();
+
+    const response = await deliver({ nonsense: true }, anEvent(), anEvent({ failures_count: 'three' }));
+
+    expect(response.batchItemFailures).toEqual([{ itemIdentifier: 'm0' }, { itemIdentifier: 'm2' }]);
+    expect(slack.messages.length).toBe(1);
+  });
+
+  test('an hour without Slack loses nothing and delays no e-mail', async () => {
+    const { deliver, slack, email, pass } = aNotifier();
+    const events = Array.from({ length: 60 }, (_, index) => anEvent({ project_id: `project-${index}` }));
+    slack.state = 'down';
+    for (const event of events) {
+      await deliver(event);
+      await pass(1);
+    }
+    const mailCount = new Set(idsOf(email)).size;
+    slack.state = 'up';
+    await pass(10);
+
+    expect(mailCount).toBe(60);
+    expect(idsOf(slack).toSorted()).toEqual(events.map(({ detail }) => detail.id).toSorted());
+  });
+
+  test('a channel that hangs keeps nobody else waiting', async () => {
+    const { deliver, slack, email } = aNotifier();
+    slack.state = 'hangs';
+
+    void deliver(anEvent());
+    await new Promise((resolve) => setTimeout(resolve, 20));
+
+    expect(email.messages.length).toBe(1);
+  });
+
+  test('a wait that the channel asks for is never shortened', async () => {
+    const { deliver, slack, pass, clock } = aNotifier();
+    const startMs = clock.now();
+    slack.state = 'down';
+    slack.retryAfterMs = 20 * 60_000;
+    await deliver(anEvent());
+    slack.state = 'up';
+    await pass(30);
+
+    expect(slack.messages.map(({ atMs }) => (atMs - startMs) / 60_000)).toEqual([20]);
+  });
+
+  test('a storm of a thousand failures becomes a handful of messages that name them all', async () => {
+    const { deliver, slack, email, pass } = aNotifier();
+    const events = Array.from({ length: 1_000 }, (_, index) =>
+      anEvent({ project_id: `project-${index % 700}` }),
+    );
+
+    for (let start = 0; start < events.length; start += 10) await deliver(...events.slice(start, start + 10));
+    await pass(8);
+
+    const ids = events.map(({ detail }) => detail.id).toSorted();
+    expect(idsOf(slack).toSorted()).toEqual(ids);
+    expect(idsOf(email).toSorted()).toEqual(ids);
+    expect(slack.messages.length).toBeLessThan(25);
+    expect(email.messages.length).toBeLessThan(8);
+  });
+
+  test('alerts of a mute are told when it ends', async () => {
+    const { deliver, slack, pass, clock } = aNotifier({
+      mutes: [{ from: '2020-01-01T00:00:00Z', until: '2020-01-01T00:00:01Z' }],
+    });
+    const iso = (ms: number) => new Date(ms).toISOString();
+    const muted = aNotifier({ mutes: [{ from: iso(clock.now()), until: iso(clock.now() + 3_600_000) }] });
+
+    await deliver(anEvent());
+    await muted.deliver(anEvent());
+    await pass(1);
+    await muted.pass(59);
+    const during = muted.slack.messages.length;
+    await muted.pass(2);
+
+    expect([slack.messages.length, during, muted.slack.messages.length]).toEqual([1, 0, 1]);
+  });
+
+  test('a project is told only on the channels of its route', async () => {
+    const routes = [
+      { project_ids: ['quiet'], channels: ['email'] },
+      { channels: ['slack'], severity_min: 'critical' },
+    ];
+    const { deliver, slack, email } = aNotifier({ routes });
+
+    await deliver(anEvent({ project_id: 'quiet' }), anEvent(), anEvent({ status: 'error', terminal: true }));
+
+    expect([idsOf(slack).length, idsOf(email).length]).toEqual([1, 1]);
+  });
+
+  test('two sweeps at once send one message', async () => {
+    const { deps, deliver, slack, wait } = aNotifier();
+    slack.state = 'down';
+    await deliver(anEvent());
+    slack.state = 'up';
+    wait(60_000);
+
+    await Promise.all([sweep(deps), sweep(deps)]);
+
+    expect(slack.messages.length).toBe(1);
+  });
+});
