@@ -47,6 +47,9 @@ export type PollerHandler = (
 /** Before the deadline: the time to finish the writes and publish calls that are under way. */
 const STOP_RESERVE_MS = 8_000;
 
+/** The project list is read up to four times in the interval of one project's polls. */
+const LIST_INTERVAL_SHARE_MS = 250;
+
 interface Account {
   readonly deps: AccountDeps;
   readonly memory: AccountMemory;
@@ -102,7 +105,16 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
         clock,
       ),
       bus: createEventBridgeBus(clients.eventBridge, environment.EVENT_BUS_NAME),
-      planner: createPollPlanner({ ...accountLimits.planner, requestsPerMinute }),
+      planner: createPollPlanner({
+        ...accountLimits.planner,
+        requestsPerMinute,
+        pollIntervalMsMin: settings.poll_interval_seconds * 1_000,
+        // One request shows hundreds of projects, so it may come oftener. A list of fixed projects tells nothing.
+        listIntervalMsMin:
+          settings.project_ids === undefined
+            ? settings.poll_interval_seconds * LIST_INTERVAL_SHARE_MS
+            : undefined,
+      }),
       clock,
       telemetry,
       newId,

@@ -1,6 +1,7 @@
 /** Keeps the set of polled projects: grown by any listing, shrunk only on evidence, because a listing can be partial. */
 
 import { firstAccountRecord } from '../../shared/core/account-record.ts';
+import type { ProjectRow } from '../../shared/core/hint-fields.ts';
 import { recordDiscovery, recordUnreachable } from '../../shared/core/project-record.ts';
 import { normaliseTimestamp, type Timestamp } from '../../shared/core/timestamp.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
@@ -21,6 +22,8 @@ const SIGHTINGS_AT_ONCE = 8;
 const NOT_FOUND_COUNT_MIN = 3;
 
 interface Listing {
+  readonly rows: readonly ProjectRow[];
+  readonly requestCount: number;
   readonly projectIds: readonly string[];
   /** Nothing was left out: what is missing here is not visible. */
   readonly isWhole: boolean;
@@ -29,8 +32,8 @@ interface Listing {
 }
 
 export async function discoverProjects(run: Run): Promise<void> {
-  const { deps, memory } = run;
   const listing = await listProjects(run);
+  const { deps, memory } = run;
   const account = await bootAccount(run, listing.serverDateMs);
   await forEachConcurrently(listing.projectIds, SIGHTINGS_AT_ONCE, (projectId) =>
     noteSighting(run, projectId, account.is_listed),
@@ -44,6 +47,17 @@ export async function discoverProjects(run: Run): Promise<void> {
   }
   run.bootAt = account.boot_at;
   memory.discoveredAtMs = deps.clock.now();
+}
+
+/** The same list as a hint: whose fields moved is polled at once; a new project waits for the discovery, which records it. */
+export async function takeHints(run: Run): Promise<void> {
+  const { planner, clock } = run.deps;
+  let listing: Listing | undefined;
+  try {
+    listing = await listProjects(run);
+  } finally {
+    planner.reportListing(listing?.rows ?? [], listing?.requestCount ?? 1, clock.now());
+  }
 }
 
 /** After several 404s: only a whole listing without the project is evidence that it is gone. */
@@ -70,9 +84,16 @@ function forget({ deps, memory }: Run, projectId: string): void {
 async function listProjects({ deps, stop }: Run): Promise<Listing> {
   const { upstream, clock, fixedProjectIds } = deps;
   if (fixedProjectIds !== undefined) {
-    return { projectIds: fixedProjectIds, isWhole: true, serverDateMs: clock.now() };
+    return {
+      projectIds: fixedProjectIds,
+      isWhole: true,
+      serverDateMs: clock.now(),
+      rows: [],
+      requestCount: 0,
+    };
   }
   const projectIds = new Set<string>();
+  const rows: ProjectRow[] = [];
   let isWhole = true;
   let serverDateMs = Number.NaN;
   let cursor: string | undefined;
@@ -81,13 +102,15 @@ async function listProjects({ deps, stop }: Run): Promise<Listing> {
     const page = await upstream.listProjects(query, { signal: stop.signal });
     if (pageCount === 1) serverDateMs = page.serverDateMs ?? clock.now();
     const sizeBefore = projectIds.size;
-    for (const { id } of page.projects) projectIds.add(id);
+    for (const row of page.projects) projectIds.add(row.id);
+    rows.push(...page.projects);
     for (const id of page.unavailableProjectIds) projectIds.add(id);
     isWhole &&= page.malformedRowCount === 0 && page.unavailableProjectIds.length === 0;
     const hasEnded =
       page.projects.length === 0 || projectIds.size === sizeBefore || page.cursor === undefined;
-    if (hasEnded) return { projectIds: [...projectIds], isWhole, serverDateMs };
-    if (pageCount === PROJECT_PAGES_MAX) return { projectIds: [...projectIds], isWhole: false, serverDateMs };
+    const listing = { projectIds: [...projectIds], serverDateMs, rows, requestCount: pageCount };
+    if (hasEnded) return { ...listing, isWhole };
+    if (pageCount === PROJECT_PAGES_MAX) return { ...listing, isWhole: false };
     cursor = page.cursor;
   }
 }

@@ -17,7 +17,7 @@ export const accountLimits = {
     discoveryIntervalMs: MINUTE_MS,
     failingMsMax: 3 * MINUTE_MS,
   } satisfies AccountLimits,
-  planner: { pollIntervalMsMin: 5_000, failureBackoffMsMax: 5 * MINUTE_MS },
+  planner: { burst: REQUEST_BURST, failureBackoffMsMax: 5 * MINUTE_MS },
 } as const;
 
 export function pollOptionsFor(backfill: Backfill, stallThresholdsMs: StallThresholdsMs): PollOptions {

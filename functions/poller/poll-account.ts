@@ -2,11 +2,12 @@
 
 import type { DegradedReason } from '../../shared/core/account-record.ts';
 import { recordHealth } from '../../shared/core/account-record.ts';
+import type { PollResult } from '../../shared/core/poll-planner.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { settleCommands } from '../../shared/protocol/settle-commands.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
-import { discoverProjects, noteUnreachable } from './discover-projects.ts';
+import { discoverProjects, noteUnreachable, takeHints } from './discover-projects.ts';
 import { emptyMemory, type ProjectMemory } from './poll.ts';
 import { type PollReport, pollProject } from './poll-project.ts';
 import type { AccountDeps, AccountMemory, Run } from './run.ts';
@@ -104,6 +105,7 @@ async function pollInTurn(run: Run): Promise<void> {
   while (!run.stop.signal.aborted) {
     const decision = run.bootAt === undefined ? undefined : planner.next(clock.now());
     if (decision?.kind === 'poll') await guard(run, () => pollOne(run, decision.projectId));
+    else if (decision?.kind === 'list') await guard(run, () => takeHints(run));
     else
       await pause(
         run,
@@ -115,20 +117,28 @@ async function pollInTurn(run: Run): Promise<void> {
 async function pollOne(run: Run, projectId: string): Promise<void> {
   const { deps, memory, bootAt, stop } = run;
   if (bootAt === undefined) return;
-  let hasFailed = true;
-  let rereadInMs: number | undefined;
+  let report: PollReport | undefined;
   try {
     const request = { projectId, bootAt, signal: stop.signal };
-    const report = await pollProject(deps, request, memoryOf(memory, projectId));
-    hasFailed = report.failure !== undefined && report.failure !== 'cancelled';
-    rereadInMs = report.relay.unpublishedCount > 0 ? 0 : report.rereadInMs;
+    report = await pollProject(deps, request, memoryOf(memory, projectId));
     notePoll(run, report);
     if (report.failure === 'not_found') await noteUnreachable(run, projectId);
     else memory.notFoundCounts.delete(projectId);
     if (report.outcome === 'complete') noteComplete(run, projectId);
   } finally {
-    deps.planner.report(projectId, { rereadInMs, hasFailed }, deps.clock.now());
+    deps.planner.report(projectId, resultOf(report), deps.clock.now());
   }
+}
+
+function resultOf(report: PollReport | undefined): PollResult {
+  const { failure } = report ?? {};
+  return {
+    hasFailed: report === undefined || (failure !== undefined && failure !== 'cancelled'),
+    requestCount: report?.requestCount ?? 1,
+    foundTransition: (report?.recordedCount ?? 0) > 0,
+    hasLeftovers: (report?.relay.unpublishedCount ?? 0) > 0,
+    activity: report?.activity,
+  };
 }
 
 function noteComplete({ deps, memory }: Run, projectId: string): void {

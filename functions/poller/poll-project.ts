@@ -1,8 +1,8 @@
 /** One project: read the store, read the upstream, record what changed, publish it, and remember how far it got. */
 
 import type { JournalRecord } from '../../shared/core/journal-record.ts';
-import { isOpen, isSettled, statusAgeMs } from '../../shared/core/operation-record.ts';
-import { watchIntervalMs } from '../../shared/core/watch-rate.ts';
+import { isOpen, isSettled } from '../../shared/core/operation-record.ts';
+import type { ProjectActivity } from '../../shared/core/project-activity.ts';
 import { type RelayReport, relayRecords } from '../../shared/protocol/relay-records.ts';
 import { settleCommands } from '../../shared/protocol/settle-commands.ts';
 import type { UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
@@ -17,8 +17,8 @@ export interface PollReport {
   /** Why the upstream could not be read to the end; undefined when it could. */
   readonly failure: UpstreamErrorKind | undefined;
   readonly recordedCount: number;
-  /** When its open operations want to be read again; undefined when there is none. */
-  readonly rereadInMs: number | undefined;
+  readonly requestCount: number;
+  readonly activity: ProjectActivity | undefined;
   readonly relay: RelayReport;
 }
 
@@ -39,7 +39,8 @@ export async function pollProject(
     outcome: walk.state.outcome === 'complete' ? 'complete' : 'interrupted',
     failure: walk.failure,
     recordedCount: poll.recordedCount,
-    rereadInMs: rereadInMs(poll),
+    requestCount: poll.requestCount,
+    activity: poll.activity,
     relay,
   };
 }
@@ -70,6 +71,8 @@ async function startPoll(deps: PollDeps, request: PollRequest, memory: ProjectMe
     settled: new Map(),
     newerIds: new Set(),
     recordedCount: 0,
+    requestCount: 0,
+    activity: undefined,
     unresolvedCount: 0,
   };
 }
@@ -79,13 +82,6 @@ function withPending({ project, commands, records }: Poll): readonly JournalReco
   const own = project === undefined ? [] : [project];
   const all: readonly JournalRecord[] = [...own, ...commands, ...records.values()];
   return all.filter((record) => record.published < record.revision);
-}
-
-function rereadInMs({ records, deps }: Poll): number | undefined {
-  const nowMs = deps.clock.now();
-  const open = [...records.values()].filter(isOpen);
-  if (open.length === 0) return undefined;
-  return Math.min(...open.map((record) => watchIntervalMs(record.status, statusAgeMs(record, nowMs))));
 }
 
 /** The next poll starts from what is true in the store now; entries are only those of the rows just walked. */

@@ -5,6 +5,7 @@ import type { CommandOrigin } from '../../shared/core/journal.ts';
 import type { Operation } from '../../shared/core/operation.ts';
 import type { Backfill, OperationRecord, ReadingContext } from '../../shared/core/operation-record.ts';
 import type { WalkLimits } from '../../shared/core/page-walk.ts';
+import type { ProjectActivity } from '../../shared/core/project-activity.ts';
 import type { ProjectRecord } from '../../shared/core/project-record.ts';
 import type { StallThresholdsMs } from '../../shared/core/stall.ts';
 import { normaliseTimestamp, type Timestamp } from '../../shared/core/timestamp.ts';
@@ -75,6 +76,9 @@ export interface Poll {
   /** Rows newer than the watermark. */
   readonly newerIds: Set<string>;
   recordedCount: number;
+  requestCount: number;
+  /** What the newest page says about how soon to come back; undefined until one was read. */
+  activity: ProjectActivity | undefined;
   /** Operations that could not be recorded for sure: the page they stood on does not count as read. */
   unresolvedCount: number;
 }

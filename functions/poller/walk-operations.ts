@@ -11,6 +11,7 @@ import {
   type WalkGoal,
   type WalkState,
 } from '../../shared/core/page-walk.ts';
+import { activityOf } from '../../shared/core/project-activity.ts';
 import { normaliseTimestamp } from '../../shared/core/timestamp.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
 import type { OperationPage } from '../../shared/upstream/upstream-client.ts';
@@ -65,9 +66,13 @@ async function fetchPage(
   { cursor, limit }: { cursor: string | undefined; limit: number },
 ): Promise<OperationPage | UpstreamError> {
   const { deps, request } = poll;
+  poll.requestCount += 1;
   const query = { projectId: request.projectId, limit, ...(cursor !== undefined && { cursor }) };
   try {
     const page = await deps.upstream.listOperations(query, request.signal && { signal: request.signal });
+    if (cursor === undefined) {
+      poll.activity = activityOf(page.operations, page.operations.length < limit, deps.clock.now());
+    }
     if (page.malformedRowCount > 0) deps.telemetry.measure('MalformedRows', page.malformedRowCount);
     return page;
   } catch (error) {
@@ -144,6 +149,7 @@ async function recordReread(poll: Poll, row: Operation): Promise<void> {
   const { signal } = poll.request;
   try {
     const record = await store.readOperation(row.project_id, row.id);
+    poll.requestCount += 1;
     const query = { projectId: row.project_id, operationId: row.id };
     await recordReadingOf(poll, record, await upstream.getOperation(query, signal && { signal }));
   } catch (error) {

@@ -26,6 +26,11 @@ export const pollAccountRequest = z.object({
   /** The poller's share of the account's rate limit; commands have theirs, and some stays for the Console. */
   requests_per_minute: z.number().int().min(10).max(700).default(350),
   /**
+   * Between two polls of one project, at least; a quarter of it between two readings of the project list. The specification
+   * suggests five seconds ("Operations", rule 3); one second finds transitions of a small account twice as soon.
+   */
+  poll_interval_seconds: z.number().min(1).max(300).default(5),
+  /**
    * An open operation is told as stalled when it passes one of these, seconds since its creation; by action, `default`
    * for all others. The slowest operation seen in the public contract took five seconds.
    */

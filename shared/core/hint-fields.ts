@@ -1,20 +1,20 @@
 /** Reads the project list as a hint source: which projects' fields moved since the listing before. */
 
-import { cautiousRecall, type HintRecall, noteHint, UNTRIED } from './hint-recall.ts';
-
-/** A row of the project list: its id and whatever else it shows. */
-export type ProjectRow = { readonly id: string } & Readonly<Record<string, unknown>>;
+import { cautiousRecall, type HintRecall, noteHint, RECALL_MIN, UNTRIED } from './hint-recall.ts';
 
 /** Which of them moves with an operation is not specified, so each is measured. */
-export const HINT_FIELDS = ['updated_at', 'compute_last_active_at', 'active_time_seconds'] as const;
+export const HINT_FIELDS = ['updated_at', 'compute_last_active_at', 'active_time'] as const;
+
+/** A row of the project list, as far as it can be a hint. */
+export type ProjectRow = { readonly id: string } & Partial<
+  Readonly<Record<(typeof HINT_FIELDS)[number], unknown>>
+>;
 
 export interface HintFields {
   /** The projects whose believed fields moved. A project met for the first time has not moved. */
   takeListing(rows: readonly ProjectRow[]): readonly string[];
   /** A poll found a transition there: the next listing shows whether a field has told of it. */
   noteTransition(projectId: string): void;
-  /** A poll that a hint asked for found nothing new. */
-  noteFalseAlarm(): void;
   /** Lower estimate of the share of transitions that the best field tells of. */
   recall(): number;
   forget(projectId: string): void;
@@ -46,15 +46,12 @@ export function createHintFields(): HintFields {
     moveCount: 0,
   }));
   const projects = new Map<string, Known>();
-  let falseAlarmCount = 0;
-  let hitCount = 0;
 
   return {
     takeListing: (rows) => rows.filter(hasMoved).map(({ id }) => id),
     noteTransition(projectId) {
       const known = projects.get(projectId);
       if (known === undefined) return;
-      hitCount += 1;
       if (!known.moved.includes(true)) {
         known.awaitsProof = true;
         return;
@@ -66,14 +63,8 @@ export function createHintFields(): HintFields {
       });
       known.moved = [];
     },
-    noteFalseAlarm() {
-      falseAlarmCount += 1;
-    },
-    recall() {
-      const best = Math.max(...fields.map((field) => cautiousRecall(field.recall)));
-      const alarmsPerHit = falseAlarmCount / Math.max(10, hitCount);
-      return best / Math.max(1, alarmsPerHit / FALSE_ALARMS_PER_HIT_MAX);
-    },
+    recall: () =>
+      Math.max(RECALL_MIN, ...fields.filter(isBelieved).map((field) => cautiousRecall(field.recall))),
     forget: (projectId) => {
       projects.delete(projectId);
     },
@@ -92,12 +83,13 @@ export function createHintFields(): HintFields {
       fields.forEach((field, place) => {
         field.recall = noteHint(field.recall, moved[place] === true);
       });
-      known.awaitsProof = false;
-      // The poll that found the transition came first; whether more has happened since, only another one can tell.
     }
     fields.forEach((field, place) => {
-      if (moved[place] === true) field.moveCount += 1;
+      if (moved[place] !== true) return;
+      field.moveCount += 1;
+      if (known.awaitsProof) field.hitCount += 1;
     });
+    known.awaitsProof = false;
     known.moved = moved;
     return moved.some((didMove, place) => didMove && isBelieved(fields[place]));
   }

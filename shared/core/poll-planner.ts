@@ -1,92 +1,303 @@
-/** Which project to poll next: earliest due first, so that open operations come often and nothing starves. */
+/**
+ * Which request to send next. Stride scheduling: each project has a stride, one over the square root of its expected
+ * transitions per second; the one whose virtual finish is smallest goes first. So polls are evenly spaced, at rates
+ * that minimise the mean delay, and nothing starves: there is no priority, only weight (ADR 0006).
+ */
+
+import { createHintFields, type ProjectRow } from './hint-fields.ts';
+import { BURSTS_PER_MS_ASSUMED, coldIntensity, hotIntensity, nextRiseMs } from './poll-intensity.ts';
+import { createPriorityQueue } from './priority-queue.ts';
+import type { ProjectActivity } from './project-activity.ts';
+import { type RateLimitState, rateLimitOf, spend, UNUSED, waitMs } from './rate-limit.ts';
 
 export interface PollPlanner {
   /** The projects to poll from now on; what is known of the others is forgotten. */
   setProjects(projectIds: readonly string[]): void;
-  /** A poll that is handed out counts as under way until it is reported. */
+  /** What is handed out counts as under way until it is reported. */
   next(nowMs: number): PollDecision;
   report(projectId: string, result: PollResult, nowMs: number): void;
+  /** `rows`: what the list showed, however partial. */
+  reportListing(rows: readonly ProjectRow[], requestCount: number, nowMs: number): void;
   /** Something is known to happen there: poll it as soon as possible. */
   markHot(projectId: string): void;
 }
 
 export type PollDecision =
   | { readonly kind: 'poll'; readonly projectId: string }
-  /** Nothing is due; `untilMs` is infinite when every project is under way or there is none. */
+  /** Read the project list for hints. */
+  | { readonly kind: 'list' }
+  /** Nothing may leave before; `untilMs` is infinite when every project is under way or there is none. */
   | { readonly kind: 'wait'; readonly untilMs: number };
 
 export interface PollResult {
-  /** When its open operations want to be read again; undefined when there is none. */
-  readonly rereadInMs: number | undefined;
   readonly hasFailed: boolean;
+  /** Requests that the poll took; the first one is already spent. */
+  readonly requestCount: number;
+  readonly foundTransition: boolean;
+  /** What a poll left to do at once: events that did not reach the bus. */
+  readonly hasLeftovers: boolean;
+  /** Undefined when the poll read no page: what was known stays. */
+  readonly activity: ProjectActivity | undefined;
 }
 
 export interface PlannerLimits {
-  /** The specification suggests five seconds ("Operations", rule 3): no project is polled more often. */
+  /** No project is polled more often, unless a hint or a command asks for it. */
   readonly pollIntervalMsMin: number;
-  /** The share of the rate limit that polls may use: a full round of all projects takes at least N / rate. */
+  /** The poller's share of the rate limit: decisions are handed out at its pace, so that each is fresh when it is sent. */
   readonly requestsPerMinute: number;
+  readonly burst: number;
   /** A project that fails is left alone for twice as long each time, up to this. */
   readonly failureBackoffMsMax: number;
+  /** The list is read no more often; undefined: it is no source of hints. */
+  readonly listIntervalMsMin: number | undefined;
 }
 
 interface Turn {
-  dueAtMs: number;
+  readonly id: string;
+  activity: ProjectActivity | undefined;
+  cold: number;
+  stride: number;
+  finish: number;
+  /** Entries of the queues with another version are out of date. */
+  version: number;
   isUnderWay: boolean;
+  isWanted: boolean;
+  polledAtMs: number;
+  riseAtMs: number | undefined;
   failureCount: number;
 }
 
-/** The rest of the budget is for open operations, second pages and listings. */
-const ROUND_SHARE = 0.75;
+const LISTING = '(the project list)';
+
+/** The first failure of a row: most are over by then. */
+const FAILURE_BACKOFF_MS = 5_000;
+
+/** A round polls every project once; the square root alone would leave a few projects alone for a dozen of them. */
+const STALENESS_ROUNDS_MAX = 4;
+
+/** In a small account a round takes seconds, and a minute is still soon. */
+const STALENESS_MS_MIN = 60_000;
+
+/** Even spacing of the first turns: the golden ratio never repeats. */
+const GOLDEN = 0.618_033_988_75;
 
 export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   const turns = new Map<string, Turn>();
-
-  const roundMs = () => {
-    const roundRequestsPerMs = (limits.requestsPerMinute * ROUND_SHARE) / 60_000;
-    return Math.max(limits.pollIntervalMsMin, turns.size / roundRequestsPerMs);
-  };
+  const byFinish = createPriorityQueue();
+  const byTime = createPriorityQueue();
+  const rises = createPriorityQueue();
+  const urgent = new Set<string>();
+  const hints = createHintFields();
+  const pace = rateLimitOf(limits.requestsPerMinute, limits.burst);
+  let paceState: RateLimitState = UNUSED;
+  let virtualTime = 0;
+  let burstCount = 0;
+  let observedMs = 0;
+  let coldSum = 0;
+  let strideSum = 0;
+  let listRequestCount = 1;
+  let spreadCount = 0;
+  const listing = newTurn(LISTING, 1);
 
   return {
     setProjects(projectIds) {
       const wanted = new Set(projectIds);
-      for (const id of turns.keys()) if (!wanted.has(id)) turns.delete(id);
-      for (const id of wanted) {
-        if (!turns.has(id)) turns.set(id, { dueAtMs: 0, isUnderWay: false, failureCount: 0 });
-      }
+      for (const [id, turn] of turns) if (!wanted.has(id)) remove(turn);
+      for (const id of wanted) if (!turns.has(id)) add(id);
+      if (limits.listIntervalMsMin !== undefined && listing.version === 0 && turns.size > 0)
+        queue(listing, 1);
     },
 
     next(nowMs) {
-      const idle = [...turns].filter(([, turn]) => !turn.isUnderWay);
-      const first = idle.reduce<[string, Turn] | undefined>(
-        (best, candidate) =>
-          best === undefined || candidate[1].dueAtMs < best[1].dueAtMs ? candidate : best,
-        undefined,
-      );
-      if (first === undefined) return { kind: 'wait', untilMs: Number.POSITIVE_INFINITY };
-      const [projectId, turn] = first;
-      if (turn.dueAtMs > nowMs) return { kind: 'wait', untilMs: turn.dueAtMs };
+      const paceMs = waitMs(pace, paceState, nowMs);
+      if (paceMs > 0) return { kind: 'wait', untilMs: nowMs + paceMs };
+      applyRises(nowMs);
+      const turn = takeUrgent() ?? takeDelayed(nowMs) ?? takeByFinish(nowMs);
+      if (turn === undefined)
+        return { kind: 'wait', untilMs: byTime.first()?.priority ?? Number.POSITIVE_INFINITY };
       turn.isUnderWay = true;
-      return { kind: 'poll', projectId };
+      turn.version += 1;
+      paceState = spend(pace, paceState, nowMs);
+      return turn === listing ? { kind: 'list' } : { kind: 'poll', projectId: turn.id };
     },
 
     report(projectId, result, nowMs) {
       const turn = turns.get(projectId);
       if (turn === undefined) return;
+      spendMore(result.requestCount - 1, nowMs);
+      const isFirst = turn.polledAtMs === Number.NEGATIVE_INFINITY;
       turn.isUnderWay = false;
+      turn.polledAtMs = nowMs;
       turn.failureCount = result.hasFailed ? turn.failureCount + 1 : 0;
-      turn.dueAtMs = nowMs + pauseMs(result, turn.failureCount);
+      if (result.foundTransition) hints.noteTransition(projectId);
+      if (result.activity !== undefined) learn(turn, result.activity, nowMs);
+      turn.stride = strideOf(turn, nowMs);
+      if (turn.failureCount > 0) return delay(turn, nowMs + backoffMs(turn.failureCount));
+      if (result.hasLeftovers) return delay(turn, nowMs + limits.pollIntervalMsMin);
+      // The first turns come all at once; from there they are spread, or each round would be such a crowd.
+      queue(turn, isFirst ? turn.stride * ((spreadCount++ * GOLDEN) % 1) : turn.stride);
+      byTime.push(projectId, nowMs + stalenessMs(), turn.version);
+      if (turn.isWanted) urgent.add(projectId);
     },
 
-    markHot(projectId) {
-      const turn = turns.get(projectId);
-      if (turn !== undefined) turn.dueAtMs = 0;
+    reportListing(rows, requestCount, nowMs) {
+      spendMore(requestCount - 1, nowMs);
+      listRequestCount = Math.max(1, requestCount);
+      for (const id of hints.takeListing(rows)) want(id);
+      listing.isUnderWay = false;
+      listing.polledAtMs = nowMs;
+      if (limits.listIntervalMsMin === undefined || turns.size === 0) return;
+      const recall = hints.recall();
+      listing.stride = Math.sqrt(
+        (listRequestCount * (1 - recall)) / (recall * Math.max(coldSum, Number.MIN_VALUE)),
+      );
+      queue(listing, listing.stride);
     },
+
+    markHot: want,
   };
 
-  function pauseMs(result: PollResult, failureCount: number): number {
-    const { pollIntervalMsMin, failureBackoffMsMax } = limits;
-    if (failureCount > 0) return Math.min(pollIntervalMsMin * 2 ** (failureCount - 1), failureBackoffMsMax);
-    return Math.max(pollIntervalMsMin, Math.min(roundMs(), result.rereadInMs ?? Number.POSITIVE_INFINITY));
+  function want(projectId: string): void {
+    const turn = turns.get(projectId);
+    if (turn === undefined) return;
+    turn.isWanted = true;
+    if (!turn.isUnderWay && turn.failureCount === 0) urgent.add(projectId);
   }
+
+  function takeUrgent(): Turn | undefined {
+    for (const id of urgent) {
+      urgent.delete(id);
+      const turn = turns.get(id);
+      if (turn === undefined || turn.isUnderWay) continue;
+      turn.isWanted = false;
+      return turn;
+    }
+    return undefined;
+  }
+
+  function takeDelayed(nowMs: number): Turn | undefined {
+    for (let entry = byTime.first(); entry !== undefined; entry = byTime.first()) {
+      const turn = currentTurn(entry.id, entry.version);
+      if (turn !== undefined && entry.priority > nowMs) return undefined;
+      byTime.shift();
+      if (turn !== undefined) return turn;
+    }
+    return undefined;
+  }
+
+  function takeByFinish(nowMs: number): Turn | undefined {
+    for (let entry = byFinish.shift(); entry !== undefined; entry = byFinish.shift()) {
+      const turn = currentTurn(entry.id, entry.version);
+      if (turn === undefined) continue;
+      virtualTime = Math.max(virtualTime, entry.priority);
+      const intervalMs = turn === listing ? (limits.listIntervalMsMin ?? 0) : limits.pollIntervalMsMin;
+      const readyAtMs = turn.polledAtMs + intervalMs;
+      if (nowMs >= readyAtMs) return turn;
+      delay(turn, readyAtMs);
+    }
+    return undefined;
+  }
+
+  /** A compute that has become suspendable moves its project forward, in proportion to the turn that is left. */
+  function applyRises(nowMs: number): void {
+    for (let entry = rises.first(); entry !== undefined && entry.priority <= nowMs; entry = rises.first()) {
+      rises.shift();
+      const turn = turns.get(entry.id);
+      if (turn === undefined) continue;
+      const before = turn.stride;
+      turn.stride = strideOf(turn, nowMs);
+      const isQueued = !turn.isUnderWay && turn.failureCount === 0;
+      if (isQueued) queue(turn, Math.max(0, turn.finish - virtualTime) * Math.min(1, turn.stride / before));
+    }
+  }
+
+  function learn(turn: Turn, activity: ProjectActivity, nowMs: number): void {
+    burstCount += activity.burstCount - (turn.activity?.burstCount ?? 0);
+    observedMs += activity.observedMs - (turn.activity?.observedMs ?? 0);
+    turn.activity = activity;
+    const coldBefore = turn.cold;
+    turn.cold = coldIntensity(activity, burstsPerMsMean());
+    coldSum += turn.cold - coldBefore;
+    strideSum += 1 / Math.sqrt(turn.cold) - 1 / Math.sqrt(coldBefore);
+    const riseAtMs = nextRiseMs(activity, nowMs);
+    if (riseAtMs !== undefined && riseAtMs !== turn.riseAtMs) rises.push(turn.id, riseAtMs, 0);
+    turn.riseAtMs = riseAtMs;
+  }
+
+  /** The account's mean, itself with a day of one project at the assumed rate as prior belief. */
+  function burstsPerMsMean(): number {
+    const PRIOR_BURSTS = 8;
+    return (burstCount + PRIOR_BURSTS) / (observedMs + PRIOR_BURSTS / BURSTS_PER_MS_ASSUMED);
+  }
+
+  /** The staleness cap: no project is polled less often than one of the mean cold stride. */
+  function strideOf(turn: Turn, nowMs: number): number {
+    const strideMax = strideSum / Math.max(1, turns.size);
+    return Math.min(strideMax, 1 / Math.sqrt(turn.cold + hotIntensity(turn.activity, nowMs)));
+  }
+
+  function add(id: string): void {
+    const turn = newTurn(id, coldIntensity(undefined, burstsPerMsMean()));
+    turns.set(id, turn);
+    coldSum += turn.cold;
+    strideSum += turn.stride;
+    // What was never read is read first, before its rate is known: the others have been seen.
+    queue(turn, 0);
+  }
+
+  function remove(turn: Turn): void {
+    turns.delete(turn.id);
+    urgent.delete(turn.id);
+    hints.forget(turn.id);
+    coldSum -= turn.cold;
+    strideSum -= 1 / Math.sqrt(turn.cold);
+    burstCount -= turn.activity?.burstCount ?? 0;
+    observedMs -= turn.activity?.observedMs ?? 0;
+  }
+
+  function queue(turn: Turn, virtualDelay: number): void {
+    turn.finish = virtualTime + virtualDelay;
+    turn.version += 1;
+    byFinish.push(turn.id, turn.finish, turn.version);
+  }
+
+  function delay(turn: Turn, untilMs: number): void {
+    turn.version += 1;
+    byTime.push(turn.id, untilMs, turn.version);
+  }
+
+  function currentTurn(id: string, version: number): Turn | undefined {
+    const turn = id === LISTING ? listing : turns.get(id);
+    return turn?.version === version && !turn.isUnderWay ? turn : undefined;
+  }
+
+  function spendMore(requestCount: number, nowMs: number): void {
+    for (let count = 0; count < requestCount; count++) paceState = spend(pace, paceState, nowMs);
+  }
+
+  /** However little is to be expected of a project, it is polled once in so many rounds of all of them. */
+  function stalenessMs(): number {
+    return Math.max(STALENESS_MS_MIN, STALENESS_ROUNDS_MAX * turns.size * pace.intervalMs);
+  }
+
+  function backoffMs(failureCount: number): number {
+    const firstMs = Math.max(FAILURE_BACKOFF_MS, limits.pollIntervalMsMin);
+    return Math.min(firstMs * 2 ** (failureCount - 1), limits.failureBackoffMsMax);
+  }
+}
+
+function newTurn(id: string, cold: number): Turn {
+  return {
+    id,
+    activity: undefined,
+    cold,
+    stride: 1 / Math.sqrt(cold),
+    finish: 0,
+    version: 0,
+    isUnderWay: false,
+    isWanted: false,
+    polledAtMs: Number.NEGATIVE_INFINITY,
+    riseAtMs: undefined,
+    failureCount: 0,
+  };
 }

@@ -2,7 +2,6 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { firstAccountRecord, recordHealth } from '../../shared/core/account-record.ts';
 import type { JournalEntry } from '../../shared/core/journal.ts';
-import { createPollPlanner } from '../../shared/core/poll-planner.ts';
 import { recordDiscovery, recordUnreachable } from '../../shared/core/project-record.ts';
 import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/core/rate-limit.ts';
 import {
@@ -214,89 +213,6 @@ describe('the rate limit', () => {
       return nowMs - NOON_MS;
     });
   }
-});
-
-describe('the planner', () => {
-  const limits = { pollIntervalMsMin: 5_000, requestsPerMinute: 350, failureBackoffMsMax: 60_000 };
-  const planner = (...ids: readonly string[]) => {
-    const created = createPollPlanner(limits);
-    created.setProjects(ids);
-    return created;
-  };
-  const result = { rereadInMs: undefined, hasFailed: false };
-
-  test('hands every project out once, and none twice while it is under way', () => {
-    const plan = planner('a', 'b');
-
-    expect(
-      [plan.next(0), plan.next(0)].map((decision) => decision.kind === 'poll' && decision.projectId),
-    ).toEqual(['a', 'b']);
-    expect(plan.next(0)).toEqual({ kind: 'wait', untilMs: Number.POSITIVE_INFINITY });
-  });
-
-  test('polls no project more often than the specification suggests', () => {
-    const plan = planner('a');
-    plan.next(0);
-    plan.report('a', { ...result, rereadInMs: 0 }, 1_000);
-
-    expect(plan.next(5_999)).toEqual({ kind: 'wait', untilMs: 6_000 });
-    expect(plan.next(6_000)).toEqual({ kind: 'poll', projectId: 'a' });
-  });
-
-  test('polls open operations every five seconds also where a round of all projects takes minutes', () => {
-    const ids = Array.from({ length: 1_000 }, (_, index) => `project-${index}`);
-    const plan = planner(...ids);
-    const [quiet, busy] = ids as [string, string];
-    for (const id of ids) {
-      plan.next(0);
-      plan.report(id, id === busy ? { ...result, rereadInMs: 5_000 } : result, 0);
-    }
-
-    expect(plan.next(5_000)).toEqual({ kind: 'poll', projectId: busy });
-    expect(plan.next(5_000)).toMatchObject({ kind: 'wait' });
-    expect(plan.next(240_000)).toEqual({ kind: 'poll', projectId: quiet });
-  });
-
-  test('starves nobody, however many projects are hot', () => {
-    const ids = Array.from({ length: 50 }, (_, index) => `project-${index}`);
-    const plan = planner(...ids);
-    const counts = new Map<string, number>();
-    for (let nowMs = 0; nowMs < 10 * MINUTE_MS; nowMs += 1_000) {
-      const decision = plan.next(nowMs);
-      if (decision.kind !== 'poll') continue;
-      counts.set(decision.projectId, (counts.get(decision.projectId) ?? 0) + 1);
-      plan.report(
-        decision.projectId,
-        { hasFailed: false, rereadInMs: decision.projectId === 'project-0' ? undefined : 5_000 },
-        nowMs,
-      );
-    }
-
-    expect(counts.get('project-0')).toBeGreaterThan(5);
-  });
-
-  test('leaves a project that fails alone for longer each time, up to a limit', () => {
-    const plan = planner('a');
-    const pauses = Array.from({ length: 6 }, () => {
-      plan.markHot('a');
-      plan.next(0);
-      plan.report('a', { ...result, hasFailed: true }, 0);
-      const decision = plan.next(0);
-      return decision.kind === 'wait' ? decision.untilMs : 0;
-    });
-
-    expect(pauses).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
-  });
-
-  test('forgets projects that are gone and starts with new ones at once', () => {
-    const plan = planner('a', 'b');
-    plan.next(0);
-    plan.report('a', result, 0);
-    plan.setProjects(['a', 'c']);
-
-    expect(plan.next(0)).toEqual({ kind: 'poll', projectId: 'c' });
-    expect(plan.next(0)).toMatchObject({ kind: 'wait' });
-  });
 });
 
 describe('projects and accounts', () => {

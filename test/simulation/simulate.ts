@@ -146,6 +146,8 @@ export function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
     planner: createPollPlanner({
       pollIntervalMsMin: options.pollIntervalMs,
       requestsPerMinute: 10_000,
+      burst: 20,
+      listIntervalMsMin: options.pollIntervalMs,
       failureBackoffMsMax: 10_000,
     }),
     clock,

@@ -1,0 +1,160 @@
+/** The production planner, and what it is compared with: each decides the next request of one virtual account. */
+
+import { createPollPlanner } from '../../shared/core/poll-planner.ts';
+import type { ProjectActivity } from '../../shared/core/project-activity.ts';
+import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/core/rate-limit.ts';
+
+export type Decision =
+  | { readonly kind: 'poll'; readonly project: number }
+  | { readonly kind: 'list' }
+  | { readonly kind: 'wait'; readonly untilMs: number };
+
+export interface PollOutcome {
+  readonly foundTransition: boolean;
+  readonly hasOpen: boolean;
+  /** Only the planner asks for it: it is read from the rows, as in production. */
+  readonly activity: () => ProjectActivity;
+}
+
+export interface Policy {
+  next(nowMs: number): Decision;
+  report(project: number, outcome: PollOutcome, nowMs: number): void;
+  reportListing(revisions: readonly number[], requestCount: number, nowMs: number): void;
+}
+
+/** Below the 40 a second of one route, as the poller is configured. */
+const BURST = 20;
+
+export function productionPolicy(options: {
+  readonly projectCount: number;
+  readonly requestsPerMinute: number;
+  readonly pollIntervalMs: number;
+  readonly hasHints: boolean;
+}): Policy {
+  const ids = Array.from({ length: options.projectCount }, (_, project) => `p${project}`);
+  const planner = createPollPlanner({
+    pollIntervalMsMin: options.pollIntervalMs,
+    requestsPerMinute: options.requestsPerMinute,
+    burst: BURST,
+    failureBackoffMsMax: 300_000,
+    listIntervalMsMin: options.hasHints ? HINT_INTERVAL_MS : undefined,
+  });
+  planner.setProjects(ids);
+  return {
+    next(nowMs) {
+      const decision = planner.next(nowMs);
+      return decision.kind === 'poll'
+        ? { kind: 'poll', project: Number(decision.projectId.slice(1)) }
+        : decision;
+    },
+    report(project, { foundTransition, activity }, nowMs) {
+      const result = { hasFailed: false, requestCount: 1, foundTransition, hasLeftovers: false };
+      planner.report(ids[project] ?? '', { ...result, activity: activity() }, nowMs);
+    },
+    reportListing(revisions, requestCount, nowMs) {
+      const rows = revisions.map((revision, project) => ({ id: ids[project] ?? '', updated_at: revision }));
+      planner.reportListing(rows, requestCount, nowMs);
+    },
+  };
+}
+
+/** The least that an account can be configured with: a quarter of the shortest poll interval. */
+const HINT_INTERVAL_MS = 250;
+
+/** One after the other, as fast as the limit allows but no faster than `roundMs` for all. */
+export function roundRobin(projectCount: number, requestsPerMinute: number, roundMs: number): Policy {
+  return dueFirst(requestsPerMinute, () => roundMs, projectCount);
+}
+
+/** Evenly spaced, with rates by the square root of the true session rates, blind to everything that happens. */
+export function oracleRoot(rates: readonly number[], requestsPerMinute: number): Policy {
+  const total = rates.reduce((sum, rate) => sum + Math.sqrt(rate), 0);
+  const perMs = rateLimitOf(requestsPerMinute, BURST).intervalMs;
+  return dueFirst(
+    requestsPerMinute,
+    (project) => (perMs * total) / Math.sqrt(rates[project] ?? 1),
+    rates.length,
+  );
+}
+
+/** Projects with an open operation every five seconds, before all others; the rest in turn. */
+export function strictlyHot(projectCount: number, requestsPerMinute: number): Policy {
+  const pace = pacer(requestsPerMinute);
+  const hotAtMs = new Map<number, number>();
+  let last = -1;
+  return {
+    next(nowMs) {
+      const untilMs = pace.untilMs(nowMs);
+      if (untilMs > nowMs) return { kind: 'wait', untilMs };
+      pace.spend(nowMs);
+      for (const [project, dueAtMs] of hotAtMs) {
+        if (dueAtMs > nowMs) break;
+        hotAtMs.delete(project);
+        return { kind: 'poll', project };
+      }
+      do last = (last + 1) % projectCount;
+      while (hotAtMs.has(last) && hotAtMs.size < projectCount);
+      return { kind: 'poll', project: last };
+    },
+    report(project, { hasOpen }, nowMs) {
+      hotAtMs.delete(project);
+      if (hasOpen) hotAtMs.set(project, nowMs + 5_000);
+    },
+    reportListing: () => {},
+  };
+}
+
+/** Whoever is due for longest; the next turn comes one interval after the last one was due, so spacing is even. */
+function dueFirst(
+  requestsPerMinute: number,
+  intervalMsOf: (project: number) => number,
+  projectCount: number,
+): Policy {
+  const pace = pacer(requestsPerMinute);
+  const queue = Array.from({ length: projectCount }, (_, project) => {
+    const intervalMs = intervalMsOf(project);
+    return { project, intervalMs, dueAtMs: ((project * 0.618_034) % 1) * intervalMs };
+  });
+  const heap = queue.toSorted((a, b) => a.dueAtMs - b.dueAtMs);
+  let originMs: number | undefined;
+  return {
+    next(nowMs) {
+      originMs ??= nowMs;
+      const first = heap[0];
+      if (first === undefined) return { kind: 'wait', untilMs: Number.POSITIVE_INFINITY };
+      const untilMs = Math.max(pace.untilMs(nowMs), Math.ceil(originMs + first.dueAtMs));
+      if (untilMs > nowMs) return { kind: 'wait', untilMs };
+      pace.spend(nowMs);
+      first.dueAtMs += first.intervalMs;
+      sinkFirst(heap);
+      return { kind: 'poll', project: first.project };
+    },
+    report: () => {},
+    reportListing: () => {},
+  };
+}
+
+function sinkFirst(heap: { dueAtMs: number }[]): void {
+  for (let place = 0; ; ) {
+    const left = 2 * place + 1;
+    const right = left + 1;
+    const dueOf = (index: number) => heap[index]?.dueAtMs ?? Number.POSITIVE_INFINITY;
+    const child = dueOf(right) < dueOf(left) ? right : left;
+    const [above, below] = [heap[place], heap[child]];
+    if (above === undefined || below === undefined || above.dueAtMs <= below.dueAtMs) return;
+    heap[place] = below;
+    heap[child] = above;
+    place = child;
+  }
+}
+
+function pacer(requestsPerMinute: number) {
+  const limit = rateLimitOf(requestsPerMinute, BURST);
+  let state = UNUSED;
+  return {
+    untilMs: (nowMs: number) => nowMs + waitMs(limit, state, nowMs),
+    spend: (nowMs: number) => {
+      state = spend(limit, state, nowMs);
+    },
+  };
+}

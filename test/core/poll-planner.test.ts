@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'vitest';
+import { createPollPlanner, type PollPlanner } from '../../shared/core/poll-planner.ts';
+import type { ProjectActivity } from '../../shared/core/project-activity.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const limits = {
+  pollIntervalMsMin: 5_000,
+  requestsPerMinute: 350,
+  burst: 20,
+  failureBackoffMsMax: 60_000,
+  listIntervalMsMin: undefined,
+};
+const result = {
+  hasFailed: false,
+  requestCount: 1,
+  foundTransition: false,
+  hasLeftovers: false,
+  activity: undefined,
+};
+const quiet: ProjectActivity = {
+  openSinceMs: undefined,
+  activeSinceMs: [],
+  burstCount: 0,
+  observedMs: DAY_MS,
+};
+
+function aPlanner(...ids: readonly string[]): PollPlanner {
+  const created = createPollPlanner(limits);
+  created.setProjects(ids);
+  return created;
+}
+
+/** Polls as fast as the planner allows, and counts per project. */
+function pollFor(
+  plan: PollPlanner,
+  durationMs: number,
+  activityAt: (projectId: string, nowMs: number) => ProjectActivity,
+) {
+  const counts = new Map<string, number>();
+  for (let nowMs = 0; nowMs < durationMs; ) {
+    const decision = plan.next(nowMs);
+    if (decision.kind === 'wait') nowMs = Math.max(nowMs + 1, Math.ceil(decision.untilMs));
+    else if (decision.kind === 'list') plan.reportListing([], 1, nowMs);
+    else {
+      const { projectId } = decision;
+      counts.set(projectId, (counts.get(projectId) ?? 0) + 1);
+      plan.report(projectId, { ...result, activity: activityAt(projectId, nowMs) }, nowMs);
+    }
+  }
+  return counts;
+}
+
+describe('the planner', () => {
+  test('hands every project out once, and none twice while it is under way', () => {
+    const plan = aPlanner('a', 'b');
+    const first = [plan.next(0), plan.next(0)].map((each) => each.kind === 'poll' && each.projectId);
+
+    expect(new Set(first)).toEqual(new Set(['a', 'b']));
+    expect(plan.next(0)).toEqual({ kind: 'wait', untilMs: Number.POSITIVE_INFINITY });
+  });
+
+  test('polls no project more often than the configured interval', () => {
+    const plan = aPlanner('a');
+    plan.next(0);
+    plan.report('a', result, 1_000);
+
+    expect(plan.next(5_999)).toEqual({ kind: 'wait', untilMs: 6_000 });
+    expect(plan.next(6_000)).toEqual({ kind: 'poll', projectId: 'a' });
+  });
+
+  test('a command or a hint makes a project the next one, whatever its interval', () => {
+    const plan = aPlanner('a', 'b', 'c');
+    for (const id of ['a', 'b', 'c']) {
+      plan.next(0);
+      plan.report(id, result, 0);
+    }
+    plan.markHot('c');
+
+    expect(plan.next(1_000)).toEqual({ kind: 'poll', projectId: 'c' });
+  });
+
+  test('a hint that arrives while its project is being polled asks for one more poll', () => {
+    const plan = aPlanner('a');
+    plan.next(0);
+    plan.markHot('a');
+    plan.report('a', result, 100);
+
+    expect(plan.next(100)).toEqual({ kind: 'poll', projectId: 'a' });
+    plan.report('a', result, 200);
+    expect(plan.next(200)).toMatchObject({ kind: 'wait' });
+  });
+
+  test('polls four times as often where sixteen times as much is to be expected', () => {
+    const ids = Array.from({ length: 400 }, (_, index) => `p${index}`);
+    const busy = { ...quiet, burstCount: 320 };
+    const usual = { ...quiet, burstCount: 20 };
+    const counts = pollFor(aPlanner(...ids), 120 * MINUTE_MS, (id) => (id === 'p0' ? busy : usual));
+
+    const ratio = (counts.get('p0') ?? 0) / (counts.get('p1') ?? 1);
+    expect(ratio).toBeGreaterThan(3.2);
+    expect(ratio).toBeLessThan(4.8);
+  });
+
+  test('polls an open operation much more often than a quiet project, and less as it ages', () => {
+    const ids = Array.from({ length: 1_000 }, (_, index) => `p${index}`);
+    const activityAt = (openSinceMs: number) => (id: string) => ({
+      ...quiet,
+      burstCount: 8,
+      openSinceMs: id === 'p0' ? openSinceMs : undefined,
+    });
+    const young = pollFor(aPlanner(...ids), 20 * MINUTE_MS, (id, nowMs) => activityAt(nowMs)(id));
+    const old = pollFor(aPlanner(...ids), 20 * MINUTE_MS, (id, nowMs) => activityAt(nowMs - DAY_MS)(id));
+
+    expect(young.get('p0')).toBeGreaterThan(10 * (old.get('p0') ?? 0));
+    expect(old.get('p0')).toBeGreaterThanOrEqual(young.get('p1') ?? 0);
+  });
+
+  test('starves nobody, however many projects are hot', () => {
+    const ids = Array.from({ length: 50 }, (_, index) => `p${index}`);
+    const counts = pollFor(aPlanner(...ids), 10 * MINUTE_MS, (id, nowMs) =>
+      id === 'p0' ? quiet : { ...quiet, openSinceMs: nowMs },
+    );
+
+    expect(counts.get('p0')).toBeGreaterThanOrEqual(9);
+  });
+
+  test('leaves a project that fails alone for longer each time, up to a limit', () => {
+    const plan = aPlanner('a');
+    let nowMs = 0;
+    const pauses = Array.from({ length: 6 }, () => {
+      plan.next(nowMs);
+      plan.report('a', { ...result, hasFailed: true }, nowMs);
+      const decision = plan.next(nowMs);
+      const pauseMs = decision.kind === 'wait' ? decision.untilMs - nowMs : 0;
+      nowMs += pauseMs;
+      return pauseMs;
+    });
+
+    expect(pauses).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+  });
+
+  test('forgets projects that are gone and starts with new ones at once', () => {
+    const plan = aPlanner('a', 'b');
+    plan.next(0);
+    plan.report('a', result, 0);
+    plan.setProjects(['a', 'c']);
+
+    expect(plan.next(0)).toEqual({ kind: 'poll', projectId: 'c' });
+    expect(plan.next(0)).toMatchObject({ kind: 'wait' });
+  });
+
+  test('hands out no more than the share of the rate limit, counting further pages of a poll', () => {
+    const ids = Array.from({ length: 2_000 }, (_, index) => `p${index}`);
+    const plan = aPlanner(...ids);
+    let requestCount = 0;
+    for (let nowMs = 0; nowMs < MINUTE_MS; ) {
+      const decision = plan.next(nowMs);
+      if (decision.kind === 'wait') nowMs = decision.untilMs;
+      else if (decision.kind === 'poll') {
+        requestCount += 2;
+        plan.report(decision.projectId, { ...result, requestCount: 2 }, nowMs);
+      }
+    }
+
+    expect(requestCount).toBeLessThanOrEqual(limits.requestsPerMinute + 1);
+    expect(requestCount).toBeGreaterThan(limits.requestsPerMinute * 0.9);
+  });
+});
+
+describe('the project list as a hint', () => {
+  const withHints = { ...limits, requestsPerMinute: 600, listIntervalMsMin: 1_000, pollIntervalMsMin: 1_000 };
+
+  test('a project whose field moved is polled next; one that is new or missing is no hint', () => {
+    const plan = createPollPlanner(withHints);
+    plan.setProjects(['a', 'b']);
+    for (let count = 0; count < 3; count++) {
+      const decision = plan.next(0);
+      if (decision.kind === 'poll') plan.report(decision.projectId, { ...result, activity: quiet }, 0);
+    }
+    plan.reportListing(
+      [
+        { id: 'a', updated_at: '1' },
+        { id: 'b', updated_at: '1' },
+      ],
+      1,
+      0,
+    );
+    plan.reportListing([{ id: 'b', updated_at: '2' }], 1, 0);
+
+    expect(plan.next(500)).toEqual({ kind: 'poll', projectId: 'b' });
+    expect(plan.next(500)).toMatchObject({ kind: 'wait' });
+  });
+
+  test('a field that never tells loses its share of the requests', () => {
+    const listsIn = (tells: boolean) => {
+      const ids = Array.from({ length: 100 }, (_, index) => `p${index}`);
+      const plan = createPollPlanner(withHints);
+      plan.setProjects(ids);
+      let listCount = 0;
+      const values = new Map<string, number>();
+      let pollCount = 0;
+      for (let nowMs = 0; nowMs < 60 * MINUTE_MS; ) {
+        const decision = plan.next(nowMs);
+        if (decision.kind === 'wait') nowMs = Math.max(nowMs + 1, decision.untilMs);
+        else if (decision.kind === 'list') {
+          listCount += 1;
+          plan.reportListing(
+            ids.map((id) => ({ id, updated_at: tells ? values.get(id) : 'never' })),
+            1,
+            nowMs,
+          );
+        } else {
+          pollCount += 1;
+          const foundTransition = pollCount % 50 === 0;
+          values.set(decision.projectId, (values.get(decision.projectId) ?? 0) + Number(foundTransition));
+          plan.report(decision.projectId, { ...result, foundTransition, activity: quiet }, nowMs);
+        }
+      }
+      return listCount;
+    };
+
+    expect(listsIn(false)).toBeLessThan(listsIn(true) / 5);
+  });
+});
