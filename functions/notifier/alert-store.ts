@@ -12,7 +12,7 @@ import { incidentOf, type Notice } from '../../shared/alerts/notice.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
 import { alertChannelKey, alertIncidentKey, alertWorkOf } from '../../shared/store/keys.ts';
-import type { Attribute, Item, Key, Table } from '../../shared/store/table.ts';
+import type { Item, Key, Table } from '../../shared/store/table.ts';
 
 /** Ten messages of a batch and a sender compete for one item at worst; far more tries than that is a fault. */
 const WRITE_TRIES_MAX = 50;
@@ -102,7 +102,7 @@ export function createAlertStore(table: Table, clock: Clock) {
         key,
         set: {
           revision: revision + 1,
-          body: next as unknown as Attribute,
+          body: next,
           expires_at: Math.floor(clock.now() / 1_000) + KEPT_SECONDS,
           ...(next.pending.length > 0 && { work: alertWorkOf(channel) }),
         },

@@ -18,6 +18,7 @@ import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { type LocalAws, startLocalAws } from './aws/local-aws.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { type FromWorker, runLocalLambda } from './local-lambda.ts';
+import { startLocalNotifier } from './local-notifier.ts';
 import { UsageError } from './option-values.ts';
 import { createRunSummary, type RunSummary } from './run-summary.ts';
 import { scaledClock } from './scaled-clock.ts';
@@ -30,6 +31,8 @@ export interface Surroundings {
   readonly print: (line: string) => void;
   readonly style: LineStyle;
   readonly clock: Clock;
+  /** Alerts are really posted there. */
+  readonly slackWebhookUrl?: string | undefined;
 }
 
 const TABLE_NAME = 'operations-bridge';
@@ -55,6 +58,16 @@ export async function runLocalBridge(options: StartOptions, surroundings: Surrou
   const aws = await openLocalAws(options, folder);
   aws.secrets.create(KEY_SECRET_ID, upstream.apiKey);
   watchEvents(aws, { summary, surroundings });
+  const notifier = startLocalNotifier({
+    aws,
+    tableName: TABLE_NAME,
+    busName: EVENT_BUS_NAME,
+    clock,
+    dataDir: options.dataDir,
+    slackWebhookUrl: surroundings.slackWebhookUrl,
+    print,
+    style: surroundings.style,
+  });
   for (const line of headerLines({ options, upstream, aws })) print(line);
 
   const progress = createProgress(surroundings);
@@ -80,6 +93,7 @@ export async function runLocalBridge(options: StartOptions, surroundings: Surrou
     },
     signal,
   );
+  await notifier.close();
   await aws.close();
   await upstream.close();
   print('');

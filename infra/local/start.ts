@@ -12,5 +12,7 @@ await runCommand(async (signal) => {
   const print = (line: string) => console.log(line);
   const until =
     options.forMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(options.forMs)]);
-  await runLocalBridge(options, { signal: until, print, style: { isColoured }, clock: systemClock });
+  const slackWebhookUrl = process.env['SLACK_WEBHOOK_URL'];
+  const style = { isColoured };
+  await runLocalBridge(options, { signal: until, print, style, clock: systemClock, slackWebhookUrl });
 });

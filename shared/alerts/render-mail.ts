@@ -43,7 +43,9 @@ function digestMail(message: Message, links: AlertLinks): Mail {
   const lines = notices.map(digestLine);
   const runbook = links.runbookUrl === undefined ? [] : ['', `Runbook: ${links.runbookUrl}`];
   return {
-    subject: mailSubject(`${severityWord(notices)}: ${notices.length} alerts of ${message.length} incidents`),
+    subject: mailSubject(
+      `${severityWord(notices)}: ${notices.length} alerts of ${message.length === 1 ? 'one incident' : `${message.length} incidents`}`,
+    ),
     body: `${[countsOf(notices), '', ...lines, ...runbook].join('\n')}\n`,
   };
 }
