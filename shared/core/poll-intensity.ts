@@ -1,6 +1,6 @@
 /**
  * How many transitions a second are to be expected of a project, given what its last poll showed. The poll rate goes
- * with the square root of it: that minimises the mean delay of all transitions under one budget (docs/performance.md).
+ * with the square root of it: that minimises the mean delay of all transitions under one budget (ADR 0006).
  */
 
 import type { ProjectActivity } from './project-activity.ts';

@@ -16,6 +16,40 @@ export interface RateLimitState {
   readonly pausedUntilMs: number;
 }
 
+/** How much of the limit is used, because somebody else seems to use the rest. */
+export interface RateShare {
+  readonly share: number;
+  readonly changedAtMs: number;
+}
+
+export const FULL_SHARE: RateShare = { share: 1, changedAtMs: Number.NEGATIVE_INFINITY };
+
+/** Less after each refusal, more with time: two users of one limit that both do so end up with fair parts of it. */
+const SHARE_KEPT = 0.8;
+
+/** From half to all in five minutes: slow enough that a lasting second user costs a refusal a minute, not a storm. */
+const RECOVERY_MS_FULL = 10 * MINUTE_MS;
+
+/** Whatever others do, something still gets through. */
+const SHARE_MIN = 0.1;
+
+/** Requests that were under way together are refused together, and say it once. */
+const REFUSALS_TOGETHER_MS = 2_000;
+
+export function shareAt({ share, changedAtMs }: RateShare, nowMs: number): number {
+  return Math.min(1, share + Math.max(0, nowMs - changedAtMs) / RECOVERY_MS_FULL);
+}
+
+export function afterRefusal(share: RateShare, nowMs: number): RateShare {
+  if (Math.abs(nowMs - share.changedAtMs) < REFUSALS_TOGETHER_MS) return share;
+  return { share: Math.max(SHARE_MIN, shareAt(share, nowMs) * SHARE_KEPT), changedAtMs: nowMs };
+}
+
+/** The limit with so much of it used; the burst shrinks with the rate. */
+export function shareOf(limit: RateLimit, share: number): RateLimit {
+  return { intervalMs: limit.intervalMs / share, toleranceMs: limit.toleranceMs };
+}
+
 export const UNUSED: RateLimitState = { nextAtMs: 0, pausedUntilMs: 0 };
 
 /** The burst is taken out of the minute: a larger share would leave a steady stream less than nine tenths of it. */

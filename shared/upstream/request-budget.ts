@@ -1,12 +1,22 @@
 /** The poller's share of the account's rate limit as a queue: callers leave in order, each when the limit allows. */
 
-import { type RateLimitState, rateLimitOf, spend, UNUSED, waitMs } from '../core/rate-limit.ts';
+import {
+  afterRefusal,
+  FULL_SHARE,
+  type RateLimitState,
+  rateLimitOf,
+  shareAt,
+  shareOf,
+  spend,
+  UNUSED,
+  waitMs,
+} from '../core/rate-limit.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 export interface RequestBudget {
   /** Resolves when a request may leave; rejects with the signal's reason, and then has spent nothing. */
   take(signal?: AbortSignal): Promise<void>;
-  /** The upstream asked for silence: nobody sends for so long. */
+  /** The upstream refused for the rate: nobody sends for so long, and then more slowly for some minutes. */
   pauseFor(durationMs: number): void;
 }
 
@@ -16,7 +26,8 @@ export function createRequestBudget(options: {
   readonly burst: number;
 }): RequestBudget {
   const { clock } = options;
-  const limit = rateLimitOf(options.requestsPerMinute, options.burst);
+  const wholeLimit = rateLimitOf(options.requestsPerMinute, options.burst);
+  let share = FULL_SHARE;
   let state: RateLimitState = UNUSED;
   let queue: Promise<void> = Promise.resolve();
 
@@ -25,6 +36,7 @@ export function createRequestBudget(options: {
     for (;;) {
       if (signal?.aborted) return;
       const nowMs = clock.now();
+      const limit = shareOf(wholeLimit, shareAt(share, nowMs));
       const delayMs = waitMs(limit, state, nowMs);
       if (delayMs === 0) {
         state = spend(limit, state, nowMs);
@@ -49,6 +61,7 @@ export function createRequestBudget(options: {
       return promise;
     },
     pauseFor(durationMs) {
+      share = afterRefusal(share, clock.now());
       state = { ...state, pausedUntilMs: Math.max(state.pausedUntilMs, clock.now() + durationMs) };
     },
   };

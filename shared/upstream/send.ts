@@ -77,7 +77,7 @@ export async function send<Body>(deps: SendDeps, call: OutgoingCall<Body>): Prom
     } catch (error) {
       if (!(error instanceof UpstreamError)) throw error;
       const { kind, method, status, retryAfterMs } = error;
-      if (kind === 'rate_limited' && retryAfterMs !== undefined) budget.pauseFor(retryAfterMs);
+      if (kind === 'rate_limited') budget.pauseFor(retryAfterMs ?? 0);
       const decision = decideRetry({ attempt, kind, method, status, retryAfterMs, dice: random.next() });
       if (decision.kind === 'give_up') throw error;
       await orCancelled(call, clock.sleep(decision.delayMs, call.signal));

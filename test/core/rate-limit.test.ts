@@ -1,6 +1,16 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type RateLimit, rateLimitOf, spend, UNUSED, waitMs } from '../../shared/core/rate-limit.ts';
+import {
+  afterRefusal,
+  FULL_SHARE,
+  type RateLimit,
+  rateLimitOf,
+  shareAt,
+  shareOf,
+  spend,
+  UNUSED,
+  waitMs,
+} from '../../shared/core/rate-limit.ts';
 import { NOON_MS } from '../builders.ts';
 
 const MINUTE_MS = 60_000;
@@ -63,6 +73,36 @@ test('a wait is whole milliseconds, and after it the request may leave', () => {
 
 test.each([0, 1, -5, Number.NaN])('a budget of %s a minute is a mistake', (requestsPerMinute) => {
   expect(() => rateLimitOf(requestsPerMinute, 20)).toThrow(RangeError);
+});
+
+test('beside an unannounced second user of 30 per cent, refusals are rare and most of the rest is used', () => {
+  const limit = rateLimitOf(700, 20);
+  let share = FULL_SHARE;
+  let state = UNUSED;
+  let refusedCount = 0;
+  const sentAtMs: number[] = [];
+  for (let nowMs = 0; nowMs < 60 * MINUTE_MS; ) {
+    const delayMs = waitMs(shareOf(limit, shareAt(share, nowMs)), state, nowMs);
+    nowMs += delayMs;
+    state = spend(shareOf(limit, shareAt(share, nowMs)), state, nowMs);
+    sentAtMs.push(nowMs);
+    const inMinute = sentAtMs.length - (sentAtMs.findLastIndex((atMs) => atMs <= nowMs - MINUTE_MS) + 1);
+    if (inMinute <= 0.7 * 700) continue;
+    refusedCount += 1;
+    sentAtMs.pop();
+    share = afterRefusal(share, nowMs);
+  }
+
+  expect(sentAtMs.length / 60 / 490).toBeGreaterThan(0.8);
+  expect(refusedCount / sentAtMs.length).toBeLessThan(0.02);
+});
+
+test('after the last refusal the whole share comes back, and refusals at one moment count once', () => {
+  const once = afterRefusal(FULL_SHARE, NOON_MS);
+
+  expect(afterRefusal(once, NOON_MS + 100)).toEqual(once);
+  expect(shareAt(once, NOON_MS)).toBe(0.8);
+  expect(shareAt(once, NOON_MS + 10 * MINUTE_MS)).toBe(1);
 });
 
 interface Arrival {
