@@ -79,18 +79,14 @@ export function factsOf(notice: Notice): readonly Fact[] {
   return facts.flatMap(([label, value]) => (value === undefined ? [] : [{ label, value }]));
 }
 
-export function operationUrl(notice: Notice, { consoleBaseUrl }: AlertLinks): string | undefined {
-  const { account_id, project_id, operation_id } = notice;
-  if (consoleBaseUrl === undefined || project_id === undefined || operation_id === undefined)
-    return undefined;
-  const [account, project, operation] = [account_id, project_id, operation_id].map(encodeStrictly);
-  return `${consoleBaseUrl}/console/accounts/${account}/projects/${project}/operations/${operation}`;
-}
+/** Ids as the upstream makes them; anything else would make a link that lies or breaks the message, so it gets none. */
+const PLAIN_ID = /^[A-Za-z0-9_-]{1,80}$/;
 
-/** Also what `encodeURIComponent` leaves alone and a message could trip over; a lone surrogate would make it throw. */
-function encodeStrictly(text: string): string {
-  const encoded = encodeURIComponent(text.toWellFormed());
-  return encoded.replaceAll(/[!'()*~]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`);
+export function operationUrl(notice: Notice, { consoleBaseUrl }: AlertLinks): string | undefined {
+  const { account_id, project_id = '', operation_id = '' } = notice;
+  const hasPage = [account_id, project_id, operation_id].every((id) => PLAIN_ID.test(id));
+  if (consoleBaseUrl === undefined || !hasPage) return undefined;
+  return `${consoleBaseUrl}/console/accounts/${account_id}/projects/${project_id}/operations/${operation_id}`;
 }
 
 const RANK: Record<Severity, number> = { info: 0, warning: 1, critical: 2 };

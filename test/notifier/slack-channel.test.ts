@@ -1,0 +1,88 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { createSlackChannel } from '../../functions/notifier/slack-channel.ts';
+import { noticeOf } from '../../shared/alerts/notice.ts';
+import { createSecret } from '../../shared/runtime/secret.ts';
+import { anEvent } from './channel-under-test.ts';
+
+interface Answer {
+  readonly status: number;
+  readonly body: string;
+  readonly headers?: Record<string, string>;
+}
+
+async function slackThatAnswers(answer: Answer | 'nothing') {
+  const bodies: string[] = [];
+  const server = createServer(async (request, response) => {
+    bodies.push(Buffer.concat(await request.toArray()).toString());
+    if (answer === 'nothing') request.socket.destroy();
+    else response.writeHead(answer.status, answer.headers).end(answer.body);
+  });
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const origin = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  return { origin, bodies };
+}
+
+function channelAt(origin: string, url = `${origin}/services/T0/B0/secret-part`) {
+  return createSlackChannel({ webhookUrl: { current: async () => createSecret(url) }, origin, links: {} });
+}
+
+const message = [
+  [noticeOf('Operation State Changed', anEvent().detail)].filter((notice) => notice !== undefined),
+];
+
+describe('Slack by webhook', () => {
+  test('a message is sent when Slack says ok', async () => {
+    const { origin, bodies } = await slackThatAnswers({ status: 200, body: 'ok' });
+
+    expect(await channelAt(origin).send(message)).toEqual({ kind: 'sent' });
+    expect(bodies.map((body) => Object.keys(JSON.parse(body) as object))).toEqual([
+      ['text', 'unfurl_links', 'unfurl_media', 'attachments'],
+    ]);
+  });
+
+  test.each<[string, Answer]>([
+    ['a server error', { status: 503, body: 'down' }],
+    ['a page of HTML with status 200', { status: 200, body: `<html>${'x'.repeat(100_000)}</html>` }],
+    ['a redirect', { status: 302, body: '', headers: { location: 'https://evil.example/' } }],
+    ['a refusal', { status: 403, body: 'invalid_token' }],
+  ])('%s is a failure', async (_what, answer) => {
+    const { origin } = await slackThatAnswers(answer);
+
+    expect(await channelAt(origin).send(message)).toMatchObject({ kind: 'failed' });
+  });
+
+  test('the wait of a 429 is handed on whole', async () => {
+    const { origin } = await slackThatAnswers({ status: 429, body: '', headers: { 'retry-after': '1800' } });
+
+    expect(await channelAt(origin).send(message)).toMatchObject({ kind: 'failed', retryAfterMs: 1_800_000 });
+  });
+
+  test('a broken connection is a failure that does not name the webhook', async () => {
+    const { origin } = await slackThatAnswers('nothing');
+
+    const result = await channelAt(origin).send(message);
+
+    expect(result.kind).toBe('failed');
+    expect(JSON.stringify(result)).not.toContain('secret-part');
+  });
+
+  test('a URL elsewhere gets nothing', async () => {
+    const { origin, bodies } = await slackThatAnswers({ status: 200, body: 'ok' });
+    const channel = createSlackChannel({
+      webhookUrl: { current: async () => createSecret(`${origin}/services`) },
+      origin: 'https://hooks.slack.com',
+      links: {},
+    });
+
+    expect(await channel.send(message)).toMatchObject({ kind: 'failed' });
+    expect(bodies).toEqual([]);
+  });
+});
