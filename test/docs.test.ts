@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { alertDocs } from '../infra/docs/alert-docs.ts';
 import { eventDocs } from '../infra/docs/event-docs.ts';
 import { createFaultDials } from '../infra/local/upstream/faults.ts';
 import { SERVE_HELP } from '../infra/local/upstream/serve-options.ts';
@@ -9,13 +10,22 @@ import { calls } from '../shared/upstream/calls/calls.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
-const PAGES = ['README.md', 'docs/architecture.md', 'docs/operations.md', 'docs/upstream.md'];
+const PAGES = [
+  'README.md',
+  'docs/architecture.md',
+  'docs/operations.md',
+  'docs/upstream.md',
+  'docs/alerts.md',
+];
 const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
 
 describe('the documentation', () => {
-  test.each(eventDocs())('$path is what the definitions say (npm run generate)', ({ path, text }) => {
-    expect(read(path)).toBe(text);
-  });
+  test.each([...eventDocs(), ...alertDocs()])(
+    '$path is what the definitions say (npm run generate)',
+    ({ path, text }) => {
+      expect(read(path)).toBe(text);
+    },
+  );
 
   test.each(eventCatalog)('the example of $detailType is one', ({ detail, example }) => {
     expect(detail.strict().safeParse(example).error).toBeUndefined();

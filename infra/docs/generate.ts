@@ -2,9 +2,10 @@
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
+import { alertDocs } from './alert-docs.ts';
 import { eventDocs } from './event-docs.ts';
 
-for (const { path, text } of eventDocs()) {
+for (const { path, text } of [...eventDocs(), ...alertDocs()]) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
   console.log(path);

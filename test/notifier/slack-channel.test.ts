@@ -15,10 +15,12 @@ interface Answer {
 
 async function slackThatAnswers(answer: Answer | 'nothing') {
   const bodies: string[] = [];
-  const server = createServer(async (request, response) => {
-    bodies.push(Buffer.concat(await request.toArray()).toString());
-    if (answer === 'nothing') request.socket.destroy();
-    else response.writeHead(answer.status, answer.headers).end(answer.body);
+  const server = createServer((request, response) => {
+    void request.toArray().then((chunks) => {
+      bodies.push(Buffer.concat(chunks as Buffer[]).toString());
+      if (answer === 'nothing') request.socket.destroy();
+      else response.writeHead(answer.status, answer.headers).end(answer.body);
+    });
   });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
