@@ -5,8 +5,8 @@
 
 import type { ProjectActivity } from './project-activity.ts';
 
-/** Transitions that follow the start of a burst: scheduling, running and the end of one or two operations. */
-const TRANSITIONS_PER_BURST = 4.5;
+/** Scheduling, running and the end of one operation, and a part of the next one that often follows. */
+const TRANSITIONS_PER_ARRIVAL = 3.75;
 
 /** A suspend shows three states. */
 const TRANSITIONS_PER_SUSPEND = 3;
@@ -25,20 +25,20 @@ const OPEN_AGE_OFFSET_MS = 1_500;
 
 const DAY_MS = 24 * 3_600_000;
 
-/** What is assumed before anything was seen: eight sessions a day. */
-export const BURSTS_PER_MS_ASSUMED = 8 / DAY_MS;
+/** What is assumed before anything was seen: eight operations a day. */
+export const ARRIVALS_PER_MS_ASSUMED = 8 / DAY_MS;
 
 /** Nobody is polled as if nothing could ever happen there. */
-const INTENSITY_PER_MS_MIN = TRANSITIONS_PER_BURST * 1e-3 * BURSTS_PER_MS_ASSUMED;
+const INTENSITY_PER_MS_MIN = TRANSITIONS_PER_ARRIVAL * 1e-3 * ARRIVALS_PER_MS_ASSUMED;
 
-/** The mean of the Gamma posterior: half a burst of prior belief, spread at the account's mean rate. */
+/** The mean of the Gamma posterior: half an operation of prior belief, spread at the account's mean rate. */
 export function coldIntensity(
-  history: Pick<ProjectActivity, 'burstCount' | 'observedMs'> | undefined,
-  burstsPerMsMean: number,
+  history: Pick<ProjectActivity, 'arrivalCount' | 'observedMs'> | undefined,
+  arrivalsPerMsMean: number,
 ): number {
-  const { burstCount, observedMs } = history ?? { burstCount: 0, observedMs: 0 };
-  const burstsPerMs = (burstCount + 0.5) / (observedMs + 0.5 / burstsPerMsMean);
-  return Math.max(INTENSITY_PER_MS_MIN, burstsPerMs * TRANSITIONS_PER_BURST);
+  const { arrivalCount, observedMs } = history ?? { arrivalCount: 0, observedMs: 0 };
+  const arrivalsPerMs = (arrivalCount + 0.5) / (observedMs + 0.5 / arrivalsPerMsMean);
+  return Math.max(INTENSITY_PER_MS_MIN, arrivalsPerMs * TRANSITIONS_PER_ARRIVAL);
 }
 
 /** What the open operation and the running computes add to it. */

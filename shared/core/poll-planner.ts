@@ -5,7 +5,7 @@
  */
 
 import { createHintFields, type ProjectRow } from './hint-fields.ts';
-import { BURSTS_PER_MS_ASSUMED, coldIntensity, hotIntensity, nextRiseMs } from './poll-intensity.ts';
+import { ARRIVALS_PER_MS_ASSUMED, coldIntensity, hotIntensity, nextRiseMs } from './poll-intensity.ts';
 import { createPriorityQueue } from './priority-queue.ts';
 import type { ProjectActivity } from './project-activity.ts';
 import { type RateLimitState, rateLimitOf, spend, UNUSED, waitMs } from './rate-limit.ts';
@@ -91,7 +91,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   const pace = rateLimitOf(limits.requestsPerMinute, limits.burst);
   let paceState: RateLimitState = UNUSED;
   let virtualTime = 0;
-  let burstCount = 0;
+  let arrivalCount = 0;
   let observedMs = 0;
   let coldSum = 0;
   let strideSum = 0;
@@ -212,11 +212,11 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   }
 
   function learn(turn: Turn, activity: ProjectActivity, nowMs: number): void {
-    burstCount += activity.burstCount - (turn.activity?.burstCount ?? 0);
+    arrivalCount += activity.arrivalCount - (turn.activity?.arrivalCount ?? 0);
     observedMs += activity.observedMs - (turn.activity?.observedMs ?? 0);
     turn.activity = activity;
     const coldBefore = turn.cold;
-    turn.cold = coldIntensity(activity, burstsPerMsMean());
+    turn.cold = coldIntensity(activity, arrivalsPerMsMean());
     coldSum += turn.cold - coldBefore;
     strideSum += 1 / Math.sqrt(turn.cold) - 1 / Math.sqrt(coldBefore);
     const riseAtMs = nextRiseMs(activity, nowMs);
@@ -225,9 +225,9 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   }
 
   /** The account's mean, itself with a day of one project at the assumed rate as prior belief. */
-  function burstsPerMsMean(): number {
-    const PRIOR_BURSTS = 8;
-    return (burstCount + PRIOR_BURSTS) / (observedMs + PRIOR_BURSTS / BURSTS_PER_MS_ASSUMED);
+  function arrivalsPerMsMean(): number {
+    const PRIOR_ARRIVALS = 8;
+    return (arrivalCount + PRIOR_ARRIVALS) / (observedMs + PRIOR_ARRIVALS / ARRIVALS_PER_MS_ASSUMED);
   }
 
   /** The staleness cap: no project is polled less often than one of the mean cold stride. */
@@ -237,7 +237,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   }
 
   function add(id: string): void {
-    const turn = newTurn(id, coldIntensity(undefined, burstsPerMsMean()));
+    const turn = newTurn(id, coldIntensity(undefined, arrivalsPerMsMean()));
     turns.set(id, turn);
     coldSum += turn.cold;
     strideSum += turn.stride;
@@ -251,7 +251,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     hints.forget(turn.id);
     coldSum -= turn.cold;
     strideSum -= 1 / Math.sqrt(turn.cold);
-    burstCount -= turn.activity?.burstCount ?? 0;
+    arrivalCount -= turn.activity?.arrivalCount ?? 0;
     observedMs -= turn.activity?.observedMs ?? 0;
   }
 

@@ -7,8 +7,8 @@ export interface ProjectActivity {
   readonly openSinceMs: number | undefined;
   /** When each running compute was last seen to start; a suspend of it can follow. */
   readonly activeSinceMs: readonly number[];
-  /** Bursts of operations in the time that the page reaches back, and that time. */
-  readonly burstCount: number;
+  /** Operations in the time that the page reaches back, suspends left out: those announce themselves. And that time. */
+  readonly arrivalCount: number;
   readonly observedMs: number;
 }
 
@@ -17,8 +17,8 @@ export type ActivityRow = Pick<
   'action' | 'status' | 'endpoint_id' | 'branch_id' | 'created_at' | 'updated_at'
 >;
 
-/** Operations of one burst follow each other within seconds: what comes later was caused by something else. */
-const BURST_GAP_MS = 60_000;
+/** A page that is full within a minute was seen in a moment that says little about the day. */
+const OBSERVED_MS_MIN = 60_000;
 
 /** A rate of yesterday says more about today than one of last month. */
 const HISTORY_MS_MAX = 24 * 3_600_000;
@@ -29,8 +29,7 @@ const START_ACTION = 'start_compute';
 /** `rows`: newest first. `isWhole`: the list ends with them. */
 export function activityOf(rows: readonly ActivityRow[], isWhole: boolean, nowMs: number): ProjectActivity {
   let openSinceMs: number | undefined;
-  let burstCount = 0;
-  let laterMs = Number.POSITIVE_INFINITY;
+  let arrivalCount = 0;
   let oldestMs = nowMs;
   const decided = new Set<string>();
   const activeSinceMs: number[] = [];
@@ -43,13 +42,10 @@ export function activityOf(rows: readonly ActivityRow[], isWhole: boolean, nowMs
     oldestMs = Math.min(oldestMs, createdMs);
     if (openSinceMs === undefined && !isTerminal(row.status)) openSinceMs = createdMs;
     noteCompute(row);
-    // The page is read backwards in time: a burst is counted at its last operation.
-    if (row.action === SUSPEND_ACTION) continue;
-    if (laterMs - createdMs > BURST_GAP_MS) burstCount += 1;
-    laterMs = createdMs;
+    if (row.action !== SUSPEND_ACTION) arrivalCount += 1;
   }
-  const observedMs = isWhole ? HISTORY_MS_MAX : Math.max(BURST_GAP_MS, nowMs - oldestMs);
-  return { openSinceMs, activeSinceMs, burstCount, observedMs };
+  const observedMs = isWhole ? HISTORY_MS_MAX : Math.max(OBSERVED_MS_MIN, nowMs - oldestMs);
+  return { openSinceMs, activeSinceMs, arrivalCount, observedMs };
 
   /** The newest operation of a compute tells whether it runs. */
   function noteCompute(row: ActivityRow): void {

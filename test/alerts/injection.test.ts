@@ -72,6 +72,8 @@ describe('text from outside', () => {
       for (const text of texts) {
         const controls = [...text.matchAll(/<([^>]*)>/g)].map((match) => match[1] ?? '');
         expect(controls.filter((control) => !control.startsWith('https://bridge.example/'))).toEqual([]);
+        // Slack reads control sequences in code spans too.
+        for (const [span] of text.matchAll(/`[^`]*`/g)) expect(span).not.toMatch(/[<>]/);
         // Outside of code spans nothing of the payload is left that Slack or a reader could take for ours.
         const outside = text.replaceAll(/`[^`]*`/g, '').replaceAll(/<[^>]*>/g, '');
         expect(outside).not.toMatch(/evil|channel|U012|C012|S012|victim|`|&/);

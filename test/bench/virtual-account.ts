@@ -105,7 +105,7 @@ function createAccount(workload: Workload, recall: number, seed: number) {
       rows.push({
         action: operation.action,
         status: state?.status ?? 'scheduling',
-        endpoint_id: undefined,
+        endpoint_id: `ep-${operation.session}`,
         branch_id: undefined,
         created_at,
         updated_at,

@@ -29,6 +29,8 @@ export type Action = keyof typeof DURATIONS;
 export interface WorkOperation {
   readonly action: Action;
   readonly project: number;
+  /** Each session uses a compute of its own: sessions overlap, and each ends with its own suspend. */
+  readonly session: number;
   /** Creation, running, perhaps failed, finished. */
   readonly states: readonly { readonly atS: number; readonly status: string }[];
 }
@@ -61,13 +63,15 @@ export function createWorkload(projectCount: number, seed: number, hours: number
   const rates = zipfRates(projectCount, random);
   const offsets: number[] = [];
   let suspendCount = 0;
+  let session = 0;
   const operations = rates.map((rate, project) => {
     const own: WorkOperation[] = [];
     for (const sessionS of sessionStarts(rate, endS, random)) {
       let atS = sessionS;
+      session += 1;
       for (const action of chainOf(random)) {
         if (action === 'suspend_compute') atS += SUSPEND_AFTER_S + exponential(USE_S_MEAN, random);
-        const operation = { action, project, states: statesOf(action, atS, random) };
+        const operation = { action, project, session, states: statesOf(action, atS, random) };
         own.push(operation);
         const isMeasured = atS >= startS && atS < endS;
         if (isMeasured && action === 'suspend_compute') suspendCount += 1;

@@ -21,7 +21,7 @@ const result = {
 const quiet: ProjectActivity = {
   openSinceMs: undefined,
   activeSinceMs: [],
-  burstCount: 0,
+  arrivalCount: 0,
   observedMs: DAY_MS,
 };
 
@@ -93,8 +93,8 @@ describe('the planner', () => {
 
   test('polls four times as often where sixteen times as much is to be expected', () => {
     const ids = Array.from({ length: 400 }, (_, index) => `p${index}`);
-    const busy = { ...quiet, burstCount: 320 };
-    const usual = { ...quiet, burstCount: 20 };
+    const busy = { ...quiet, arrivalCount: 320 };
+    const usual = { ...quiet, arrivalCount: 20 };
     const counts = pollFor(aPlanner(...ids), 120 * MINUTE_MS, (id) => (id === 'p0' ? busy : usual));
 
     const ratio = (counts.get('p0') ?? 0) / (counts.get('p1') ?? 1);
@@ -106,7 +106,7 @@ describe('the planner', () => {
     const ids = Array.from({ length: 1_000 }, (_, index) => `p${index}`);
     const activityAt = (openSinceMs: number) => (id: string) => ({
       ...quiet,
-      burstCount: 8,
+      arrivalCount: 8,
       openSinceMs: id === 'p0' ? openSinceMs : undefined,
     });
     const young = pollFor(aPlanner(...ids), 20 * MINUTE_MS, (id, nowMs) => activityAt(nowMs)(id));

@@ -162,4 +162,34 @@ describe('the notifier', () => {
 
     expect(slack.messages.length).toBe(1);
   });
+
+  test('a sender that wakes late repeats only the message that it was sending', async () => {
+    const { deps, deliver, slack, wait } = aNotifier();
+    slack.state = 'down';
+    await deliver(
+      anEvent({ project_id: 'one' }),
+      anEvent({ project_id: 'two' }),
+      anEvent({ project_id: 'three' }),
+    );
+    slack.state = 'up';
+    wait(60_000);
+    let isFirst = true;
+    const late = {
+      ...slack.channel,
+      async send(message: Parameters<typeof slack.channel.send>[0]) {
+        const wasFirst = isFirst;
+        isFirst = false;
+        if (wasFirst) {
+          wait(60_000);
+          await sweep(deps);
+        }
+        return slack.channel.send(message);
+      },
+    };
+
+    await sweep({ ...deps, channels: [late] });
+
+    expect(idsOf(slack).length).toBe(4);
+    expect(new Set(idsOf(slack)).size).toBe(3);
+  });
 });

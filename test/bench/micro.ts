@@ -1,0 +1,88 @@
+/** What the planner and the parsing of a page cost: `npm run bench:micro`. Times depend on the machine, ratios hardly. */
+
+import { recordReading } from '../../shared/core/operation-record.ts';
+import { createPollPlanner } from '../../shared/core/poll-planner.ts';
+import { activityOf } from '../../shared/core/project-activity.ts';
+import { operationListSchema, operationSchema, parseRows } from '../../shared/upstream/schemas.ts';
+
+const PROJECT_COUNT = 5_000;
+const DECISION_COUNT = 200_000;
+const PAGE_ROWS = 100;
+const PAGE_COUNT = 2_000;
+const NOON_MS = Date.UTC(2026, 0, 15, 12);
+const PROJECT_ID = 'bold-sound-12345678';
+
+measurePlanner();
+measureEngine();
+
+function measurePlanner(): void {
+  const planner = createPollPlanner({
+    pollIntervalMsMin: 1_000,
+    requestsPerMinute: 700,
+    burst: 20,
+    failureBackoffMsMax: 300_000,
+    listIntervalMsMin: undefined,
+  });
+  planner.setProjects(Array.from({ length: PROJECT_COUNT }, (_, index) => `project-${index}`));
+  const quiet = { openSinceMs: undefined, activeSinceMs: [], arrivalCount: 8, observedMs: 86_400_000 };
+  const result = { hasFailed: false, requestCount: 1, foundTransition: false, hasLeftovers: false };
+  const startedMs = performance.now();
+  let nowMs = 0;
+  for (let count = 0; count < DECISION_COUNT; ) {
+    const decision = planner.next(nowMs);
+    if (decision.kind !== 'poll') {
+      nowMs += 100;
+      continue;
+    }
+    count += 1;
+    planner.report(decision.projectId, { ...result, activity: quiet }, nowMs);
+  }
+  const microseconds = ((performance.now() - startedMs) / DECISION_COUNT) * 1_000;
+  console.log(`planner, ${PROJECT_COUNT} projects: ${microseconds.toFixed(1)} us a decision with its report`);
+  const megabytes = process.memoryUsage().rss / 2 ** 20;
+  console.log(`memory of this process with it: ${megabytes.toFixed(0)} MiB resident`);
+}
+
+/** A usual poll: the page is parsed and checked, one row has changed and becomes an event. */
+function measureEngine(): void {
+  const body = JSON.stringify({ operations: Array.from({ length: PAGE_ROWS }, (_, index) => rowOf(index)) });
+  const schema = operationSchema(PROJECT_ID);
+  const parseOnly = timeOf(() => JSON.parse(body) as unknown);
+  const whole = timeOf(() => {
+    const { operations } = operationListSchema.parse(JSON.parse(body));
+    const { rows } = parseRows(operations, schema);
+    const activity = activityOf(rows, false, NOON_MS);
+    const context = { account_id: 'main', nowMs: NOON_MS, observed_by: 'poll' } as const;
+    return [activity, rows[0] && recordReading(undefined, rows[0], context)];
+  });
+  console.log(
+    `a page of ${PAGE_ROWS} operations (${body.length} bytes): JSON.parse ${parseOnly.toFixed(0)} us, ` +
+      `with validation, activity and one event ${whole.toFixed(0)} us, ratio ${(whole / parseOnly).toFixed(2)}`,
+  );
+}
+
+function rowOf(index: number) {
+  const time = new Date(NOON_MS - index * 60_000).toISOString();
+  return {
+    id: `a07f8772-1877-4da9-a939-3a3ae62d1${String(index).padStart(3, '0')}`,
+    project_id: PROJECT_ID,
+    branch_id: 'br-dawn-scene-747675',
+    endpoint_id: 'ep-little-smoke-851426',
+    action: index % 2 === 0 ? 'suspend_compute' : 'start_compute',
+    status: 'finished',
+    failures_count: 0,
+    created_at: time,
+    updated_at: time,
+    total_duration_ms: 300,
+  };
+}
+
+/** The median, in microseconds: the rest is the collector's and the machine's. */
+function timeOf(task: () => unknown): number {
+  const times = Array.from({ length: PAGE_COUNT }, () => {
+    const startedMs = performance.now();
+    task();
+    return (performance.now() - startedMs) * 1_000;
+  });
+  return times.toSorted((a, b) => a - b)[PAGE_COUNT / 2] ?? 0;
+}
