@@ -136,7 +136,7 @@ function isBehindWatermark({ project, deps }: Poll, createdAt: Timestamp | undef
 
 function noteRecorded(poll: Poll, record: OperationRecord): void {
   const { telemetry, clock } = poll.deps;
-  const entry = record.outbox.at(-1);
+  const entry = record.entries.at(-1);
   if (entry?.type !== 'state_changed') return;
   poll.recordedCount += 1;
   telemetry.measure('TransitionsRecorded', 1);

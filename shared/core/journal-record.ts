@@ -16,6 +16,5 @@ export function hasWork(record: JournalRecord): boolean {
 
 /** The record once its journal is acknowledged up to a revision. */
 export function acknowledged<R extends JournalRecord>(record: R, through: number): R {
-  const published = Math.max(record.published, through);
-  return { ...record, published, outbox: record.outbox.filter((entry) => entry.revision > published) };
+  return { ...record, published: Math.max(record.published, through) };
 }

@@ -1,4 +1,4 @@
-/** The outbox inside an item: what is recorded and not yet acknowledged by the bus. */
+/** The journal inside an item: what was told of it, and how much of that the bus has acknowledged. */
 
 /** How a state came to be known. */
 export type ObservedBy = 'poll' | 'command' | 'backfill' | 'sweep';
@@ -81,26 +81,30 @@ export interface CommandOperation {
 export type OperationEntry = StateChangedEntry | WatchEndedEntry | StalledEntry;
 export type JournalEntry = OperationEntry | ProjectSeenEntry | AccountHealthEntry | CommandSettledEntry;
 
-/** The part every journalled item shares: `revision` entries recorded, the first `published` of them acknowledged. */
+/**
+ * The part every journalled item shares: `revision` entries recorded, the first `published` of them acknowledged. The
+ * newest are kept, acknowledged or not: they are the item's history and the feed of recent events.
+ */
 export interface Journal<Entry extends JournalEntry = JournalEntry> {
   readonly revision: number;
   readonly published: number;
-  readonly outbox: readonly Entry[];
+  /** In the order of their revisions, without gaps, up to `revision`. */
+  readonly entries: readonly Entry[];
 }
+
+/** An operation has three or four; one that fails and is retried for days must not outgrow its item. */
+export const HISTORY_ENTRIES_MAX = 32;
 
 export function pendingEntries<Entry extends JournalEntry>(journal: Journal<Entry>): readonly Entry[] {
-  return journal.outbox
-    .filter((entry) => entry.revision > journal.published)
-    .toSorted((a, b) => a.revision - b.revision);
+  return journal.entries.filter((entry) => entry.revision > journal.published);
 }
 
-/** The journal with one more entry. What is acknowledged already does not ride along. */
+/** The journal with one more entry. Too old is only what is acknowledged. */
 export function append<Entry extends JournalEntry>(journal: Journal<Entry>, entry: Entry): Journal<Entry> {
-  return {
-    revision: entry.revision,
-    published: journal.published,
-    outbox: [...pendingEntries(journal), entry],
-  };
+  const { published } = journal;
+  const keptFrom = Math.min(published + 1, entry.revision - HISTORY_ENTRIES_MAX + 1);
+  const kept = journal.entries.filter(({ revision }) => revision >= keptFrom);
+  return { revision: entry.revision, published, entries: [...kept, entry] };
 }
 
-export const EMPTY_JOURNAL: Journal<never> = { revision: 0, published: 0, outbox: [] };
+export const EMPTY_JOURNAL: Journal<never> = { revision: 0, published: 0, entries: [] };

@@ -209,16 +209,12 @@ function acknowledgeUpdate(record: JournalRecord, through: number, expiresAt: nu
   // A slower relay that got only part of the entries through must not take a whole acknowledgement back.
   const goesForward: Condition = { kind: 'less', name: 'published', value: through };
   const condition: Condition = { kind: 'all', of: [noNewerEntry, goesForward] };
-  const isEmpty = after.outbox.length === 0;
-  const set = isEmpty
-    ? { published: after.published }
-    : { published: after.published, outbox: [...after.outbox] };
-  const outboxGone = isEmpty ? ['outbox'] : [];
-  if (hasWork(after)) return { key: keyOf(record), set: set as Update['set'], remove: outboxGone, condition };
+  const set = { published: after.published };
+  if (hasWork(after)) return { key: keyOf(record), set, condition };
   return {
     key: keyOf(record),
-    set: { ...(set as Update['set']), ...settledAttributes(after, expiresAt) },
-    remove: [...outboxGone, 'work'],
+    set: { ...set, ...settledAttributes(after, expiresAt) },
+    remove: ['work'],
     condition,
   };
 }

@@ -8,12 +8,19 @@ import type { OperationRecord } from '../core/operation-record.ts';
 import type { ProjectRecord } from '../core/project-record.ts';
 import type { Timestamp } from '../core/timestamp.ts';
 import { AppError } from '../runtime/errors.ts';
-import { accountKey, commandKey, operationKey, projectKey } from './keys.ts';
-import type { Attribute, Item, Key } from './table.ts';
+import { accountKey, commandKey, operationKey, projectKey, projectsListOf } from './keys.ts';
+import { fromStored, toStored } from './stored-entry.ts';
+import { type Attribute, FEED_INDEX, type Item, type Key, LIST_INDEX } from './table.ts';
 
 const entryBase = { id: z.string(), revision: z.number().int().positive(), observed_at: z.string() };
 
 const commandOrigin = z.object({ client_id: z.string(), request_id: z.string() });
+
+/** Entries of one kind of item, as they are stored. */
+function storedEntries<T extends z.ZodType>(entry: T) {
+  const stored = z.record(z.string(), z.custom<Attribute>()).transform(fromStored);
+  return z.array(stored.pipe(entry as z.ZodType<z.output<T>, Record<string, unknown>>)).default([]);
+}
 
 const operationEntry = z.discriminatedUnion('type', [
   z.object({
@@ -59,7 +66,7 @@ const timestamp = z.string().transform((text) => text as Timestamp);
 const operationItem = z.object({
   kind: z.literal('operation'),
   ...journal,
-  outbox: z.array(operationEntry).default([]),
+  entries: storedEntries(operationEntry),
   account_id: z.string(),
   project_id: z.string(),
   operation_id: z.string(),
@@ -80,9 +87,9 @@ const operationItem = z.object({
 const projectItem = z.object({
   kind: z.literal('project'),
   ...journal,
-  outbox: z
-    .array(z.object({ ...entryBase, type: z.enum(['project_discovered', 'project_unreachable']) }))
-    .default([]),
+  entries: storedEntries(
+    z.object({ ...entryBase, type: z.enum(['project_discovered', 'project_unreachable']) }),
+  ),
   account_id: z.string(),
   project_id: z.string(),
   is_visible: z.boolean().default(true),
@@ -94,15 +101,13 @@ const projectItem = z.object({
 const accountItem = z.object({
   kind: z.literal('account'),
   ...journal,
-  outbox: z
-    .array(
-      z.object({
-        ...entryBase,
-        type: z.enum(['account_degraded', 'account_recovered']),
-        reason: z.enum(['key_rejected', 'upstream_failing']),
-      }),
-    )
-    .default([]),
+  entries: storedEntries(
+    z.object({
+      ...entryBase,
+      type: z.enum(['account_degraded', 'account_recovered']),
+      reason: z.enum(['key_rejected', 'upstream_failing']),
+    }),
+  ),
   account_id: z.string(),
   boot_at: timestamp,
   is_listed: z.boolean(),
@@ -119,17 +124,15 @@ const commandOperation = z.object({
 const commandItem = z.object({
   kind: z.literal('command'),
   ...journal,
-  outbox: z
-    .array(
-      z.object({
-        ...entryBase,
-        type: z.literal('command_settled'),
-        outcome: z.enum(['succeeded', 'failed', 'incomplete']),
-        operations: z.array(commandOperation),
-        missing: z.array(z.string()),
-      }),
-    )
-    .default([]),
+  entries: storedEntries(
+    z.object({
+      ...entryBase,
+      type: z.literal('command_settled'),
+      outcome: z.enum(['succeeded', 'failed', 'incomplete']),
+      operations: z.array(commandOperation),
+      missing: z.array(z.string()),
+    }),
+  ),
   account_id: z.string(),
   project_id: z.string(),
   request_id: z.string(),
@@ -178,9 +181,20 @@ export function keyOf(record: JournalRecord): Key {
 
 /** What a journal write sets. How far a project is read has writes of its own and is left alone here. */
 export function attributesOf(record: JournalRecord): Record<string, Attribute | undefined> {
-  const { outbox, ...fields } = record;
+  const { entries, ...fields } = record;
   const attributes: Record<string, unknown> = { ...fields };
-  if (outbox.length > 0) attributes['outbox'] = outbox;
+  const newest = entries.at(-1);
+  if (newest !== undefined) {
+    attributes['entries'] = entries.map(toStored);
+    attributes[FEED_INDEX.sortKey] = newest.observed_at;
+  }
+  if (record.kind === 'project')
+    Object.assign(attributes, listed(projectsListOf(record.account_id), record.project_id));
   for (const name of ['watermark', 'resume', 'swept_at_ms']) delete attributes[name];
   return attributes as Record<string, Attribute | undefined>;
+}
+
+/** A place in the list index. */
+export function listed(list: string, order: string): Record<string, string> {
+  return { [LIST_INDEX.partitionKey]: list, [LIST_INDEX.sortKey]: order };
 }

@@ -34,6 +34,11 @@ export function workOf(accountId: string): string {
   return accountId;
 }
 
+/** Partition of the list index: the account's projects, by id. */
+export function projectsListOf(accountId: string): string {
+  return `PROJECTS#${accountId}`;
+}
+
 /** Partition of the work index: entries that the bus refused for good. */
 export function parkedWorkOf(accountId: string): string {
   return `PARKED#${accountId}`;

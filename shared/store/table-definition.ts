@@ -1,29 +1,30 @@
-/** The table itself: keys and the sparse index. The local stand-in creates it from here, the deployment too. */
+/** The table itself: keys and indexes. The local stand-in creates it from here, the deployment too. */
 
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
-import { WORK_INDEX } from './table.ts';
+import { INDEXES } from './table.ts';
 
 export function tableDefinition(tableName: string): CreateTableCommandInput {
+  const names = new Set([
+    'pk',
+    'sk',
+    ...INDEXES.flatMap(({ partitionKey, sortKey }) => [partitionKey, sortKey]),
+  ]);
   return {
     TableName: tableName,
     BillingMode: 'PAY_PER_REQUEST',
-    AttributeDefinitions: ['pk', 'sk', WORK_INDEX.partitionKey].map((AttributeName) => ({
-      AttributeName,
-      AttributeType: 'S',
+    AttributeDefinitions: [...names].map((AttributeName) => ({ AttributeName, AttributeType: 'S' })),
+    KeySchema: keySchema('pk', 'sk'),
+    GlobalSecondaryIndexes: INDEXES.map(({ name, partitionKey, sortKey }) => ({
+      IndexName: name,
+      KeySchema: keySchema(partitionKey, sortKey),
+      Projection: { ProjectionType: 'KEYS_ONLY' },
     })),
-    KeySchema: [
-      { AttributeName: 'pk', KeyType: 'HASH' },
-      { AttributeName: 'sk', KeyType: 'RANGE' },
-    ],
-    GlobalSecondaryIndexes: [
-      {
-        IndexName: WORK_INDEX.name,
-        KeySchema: [
-          { AttributeName: WORK_INDEX.partitionKey, KeyType: 'HASH' },
-          { AttributeName: WORK_INDEX.sortKey, KeyType: 'RANGE' },
-        ],
-        Projection: { ProjectionType: 'KEYS_ONLY' },
-      },
-    ],
   };
+}
+
+function keySchema(partitionKey: string, sortKey: string) {
+  return [
+    { AttributeName: partitionKey, KeyType: 'HASH' as const },
+    { AttributeName: sortKey, KeyType: 'RANGE' as const },
+  ];
 }

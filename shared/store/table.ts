@@ -32,6 +32,45 @@ export interface Update {
 /** The sparse index holds the items that have this attribute, keys only. */
 export const WORK_INDEX = { name: 'work', partitionKey: 'work', sortKey: 'pk' } as const;
 
+/** Everything of an account that an event tells of, by the time of its latest one; keys only. */
+export const FEED_INDEX = { name: 'feed', partitionKey: 'account_id', sortKey: 'changed_at' } as const;
+
+/** The operations of a project by the time at which the upstream created them, keys only. Written once per operation. */
+export const CREATED_INDEX = { name: 'created', partitionKey: 'pk', sortKey: 'created_at' } as const;
+
+/** Whatever people page through by a name or a time of its own: projects, tokens, audit records; keys only. */
+export const LIST_INDEX = { name: 'list', partitionKey: 'list', sortKey: 'list_order' } as const;
+
+export const INDEXES = [WORK_INDEX, FEED_INDEX, CREATED_INDEX, LIST_INDEX] as const;
+
+export type Index = (typeof INDEXES)[number];
+
+/** One page of an index, eventually consistent. */
+export interface IndexQuery {
+  readonly index: Index;
+  readonly partition: string;
+  /** Only what sorts behind it. */
+  readonly after?: string | undefined;
+  readonly newestFirst?: boolean | undefined;
+  readonly limit: number;
+  /** Where the page before ended. */
+  readonly start?: IndexPosition | undefined;
+}
+
+/** Opaque outside of the table's adapter; JSON. */
+export type IndexPosition = Readonly<Record<string, string>>;
+
+export interface IndexPage {
+  readonly keys: readonly (Key & { readonly sortKey: string })[];
+  /** Undefined: nothing more at the moment. */
+  readonly next: IndexPosition | undefined;
+}
+
+/** What pages and lists for people need of the table; the protocol does without. */
+export interface TableIndexes {
+  query(query: IndexQuery): Promise<IndexPage>;
+}
+
 export interface Table {
   /** Strongly consistent. */
   get(key: Key): Promise<Item | undefined>;

@@ -21,7 +21,7 @@ const aCommand = (operation_ids: readonly string[]): CommandRecord => ({
   is_settled: false,
   revision: 0,
   published: 0,
-  outbox: [],
+  entries: [],
 });
 
 const settle = (records: readonly ReturnType<typeof aRecord>[], nowMs = NOON_MS, ids = ['a', 'b']) =>
@@ -37,7 +37,7 @@ describe('a command', () => {
     ['finished', 'cancelled', 'failed'],
     ['error', 'finished', 'failed'],
   ])('with ends %s and %s has %s', (first, second, outcome) => {
-    expect(settle([a(first), b(second)])?.outbox).toMatchObject([{ outcome, missing: [] }]);
+    expect(settle([a(first), b(second)])?.entries).toMatchObject([{ outcome, missing: [] }]);
   });
 
   test.each(['scheduling', 'running', 'failed', 'unheard_of'])('waits while an operation is %s', (status) => {
@@ -51,7 +51,7 @@ describe('a command', () => {
   test('names at its deadline what is missing, and what is known of it', () => {
     const settled = settle([a('finished'), b('running')], DEADLINE_MS, ['a', 'b', 'c']);
 
-    expect(settled?.outbox).toMatchObject([
+    expect(settled?.entries).toMatchObject([
       {
         outcome: 'incomplete',
         missing: ['b', 'c'],
@@ -66,7 +66,7 @@ describe('a command', () => {
   test('has failed once nobody watches its failed operation any more', () => {
     const given_up = recordWatchEnd(b('failed'), { reason: 'not_retried', nowMs: NOON_MS });
 
-    expect(settle([a('finished'), given_up])?.outbox).toMatchObject([{ outcome: 'failed' }]);
+    expect(settle([a('finished'), given_up])?.entries).toMatchObject([{ outcome: 'failed' }]);
   });
 
   test('settles once', () => {
@@ -88,7 +88,7 @@ describe('a command', () => {
 
   test('becomes an event as the catalog says', () => {
     const settled = settle([a('finished'), b('running')], DEADLINE_MS);
-    const entry = settled?.outbox[0];
+    const entry = settled?.entries[0];
     const event = settled && entry && renderEvent(settled, entry);
 
     expect(commandSettled.detail.strict().safeParse(JSON.parse(event?.detail ?? '{}')).error).toBeUndefined();

@@ -44,7 +44,7 @@ describe('acknowledgement', () => {
     {},
     { status: 'failed', failures_count: 1 },
     { status: 'finished', failures_count: 1 },
-  ).outbox;
+  ).entries;
   const sent = (...outcomes: readonly EntryOutcome['kind'][]) =>
     outcomes.map((kind, index) => ({
       entry: entries[index] as JournalEntry,
@@ -221,14 +221,14 @@ describe('projects and accounts', () => {
   test('what was there when the account was first seen is no news', () => {
     expect(recordDiscovery(undefined, { ...sighting, isNews: false })).toMatchObject({
       is_visible: true,
-      outbox: [],
+      entries: [],
     });
   });
 
   test('a project that appears later is news, once', () => {
     const record = recordDiscovery(undefined, sighting);
 
-    expect(record?.outbox).toMatchObject([{ type: 'project_discovered', revision: 1 }]);
+    expect(record?.entries).toMatchObject([{ type: 'project_discovered', revision: 1 }]);
     expect(recordDiscovery(record, sighting)).toBeUndefined();
   });
 
@@ -236,7 +236,7 @@ describe('projects and accounts', () => {
     const record = recordDiscovery(undefined, { ...sighting, isNews: false });
     const gone = record && recordUnreachable(record, NOON_MS);
 
-    expect(gone?.outbox).toMatchObject([{ type: 'project_unreachable' }]);
+    expect(gone?.entries).toMatchObject([{ type: 'project_unreachable' }]);
     expect(gone && recordUnreachable(gone, NOON_MS)).toBeUndefined();
     expect(recordDiscovery(gone, sighting)).toMatchObject({ is_visible: true, revision: 2 });
   });
@@ -248,6 +248,6 @@ describe('projects and accounts', () => {
 
     expect(recordHealth(account, undefined, NOON_MS)).toBeUndefined();
     expect(degraded && recordHealth(degraded, 'key_rejected', NOON_MS)).toBeUndefined();
-    expect(recovered?.outbox.at(-1)).toMatchObject({ type: 'account_recovered', reason: 'key_rejected' });
+    expect(recovered?.entries.at(-1)).toMatchObject({ type: 'account_recovered', reason: 'key_rejected' });
   });
 });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { append, pendingEntries } from '../../shared/core/journal.ts';
+import { append, HISTORY_ENTRIES_MAX, pendingEntries } from '../../shared/core/journal.ts';
 import { acknowledged, hasWork } from '../../shared/core/journal-record.ts';
 import {
   isOpen,
@@ -13,7 +13,7 @@ import {
 import { decideTransition } from '../../shared/core/transition.ts';
 import { aContext, anOperation, aRecord, NOON_MS } from '../builders.ts';
 
-const last = (record: OperationRecord | undefined) => record?.outbox.at(-1);
+const last = (record: OperationRecord | undefined) => record?.entries.at(-1);
 
 describe('transitions', () => {
   test('the same status and failure count is no transition, whatever else changed', () => {
@@ -87,7 +87,7 @@ describe('records', () => {
     fc.assert(
       fc.property(fc.array(reading, { minLength: 1, maxLength: 12 }), (readings) => {
         const record = aRecord(...readings);
-        const entries = record.outbox.flatMap((entry) => (entry.type === 'state_changed' ? [entry] : []));
+        const entries = record.entries.flatMap((entry) => (entry.type === 'state_changed' ? [entry] : []));
 
         expect(entries.map(({ sequence }) => sequence)).toEqual(entries.map((_, index) => index + 1));
         expect(entries.map((entry) => entry.previous_status)).toEqual([
@@ -144,7 +144,7 @@ describe('records', () => {
   ] as const)('backfill %s tells %s history with %i events', (backfill, status, count) => {
     const record = recordReading(undefined, anOperation({ status }), aContext({ history: { backfill } }));
 
-    expect(record?.outbox).toHaveLength(count);
+    expect(record?.entries).toHaveLength(count);
     expect(record && hasWork(record)).toBe(status === 'running' || count > 0);
   });
 
@@ -180,12 +180,35 @@ describe('records', () => {
 });
 
 describe('the journal', () => {
-  test('does not take along what is acknowledged', () => {
-    const record = acknowledged(aRecord({}, { status: 'failed', failures_count: 1 }), 1);
-    const [entry] = record.outbox;
+  const revisions = (entries: readonly { readonly revision: number }[]) =>
+    entries.map(({ revision }) => revision);
+  const grown = (published: number) => {
+    let record = aRecord();
+    const [entry] = record.entries;
     if (entry === undefined) throw new Error('no entry');
+    for (let revision = 2; revision <= 40; revision++) {
+      record = { ...record, published: Math.min(published, revision - 1) };
+      record = { ...record, ...append(record, { ...entry, revision }) };
+    }
+    return record;
+  };
 
-    expect(append(record, { ...entry, revision: 3 }).outbox.map(({ revision }) => revision)).toEqual([2, 3]);
+  test('keeps what is acknowledged as history, and asks for the rest to be sent', () => {
+    const record = acknowledged(aRecord({}, { status: 'failed', failures_count: 1 }), 1);
+
+    expect(revisions(record.entries)).toEqual([1, 2]);
+    expect(revisions(pendingEntries(record))).toEqual([2]);
     expect(pendingEntries({ ...record, published: 2 })).toEqual([]);
+  });
+
+  test('forgets the oldest of more than it holds', () => {
+    expect(revisions(grown(40).entries)).toEqual(
+      Array.from({ length: HISTORY_ENTRIES_MAX }, (_, index) => index + 9),
+    );
+  });
+
+  test('forgets nothing that the bus has not acknowledged, however much it is', () => {
+    expect(revisions(pendingEntries(grown(0)))).toHaveLength(40);
+    expect(revisions(grown(3).entries)[0]).toBe(4);
   });
 });

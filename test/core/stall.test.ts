@@ -51,7 +51,7 @@ describe('an open operation', () => {
       command: { client_id: 'deployer', request_id: 'request-1' },
     };
     const told = recordStall(record, { threshold_ms: 1, open_ms: 2, nowMs: CREATED_MS });
-    const entry = told.outbox.at(-1);
+    const entry = told.entries.at(-1);
     const detail = JSON.parse((entry && renderEvent(told, entry).detail) ?? '{}') as object;
 
     expect(operationStalled.detail.strict().safeParse(detail).error).toBeUndefined();

@@ -279,7 +279,7 @@ describe('a command', () => {
     is_settled: false,
     revision: 0,
     published: 0,
-    outbox: [],
+    entries: [],
   });
 
   test('is settled by the poll that sees the last of its operations end, once', async () => {

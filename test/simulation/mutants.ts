@@ -19,11 +19,11 @@ export const mutants: readonly Mutant[] = [
     replace: '',
   },
   {
-    name: 'unconditional-acknowledgement',
-    mistake: 'an acknowledgement drops entries that were recorded meanwhile',
+    name: 'acknowledged-is-done',
+    mistake: 'an acknowledgement takes an open operation out of the index',
     file: 'shared/store/bridge-store.ts',
-    find: "const noNewerEntry: Condition = { kind: 'equals', name: 'revision', value: record.revision };",
-    replace: "const noNewerEntry: Condition = { kind: 'all', of: [] };",
+    find: 'if (hasWork(after)) return { key: keyOf(record), set, condition };',
+    replace: '',
   },
   {
     name: 'acknowledge-before-publish',

@@ -2,9 +2,12 @@
 
 import { pollAccount } from '../../functions/poller/poll-account.ts';
 import { type AccountDeps, emptyAccountMemory } from '../../functions/poller/run.ts';
+import type { JournalEntry } from '../../shared/core/journal.ts';
 import { createPollPlanner } from '../../shared/core/poll-planner.ts';
+import { renderEvent } from '../../shared/events/render-event.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { parseRecord } from '../../shared/store/items.ts';
 import {
   checkHistory,
   type DeliveredEvent,
@@ -68,7 +71,8 @@ export async function simulate(seed: number): Promise<SimulationResult> {
   await world.scheduler.runUntil(endMs + QUIET_MS + 60_000);
 
   countWorldFaults(stage);
-  violations.push(...checkBacklog(stage), ...checkHistory(truthOf(stage), everythingTold(stage)));
+  violations.push(...checkBacklog(stage), ...checkMemory(stage));
+  violations.push(...checkHistory(truthOf(stage), everythingTold(stage)));
   return { options, violations, fired: world.fired, delivered: stage.delivered, spent: stage.table.spent };
 }
 
@@ -220,6 +224,21 @@ function checkBacklog({ table }: Stage): readonly Violation[] {
       operation_id: item.sk,
       detail: item.pk,
     }));
+}
+
+/** What the table remembers of an item is what the bus got of it, to the byte: a feed may be read from there. */
+function checkMemory(stage: Stage): readonly Violation[] {
+  const told = new Set(everythingTold(stage).map(({ detail }) => detail));
+  return stage.table.sync
+    .items()
+    .filter((item) => 'entries' in item)
+    .flatMap((item) => {
+      const record = parseRecord(item);
+      return (record.entries as readonly JournalEntry[])
+        .map((entry) => renderEvent(record, entry).detail)
+        .filter((detail) => !told.has(detail))
+        .map((detail) => ({ rule: 'memory', operation_id: item.sk, detail }));
+    });
 }
 
 /** Parked entries are told too: they wait for a person, and nothing behind them does. */

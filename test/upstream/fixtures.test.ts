@@ -72,7 +72,7 @@ describe('every operation of a payload goes through the engine', () => {
 
     for (const row of rows) {
       const record = recordReading(undefined, row, aContext());
-      const [entry] = record?.outbox ?? [];
+      const [entry] = record?.entries ?? [];
       if (record === undefined || entry === undefined) throw new Error(`${row.id} gave no event`);
       const detail: unknown = JSON.parse(renderEvent(record, entry).detail);
       expect(operationStateChanged.detail.strict().safeParse(detail).error).toBeUndefined();
