@@ -5,6 +5,8 @@ import type { Scope } from './scopes.ts';
 export interface Caller {
   /** The name under which commands, events and the audit know it. */
   readonly client_id: string;
+  /** The account on whose behalf it calls: one caller, one account. */
+  readonly account_id: string;
   readonly scopes: ReadonlySet<Scope>;
   /** Undefined: every project of the bridge. */
   readonly projectIds: ReadonlySet<string> | undefined;

@@ -33,7 +33,7 @@ export function toStored(entry: JournalEntry): Stored {
   const stored: Record<string, Attribute | undefined> = {};
   for (const [name, value] of Object.entries(entry) as [string, Attribute | undefined][]) {
     if (DEFAULTS[name as keyof typeof DEFAULTS] === value) continue;
-    stored[SHORT_NAMES[name] ?? name] = name === 'observed_at' ? Date.parse(String(value)) : value;
+    stored[SHORT_NAMES[name] ?? name] = name === 'observed_at' ? Date.parse(entry.observed_at) : value;
   }
   return stored;
 }

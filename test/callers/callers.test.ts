@@ -61,6 +61,7 @@ describe('a caller', () => {
   const ids = Object.keys(calls) as (keyof typeof calls)[];
   const caller = (fields: Partial<Caller>): Caller => ({
     client_id: 'an-app',
+    account_id: 'main',
     scopes: new Set(),
     projectIds: new Set(['a-project']),
     ...fields,
