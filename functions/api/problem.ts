@@ -5,7 +5,6 @@ export const PROBLEM_TYPES = {
   unauthenticated: { status: 401, title: 'A valid token is required' },
   'scope-missing': { status: 403, title: 'The token does not have the scope that this call needs' },
   'not-found': { status: 404, title: 'There is nothing here that this token may see' },
-  'method-not-allowed': { status: 405, title: 'This path has other methods' },
   'body-too-large': { status: 413, title: 'The body is too large' },
   'media-type-unsupported': { status: 415, title: 'The body is neither JSON nor form-encoded' },
   'in-progress': { status: 409, title: 'The first request with this Idempotency-Key is still running' },
@@ -65,6 +64,9 @@ export function problemDocument(problem: Problem, requestId: string): object {
     title: PROBLEM_TYPES[problem.type].title,
     status: problem.status,
     detail: problem.detail,
+    // The members of the upstream's own errors, so that its clients show the sentence.
+    code: '',
+    message: problem.detail,
     request_id: requestId,
     ...(problem.faults.length > 0 && { errors: problem.faults }),
   };

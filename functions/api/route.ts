@@ -49,4 +49,6 @@ export interface ApiAnswer {
   readonly headers?: Readonly<Record<string, string>>;
   /** Sent as it is; undefined: nothing. Objects are JSON. */
   readonly body?: Uint8Array | string | object;
+  /** For the audit: what the command started. */
+  readonly operationIds?: readonly string[];
 }

@@ -21,6 +21,8 @@ export const SCOPES = [
   'auth:email',
   /** Gives the auth project away. In no bundle: it is granted by name alone. */
   'auth:transfer',
+  /** Secrets that a read shows: the password of the e-mail server, client secrets of providers. */
+  'secrets:read',
 ] as const;
 
 export type Scope = (typeof SCOPES)[number];

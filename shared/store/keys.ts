@@ -71,3 +71,26 @@ export function alertChannelKey(channel: string): Key {
 export function alertWorkOf(channel: string): string {
   return `ALERT#${channel}`;
 }
+
+export function tokenKey(tokenId: string): Key {
+  return { pk: `TOKEN#${tokenId}`, sk: 'TOKEN' };
+}
+
+/** Partition of the list index: the account's tokens, by the time of their creation. */
+export function tokensListOf(accountId: string): string {
+  return `TOKENS#${accountId}`;
+}
+
+/** One command that a caller sent with an Idempotency-Key. `keyHash`: of caller and key, so that neither stands here. */
+export function idempotencyKey(keyHash: string): Key {
+  return { pk: `IDEMPOTENCY#${keyHash}`, sk: 'COMMAND' };
+}
+
+export function auditKey(accountId: string, requestId: string): Key {
+  return { pk: `AUDIT#${accountId}#${requestId}`, sk: 'AUDIT' };
+}
+
+/** Partition of the list index: what was asked of a project (or of none in particular), by time. */
+export function auditListOf(accountId: string, projectId: string | undefined): string {
+  return `AUDIT#${accountId}#${projectId ?? ''}`;
+}

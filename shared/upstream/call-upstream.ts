@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import type { Secret } from '../runtime/secret.ts';
 import type { Call } from './calls/call.ts';
 import type { AnswerOf } from './calls/calls.ts';
-import { type IdName, idSchemas } from './calls/ids.ts';
+import { idSchemaOf } from './calls/ids.ts';
 import { type Answer, type OutgoingRequest, type SendDeps, send } from './send.ts';
 import type { CallOptions } from './upstream-client.ts';
 import { failure } from './upstream-failure.ts';
@@ -56,7 +56,7 @@ function urlOf(base: URL, call: Call, { ids = {}, query }: LooseRequest): URL {
 
 function fill(call: Call, ids: Readonly<Record<string, string>>): string {
   return call.path.replace(/\{(\w+)\}/g, (_placeholder, name: string) => {
-    const id = idSchemas[name as IdName].safeParse(ids[name]);
+    const id = idSchemaOf(name).safeParse(ids[name]);
     if (!id.success) throw rejection(call, `the ${name} is not of the expected form`);
     return id.data;
   });

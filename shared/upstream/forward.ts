@@ -21,7 +21,7 @@ export interface ForwardOptions {
 }
 
 /** A caller can work with these; every other header is about a connection that is not the caller's. */
-const PASSED_HEADERS = ['content-type', 'retry-after'];
+const PASSED_HEADERS = ['content-type', 'retry-after', 'x-request-id'];
 
 /** As for the bridge's own calls: the largest list is a third of a megabyte. */
 const ANSWER_BYTES_MAX = 5_000_000;

@@ -23,6 +23,19 @@ export const idSchemas = {
 
 export type IdName = keyof typeof idSchemas;
 
+/** Of calls that only a configuration knows: letters, digits, `_` and `-`, nothing that means anything in a path. */
+const opaqueId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/);
+
+/** What an id in a path must look like, by its name there. */
+export function idSchemaOf(name: string): z.ZodType<string> {
+  return name in idSchemas ? idSchemas[name as IdName] : opaqueId;
+}
+
+/** The names of the ids in a path template, in order. */
+export function idNamesOf(path: string): readonly string[] {
+  return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
+}
+
 /** The names of the ids in a path template. */
 export type IdsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
   ? Name | IdsOf<Rest>

@@ -1,0 +1,89 @@
+/** The API over HTTP: the route table on Hono, the same on Lambda and on a server of this machine. */
+
+import { Hono } from 'hono';
+import { Problem } from './problem.ts';
+import { BODY_BYTES_MAX, type RawRequest } from './read-request.ts';
+import type { ApiAnswer, Route } from './route.ts';
+import { answerTo, notFound, type ServeDeps, serveRoute } from './serve-route.ts';
+
+export interface AppDeps extends ServeDeps {
+  readonly routes: readonly Route[];
+  /** Pages for people, under a path of their own. */
+  readonly pages?: readonly { readonly path: string; readonly app: Hono }[];
+}
+
+/** Throws when the route table is not sound: no API is better than one with a hole. */
+export function createApp(deps: AppDeps): Hono {
+  checkRoutes(deps.routes);
+  const app = new Hono();
+  for (const route of deps.routes) {
+    app.on(route.method, honoPathOf(route.path), async (c) => {
+      const raw: RawRequest = {
+        ids: c.req.param(),
+        query: new URL(c.req.url).searchParams,
+        headers: c.req.raw.headers,
+        body: () => readCapped(c.req.raw),
+        signal: c.req.raw.signal,
+      };
+      return responseOf(await serveRoute(deps, route, raw));
+    });
+  }
+  for (const { path, app: pages } of deps.pages ?? []) app.route(path, pages);
+  app.notFound(async () => {
+    const answer = await answerTo(deps, deps.newId(), () => Promise.reject(notFound()));
+    return responseOf(answer);
+  });
+  // Only what Hono itself finds wrong comes here: a path that cannot be decoded, say.
+  app.onError(async (error) => {
+    const problem = new Problem('internal', {
+      detail: 'The bridge could not read the request.',
+      cause: error,
+    });
+    return responseOf(await answerTo(deps, deps.newId(), () => Promise.reject(problem)));
+  });
+  return app;
+}
+
+function checkRoutes(routes: readonly Route[]): void {
+  const seen = new Set<string>();
+  for (const { id, method, path, access } of routes) {
+    if (!access) throw new Error(`Route ${id} says nobody who may call it; give it a scope`);
+    for (const name of [`id ${id}`, `${method} ${path.replace(/\{\w+\}/g, '{}')}`]) {
+      if (seen.has(name)) throw new Error(`Two routes have the ${name}; each needs its own`);
+      seen.add(name);
+    }
+  }
+}
+
+function honoPathOf(path: string): string {
+  return path.replace(/\{(\w+)\}/g, ':$1');
+}
+
+function responseOf({ status, headers = {}, body }: ApiAnswer): Response {
+  const isPlain = body === undefined || typeof body === 'string' || body instanceof Uint8Array;
+  if (isPlain)
+    return new Response(isEmptyStatus(status) ? null : (body as string | undefined), { status, headers });
+  return new Response(JSON.stringify(body), {
+    status,
+    headers: { 'content-type': 'application/json', ...headers },
+  });
+}
+
+/** These have no body (RFC 9110, 15.3.5 and 15.4.5), and a response with one cannot be made. */
+function isEmptyStatus(status: number): boolean {
+  return status === 204 || status === 205 || status === 304;
+}
+
+/** By the bytes that come, not by what a header says of them; one more than is allowed tells that it is too much. */
+async function readCapped(request: Request): Promise<Uint8Array> {
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  if (request.body !== null) {
+    for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
+      chunks.push(chunk);
+      size += chunk.byteLength;
+      if (size > BODY_BYTES_MAX) break;
+    }
+  }
+  return Buffer.concat(chunks);
+}

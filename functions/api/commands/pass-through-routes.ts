@@ -1,0 +1,66 @@
+/** The routes under `/api/v2`: every call of the specification, and what the configuration opens besides. */
+
+import * as z from 'zod';
+import { type Scope, scopeOfCall } from '../../../shared/callers/scopes.ts';
+import type { ExtraRoute } from '../../../shared/config/api-config.ts';
+import type { Call } from '../../../shared/upstream/calls/call.ts';
+import { type CallId, calls } from '../../../shared/upstream/calls/calls.ts';
+import type { Route } from '../route.ts';
+import { type PassThroughCall, type PassThroughDeps, passThrough } from './pass-through.ts';
+
+export const UPSTREAM_MOUNT = '/api/v2';
+
+/** Their successes hold keys or a URL that gives an account away. */
+const SECRET_ANSWERS: ReadonlySet<CallId> = new Set([
+  'createAuthIntegration',
+  'createAuthKeys',
+  'transferAuthOwnership',
+  'addOauthProvider',
+  'updateOauthProvider',
+  'updateEmailServer',
+]);
+
+export function passThroughRoutes(
+  deps: PassThroughDeps,
+  extraRoutes: readonly ExtraRoute[],
+): readonly Route[] {
+  const specified = (Object.keys(calls) as CallId[]).map((id) =>
+    routeOf(deps, { id, call: calls[id], isSecret: SECRET_ANSWERS.has(id) }, scopeOfCall[id]),
+  );
+  const extra = extraRoutes.map((route) =>
+    routeOf(deps, { id: route.id, call: callOf(route), isSecret: route.is_secret }, route.scope),
+  );
+  return [...specified, ...extra];
+}
+
+function routeOf(deps: PassThroughDeps, target: PassThroughCall, access: Scope): Route {
+  const { id, call } = target;
+  return {
+    id,
+    method: call.method,
+    path: `${UPSTREAM_MOUNT}${call.path}`,
+    summary: call.summary,
+    description: `Passed on as it is; see "${call.section}" of the upstream API.`,
+    group: 'Upstream API',
+    access,
+    ...(call.query && { query: call.query }),
+    ...(call.body && { body: call.body }),
+    status: call.status,
+    answer: call.answer,
+    handle: (request) => passThrough(deps, target, request),
+  };
+}
+
+function callOf({ method, path, summary, query, body }: ExtraRoute): Call {
+  const parameters = query.map((name) => [name, z.string().max(1_000).optional()] as const);
+  return {
+    method,
+    path,
+    summary,
+    section: 'Further calls',
+    ...(query.length > 0 && { query: z.strictObject(Object.fromEntries(parameters)) }),
+    ...(body === 'json' && { body: z.looseObject({}) }),
+    answer: z.unknown(),
+    status: 200,
+  };
+}

@@ -1,0 +1,12 @@
+/** One account of the upstream, as the API's commands reach it. */
+
+import type { ApiAccount } from '../../../shared/config/api-config.ts';
+import type { RecordCommandDeps } from '../../../shared/protocol/record-command.ts';
+import type { CallDeps } from '../../../shared/upstream/call-upstream.ts';
+
+export interface UpstreamAccount {
+  readonly settings: ApiAccount;
+  readonly calls: CallDeps;
+  /** What a command started is recorded and published with these. */
+  readonly recording: RecordCommandDeps;
+}

@@ -1,0 +1,106 @@
+/** The API over its ports: one set of adapters per account, one route table, one app. */
+
+import type { Hono } from 'hono';
+import type { ApiAccount, ApiSettings } from '../../shared/config/api-config.ts';
+import type { EventBus } from '../../shared/events/event-bus.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { Random } from '../../shared/runtime/random.ts';
+import type { Secret } from '../../shared/runtime/secret.ts';
+import type { Telemetry } from '../../shared/runtime/telemetry.ts';
+import { createAuditLog } from '../../shared/store/audit-log.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createIdempotencyStore } from '../../shared/store/idempotency-store.ts';
+import type { Table } from '../../shared/store/table.ts';
+import { createTokenStore } from '../../shared/store/token-store.ts';
+import { createUpstreamClient } from '../../shared/upstream/client.ts';
+import { type KeySource, shareRefresh } from '../../shared/upstream/key-source.ts';
+import { createApp } from './app.ts';
+import { createAuthenticator } from './authenticate.ts';
+import { passThroughRoutes } from './commands/pass-through-routes.ts';
+import type { UpstreamAccount } from './commands/upstream-account.ts';
+import { createFairShare, type FairShare } from './fair-share.ts';
+import type { Route } from './route.ts';
+import type { ServeDeps } from './serve-route.ts';
+import { createJwtVerifier } from './verify-jwt.ts';
+
+export interface ApiPorts {
+  readonly table: Table;
+  readonly bus: EventBus;
+  readonly keyOf: (account: ApiAccount) => KeySource;
+  /** Keys the hashes of tokens and Idempotency-Keys. */
+  readonly pepper: () => Promise<Secret>;
+  readonly telemetry: Telemetry;
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly newId: () => string;
+  readonly fetch?: typeof fetch;
+}
+
+export interface Api {
+  readonly app: Hono;
+  readonly routes: readonly Route[];
+  readonly serving: ServeDeps;
+}
+
+export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
+  const { table, pepper, telemetry, clock, newId } = ports;
+  const accounts = new Map(
+    settings.accounts.map((account) => {
+      const fairShare = fairShareOf(account, clock);
+      return [account.account_id, { fairShare, upstream: upstreamAccount(account, ports, fairShare) }];
+    }),
+  );
+  const passThroughDeps = {
+    accounts: new Map([...accounts].map(([id, { upstream }]) => [id, upstream])),
+    idempotency: createIdempotencyStore(table, clock),
+    pepper,
+    telemetry,
+  };
+  const routes = [...passThroughRoutes(passThroughDeps, settings.extraRoutes)];
+  const serving: ServeDeps = {
+    authenticator: createAuthenticator({
+      tokens: createTokenStore(table, clock),
+      pepper,
+      verifyJwt: settings.oidc && createJwtVerifier(settings.oidc),
+      clock,
+    }),
+    fairShares: new Map([...accounts].map(([id, { fairShare }]) => [id, fairShare])),
+    audit: createAuditLog(table, clock),
+    clock,
+    telemetry,
+    newId,
+  };
+  return { app: createApp({ ...serving, routes }), routes, serving };
+}
+
+function fairShareOf(account: ApiAccount, clock: Clock): FairShare {
+  return createFairShare({
+    clock,
+    requestsPerMinute: account.requests_per_minute,
+    callerRequestsPerMinute: account.caller_requests_per_minute,
+  });
+}
+
+function upstreamAccount(settings: ApiAccount, ports: ApiPorts, { budget }: FairShare): UpstreamAccount {
+  const { table, bus, keyOf, telemetry, clock, random } = ports;
+  const calls = {
+    base: new URL(settings.upstream_base_url),
+    apiKey: shareRefresh(keyOf(settings)),
+    clock,
+    random,
+    budget,
+    ...(ports.fetch && { fetch: ports.fetch }),
+  };
+  return {
+    settings,
+    calls,
+    recording: {
+      bus,
+      store: createBridgeStore(table, settings.account_id, clock),
+      upstream: createUpstreamClient({ ...calls, baseUrl: settings.upstream_base_url }),
+      telemetry,
+      clock,
+      settleWithinMs: settings.settle_within_seconds * 1_000,
+    },
+  };
+}

@@ -1,0 +1,39 @@
+/** Builds the API from its environment: the AWS clients behind its ports. */
+
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { type ApiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
+import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
+import {
+  createPowertoolsTelemetry,
+  type FlushableTelemetry,
+} from '../../shared/runtime/powertools-telemetry.ts';
+import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { type Api, type ApiPorts, createApi } from './create-api.ts';
+
+export interface ApiFunction extends Api {
+  readonly telemetry: FlushableTelemetry;
+}
+
+/** Throws `AppError` `config_invalid`, naming what is wrong, before anything is served. */
+export function createApiFunction(
+  environment: ApiEnvironment,
+  ports: Pick<ApiPorts, 'clock' | 'random' | 'newId'>,
+): ApiFunction {
+  const settings = readApiSettings(environment);
+  const { clock } = ports;
+  const secretsManager = new SecretsManagerClient({});
+  const telemetry = createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, 'api');
+  const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock);
+  const api = createApi(settings, {
+    ...ports,
+    table: createDynamoDbTable(new DynamoDBClient({}), environment.TABLE_NAME),
+    bus: createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME),
+    keyOf: ({ key_secret_id }) => createSecretKeySource(secretsManager, key_secret_id, clock),
+    pepper: () => pepper.current(),
+    telemetry,
+  });
+  return { ...api, telemetry };
+}

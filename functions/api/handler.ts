@@ -1,0 +1,25 @@
+/** The Lambda entry of the API, behind an HTTP API with payload format 2.0. */
+
+import { randomUUID } from 'node:crypto';
+import { handle, type LambdaContext, type LambdaEvent } from 'hono/aws-lambda';
+import { apiEnvironment } from '../../shared/config/api-config.ts';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import { readConfig } from '../../shared/runtime/read-config.ts';
+import { createApiFunction } from './create-handler.ts';
+
+const environment = readConfig(apiEnvironment, process.env, 'The environment of the function');
+const { app, telemetry } = createApiFunction(environment, {
+  clock: systemClock,
+  random: systemRandom,
+  newId: randomUUID,
+});
+const serve = handle(app);
+
+export async function handler(event: LambdaEvent, context?: LambdaContext) {
+  try {
+    return await serve(event, context);
+  } finally {
+    telemetry.flush();
+  }
+}

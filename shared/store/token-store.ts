@@ -1,0 +1,90 @@
+/** The bridge's own tokens in the table: of a token only its id and a keyed hash. */
+
+import * as z from 'zod';
+import { SCOPES } from '../callers/scopes.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { AppError } from '../runtime/errors.ts';
+import { listed } from './items.ts';
+import { tokenKey, tokensListOf } from './keys.ts';
+import { type Attribute, type IndexPosition, LIST_INDEX, type Table, type TableIndexes } from './table.ts';
+
+const tokenItem = z.object({
+  token_id: z.string(),
+  account_id: z.string(),
+  client_id: z.string(),
+  /** Hex; see `tokenHash`. */
+  hash: z.string(),
+  scopes: z.array(z.enum(SCOPES)),
+  /** Absent: every project of the account. */
+  project_ids: z.array(z.string()).optional(),
+  created_at: z.string(),
+  expires_at_ms: z.number(),
+  /** ISO 8601; absent while it is valid. */
+  revoked_at: z.string().optional(),
+});
+
+export type TokenRecord = z.output<typeof tokenItem>;
+
+export interface TokenReader {
+  read(tokenId: string): Promise<TokenRecord | undefined>;
+}
+
+/** An expired token is kept for so long, so that a list still shows whose it was. */
+const KEPT_AFTER_EXPIRY_SECONDS = 30 * 24 * 3_600;
+
+export type TokenStore = ReturnType<typeof createTokenStore>;
+
+export function createTokenStore(table: Table, clock: Clock) {
+  return {
+    async read(tokenId: string): Promise<TokenRecord | undefined> {
+      const item = await table.get(tokenKey(tokenId));
+      if (item === undefined) return undefined;
+      const parsed = tokenItem.safeParse(item);
+      if (parsed.success) return parsed.data;
+      throw new AppError('item_unreadable', `The item of token ${tokenId} does not parse`);
+    },
+
+    /** Rejects when a token of this id is there already: never with good randomness. */
+    async create(record: TokenRecord): Promise<void> {
+      const result = await table.update({
+        key: tokenKey(record.token_id),
+        set: {
+          kind: 'token',
+          ...(record as Record<string, Attribute | undefined>),
+          expires_at: Math.floor(record.expires_at_ms / 1_000) + KEPT_AFTER_EXPIRY_SECONDS,
+          ...listed(tokensListOf(record.account_id), record.created_at),
+        },
+        condition: { kind: 'absent', name: 'token_id' },
+      });
+      if (result === 'refused') throw new AppError('token_exists', `Token ${record.token_id} exists already`);
+    },
+
+    /** False: there is no such token, or it was revoked before. */
+    async revoke(tokenId: string): Promise<boolean> {
+      if ((await table.get(tokenKey(tokenId))) === undefined) return false;
+      const result = await table.update({
+        key: tokenKey(tokenId),
+        set: { revoked_at: new Date(clock.now()).toISOString() },
+        condition: { kind: 'absent', name: 'revoked_at' },
+      });
+      return result === 'applied';
+    },
+
+    /** All of an account, oldest first. */
+    async list(indexes: TableIndexes, accountId: string): Promise<readonly TokenRecord[]> {
+      const records: TokenRecord[] = [];
+      let start: IndexPosition | undefined;
+      for (let page = 0; page < LIST_PAGES_MAX; page++) {
+        const partition = tokensListOf(accountId);
+        const { keys, next } = await indexes.query({ index: LIST_INDEX, partition, limit: 100, start });
+        records.push(...(await table.getMany(keys)).flatMap((item) => tokenItem.safeParse(item).data ?? []));
+        if (next === undefined) break;
+        start = next;
+      }
+      return records.toSorted((a, b) => a.created_at.localeCompare(b.created_at));
+    },
+  };
+}
+
+/** Ten thousand tokens: more than anybody keeps an eye on. */
+const LIST_PAGES_MAX = 100;
