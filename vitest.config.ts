@@ -1,10 +1,30 @@
 import { defineConfig } from 'vitest/config';
 
+const settings = {
+  testTimeout: 30_000,
+  // Two cores are the least that anybody has; mutants run side by side on them.
+  maxConcurrency: 2,
+};
+
+/** Of the service's own keys and limits nothing is to be seen from the other side of the bridge. */
+const ownOfTheService = [
+  'test/conformance/keys-and-limits.test.ts',
+  'test/conformance/computes-model.test.ts',
+];
+
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    testTimeout: 30_000,
-    // Two cores are the least that anybody has; mutants run side by side on them.
-    maxConcurrency: 2,
+    projects: [
+      { test: { ...settings, name: 'bridge', include: ['test/**/*.test.ts'] } },
+      {
+        test: {
+          ...settings,
+          name: 'service through the bridge',
+          include: ['test/conformance/*.test.ts'],
+          exclude: ownOfTheService,
+          env: { CONFORMANCE_DOOR: 'bridge' },
+        },
+      },
+    ],
   },
 });

@@ -8,14 +8,14 @@ import {
   NeonAuthSupportedAuthProvider,
 } from '@neondatabase/api-client';
 import { describe, expect, test } from 'vitest';
-import { KEY, SETTLING_MS, startService } from './service-under-test.ts';
+import { DOOR, SETTLING_MS, startService } from './service-under-test.ts';
 
 const auth_provider = NeonAuthSupportedAuthProvider.Stack;
 
 describe('the public client of 2026', () => {
   const withClient = async () => {
     const service = await startService();
-    return { service, client: createApiClient({ apiKey: KEY, baseURL: service.baseUrl }) };
+    return { service, client: createApiClient({ apiKey: service.key, baseURL: service.baseUrl }) };
   };
 
   test('lists projects and operations, page by page, and gets one operation', async () => {
@@ -103,7 +103,7 @@ describe('the public client of 2026', () => {
     });
   });
 
-  test('makes a key, uses it and revokes it', async () => {
+  test.skipIf(DOOR === 'bridge')('makes a key, uses it and revokes it', async () => {
     const { service, client } = await withClient();
     const { key, id } = (await client.createApiKey({ key_name: 'made-by-a-client' })).data;
     const second = createApiClient({ apiKey: key, baseURL: service.baseUrl });
@@ -119,7 +119,12 @@ describe("the vendor's present client", () => {
     const service = await startService();
     return {
       service,
-      neon: createNeonClient({ apiKey: KEY, baseUrl: service.baseUrl, throwOnError: true, retries: 0 }),
+      neon: createNeonClient({
+        apiKey: service.key,
+        baseUrl: service.baseUrl,
+        throwOnError: true,
+        retries: 0,
+      }),
     };
   };
 

@@ -295,7 +295,7 @@ export const authCalls = {
       .strictObject({
         type: z.enum(['shared', 'standard']),
         host: text.optional(),
-        port: z.coerce.number().int().min(1).max(65_535).optional(),
+        port: z.number().int().min(1).max(65_535).optional(),
         username: text.optional(),
         password: text.optional(),
         sender_email: z.email().max(320).optional(),

@@ -1,0 +1,167 @@
+/** The API as it is deployed, on a table and a bus in memory and a server on the loopback interface. */
+
+import { randomBytes } from 'node:crypto';
+import { serve } from '@hono/node-server';
+import { onTestFinished } from 'vitest';
+import { createApi } from '../../functions/api/create-api.ts';
+import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
+import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
+import {
+  apiAccounts,
+  type ExtraRoute,
+  extraRoutes,
+  type OidcSettings,
+} from '../../shared/config/api-config.ts';
+import type { EventBus } from '../../shared/events/event-bus.ts';
+import type { BusEvent } from '../../shared/events/render-event.ts';
+import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import { createSecret } from '../../shared/runtime/secret.ts';
+import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
+import type { Table } from '../../shared/store/table.ts';
+import { createTokenStore } from '../../shared/store/token-store.ts';
+import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.ts';
+
+export const PEPPER = 'a-pepper-of-tests';
+export const ACCOUNT_ID = 'main';
+
+export interface ApiOptions {
+  readonly upstreamBaseUrl: string;
+  readonly upstreamKey: string;
+  readonly accountSettings?: object;
+  readonly extraRoutes?: readonly object[];
+  readonly oidc?: OidcSettings;
+  readonly clock?: Clock;
+  readonly wrapTable?: (table: MemoryTable) => Table;
+  readonly wrapBus?: (bus: EventBus) => EventBus;
+  readonly fetch?: typeof fetch;
+}
+
+export interface TokenOptions {
+  readonly client_id?: string;
+  readonly scopes?: readonly Scope[];
+  readonly project_ids?: readonly string[];
+  readonly validForMs?: number;
+}
+
+export interface LogLine extends LogFields {
+  readonly level: string;
+  readonly event: string;
+}
+
+/** Beyond the specification: what people need beside it, as a configuration opens it. */
+export const furtherCalls = [
+  {
+    id: 'listBranches',
+    method: 'GET',
+    path: '/projects/{project_id}/branches',
+    summary: 'List branches',
+    scope: 'projects:read',
+  },
+  {
+    id: 'createBranch',
+    method: 'POST',
+    path: '/projects/{project_id}/branches',
+    summary: 'Create a branch',
+    scope: 'computes:write',
+    body: 'json',
+  },
+  {
+    id: 'getEndpoint',
+    method: 'GET',
+    path: '/projects/{project_id}/endpoints/{endpoint_id}',
+    summary: 'Get a compute',
+    scope: 'computes:read',
+  },
+  {
+    id: 'startEndpoint',
+    method: 'POST',
+    path: '/projects/{project_id}/endpoints/{endpoint_id}/start',
+    summary: 'Start a compute',
+    scope: 'computes:restart',
+  },
+  {
+    id: 'suspendEndpoint',
+    method: 'POST',
+    path: '/projects/{project_id}/endpoints/{endpoint_id}/suspend',
+    summary: 'Suspend a compute',
+    scope: 'computes:restart',
+  },
+] as const;
+
+export function createApiUnderTest(options: ApiOptions) {
+  const clock = options.clock ?? systemClock;
+  const memory = createMemoryTable();
+  const table = options.wrapTable?.(memory) ?? memory;
+  const published: BusEvent[] = [];
+  const bus: EventBus = {
+    publish: async (events) => {
+      published.push(...events);
+      return events.map(() => ({ kind: 'accepted' as const }));
+    },
+  };
+  const logged: LogLine[] = [];
+  const telemetry: Telemetry = {
+    log: (level, event, fields = {}) => logged.push({ ...fields, level, event }),
+    measure: () => {},
+  };
+  let idCount = 0;
+  const key = createSecret(options.upstreamKey);
+  const further: readonly ExtraRoute[] = extraRoutes.parse(options.extraRoutes ?? furtherCalls);
+  const account = {
+    account_id: ACCOUNT_ID,
+    upstream_base_url: options.upstreamBaseUrl,
+    key_secret_id: 'a-key',
+  };
+  const api = createApi(
+    {
+      accounts: apiAccounts.parse([
+        { ...account, requests_per_minute: 700, caller_requests_per_minute: 700, ...options.accountSettings },
+      ]),
+      extraRoutes: further,
+      oidc: options.oidc,
+    },
+    {
+      table,
+      bus: options.wrapBus?.(bus) ?? bus,
+      keyOf: () => ({ current: async () => key, refresh: async () => key }),
+      pepper: async () => createSecret(PEPPER),
+      telemetry,
+      clock,
+      random: systemRandom,
+      newId: () => `request-${++idCount}`,
+      ...(options.fetch && { fetch: options.fetch }),
+    },
+  );
+
+  const issueToken = async (token: TokenOptions = {}): Promise<string> => {
+    const minted = mintToken(randomBytes);
+    const text = minted.token.reveal();
+    await createTokenStore(memory, clock).create({
+      token_id: minted.id,
+      account_id: ACCOUNT_ID,
+      client_id: token.client_id ?? 'an-app',
+      hash: tokenHash(text, createSecret(PEPPER)),
+      scopes: [...(token.scopes ?? SCOPES)],
+      ...(token.project_ids && { project_ids: [...token.project_ids] }),
+      created_at: new Date(clock.now()).toISOString(),
+      expires_at_ms: clock.now() + (token.validForMs ?? 3_600_000),
+    });
+    return text;
+  };
+
+  return { ...api, memory, published, logged, issueToken };
+}
+
+export type ApiUnderTest = ReturnType<typeof createApiUnderTest>;
+
+/** Its base URL, as a client of the upstream would be given it. Ends with the test. */
+export async function listen({ app }: Pick<ApiUnderTest, 'app'>): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) => resolve(port));
+  onTestFinished(async () => {
+    if ('closeAllConnections' in server) server.closeAllConnections();
+    await new Promise((done) => server.close(done));
+  });
+  return `http://127.0.0.1:${await promise}`;
+}
