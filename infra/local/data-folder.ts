@@ -1,5 +1,6 @@
 /** What `--data` keeps: the tables, every event, the poller's log, and which simulated world it belongs to. */
 
+import { randomBytes } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { DeliveredEvent } from './aws/event-bus.ts';
@@ -13,6 +14,8 @@ export interface DataFolder {
   /** Before PutEvents answers: an accepted event survives a kill, as it does on AWS. */
   keepEvent(event: DeliveredEvent): void;
   keepLogLine(line: string): void;
+  /** Keys the hashes of tokens: the tokens of one run are good in the next. */
+  readonly pepper: string;
 }
 
 interface Identity {
@@ -24,7 +27,8 @@ interface Identity {
 /** Throws `UsageError` when the folder belongs to another upstream or speed: its state would make no sense. */
 export function openDataFolder({ dataDir, upstream, speed }: StartOptions, nowMs: number): DataFolder {
   if (dataDir === undefined) {
-    return { tablesDir: undefined, originMs: nowMs, keepEvent: () => {}, keepLogLine: () => {} };
+    const pepper = newPepper();
+    return { tablesDir: undefined, originMs: nowMs, keepEvent: () => {}, keepLogLine: () => {}, pepper };
   }
   makeFolder(dataDir);
   claim(join(dataDir, 'bridge.pid'));
@@ -38,7 +42,18 @@ export function openDataFolder({ dataDir, upstream, speed }: StartOptions, nowMs
     originMs,
     keepEvent: (event) => appendFileSync(join(dataDir, 'events.jsonl'), `${JSON.stringify(event)}\n`),
     keepLogLine: (line) => appendFileSync(join(dataDir, 'poller.log'), `${line}\n`),
+    pepper: keptPepper(join(dataDir, 'token-pepper')),
   };
+}
+
+function newPepper(): string {
+  return randomBytes(32).toString('hex');
+}
+
+/** Readable by its owner alone. */
+function keptPepper(path: string): string {
+  if (!existsSync(path)) writeFileSync(path, newPepper(), { mode: 0o600 });
+  return readFileSync(path, 'utf8').trim();
 }
 
 /** A bridge that was killed leaves its number behind; only one that still runs keeps others out. */

@@ -6,17 +6,21 @@ import {
   ResourceInUseException,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
+import type * as z from 'zod';
+import type { apiAccounts } from '../../shared/config/api-config.ts';
 import type { PollAccountRequest } from '../../shared/config/poller-config.ts';
 import { EVENT_SOURCE } from '../../shared/events/catalog.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { tableDefinition } from '../../shared/store/table-definition.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { type LocalAws, startLocalAws } from './aws/local-aws.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
+import { issueDevelopmentToken, LOCAL_EXTRA_ROUTES, type LocalApi, startLocalApi } from './local-api.ts';
 import { type FromWorker, runLocalLambda } from './local-lambda.ts';
 import { startLocalNotifier } from './local-notifier.ts';
 import { UsageError } from './option-values.ts';
@@ -39,6 +43,7 @@ const TABLE_NAME = 'operations-bridge';
 const EVENT_BUS_NAME = 'operations-bridge';
 const ACCOUNT_ID = 'main';
 const KEY_SECRET_ID = 'operations-bridge/upstream-key';
+const PEPPER_SECRET_ID = 'operations-bridge/token-pepper';
 
 interface Upstream {
   readonly baseUrl: string;
@@ -57,7 +62,9 @@ export async function runLocalBridge(options: StartOptions, surroundings: Surrou
   await probe(upstream, clock);
   const aws = await openLocalAws(options, folder);
   aws.secrets.create(KEY_SECRET_ID, upstream.apiKey);
+  aws.secrets.create(PEPPER_SECRET_ID, folder.pepper);
   watchEvents(aws, { summary, surroundings });
+  const { api, token } = await openApi({ options, folder, upstream, aws, clock });
   const notifier = startLocalNotifier({
     aws,
     tableName: TABLE_NAME,
@@ -68,7 +75,7 @@ export async function runLocalBridge(options: StartOptions, surroundings: Surrou
     print,
     style: surroundings.style,
   });
-  for (const line of headerLines({ options, upstream, aws })) print(line);
+  for (const line of headerLines({ options, upstream, aws, api, token })) print(line);
 
   const progress = createProgress(surroundings);
   const event: PollAccountRequest = {
@@ -93,6 +100,7 @@ export async function runLocalBridge(options: StartOptions, surroundings: Surrou
     },
     signal,
   );
+  await api.close();
   await notifier.close();
   await aws.close();
   await upstream.close();
@@ -149,12 +157,48 @@ async function openLocalAws({ port }: StartOptions, folder: DataFolder): Promise
   return aws;
 }
 
-async function createTable(aws: LocalAws): Promise<void> {
-  const client = new DynamoDBClient({
-    endpoint: aws.endpoint,
-    region: 'us-east-1',
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+async function openApi(parts: {
+  readonly options: StartOptions;
+  readonly folder: DataFolder;
+  readonly upstream: Upstream;
+  readonly aws: LocalAws;
+  readonly clock: Clock;
+}): Promise<{ readonly api: LocalApi; readonly token: string }> {
+  const { options, folder, upstream, aws, clock } = parts;
+  const account: z.input<typeof apiAccounts>[number] = {
+    account_id: ACCOUNT_ID,
+    upstream_base_url: upstream.baseUrl,
+    key_secret_id: KEY_SECRET_ID,
+  };
+  const api = await startLocalApi({
+    speed: options.speed,
+    originMs: folder.originMs,
+    port: options.apiPort,
+    environment: {
+      ...aws.environment,
+      TABLE_NAME,
+      EVENT_BUS_NAME,
+      TOKEN_PEPPER_SECRET_ID: PEPPER_SECRET_ID,
+      ACCOUNTS: JSON.stringify([account]),
+      EXTRA_ROUTES: JSON.stringify(LOCAL_EXTRA_ROUTES),
+      POWERTOOLS_SERVICE_NAME: 'api',
+    },
+    onLogLine: (line) => folder.keepLogLine(line),
   });
+  const client = localDynamoDb(aws);
+  const table = createDynamoDbTable(client, TABLE_NAME);
+  const token = await issueDevelopmentToken(table, { accountId: ACCOUNT_ID, pepper: folder.pepper, clock });
+  client.destroy();
+  return { api, token };
+}
+
+function localDynamoDb({ endpoint }: LocalAws): DynamoDBClient {
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+  return new DynamoDBClient({ endpoint, region: 'us-east-1', credentials });
+}
+
+async function createTable(aws: LocalAws): Promise<void> {
+  const client = localDynamoDb(aws);
   try {
     await client.send(new CreateTableCommand(tableDefinition(TABLE_NAME)));
     // As on AWS, the table is of use only some time after the answer.
@@ -184,14 +228,22 @@ function watchEvents(
   });
 }
 
-function headerLines(parts: { options: StartOptions; upstream: Upstream; aws: LocalAws }): readonly string[] {
-  const { options, upstream, aws } = parts;
+function headerLines(parts: {
+  readonly options: StartOptions;
+  readonly upstream: Upstream;
+  readonly aws: LocalAws;
+  readonly api: LocalApi;
+  readonly token: string;
+}): readonly string[] {
+  const { options, upstream, aws, api, token } = parts;
   const speed = options.speed === 1 ? '' : `, ${options.speed} times as fast as real time`;
   const state = options.dataDir === undefined ? 'in memory' : `in ${options.dataDir}`;
   return [
     'Operations Bridge',
     `  upstream   ${upstream.baseUrl}   ${upstream.label}${speed}`,
     `  local AWS  ${aws.endpoint}   DynamoDB, EventBridge, Secrets Manager; state ${state}`,
+    `  API        ${api.origin}   /api/v2 as of the upstream, /bridge/v1 of the bridge`,
+    `  token      ${token}`,
     '  poller     its Lambda handler, once a minute; Ctrl-C ends with a summary',
     '',
     'time      project                       action               change                    detected after',

@@ -12,6 +12,7 @@ export const START_HELP = `npm start -- [options]   the whole bridge on this mac
   --upstream URL   bridge a real account instead; the key comes from UPSTREAM_API_KEY
   --data DIR       keep state, events and logs there; a restart goes on where it stopped
   --backfill MODE  open: tell operations that are open now (default); all: history too; none: only what changes
+  --api-port P     port of the API on 127.0.0.1 (default: any free one)
   --port P         port of the local AWS on 127.0.0.1 (default: any free one)`;
 
 export interface StartOptions {
@@ -20,6 +21,7 @@ export interface StartOptions {
   readonly forMs: number | undefined;
   readonly dataDir: string | undefined;
   readonly port: number;
+  readonly apiPort: number;
   readonly backfill: Backfill;
 }
 
@@ -51,6 +53,7 @@ export function parseStartOptions(
       data: { type: 'string' },
       backfill: { type: 'string', default: 'open' },
       port: { type: 'string', default: '0' },
+      'api-port': { type: 'string', default: '0' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
@@ -75,6 +78,7 @@ export function parseStartOptions(
     forMs: values.for === undefined ? undefined : parseDuration('for', values.for),
     dataDir: values.data,
     port: parsePort('port', values.port),
+    apiPort: parsePort('api-port', values['api-port']),
     backfill: parseBackfill(values.backfill),
   };
 }

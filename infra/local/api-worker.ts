@@ -1,0 +1,36 @@
+/** Serves the API in a thread of its own, as Lambda does behind an HTTP API: its own environment, its own output. */
+
+import { randomUUID } from 'node:crypto';
+import { parentPort, workerData } from 'node:worker_threads';
+import { serve } from '@hono/node-server';
+import { createApiFunction } from '../../functions/api/create-handler.ts';
+import { apiEnvironment } from '../../shared/config/api-config.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import { readConfig } from '../../shared/runtime/read-config.ts';
+import type { ApiWorkerSettings, FromApiWorker } from './local-api.ts';
+import { scaledClock } from './scaled-clock.ts';
+
+const { speed, originMs, port } = workerData as ApiWorkerSettings;
+const environment = readConfig(apiEnvironment, process.env, "The API's environment");
+const clock = scaledClock(speed, originMs);
+const { app, telemetry } = createApiFunction(environment, { clock, random: systemRandom, newId: randomUUID });
+
+const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port }, (address) => {
+  tell({ kind: 'listening', port: address.port });
+});
+server.on('error', (error: NodeJS.ErrnoException) => tell({ kind: 'failed', code: error.code ?? '', port }));
+
+// On Lambda, after each invocation; here in one line for all of a minute.
+const flushing = setInterval(() => telemetry.flush(), 60_000);
+
+parentPort?.on('message', () => {
+  clearInterval(flushing);
+  telemetry.flush();
+  server.close(() => tell({ kind: 'closed' }));
+  // A long poll would hold the end up for half a minute.
+  if ('closeAllConnections' in server) server.closeAllConnections();
+});
+
+function tell(message: FromApiWorker): void {
+  parentPort?.postMessage(message);
+}

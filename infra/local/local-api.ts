@@ -1,0 +1,115 @@
+/** The API on this machine: the function's own code behind a server, and a development token that is ready to use. */
+
+import { randomBytes } from 'node:crypto';
+import { createInterface } from 'node:readline';
+import { Worker } from 'node:worker_threads';
+import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
+import { SCOPES } from '../../shared/callers/scopes.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { createSecret } from '../../shared/runtime/secret.ts';
+import type { Table } from '../../shared/store/table.ts';
+import { createTokenStore } from '../../shared/store/token-store.ts';
+
+export interface ApiWorkerSettings {
+  readonly speed: number;
+  readonly originMs: number;
+  readonly port: number;
+}
+
+export type FromApiWorker =
+  | { readonly kind: 'listening'; readonly port: number }
+  | { readonly kind: 'failed'; readonly code: string; readonly port: number }
+  | { readonly kind: 'closed' };
+
+export interface LocalApiOptions extends ApiWorkerSettings {
+  /** As of the deployed function. */
+  readonly environment: Readonly<Record<string, string>>;
+  readonly onLogLine: (line: string) => void;
+}
+
+export interface LocalApi {
+  /** `http://127.0.0.1:PORT`. */
+  readonly origin: string;
+  close(): Promise<void>;
+}
+
+/** What public clients of the service call beside the specification, and what people want first. */
+export const LOCAL_EXTRA_ROUTES = [
+  {
+    id: 'startEndpoint',
+    method: 'POST',
+    path: '/projects/{project_id}/endpoints/{endpoint_id}/start',
+    summary: 'Start a compute',
+    scope: 'computes:restart',
+  },
+  {
+    id: 'suspendEndpoint',
+    method: 'POST',
+    path: '/projects/{project_id}/endpoints/{endpoint_id}/suspend',
+    summary: 'Suspend a compute',
+    scope: 'computes:restart',
+  },
+] as const;
+
+/** Requests that are under way get so long to end. */
+const CLOSE_MS_MAX = 2_000;
+
+export async function startLocalApi(options: LocalApiOptions): Promise<LocalApi> {
+  const { speed, originMs, port, environment, onLogLine } = options;
+  const worker = new Worker(new URL('./api-worker.ts', import.meta.url), {
+    workerData: { speed, originMs, port } satisfies ApiWorkerSettings,
+    env: { ...environment },
+    stdout: true,
+    stderr: true,
+  });
+  for (const stream of [worker.stdout, worker.stderr])
+    createInterface({ input: stream }).on('line', onLogLine);
+  const first = await nextMessage(worker);
+  if (first.kind !== 'listening') {
+    await worker.terminate();
+    const code = first.kind === 'failed' ? first.code : '';
+    throw Object.assign(new Error(`The API cannot listen (${code})`), { code, port });
+  }
+  return {
+    origin: `http://127.0.0.1:${first.port}`,
+    async close() {
+      const closed = nextMessage(worker);
+      worker.postMessage('close');
+      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS_MAX))]);
+      await worker.terminate();
+    },
+  };
+}
+
+function nextMessage(worker: Worker): Promise<FromApiWorker> {
+  return new Promise((resolve, reject) => {
+    worker.once('message', resolve);
+    worker.once('error', reject);
+  });
+}
+
+/** Of simulated time, which may run many times as fast. */
+const DEVELOPMENT_TOKEN_MS = 90 * 24 * 3_600_000;
+
+/** Every scope but the one that gives an auth project away: this is the bridge of a developer, on loopback. */
+export async function issueDevelopmentToken(
+  table: Table,
+  {
+    accountId,
+    pepper,
+    clock,
+  }: { readonly accountId: string; readonly pepper: string; readonly clock: Clock },
+): Promise<string> {
+  const minted = mintToken(randomBytes);
+  const token = minted.token.reveal();
+  await createTokenStore(table, clock).create({
+    token_id: minted.id,
+    account_id: accountId,
+    client_id: 'development',
+    hash: tokenHash(token, createSecret(pepper)),
+    scopes: SCOPES.filter((scope) => scope !== 'auth:transfer'),
+    created_at: new Date(clock.now()).toISOString(),
+    expires_at_ms: clock.now() + DEVELOPMENT_TOKEN_MS,
+  });
+  return token;
+}
