@@ -1,0 +1,74 @@
+/** One well-formed request for every route that passes a call on. */
+
+import type { Route } from '../../functions/api/route.ts';
+
+export const PROJECT_ID = 'bold-sound-12345678';
+export const OTHER_PROJECT_ID = 'calm-tree-87654321';
+
+const ids: Readonly<Record<string, string>> = {
+  project_id: PROJECT_ID,
+  operation_id: 'a07f8772-1877-4da9-a939-3a3ae62d1d8d',
+  endpoint_id: 'ep-little-smoke-851426',
+  auth_user_id: 'user-1',
+  oauth_provider_id: 'google',
+  auth_provider: 'stack',
+  request_id: 'request-1',
+};
+
+const ofProvider = { project_id: PROJECT_ID, auth_provider: 'stack' };
+
+export const sampleBodies: Readonly<Record<string, object>> = {
+  createAuthIntegration: { ...ofProvider, branch_id: 'br-dawn-scene-747675' },
+  createAuthKeys: ofProvider,
+  createAuthUser: { ...ofProvider, email: 'ada@example.com', name: 'Ada' },
+  transferAuthOwnership: ofProvider,
+  addOauthProvider: { id: 'google', client_id: 'an-id', client_secret: 'a-client-secret' },
+  updateOauthProvider: { client_id: 'an-id', client_secret: 'a-client-secret' },
+  addRedirectDomain: { domain: 'https://app.example.com', auth_provider: 'stack' },
+  deleteRedirectDomains: { auth_provider: 'stack', domains: [{ domain: 'https://app.example.com' }] },
+  updateEmailServer: {
+    type: 'standard',
+    host: 'smtp.example.com',
+    port: 587,
+    username: 'mailer',
+    password: 'a-password',
+    sender_email: 'noreply@example.com',
+    sender_name: 'Example',
+  },
+  createEndpoint: { endpoint: { branch_id: 'br-dawn-scene-747675', type: 'read_write' } },
+  updateEndpoint: { endpoint: { autoscaling_limit_max_cu: 2 } },
+  createBranch: {},
+};
+
+export interface Sample {
+  readonly method: string;
+  readonly path: string;
+  readonly body: object | undefined;
+}
+
+/** `projectId`: the one that the path or the body names. */
+export function sampleOf(route: Route, projectId = PROJECT_ID): Sample {
+  const named: Readonly<Record<string, string>> = { ...ids, project_id: projectId };
+  const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => named[name] ?? `unknown-${name}`);
+  const body = sampleBodies[route.id];
+  return {
+    method: route.method,
+    path,
+    body: body && 'project_id' in body ? { ...body, project_id: projectId } : body,
+  };
+}
+
+export function namesProject(route: Route): boolean {
+  return route.path.includes('{project_id}') || 'project_id' in (sampleBodies[route.id] ?? {});
+}
+
+export function initOf(
+  { method, body }: Sample,
+  headers: Readonly<Record<string, string>> = {},
+): RequestInit {
+  return {
+    method,
+    headers: { ...(body && { 'content-type': 'application/json' }), ...headers },
+    ...(body && { body: JSON.stringify(body) }),
+  };
+}
