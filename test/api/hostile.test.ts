@@ -1,0 +1,368 @@
+/** What must never reach the upstream, whoever sends it: every item against every route that could take it. */
+
+import { describe, expect, test } from 'vitest';
+import { SCOPES } from '../../shared/callers/scopes.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { createApiUnderTest } from './api-under-test.ts';
+import { initOf, PROJECT_ID, sampleBodies, sampleOf } from './sample-requests.ts';
+import { createUpstreamDouble } from './upstream-double.ts';
+
+const UPSTREAM = { upstreamBaseUrl: 'https://upstream.example/api/v2', upstreamKey: 'the-key' };
+
+const all = createApiUnderTest(UPSTREAM).routes.filter(({ group }) => group === 'Upstream API');
+const withIds = all.filter(({ path }) => path.includes('{'));
+const withBody = all.filter(({ body }) => body !== undefined);
+/** A further call with a free-form body takes what it is given, by configuration. */
+const withStrictBody = withBody.filter(({ id }) => id !== 'createBranch');
+const withoutBody = all.filter(({ body }) => body === undefined);
+
+/** A second between any two looks at the clock: nobody runs into a rate limit here. */
+function slowCallers(): Clock {
+  let nowMs = Date.UTC(2026, 0, 15);
+  return { now: () => (nowMs += 1_000), sleep: async () => {} };
+}
+
+async function setUp() {
+  const upstream = createUpstreamDouble();
+  const api = createApiUnderTest({ ...UPSTREAM, fetch: upstream.fetch, clock: slowCallers() });
+  const authorization = `Bearer ${await api.issueToken({ scopes: SCOPES, validForMs: 1e9 })}`;
+  const ask = (path: string, init: RequestInit) =>
+    api.app.request(path, {
+      ...init,
+      headers: { ...(init.headers as Record<string, string>), authorization },
+    });
+  return { upstream, ask };
+}
+
+const IDS = [
+  '..',
+  '.',
+  '...',
+  '%2e%2e',
+  '%2e',
+  '..%2f',
+  '%2e%2e%2f',
+  '..%5c',
+  '%5c',
+  '%2f',
+  '%252e%252e',
+  '%252f',
+  '%00',
+  'a%00b',
+  'a%0d%0ab',
+  'a%0ab',
+  'a%20b',
+  'a b',
+  '%09',
+  'a%3fb',
+  'a%23b',
+  'a;b',
+  'a%3bb',
+  'a@b',
+  'a:b',
+  '*',
+  '**',
+  '~',
+  '$x',
+  '{x}',
+  '%7bx%7d',
+  "'",
+  '"',
+  '%22',
+  '<a>',
+  '%3ca%3e',
+  '|',
+  '`id`',
+  '$(id)',
+  '%c0%ae%c0%ae',
+  '%ff',
+  '%e0%80%af',
+  '%u002e',
+  '％２ｅ',
+  'é',
+  '%E2%80%AE',
+  '😀',
+  '-',
+  '_',
+  '-a',
+  'A'.repeat(300),
+  'a'.repeat(5_000),
+  'a.b',
+
+  'a/',
+  '//',
+  '%2F%2Fevil.example',
+  'http:%2F%2Fevil.example',
+  'undefined',
+  'null',
+  'true',
+  '[object Object]',
+] as const;
+
+/** Words that are well-formed ids go upstream, where nothing has such a name: that is what ids are for. */
+const WELL_FORMED = /^(undefined|null|true|A{300})$/;
+
+describe('ids', () => {
+  test.each(withIds.map((route) => ({ id: route.id, route })))(
+    '$id: none of them becomes another path',
+    async ({ route }) => {
+      const { upstream, ask } = await setUp();
+      const names = [...route.path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
+
+      for (const name of names) {
+        for (const hostile of IDS.filter((id) => !WELL_FORMED.test(id))) {
+          const sample = sampleOf({ ...route, path: route.path.replace(`{${name}}`, '@@') });
+          const response = await ask(sample.path.replace('@@', hostile), initOf(sample));
+          expect([hostile, [400, 404].includes(response.status), upstream.sent]).toEqual([hostile, true, []]);
+        }
+      }
+    },
+  );
+});
+
+describe('queries', () => {
+  const QUERIES = [
+    'a=b',
+    'cursor=a&cursor=b',
+    'limit=1&limit=2',
+    'limit=1%26limit=2',
+    'limit=-1',
+    'limit=1e3',
+    'limit=0x10',
+    'limit=',
+    'limit[]=1',
+    'limit=1;cursor=x',
+    '__proto__=1',
+    'constructor=1',
+    'project_id=other',
+    'key=x',
+    'access_token=x',
+    'cursor=',
+  ] as const;
+
+  test.each(all.map((route) => ({ id: route.id, route })))('$id: none of them passes', async ({ route }) => {
+    const { upstream, ask } = await setUp();
+    const sample = sampleOf(route);
+
+    for (const query of QUERIES) {
+      // A number in another notation is a number; it is sent in ours.
+      if (route.query !== undefined && /^limit=(1e3|0x10)$/.test(query)) continue;
+      const response = await ask(`${sample.path}?${query}`, initOf(sample));
+      expect([query, response.status, upstream.sent]).toEqual([query, 400, []]);
+      expect(response.headers.get('content-type')).toBe('application/problem+json');
+    }
+  });
+
+  test.each(['1e3', '0x10'])('a limit of %s goes up in plain digits', async (limit) => {
+    const { upstream, ask } = await setUp();
+
+    await ask(`/api/v2/projects/${PROJECT_ID}/operations?limit=${limit}`, {});
+
+    expect(upstream.sent[0]?.url).toMatch(/\?limit=\d+$/);
+  });
+});
+
+const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
+
+/** Bodies that are wrong for every call. */
+const BODIES: readonly (readonly [string, string])[] = [
+  ['nothing at all where something is needed', ''],
+  ['half an object', '{"project_id":'],
+  ['a list', '[]'],
+  ['a string', '"text"'],
+  ['a number', '12'],
+  ['null', 'null'],
+  ['NaN', 'NaN'],
+  ['two values', '{}{}'],
+  ['single quotes', "{'a':1}"],
+  ['a comment', '/* */{}'],
+  ['HTML', '<html></html>'],
+  ['XML', '<?xml version="1.0"?><!DOCTYPE a [<!ENTITY x SYSTEM "file:///etc/passwd">]><a>&x;</a>'],
+  ['a prototype', '{"__proto__":{"isAdmin":true}}'],
+  ['a constructor', '{"constructor":{"prototype":{"isAdmin":true}}}'],
+  ['a nested prototype', '{"endpoint":{"settings":{"__proto__":{"a":1}}}}'],
+  ['forty levels', nested(40)],
+  ['ten thousand levels', nested(10_000)],
+];
+
+describe('bodies', () => {
+  test.each(withStrictBody.map((route) => ({ id: route.id, route })))(
+    '$id: none of them passes',
+    async ({ route }) => {
+      const { upstream, ask } = await setUp();
+      const { path, method } = sampleOf(route);
+
+      for (const [name, body] of BODIES) {
+        // A change may change nothing: the upstream says what it thinks of that.
+        if (name.startsWith('nothing') && route.id === 'updateOauthProvider') continue;
+        const response = await ask(path, { method, body, headers: { 'content-type': 'application/json' } });
+        expect([name, response.status, upstream.sent]).toEqual([name, 400, []]);
+      }
+    },
+  );
+
+  test.each(withStrictBody.map((route) => ({ id: route.id, route })))(
+    '$id: no field passes that it does not have',
+    async ({ route }) => {
+      const { upstream, ask } = await setUp();
+      const { path, method } = sampleOf(route);
+
+      for (const field of ['owned_by', 'org_id', 'isAdmin', 'x-key', 'toString', 'hasOwnProperty']) {
+        const body = JSON.stringify({ ...sampleBodies[route.id], [field]: 'planted' });
+        const response = await ask(path, { method, body, headers: { 'content-type': 'application/json' } });
+        const problem = (await response.json()) as { errors?: { field: string }[] };
+        expect([field, response.status, upstream.sent]).toEqual([field, 400, []]);
+        expect(problem.errors?.map((each) => each.field)).toContain(`body.${field}`);
+      }
+    },
+  );
+
+  test.each(withStrictBody.map((route) => ({ id: route.id, route })))(
+    '$id: no field passes with a value of another type',
+    async ({ route }) => {
+      const { upstream, ask } = await setUp();
+      const { path, method } = sampleOf(route);
+      const sample = sampleBodies[route.id] as Record<string, unknown>;
+
+      for (const field of Object.keys(sample)) {
+        for (const value of [null, 17.5, -1, true, [], {}, ['x'], { a: 1 }, '']) {
+          const body = JSON.stringify({ ...sample, [field]: value });
+          const response = await ask(path, { method, body, headers: { 'content-type': 'application/json' } });
+          // An empty change of a compute is one that the upstream may judge.
+          const isChange = route.id === 'updateEndpoint' && JSON.stringify(value) === '{}';
+          if (!isChange) expect([field, value, response.status]).toEqual([field, value, 400]);
+          if (isChange) upstream.sent.length = 0;
+        }
+      }
+      expect(upstream.sent).toEqual([]);
+    },
+  );
+
+  test.each(withBody.map((route) => ({ id: route.id, route })))(
+    '$id: nothing larger than 64 kB passes, whatever its header says',
+    async ({ route }) => {
+      const { upstream, ask } = await setUp();
+      const { path, method } = sampleOf(route);
+      const body = JSON.stringify({ ...sampleBodies[route.id], padding: 'x'.repeat(64_001) });
+
+      for (const length of [undefined, '10', '0', 'x']) {
+        const headers = {
+          'content-type': 'application/json',
+          ...(length !== undefined && { 'content-length': length }),
+        };
+        const response = await ask(path, { method, body, headers });
+        expect([length, response.status, upstream.sent]).toEqual([length, 413, []]);
+      }
+    },
+  );
+
+  test.each([
+    'text/plain',
+    'multipart/form-data; boundary=x',
+    'application/xml',
+    'application/json+x',
+    'text/html',
+    'application/octet-stream',
+  ])('a body of type %s is not read', async (type) => {
+    const { upstream, ask } = await setUp();
+
+    for (const route of withBody) {
+      const { path, method } = sampleOf(route);
+      const body = JSON.stringify(sampleBodies[route.id]);
+      const response = await ask(path, { method, body, headers: { 'content-type': type } });
+      expect([route.id, response.status, upstream.sent]).toEqual([route.id, 415, []]);
+    }
+  });
+
+  test('a call that takes no body is not given one', async () => {
+    const { upstream, ask } = await setUp();
+
+    for (const route of withoutBody.filter(({ method }) => method !== 'GET')) {
+      const { path, method } = sampleOf(route);
+      const response = await ask(path, {
+        method,
+        body: '{"a":1}',
+        headers: { 'content-type': 'application/json' },
+      });
+      expect([route.id, response.status, upstream.sent]).toEqual([route.id, 400, []]);
+    }
+  });
+
+  test('bytes that are no UTF-8 do not pass', async () => {
+    const { upstream, ask } = await setUp();
+    const { path, method } = sampleOf(withBody[0] ?? never());
+
+    const response = await ask(path, {
+      method,
+      body: new Uint8Array([0x7b, 0xff, 0x7d]),
+      headers: { 'content-type': 'application/json' },
+    });
+
+    expect([response.status, upstream.sent]).toEqual([400, []]);
+  });
+
+  test('of a field that stands there twice, what was checked is what is sent', async () => {
+    const { upstream, ask } = await setUp();
+    const body = `{"project_id":"another-project-1","auth_provider":"stack","project_id":"${PROJECT_ID}"}`;
+
+    await ask('/api/v2/projects/auth/keys', {
+      method: 'POST',
+      body,
+      headers: { 'content-type': 'application/json' },
+    });
+
+    expect(upstream.sent[0]?.body).toBe(JSON.stringify({ project_id: PROJECT_ID, auth_provider: 'stack' }));
+  });
+});
+
+describe('headers', () => {
+  const AUTHORIZATIONS = [
+    '',
+    'Bearer',
+    'Bearer ',
+    'Basic YTpi',
+    'Token x',
+    'Bearer a b',
+    'Bearer a, Bearer b',
+    'Bearer\u00a0x',
+    `Bearer ${'x'.repeat(9_000)}`,
+    'Bearer opb_',
+    'Bearer opb_00_00_00',
+    'Bearer null',
+    'Bearer undefined',
+    'bearer: x',
+  ];
+
+  test.each(AUTHORIZATIONS)('"%s" is nobody', async (authorization) => {
+    const upstream = createUpstreamDouble();
+    const { app } = createApiUnderTest({ ...UPSTREAM, fetch: upstream.fetch });
+
+    const response = await app.request('/api/v2/projects', { headers: { authorization } });
+
+    expect([response.status, upstream.sent]).toEqual([401, []]);
+  });
+
+  test.each(['wait', 'wait=', 'wait=x', 'wait=-1', 'wait=1.5', 'wait=99999999', 'wait="'])(
+    'a preference of "%s" is told',
+    async (prefer) => {
+      const { upstream, ask } = await setUp();
+
+      const response = await ask('/api/v2/projects', { headers: { prefer } });
+
+      expect([response.status, upstream.sent]).toEqual([400, []]);
+    },
+  );
+
+  test.each(['', 'a b', 'é', 'x'.repeat(256)])('an Idempotency-Key of "%s" is told', async (key) => {
+    const { upstream, ask } = await setUp();
+    const sample = sampleOf(withBody[0] ?? never());
+
+    const response = await ask(sample.path, initOf(sample, { 'idempotency-key': key }));
+
+    expect([response.status, upstream.sent]).toEqual([400, []]);
+  });
+});
+
+function never(): never {
+  throw new Error('There is no such route');
+}
