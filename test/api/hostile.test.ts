@@ -19,7 +19,13 @@ const withoutBody = all.filter(({ body }) => body === undefined);
 /** A second between any two looks at the clock: nobody runs into a rate limit here. */
 function slowCallers(): Clock {
   let nowMs = Date.UTC(2026, 0, 15);
-  return { now: () => (nowMs += 1_000), sleep: async () => {} };
+  return {
+    now() {
+      nowMs += 1_000;
+      return nowMs;
+    },
+    sleep: async () => {},
+  };
 }
 
 async function setUp() {

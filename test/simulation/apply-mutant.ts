@@ -1,7 +1,13 @@
 /** Loaded with `--import`: changes one production file's text as it is loaded, named by the variable MUTANT. */
 
 import { registerHooks } from 'node:module';
-import { mutants } from './mutants.ts';
+import type { Mutant } from './mutants.ts';
+
+/** Another list of mutants, by its path from the root of the project. */
+const list = process.env['MUTANTS'] ?? 'test/simulation/mutants.ts';
+const { mutants } = (await import(new URL(`../../${list}`, import.meta.url).href)) as {
+  mutants: readonly Mutant[];
+};
 
 const name = process.env['MUTANT'];
 const mutant = mutants.find((candidate) => candidate.name === name);

@@ -1,0 +1,52 @@
+/** Mistakes that the simulation of repeated commands must notice; each fits its file in one place. */
+
+import type { Mutant } from '../simulation/mutants.ts';
+
+const STORE = 'shared/store/idempotency-store.ts';
+const SEND = 'functions/api/commands/send-once.ts';
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'claim-without-condition',
+    mistake: 'a key is taken from whoever holds it',
+    file: STORE,
+    find: '      condition,\n    });\n    return result',
+    replace: '    });\n    return result',
+  },
+  {
+    name: 'dead-is-free',
+    mistake: 'a command of a process that died is sent again',
+    file: STORE,
+    find: "{ kind: 'less', name: 'kept_until_ms', value: clock.now() },",
+    replace:
+      "{ kind: 'less', name: 'kept_until_ms', value: clock.now() }, { kind: 'less', name: 'running_until_ms', value: clock.now() },",
+  },
+  {
+    name: 'dead-runs-for-ever',
+    mistake: 'a command of a process that died is said to be running for ever',
+    file: STORE,
+    find: "return { kind: nowMs < stored.running_until_ms || stored.state === 'free' ? 'running' : 'unknown' };",
+    replace: "return { kind: 'running' };",
+  },
+  {
+    name: 'failed-is-unworked',
+    mistake: 'a command that failed after its work is sent again',
+    file: SEND,
+    find: 'return (status >= 400 && status < 500) || status === 503;',
+    replace: 'return status >= 400;',
+  },
+  {
+    name: 'lost-is-unsent',
+    mistake: 'a command whose answer was lost is sent again',
+    file: SEND,
+    find: 'const isUnsent = error instanceof Problem && error.status < 500;',
+    replace: 'const isUnsent = true;',
+  },
+  {
+    name: 'secret-is-kept',
+    mistake: 'an answer with a secret is kept',
+    file: SEND,
+    find: 'body: target.isSecret ? undefined : keptBody(answer),',
+    replace: 'body: keptBody(answer),',
+  },
+];
