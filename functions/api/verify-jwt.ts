@@ -15,6 +15,8 @@ const JWKS_TIMEOUT_MS = 3_000;
 /** Everything of the token that means something here. Absent projects: none; `*`: all of the account. */
 const claims = z.object({
   sub: z.string().min(1).max(200),
+  /** A token without an end is one that nobody can take back. */
+  exp: z.number(),
   client_id: z.string().min(1).max(200).optional(),
   scope: z.string().max(4_000).default(''),
   projects: z.array(z.string().max(100)).max(1_000).default([]),
