@@ -1,0 +1,206 @@
+/**
+ * `npm run bench:api`: what the bridge adds to a call. The same call goes to the upstream directly and through the API, in
+ * turn, over loopback HTTP, with the stand-in of DynamoDB in a process of its own; ratios of one run, not times, are the result.
+ */
+
+import { fork } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { serve } from '@hono/node-server';
+import { createApi } from '../../functions/api/create-api.ts';
+import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
+import { SCOPES } from '../../shared/callers/scopes.ts';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import { createSecret } from '../../shared/runtime/secret.ts';
+import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { createTokenStore } from '../../shared/store/token-store.ts';
+
+const ROUNDS = Number(process.argv[2] ?? 200);
+const WARM_UP = 50;
+const LATENCIES_MS = [0, 50];
+const PROJECT = 'bold-sound-12345678';
+const READ = { name: 'read (list computes)', method: 'GET', path: `/projects/${PROJECT}/endpoints` };
+const COMMAND = {
+  name: 'command (delete an OAuth provider), audited',
+  method: 'DELETE',
+  path: `/projects/${PROJECT}/auth/oauth_providers/google`,
+};
+const answer = JSON.stringify({
+  endpoints: Array.from({ length: 5 }, (_, index) => ({
+    id: `ep-a-${index}`,
+    project_id: PROJECT,
+    current_state: 'active',
+    settings: {},
+  })),
+});
+
+const table = fork(new URL('./api-table.ts', import.meta.url), {
+  stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+});
+const [endpoint] = (await once(table, 'message')) as [string];
+
+const columns = [11, 8, 9, 12, 8, 14, 14];
+const row = (latency: string, call: string, cells: readonly string[]) =>
+  latency.padEnd(10) +
+  call.padEnd(46) +
+  cells.map((cell, index) => cell.padStart(columns[index] ?? 10)).join('');
+
+console.log(
+  `${ROUNDS} calls each, in turn; milliseconds. "hop": a server that only passes on what it gets.\n`,
+);
+console.log(
+  row('upstream', 'call', [
+    'direct p50',
+    'p99',
+    'hop p50',
+    'bridge p50',
+    'p99',
+    'bridge/direct',
+    'bridge/hop',
+  ]),
+);
+for (const latencyMs of LATENCIES_MS) {
+  const upstream = await listen(createUpstream(latencyMs));
+  const hop = await listen(createHop(originOf(upstream)));
+  const bridge = await startBridge(originOf(upstream), endpoint);
+  for (const call of [READ, COMMAND]) {
+    const times = { direct: [] as number[], hop: [] as number[], bridge: [] as number[] };
+    for (let round = -WARM_UP; round < ROUNDS; round++) {
+      const direct = await timeOf(`${originOf(upstream)}/api/v2${call.path}`, call.method, 'a-key');
+      const hopped = await timeOf(`${originOf(hop)}/api/v2${call.path}`, call.method, 'a-key');
+      const through = await timeOf(`${bridge.origin}/api/v2${call.path}`, call.method, bridge.token);
+      if (round < 0) continue;
+      times.direct.push(direct);
+      times.hop.push(hopped);
+      times.bridge.push(through);
+    }
+    const p50 = {
+      direct: quantile(times.direct, 0.5),
+      hop: quantile(times.hop, 0.5),
+      bridge: quantile(times.bridge, 0.5),
+    };
+    const cells = [
+      p50.direct,
+      quantile(times.direct, 0.99),
+      p50.hop,
+      p50.bridge,
+      quantile(times.bridge, 0.99),
+      p50.bridge / p50.direct,
+      p50.bridge / p50.hop,
+    ];
+    console.log(
+      row(
+        `${latencyMs} ms`,
+        call.name,
+        cells.map((cell) => cell.toFixed(2)),
+      ),
+    );
+  }
+  bridge.close();
+  for (const server of [upstream, hop]) {
+    server.closeAllConnections();
+    server.close();
+  }
+}
+table.kill();
+
+function createUpstream(latencyMs: number): Server {
+  return createServer((request, response) => {
+    request.resume();
+    const send = () => response.setHeader('content-type', 'application/json').end(answer);
+    if (latencyMs === 0) send();
+    else setTimeout(send, latencyMs);
+  });
+}
+
+/** What any second server costs, before it does anything. */
+function createHop(upstreamOrigin: string): Server {
+  return createServer((request, response) => void pass(request, response));
+
+  async function pass(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    request.resume();
+    const answered = await fetch(`${upstreamOrigin}${request.url}`, { method: request.method ?? 'GET' });
+    const body = Buffer.from(await answered.arrayBuffer());
+    response.setHeader('content-type', 'application/json').end(body);
+  }
+}
+
+async function listen(server: Server): Promise<Server> {
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  return server;
+}
+
+function originOf(server: Server): string {
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
+async function startBridge(upstreamOrigin: string, tableEndpoint: string) {
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+  const client = new DynamoDBClient({ endpoint: tableEndpoint, region: 'us-east-1', credentials });
+  const dynamoDb = createDynamoDbTable(client, 'bench');
+  const [key, pepper] = [createSecret('a-key'), createSecret('a-pepper')];
+  // No part of the rate limit: what is measured is the work, not the waiting.
+  const account = {
+    account_id: 'main',
+    upstream_base_url: `${upstreamOrigin}/api/v2`,
+    key_secret_id: 'k',
+    requests_per_minute: 1e9,
+    caller_requests_per_minute: 1e9,
+    settle_within_seconds: 900,
+  };
+  const api = createApi(
+    { accounts: [account], extraRoutes: [], oidc: undefined },
+    {
+      table: dynamoDb,
+      bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' as const })) },
+      keyOf: () => ({ current: async () => key, refresh: async () => key }),
+      pepper: async () => pepper,
+      telemetry: silentTelemetry,
+      clock: systemClock,
+      random: systemRandom,
+      newId: () => randomBytes(12).toString('hex'),
+    },
+  );
+  const minted = mintToken(randomBytes);
+  await createTokenStore(dynamoDb, systemClock).create({
+    token_id: minted.id,
+    account_id: 'main',
+    client_id: 'bench',
+    hash: tokenHash(minted.token.reveal(), pepper),
+    scopes: [...SCOPES],
+    created_at: new Date().toISOString(),
+    expires_at_ms: Date.now() + 3_600_000,
+  });
+  const { promise, resolve } = Promise.withResolvers<number>();
+  const server = serve({ fetch: api.app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) =>
+    resolve(port),
+  ) as Server;
+  return {
+    origin: `http://127.0.0.1:${await promise}`,
+    token: minted.token.reveal(),
+    close() {
+      server.closeAllConnections();
+      server.close();
+      client.destroy();
+    },
+  };
+}
+
+async function timeOf(url: string, method: string, token: string): Promise<number> {
+  const startedMs = performance.now();
+  const response = await fetch(url, { method, headers: { authorization: `Bearer ${token}` } });
+  await response.arrayBuffer();
+  if (!response.ok) throw new Error(`${method} ${url} answered ${response.status}`);
+  return performance.now() - startedMs;
+}
+
+function quantile(times: readonly number[], q: number): number {
+  const sorted = times.toSorted((a, b) => a - b);
+  return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))] ?? 0;
+}
