@@ -1,0 +1,188 @@
+/**
+ * Events in the order in which their items moved, from what the items remember: nothing that the bus or a rule lost is
+ * missing here. At least once, like the bus: an event may come again, with the same id.
+ */
+
+import * as z from 'zod';
+import type { JournalEntry } from '../core/journal.ts';
+import type { JournalRecord } from '../core/journal-record.ts';
+import { renderEvent } from '../events/render-event.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { parseRecord } from './items.ts';
+import { decodeCursor, encodeCursor, type Page, positionSchema } from './page-cursor.ts';
+import { FEED_INDEX, type Table, type TableIndexes } from './table.ts';
+
+export interface FeedEvent {
+  readonly id: string;
+  readonly detail_type: string;
+  readonly source: string;
+  /** When it was observed, ISO 8601. */
+  readonly time: string;
+  /** As on the bus. */
+  readonly detail: Readonly<Record<string, unknown>>;
+  /** The bus has it. */
+  readonly published: boolean;
+}
+
+export interface FeedFilter {
+  readonly project_id?: string | undefined;
+  readonly detail_type?: string | undefined;
+  readonly status?: string | undefined;
+  readonly action?: string | undefined;
+}
+
+export interface FeedPage {
+  /** Oldest first, as far as one page goes. */
+  readonly events: readonly FeedEvent[];
+  /** For the next call, also when there was nothing. */
+  readonly cursor: string;
+  /** The rest is there already: ask again at once. */
+  readonly hasMore: boolean;
+}
+
+/**
+ * Clocks of several machines write the times, an index shows a write some time after it, and a write may be repeated for
+ * seconds: so much of the past is read again each time. What was told from there stands in the cursor.
+ */
+const OVERLAP_MS = 30_000;
+
+/** With more events than that in the overlap, some of them come again. */
+const TOLD_MAX = 250;
+
+/** Of an id; two events of half a minute that share so much are not to be expected. */
+const TOLD_HEX_DIGITS = 10;
+
+const ITEMS_PER_QUERY = 100;
+
+/** Of one call: a filter that fits nothing must not read a whole account. */
+const QUERIES_MAX = 5;
+
+export function createEventFeed(table: Table, indexes: TableIndexes, accountId: string, clock: Clock) {
+  const position = positionSchema(FEED_INDEX.partitionKey, accountId);
+  const feedCursor = z.strictObject({
+    /** Everything up to here was told, ISO 8601; empty: nothing was. */
+    since: z.string().max(30),
+    told: z.array(z.string().max(TOLD_HEX_DIGITS)).max(TOLD_MAX),
+    /** In the middle of a round: where, and the newest time met in it. */
+    start: position.optional(),
+    newest: z.string().max(30).optional(),
+  });
+  const recentCursor = z.strictObject({ start: position });
+
+  const readItems = async (keys: readonly { pk: string; sk: string }[]): Promise<readonly JournalRecord[]> =>
+    (await table.getMany(keys)).map(parseRecord);
+
+  return {
+    /** A new cursor: of all that is remembered, or of what comes from now on. */
+    start(from: 'beginning' | 'now'): string {
+      return encodeCursor({ since: from === 'now' ? isoOf(clock.now()) : '', told: [] });
+    },
+
+    /** What came since the cursor was given out. */
+    async since(cursor: string, limit = ITEMS_PER_QUERY): Promise<FeedPage> {
+      const { since, told, start, newest = since } = decodeCursor(feedCursor, cursor);
+      const known = new Set(told);
+      const query = {
+        index: FEED_INDEX,
+        partition: accountId,
+        limit,
+        after: since === '' ? undefined : since,
+      };
+      const { keys, next } = await indexes.query({ ...query, start });
+      const entries = (await readItems(keys))
+        .flatMap(eventsOf)
+        .filter(({ time, id }) => time > since && !known.has(shortOf(id)))
+        .toSorted(byTime);
+      const reached = keys.reduce((latest, { sortKey }) => (sortKey > latest ? sortKey : latest), newest);
+      const round = { told: [...told, ...entries.map(({ id }) => shortOf(id))], newest: reached };
+      if (next !== undefined) {
+        return {
+          events: entries,
+          hasMore: true,
+          cursor: encodeCursor({ since, start: next, ...cutTold(round) }),
+        };
+      }
+      return { events: entries, hasMore: false, cursor: await endOfRound(since, round) };
+    },
+
+    /** Newest first by item: the events of one page are in order, those of an operation stay together. */
+    async recent({
+      limit,
+      cursor,
+      filter = {},
+    }: {
+      readonly limit: number;
+      readonly cursor?: string | undefined;
+      readonly filter?: FeedFilter | undefined;
+    }): Promise<Page<FeedEvent>> {
+      let start = cursor === undefined ? undefined : decodeCursor(recentCursor, cursor).start;
+      const items: FeedEvent[] = [];
+      for (let count = 0; count < QUERIES_MAX; count++) {
+        const query = {
+          index: FEED_INDEX,
+          partition: accountId,
+          newestFirst: true,
+          limit: Math.min(limit, ITEMS_PER_QUERY),
+        };
+        const { keys, next } = await indexes.query({ ...query, start });
+        items.push(...(await readItems(keys)).flatMap(eventsOf).filter((event) => fits(event, filter)));
+        start = next;
+        if (next === undefined || items.length >= limit) break;
+      }
+      return {
+        items: items.toSorted((a, b) => byTime(b, a)),
+        next: start === undefined ? undefined : encodeCursor({ start }),
+      };
+    },
+  };
+
+  /** From the newest time met, the overlap back; told stays what lies behind that. */
+  async function endOfRound(
+    since: string,
+    { told, newest }: { told: readonly string[]; newest: string },
+  ): Promise<string> {
+    if (newest === '') return encodeCursor({ since, told: [] });
+    const from = isoOf(Date.parse(newest) - OVERLAP_MS);
+    const next = from > since ? from : since;
+    return encodeCursor({ since: next, told: told.slice(-TOLD_MAX) });
+  }
+}
+
+function cutTold(round: { readonly told: readonly string[]; readonly newest: string }) {
+  return { ...round, told: round.told.slice(-TOLD_MAX) };
+}
+
+export function eventsOf(record: JournalRecord): readonly FeedEvent[] {
+  return (record.entries as readonly JournalEntry[]).map((entry) => {
+    const { source, detailType, detail, time } = renderEvent(record, entry);
+    return {
+      id: entry.id,
+      detail_type: detailType,
+      source,
+      time,
+      detail: JSON.parse(detail) as Readonly<Record<string, unknown>>,
+      published: entry.revision <= record.published,
+    };
+  });
+}
+
+function fits({ detail_type, detail }: FeedEvent, filter: FeedFilter): boolean {
+  if (filter.detail_type !== undefined && filter.detail_type !== detail_type) return false;
+  return (['project_id', 'status', 'action'] as const).every(
+    (name) => filter[name] === undefined || filter[name] === detail[name],
+  );
+}
+
+function byTime(a: FeedEvent, b: FeedEvent): number {
+  if (a.time !== b.time) return a.time < b.time ? -1 : 1;
+  const [first, second] = [Number(a.detail['sequence'] ?? 0), Number(b.detail['sequence'] ?? 0)];
+  return first - second;
+}
+
+function shortOf(id: string): string {
+  return id.slice(0, TOLD_HEX_DIGITS);
+}
+
+function isoOf(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}

@@ -1,0 +1,94 @@
+/** What people and apps read of an account: lists in pages, single items, events. Writes nothing. */
+
+import type { CommandRecord } from '../core/command-record.ts';
+import { type JournalEntry, pendingEntries } from '../core/journal.ts';
+import { isOpen, type OperationRecord } from '../core/operation-record.ts';
+import type { ProjectRecord } from '../core/project-record.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { createBridgeStore } from './bridge-store.ts';
+import { createEventFeed } from './event-feed.ts';
+import { parseRecordOf } from './items.ts';
+import { commandKey, projectKey, projectsListOf } from './keys.ts';
+import { decodeCursor, encodeCursor, type Page, positionSchema } from './page-cursor.ts';
+import { CREATED_INDEX, type Index, type Key, LIST_INDEX, type Table, type TableIndexes } from './table.ts';
+
+export type ReadModel = ReturnType<typeof createReadModel>;
+
+export interface PageRequest {
+  /** At most so many. */
+  readonly limit: number;
+  readonly cursor?: string | undefined;
+}
+
+/** Open operations that are read at once: an account with more is in trouble that a page would not help. */
+const OPEN_OPERATIONS_MAX = 1_000;
+
+export function createReadModel(table: Table, indexes: TableIndexes, accountId: string, clock: Clock) {
+  const store = createBridgeStore(table, accountId, clock);
+  const feed = createEventFeed(table, indexes, accountId, clock);
+
+  const keysOf = async (
+    { index, partition, newestFirst = false }: { index: Index; partition: string; newestFirst?: boolean },
+    { limit, cursor }: PageRequest,
+  ) => {
+    const schema = positionSchema(index.partitionKey, partition);
+    const start = cursor === undefined ? undefined : decodeCursor(schema, cursor);
+    const { keys, next } = await indexes.query({ index, partition, newestFirst, limit, start });
+    return { keys, next: next && encodeCursor(next) };
+  };
+
+  /** The table hands items over in any order. */
+  const itemsInOrder = async (keys: readonly Key[]) => {
+    const items = new Map((await table.getMany(keys)).map((item) => [`${item.pk}\n${item.sk}`, item]));
+    return keys.flatMap(({ pk, sk }) => items.get(`${pk}\n${sk}`) ?? []);
+  };
+
+  return {
+    accountId,
+    feed,
+
+    /** By id. */
+    async projects(request: PageRequest): Promise<Page<ProjectRecord>> {
+      const { keys, next } = await keysOf(
+        { index: LIST_INDEX, partition: projectsListOf(accountId) },
+        request,
+      );
+      return { items: (await itemsInOrder(keys)).map((item) => parseRecordOf('project', item)), next };
+    },
+
+    project: (projectId: string): Promise<ProjectRecord | undefined> => store.readProject(projectId),
+
+    /** Newest first, by the time at which the upstream created them. */
+    async operations(projectId: string, request: PageRequest): Promise<Page<OperationRecord>> {
+      const partition = projectKey(accountId, projectId).pk;
+      const { keys, next } = await keysOf({ index: CREATED_INDEX, partition, newestFirst: true }, request);
+      return { items: (await itemsInOrder(keys)).map((item) => parseRecordOf('operation', item)), next };
+    },
+
+    operation: (projectId: string, operationId: string): Promise<OperationRecord | undefined> =>
+      store.readOperation(projectId, operationId),
+
+    /** Those that are neither ended nor given up, oldest first. */
+    async openOperations(projectId?: string): Promise<readonly OperationRecord[]> {
+      const places = (await store.findWork(projectId)).filter(({ operationId }) => operationId !== undefined);
+      const records = await store.readRecords(places.slice(0, OPEN_OPERATIONS_MAX).map(({ key }) => key));
+      return records
+        .flatMap((record) => (record.kind === 'operation' && isOpen(record) ? [record] : []))
+        .toSorted((a, b) => a.created_at.localeCompare(b.created_at));
+    },
+
+    async command(projectId: string, requestId: string): Promise<CommandRecord | undefined> {
+      const item = await table.get(commandKey(accountId, projectId, requestId));
+      return item && parseRecordOf('command', item);
+    },
+
+    /** What is recorded and not yet on the bus: normally nothing, or a second old. */
+    async unpublished(): Promise<{ readonly count: number; readonly oldest_at: string | undefined }> {
+      const places = await store.findWork();
+      const records = await store.readRecords(places.slice(0, OPEN_OPERATIONS_MAX).map(({ key }) => key));
+      const pending = records.flatMap((record) => pendingEntries<JournalEntry>(record));
+      const times = pending.map(({ observed_at }) => observed_at).toSorted();
+      return { count: pending.length, oldest_at: times[0] };
+    },
+  };
+}
