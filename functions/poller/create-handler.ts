@@ -19,6 +19,7 @@ import {
 import type { Random } from '../../shared/runtime/random.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
@@ -26,6 +27,7 @@ import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { accountLimits, pollOptionsFor, REQUEST_BURST } from './limits.ts';
 import { type AccountReport, pollAccount } from './poll-account.ts';
 import { type AccountDeps, type AccountMemory, emptyAccountMemory } from './run.ts';
+import { createTally } from './tally.ts';
 
 export interface HandlerPorts {
   readonly clock: Clock;
@@ -84,7 +86,10 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
   function createAccount(settings: PollAccountSettings): Account {
     const { clock, random, newId } = ports;
     const requestsPerMinute = settings.requests_per_minute;
-    const telemetry = createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, settings.account_id);
+    const { telemetry, tally } = createTally(
+      createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, settings.account_id),
+    );
+    const table = createDynamoDbTable(clients.dynamoDb, environment.TABLE_NAME);
     const budget = createRequestBudget({ clock, requestsPerMinute, burst: REQUEST_BURST });
     const deps: AccountDeps = {
       upstream: createUpstreamClient({
@@ -99,11 +104,13 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
           else if (status === undefined || status >= 400) telemetry.measure('UpstreamFailed', 1);
         },
       }),
-      store: createBridgeStore(
-        createDynamoDbTable(clients.dynamoDb, environment.TABLE_NAME),
-        settings.account_id,
-        clock,
-      ),
+      store: createBridgeStore(table, settings.account_id, clock),
+      status: {
+        read: () => readAccountStatus(table, settings.account_id),
+        write: (status) => writeAccountStatus(table, status),
+        tally,
+        requestsPerMinute,
+      },
       bus: createEventBridgeBus(clients.eventBridge, environment.EVENT_BUS_NAME),
       planner: createPollPlanner({
         ...accountLimits.planner,

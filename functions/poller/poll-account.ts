@@ -11,6 +11,7 @@ import { discoverProjects, noteUnreachable, takeHints } from './discover-project
 import { emptyMemory, type ProjectMemory } from './poll.ts';
 import { type PollReport, pollProject } from './poll-project.ts';
 import type { AccountDeps, AccountMemory, Run } from './run.ts';
+import { tellStatusRepeatedly } from './tell-status.ts';
 
 export interface AccountReport {
   readonly outcome: 'stopped' | 'lease_held' | 'key_rejected';
@@ -79,7 +80,11 @@ async function relayLeftovers(run: Run): Promise<void> {
 async function pollUntilStopped(run: Run): Promise<void> {
   const { pollsAtOnce } = run.deps.limits;
   const workers = Array.from({ length: pollsAtOnce }, () => pollInTurn(run));
-  const results = await Promise.allSettled([discoverRepeatedly(run), ...workers]);
+  const results = await Promise.allSettled([
+    discoverRepeatedly(run),
+    ...(run.deps.status === undefined ? [] : [tellStatusRepeatedly(run)]),
+    ...workers,
+  ]);
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;
 }

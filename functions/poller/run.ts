@@ -1,17 +1,28 @@
 /** Everything the loops of one invocation share, and what a warm environment keeps of it. */
 
+import type { AccountStatus } from '../../shared/core/account-status.ts';
 import type { PollPlanner } from '../../shared/core/poll-planner.ts';
 import type { Timestamp } from '../../shared/core/timestamp.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import type { PollDeps, ProjectMemory } from './poll.ts';
+import type { TallyKeeper } from './tally.ts';
 
 export interface AccountDeps extends PollDeps {
   readonly upstream: Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'>;
   readonly planner: PollPlanner;
   readonly newId: () => string;
   readonly limits: AccountLimits;
+  /** How the account is doing is told here; undefined: to nobody. */
+  readonly status?: StatusPort | undefined;
   /** Poll just these, and list no projects: for a key that may not list them. */
   readonly fixedProjectIds?: readonly string[] | undefined;
+}
+
+export interface StatusPort {
+  read(): Promise<AccountStatus | undefined>;
+  write(status: AccountStatus): Promise<void>;
+  readonly tally: TallyKeeper;
+  readonly requestsPerMinute: number;
 }
 
 export interface AccountLimits {
@@ -30,6 +41,9 @@ export interface AccountMemory {
   readonly completedAtMs: Map<string, number>;
   discoveredAtMs: number | undefined;
   failingSinceMs: number | undefined;
+  /** As it was last written. */
+  status: AccountStatus | undefined;
+  statusToldAtMs: number | undefined;
 }
 
 export function emptyAccountMemory(): AccountMemory {
@@ -39,6 +53,8 @@ export function emptyAccountMemory(): AccountMemory {
     completedAtMs: new Map(),
     discoveredAtMs: undefined,
     failingSinceMs: undefined,
+    status: undefined,
+    statusToldAtMs: undefined,
   };
 }
 

@@ -40,6 +40,9 @@ export interface FeedPage {
   readonly hasMore: boolean;
 }
 
+/** While an item moves in the index it can be out of sight: a round goes on from where the one before it began. */
+const ADVANCE_MS_MIN = 10_000;
+
 /**
  * Clocks of several machines write the times, an index shows a write some time after it, and a write may be repeated for
  * seconds: so much of the past is read again each time. What was told from there stands in the cursor.
@@ -60,12 +63,17 @@ const QUERIES_MAX = 5;
 export function createEventFeed(table: Table, indexes: TableIndexes, accountId: string, clock: Clock) {
   const position = positionSchema(FEED_INDEX.partitionKey, accountId);
   const feedCursor = z.strictObject({
-    /** Everything up to here was told, ISO 8601; empty: nothing was. */
+    /** Items that moved since then are read, ISO 8601; empty: all. */
     since: z.string().max(30),
+    /** Everything up to here was told; not after `since`. */
+    floor: z.string().max(30),
+    /** When `since` moved last, our clock, milliseconds. */
+    advanced_at_ms: z.number(),
     told: z.array(z.string().max(TOLD_HEX_DIGITS)).max(TOLD_MAX),
-    /** In the middle of a round: where, and the newest time met in it. */
+    /** In the middle of a round: where, the newest time met in it, and when it began. */
     start: position.optional(),
     newest: z.string().max(30).optional(),
+    started_at_ms: z.number().optional(),
   });
   const recentCursor = z.strictObject({ start: position });
 
@@ -75,12 +83,14 @@ export function createEventFeed(table: Table, indexes: TableIndexes, accountId: 
   return {
     /** A new cursor: of all that is remembered, or of what comes from now on. */
     start(from: 'beginning' | 'now'): string {
-      return encodeCursor({ since: from === 'now' ? isoOf(clock.now()) : '', told: [] });
+      const since = from === 'now' ? isoOf(clock.now()) : '';
+      return encodeCursor({ since, floor: since, advanced_at_ms: clock.now(), told: [] });
     },
 
     /** What came since the cursor was given out. */
     async since(cursor: string, limit = ITEMS_PER_QUERY): Promise<FeedPage> {
-      const { since, told, start, newest = since } = decodeCursor(feedCursor, cursor);
+      const place = decodeCursor(feedCursor, cursor);
+      const { since, floor, told, start, newest = since, started_at_ms = clock.now() } = place;
       const known = new Set(told);
       const query = {
         index: FEED_INDEX,
@@ -91,18 +101,13 @@ export function createEventFeed(table: Table, indexes: TableIndexes, accountId: 
       const { keys, next } = await indexes.query({ ...query, start });
       const entries = (await readItems(keys))
         .flatMap(eventsOf)
-        .filter(({ time, id }) => time > since && !known.has(shortOf(id)))
+        .filter(({ time, id }) => time > floor && !known.has(shortOf(id)))
         .toSorted(byTime);
       const reached = keys.reduce((latest, { sortKey }) => (sortKey > latest ? sortKey : latest), newest);
-      const round = { told: [...told, ...entries.map(({ id }) => shortOf(id))], newest: reached };
-      if (next !== undefined) {
-        return {
-          events: entries,
-          hasMore: true,
-          cursor: encodeCursor({ since, start: next, ...cutTold(round) }),
-        };
-      }
-      return { events: entries, hasMore: false, cursor: await endOfRound(since, round) };
+      const toldNow = [...told, ...entries.map(({ id }) => shortOf(id))].slice(-TOLD_MAX);
+      const round = { ...place, told: toldNow, newest: reached, started_at_ms, start: next };
+      const after = next === undefined ? advanced(round, clock.now()) : round;
+      return { events: entries, hasMore: next !== undefined, cursor: encodeCursor(after) };
     },
 
     /** Newest first by item: the events of one page are in order, those of an operation stay together. */
@@ -135,21 +140,23 @@ export function createEventFeed(table: Table, indexes: TableIndexes, accountId: 
       };
     },
   };
-
-  /** From the newest time met, the overlap back; told stays what lies behind that. */
-  async function endOfRound(
-    since: string,
-    { told, newest }: { told: readonly string[]; newest: string },
-  ): Promise<string> {
-    if (newest === '') return encodeCursor({ since, told: [] });
-    const from = isoOf(Date.parse(newest) - OVERLAP_MS);
-    const next = from > since ? from : since;
-    return encodeCursor({ since: next, told: told.slice(-TOLD_MAX) });
-  }
 }
 
-function cutTold(round: { readonly told: readonly string[]; readonly newest: string }) {
-  return { ...round, told: round.told.slice(-TOLD_MAX) };
+interface Round {
+  readonly since: string;
+  readonly floor: string;
+  readonly advanced_at_ms: number;
+  readonly told: readonly string[];
+  readonly newest: string;
+  readonly started_at_ms: number;
+}
+
+/** At the end of a round: on to the newest time met, the overlap back, when the last step lies far enough behind. */
+function advanced({ since, floor, advanced_at_ms, told, newest, started_at_ms }: Round, nowMs: number) {
+  // What is written while a long round goes on may stand behind where it is reading.
+  const from = newest === '' ? '' : isoOf(Math.min(Date.parse(newest), started_at_ms) - OVERLAP_MS);
+  if (from <= since || nowMs - advanced_at_ms < ADVANCE_MS_MIN) return { since, floor, advanced_at_ms, told };
+  return { since: from, floor: since, advanced_at_ms: nowMs, told };
 }
 
 export function eventsOf(record: JournalRecord): readonly FeedEvent[] {

@@ -183,10 +183,12 @@ export function keyOf(record: JournalRecord): Key {
 export function attributesOf(record: JournalRecord): Record<string, Attribute | undefined> {
   const { entries, ...fields } = record;
   const attributes: Record<string, unknown> = { ...fields };
-  const newest = entries.at(-1);
-  if (newest !== undefined) {
+  if (entries.length > 0) {
     attributes['entries'] = entries.map(toStored);
-    attributes[FEED_INDEX.sortKey] = newest.observed_at;
+    // The latest, whichever machine's clock said it: an item moves forward in the feed only.
+    attributes[FEED_INDEX.sortKey] = entries
+      .map(({ observed_at }) => observed_at)
+      .reduce((a, b) => (a > b ? a : b));
   }
   if (record.kind === 'project')
     Object.assign(attributes, listed(projectsListOf(record.account_id), record.project_id));

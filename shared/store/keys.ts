@@ -13,6 +13,10 @@ export function leaseKey(accountId: string): Key {
   return { pk: `A#${accountId}`, sk: 'LEASE' };
 }
 
+export function accountStatusKey(accountId: string): Key {
+  return { pk: `A#${accountId}`, sk: 'STATUS' };
+}
+
 export function projectKey(accountId: string, projectId: string): Key {
   return { pk: `A#${accountId}#P#${projectId}`, sk: 'PROJECT' };
 }

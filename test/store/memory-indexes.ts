@@ -1,43 +1,54 @@
 /** `TableIndexes` over the in-memory table; the same suite runs on it and on DynamoDB. */
 
-import type { Item, TableIndexes } from '../../shared/store/table.ts';
+import type { Attribute, Item, TableIndexes } from '../../shared/store/table.ts';
 import type { MemoryTable } from '../simulation/memory-table.ts';
 
+/** `shownAs`: the sort key that the index shows of an item at present, should it lag; undefined: it is not there yet. */
 export function createMemoryIndexes(
   table: MemoryTable,
-  isVisible: (item: Item) => boolean = () => true,
+  shownAs: (item: Item, sortKey: string) => string | undefined = (item, sortKey) => textOf(item[sortKey]),
 ): TableIndexes {
   return {
     async query({ index, partition, after, newestFirst = false, limit, start }) {
-      const orderOf = (item: Item) => [String(item[index.sortKey]), item.pk, item.sk] as const;
-      const rows = table.sync
+      const sign = newestFirst ? -1 : 1;
+      const from = start && [start[index.sortKey] ?? '', start['pk'] ?? '', start['sk'] ?? ''];
+      const left = table.sync
         .items()
-        .filter(
-          (item) =>
-            item[index.partitionKey] === partition && item[index.sortKey] !== undefined && isVisible(item),
-        )
-        .toSorted((a, b) => compare(orderOf(a), orderOf(b)) * (newestFirst ? -1 : 1));
-      const from = start && ([start[index.sortKey] ?? '', start['pk'] ?? '', start['sk'] ?? ''] as const);
-      const left = rows.filter((item) => {
-        if (after !== undefined && String(item[index.sortKey]) <= after) return false;
-        return from === undefined || compare(orderOf(item), from) * (newestFirst ? -1 : 1) > 0;
-      });
-      const page = left.slice(0, limit);
-      const last = page.at(-1);
+        .filter((item) => item[index.partitionKey] === partition && item[index.sortKey] !== undefined)
+        .flatMap((item) => {
+          const sortKey = shownAs(item, index.sortKey);
+          return sortKey === undefined ? [] : [{ pk: item.pk, sk: item.sk, sortKey }];
+        })
+        .filter(({ sortKey }) => after === undefined || sortKey > after)
+        .toSorted((a, b) => compare(orderOf(a), orderOf(b)) * sign)
+        .filter((row) => from === undefined || compare(orderOf(row), from) * sign > 0);
+      const keys = left.slice(0, limit);
+      const last = keys.at(-1);
+      const isMore = left.length > limit && last !== undefined;
       return {
-        keys: page.map((item) => ({ pk: item.pk, sk: item.sk, sortKey: String(item[index.sortKey]) })),
-        next:
-          left.length > limit && last !== undefined
-            ? {
-                pk: last.pk,
-                sk: last.sk,
-                [index.partitionKey]: partition,
-                [index.sortKey]: String(last[index.sortKey]),
-              }
-            : undefined,
+        keys,
+        next: isMore
+          ? { pk: last.pk, sk: last.sk, [index.partitionKey]: partition, [index.sortKey]: last.sortKey }
+          : undefined,
       };
     },
   };
+}
+
+function orderOf({
+  pk,
+  sk,
+  sortKey,
+}: {
+  readonly pk: string;
+  readonly sk: string;
+  readonly sortKey: string;
+}) {
+  return [sortKey, pk, sk];
+}
+
+function textOf(value: Attribute | undefined): string {
+  return typeof value === 'string' ? value : '';
 }
 
 function compare(a: readonly string[], b: readonly string[]): number {

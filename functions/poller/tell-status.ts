@@ -1,0 +1,55 @@
+/** Writes how the account is doing, about once a minute; a failure of it is no failure of the poller. */
+
+import { nextStatus } from '../../shared/core/account-status.ts';
+import { toError } from '../../shared/runtime/errors.ts';
+import type { Run } from './run.ts';
+
+/** Into an invocation of a minute: late enough to have something to tell, and its end is told too. */
+const FIRST_MS = 10_000;
+
+/** A minute is what alarms look at; each write costs a few units. */
+const INTERVAL_MS = 50_000;
+
+export async function tellStatusRepeatedly(run: Run): Promise<void> {
+  const { clock } = run.deps;
+  await pause(run, FIRST_MS);
+  while (!run.stop.signal.aborted) {
+    const sinceMs = clock.now() - (run.memory.statusToldAtMs ?? Number.NEGATIVE_INFINITY);
+    if (sinceMs >= INTERVAL_MS) await tellStatus(run);
+    await pause(run, FIRST_MS);
+  }
+}
+
+async function tellStatus({ deps, memory }: Run): Promise<void> {
+  const { status, clock, store, telemetry } = deps;
+  if (status === undefined) return;
+  const nowMs = clock.now();
+  try {
+    const work = await store.findWork();
+    const next = nextStatus(memory.status ?? (await status.read()), {
+      nowMs,
+      sinceMs: memory.statusToldAtMs ?? nowMs - FIRST_MS,
+      lastCompleteWalkAtMs: lastCompleteWalkAtMs(memory),
+      account_id: store.accountId,
+      project_count: memory.projects.size,
+      open_operation_count: work.filter(({ operationId }) => operationId !== undefined).length,
+      requests_per_minute: status.requestsPerMinute,
+      tally: status.tally.take(),
+    });
+    memory.statusToldAtMs = nowMs;
+    await status.write(next);
+    memory.status = next;
+  } catch (error) {
+    telemetry.log('warn', 'status.not_written', { reason: toError(error).name });
+  }
+}
+
+/** The oldest of the latest complete reads; undefined while a project has none. */
+function lastCompleteWalkAtMs({ projects, completedAtMs }: Run['memory']): number | undefined {
+  if (projects.size === 0 || [...projects.keys()].some((id) => !completedAtMs.has(id))) return undefined;
+  return Math.min(...completedAtMs.values());
+}
+
+async function pause({ deps, stop }: Run, durationMs: number): Promise<void> {
+  await deps.clock.sleep(durationMs, stop.signal).catch(() => {});
+}
