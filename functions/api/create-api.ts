@@ -7,15 +7,18 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
+import { readAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createAuditLog } from '../../shared/store/audit-log.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createIdempotencyStore } from '../../shared/store/idempotency-store.ts';
-import type { Table } from '../../shared/store/table.ts';
+import { createReadModel } from '../../shared/store/read-model.ts';
+import type { Table, TableIndexes } from '../../shared/store/table.ts';
 import { createTokenStore } from '../../shared/store/token-store.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
 import { type KeySource, shareRefresh } from '../../shared/upstream/key-source.ts';
 import { createApp } from './app.ts';
 import { createAuthenticator } from './authenticate.ts';
+import { bridgeRoutes } from './bridge/bridge-routes.ts';
 import { passThroughRoutes } from './commands/pass-through-routes.ts';
 import type { UpstreamAccount } from './commands/upstream-account.ts';
 import { createFairShare, type FairShare } from './fair-share.ts';
@@ -25,6 +28,7 @@ import { createJwtVerifier } from './verify-jwt.ts';
 
 export interface ApiPorts {
   readonly table: Table;
+  readonly indexes: TableIndexes;
   readonly bus: EventBus;
   readonly keyOf: (account: ApiAccount) => KeySource;
   /** Keys the hashes of tokens and Idempotency-Keys. */
@@ -56,7 +60,17 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
     pepper,
     telemetry,
   };
-  const routes = [...passThroughRoutes(passThroughDeps, settings.extraRoutes)];
+  const readModels = new Map(
+    settings.accounts.map(({ account_id }) => [
+      account_id,
+      createReadModel(table, ports.indexes, account_id, clock),
+    ]),
+  );
+  const statusOf = (accountId: string) => readAccountStatus(table, accountId);
+  const routes = [
+    ...passThroughRoutes(passThroughDeps, settings.extraRoutes),
+    ...bridgeRoutes({ readModels, statusOf, clock }),
+  ];
   const serving: ServeDeps = {
     authenticator: createAuthenticator({
       tokens: createTokenStore(table, clock),

@@ -10,6 +10,7 @@ import {
   type FlushableTelemetry,
 } from '../../shared/runtime/powertools-telemetry.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { type Api, type ApiPorts, createApi } from './create-api.ts';
 
@@ -23,13 +24,15 @@ export function createApiFunction(
   ports: Pick<ApiPorts, 'clock' | 'random' | 'newId'>,
 ): ApiFunction {
   const settings = readApiSettings(environment);
+  const dynamoDb = new DynamoDBClient({});
   const { clock } = ports;
   const secretsManager = new SecretsManagerClient({});
   const telemetry = createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, 'api');
   const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock);
   const api = createApi(settings, {
     ...ports,
-    table: createDynamoDbTable(new DynamoDBClient({}), environment.TABLE_NAME),
+    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME),
+    indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME),
     keyOf: ({ key_secret_id }) => createSecretKeySource(secretsManager, key_secret_id, clock),
     pepper: () => pepper.current(),

@@ -154,7 +154,8 @@ async function requestOf(
   }
   if (hidden) throw notFound();
   const ids = readIds(route, raw.ids);
-  if (access !== 'public') admit(deps, caller, raw);
+  // The bridge's own routes read its table, which nobody limits.
+  if (route.group === 'Upstream API') admit(deps, caller, raw);
   const query = readQuery(route, raw.query);
   const body = await readBody(route, raw);
   const isForeign = (id: unknown) => typeof id !== 'string' || !maySee(caller, id);

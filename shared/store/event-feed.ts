@@ -173,7 +173,7 @@ export function eventsOf(record: JournalRecord): readonly FeedEvent[] {
   });
 }
 
-function fits({ detail_type, detail }: FeedEvent, filter: FeedFilter): boolean {
+export function fits({ detail_type, detail }: FeedEvent, filter: FeedFilter): boolean {
   if (filter.detail_type !== undefined && filter.detail_type !== detail_type) return false;
   return (['project_id', 'status', 'action'] as const).every(
     (name) => filter[name] === undefined || filter[name] === detail[name],

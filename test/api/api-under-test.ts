@@ -21,6 +21,7 @@ import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { createTokenStore } from '../../shared/store/token-store.ts';
 import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.ts';
+import { createMemoryIndexes } from '../store/memory-indexes.ts';
 
 export const PEPPER = 'a-pepper-of-tests';
 export const ACCOUNT_ID = 'main';
@@ -123,6 +124,7 @@ export function createApiUnderTest(options: ApiOptions) {
     },
     {
       table,
+      indexes: createMemoryIndexes(memory),
       bus: options.wrapBus?.(bus) ?? bus,
       keyOf: () => ({ current: async () => key, refresh: async () => key }),
       pepper: async () => createSecret(PEPPER),
