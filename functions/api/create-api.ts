@@ -21,6 +21,7 @@ import { createAuthenticator } from './authenticate.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
 import { passThroughRoutes } from './commands/pass-through-routes.ts';
 import type { UpstreamAccount } from './commands/upstream-account.ts';
+import { withDocumentation } from './documentation/documentation-routes.ts';
 import { createFairShare, type FairShare } from './fair-share.ts';
 import type { Route } from './route.ts';
 import type { ServeDeps } from './serve-route.ts';
@@ -67,10 +68,10 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
     ]),
   );
   const statusOf = (accountId: string) => readAccountStatus(table, accountId);
-  const routes = [
+  const routes = withDocumentation([
     ...passThroughRoutes(passThroughDeps, settings.extraRoutes),
     ...bridgeRoutes({ readModels, statusOf, clock }),
-  ];
+  ]);
   const serving: ServeDeps = {
     authenticator: createAuthenticator({
       tokens: createTokenStore(table, clock),

@@ -3,9 +3,10 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { alertDocs } from './alert-docs.ts';
+import { apiDocs } from './api-docs.ts';
 import { eventDocs } from './event-docs.ts';
 
-for (const { path, text } of [...eventDocs(), ...alertDocs()]) {
+for (const { path, text } of [...eventDocs(), ...alertDocs(), ...apiDocs()]) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
   console.log(path);
