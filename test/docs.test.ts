@@ -17,6 +17,7 @@ const PAGES = [
   'docs/operations.md',
   'docs/upstream.md',
   'docs/alerts.md',
+  'docs/api.md',
 ];
 const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
 
