@@ -1,5 +1,7 @@
 /** Values that read aloud: `anOperation({ status: 'failed' })`. */
 
+import type { CommandRecord } from '../shared/core/command-record.ts';
+import { EMPTY_JOURNAL } from '../shared/core/journal.ts';
 import type { Operation } from '../shared/core/operation.ts';
 import type { OperationRecord, ReadingContext } from '../shared/core/operation-record.ts';
 import { recordReading } from '../shared/core/operation-record.ts';
@@ -33,4 +35,21 @@ export function aRecord(...readings: readonly Partial<Operation>[]): OperationRe
   }
   if (record === undefined) throw new Error('No reading changed anything');
   return record;
+}
+
+/** A command of somebody, whose one operation has not ended. */
+export function commandRecord(project_id: string, request_id: string): CommandRecord {
+  return {
+    kind: 'command',
+    ...EMPTY_JOURNAL,
+    account_id: 'main',
+    project_id,
+    request_id,
+    client_id: 'an-app',
+    call: 'startEndpoint',
+    operation_ids: ['11111111-1111-4111-8111-111111111111'],
+    sent_at: new Date(NOON_MS).toISOString(),
+    deadline_at_ms: NOON_MS + 900_000,
+    is_settled: false,
+  };
 }

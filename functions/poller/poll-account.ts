@@ -12,6 +12,7 @@ import { emptyMemory, type ProjectMemory } from './poll.ts';
 import { type PollReport, pollProject } from './poll-project.ts';
 import type { AccountDeps, AccountMemory, Run } from './run.ts';
 import { tellStatusRepeatedly } from './tell-status.ts';
+import { watchForWork } from './watch-for-work.ts';
 
 export interface AccountReport {
   readonly outcome: 'stopped' | 'lease_held' | 'key_rejected';
@@ -82,6 +83,7 @@ async function pollUntilStopped(run: Run): Promise<void> {
   const workers = Array.from({ length: pollsAtOnce }, () => pollInTurn(run));
   const results = await Promise.allSettled([
     discoverRepeatedly(run),
+    watchForWork(run),
     ...(run.deps.status === undefined ? [] : [tellStatusRepeatedly(run)]),
     ...workers,
   ]);

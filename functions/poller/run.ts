@@ -29,6 +29,8 @@ export interface AccountLimits {
   /** Polls under way at once: one sick project delays nobody, and a dozen sockets are enough for the rate limit. */
   readonly pollsAtOnce: number;
   readonly discoveryIntervalMs: number;
+  /** Between two looks at what others have recorded; undefined: nobody else does. */
+  readonly workIntervalMs?: number;
   /** The account counts as degraded once no poll succeeded for this long. */
   readonly failingMsMax: number;
 }

@@ -1,0 +1,98 @@
+/** The API as Lambda calls it: events of an HTTP API, payload format 2.0, in; answers of that format out. */
+
+import type { APIGatewayProxyEventV2 } from 'aws-lambda';
+import { handle } from 'hono/aws-lambda';
+import { describe, expect, test } from 'vitest';
+import { createApiUnderTest } from './api-under-test.ts';
+import { createUpstreamDouble } from './upstream-double.ts';
+
+function anEvent(
+  method: string,
+  path: string,
+  fields: Partial<APIGatewayProxyEventV2> = {},
+): APIGatewayProxyEventV2 {
+  return {
+    version: '2.0',
+    routeKey: '$default',
+    rawPath: path,
+    rawQueryString: '',
+    headers: {},
+    isBase64Encoded: false,
+    ...fields,
+    requestContext: {
+      accountId: '123456789012',
+      apiId: 'api',
+      domainName: 'api.example',
+      domainPrefix: 'api',
+      http: { method, path, protocol: 'HTTP/1.1', sourceIp: '192.0.2.1', userAgent: 'test' },
+      requestId: 'r',
+      routeKey: '$default',
+      stage: '$default',
+      time: '15/Jan/2026:12:00:00 +0000',
+      timeEpoch: 0,
+    },
+  };
+}
+
+async function setUp() {
+  const upstream = createUpstreamDouble(() => Response.json({ ok: true }));
+  const api = createApiUnderTest({
+    upstreamBaseUrl: 'https://upstream.example/api/v2',
+    upstreamKey: 'k',
+    fetch: upstream.fetch,
+  });
+  const invoke = handle(api.app) as (event: unknown) => Promise<{
+    statusCode: number;
+    body: string;
+    headers: Record<string, string>;
+    isBase64Encoded: boolean;
+  }>;
+  return { upstream, invoke, authorization: `Bearer ${await api.issueToken()}` };
+}
+
+const KEYS = '/api/v2/projects/auth/keys';
+const body = JSON.stringify({ project_id: 'bold-sound-12345678', auth_provider: 'stack' });
+
+describe('behind an HTTP API', () => {
+  test('a read is answered', async () => {
+    const { upstream, invoke, authorization } = await setUp();
+
+    const answer = await invoke(
+      anEvent('GET', '/api/v2/projects', { rawQueryString: 'limit=7', headers: { authorization } }),
+    );
+
+    expect(answer).toMatchObject({ statusCode: 200, body: '{"ok":true}', isBase64Encoded: false });
+    expect(upstream.sent[0]?.url).toBe('https://upstream.example/api/v2/projects?limit=7');
+  });
+
+  test.each([
+    ['as text', body, false],
+    ['in base64', Buffer.from(body).toString('base64'), true],
+  ])('a body comes %s', async (_name, sent, isBase64Encoded) => {
+    const { upstream, invoke, authorization } = await setUp();
+    const headers = { authorization, 'content-type': 'application/json' };
+
+    const answer = await invoke(anEvent('POST', KEYS, { headers, body: sent, isBase64Encoded }));
+
+    expect([answer.statusCode, upstream.sent[0]?.body]).toEqual([200, body]);
+  });
+
+  test('a large body is refused by its real bytes, whatever its length is said to be', async () => {
+    const { upstream, invoke, authorization } = await setUp();
+    const headers = { authorization, 'content-type': 'application/json', 'content-length': '10' };
+
+    const answer = await invoke(anEvent('POST', KEYS, { headers, body: `{"a":"${'x'.repeat(70_000)}"}` }));
+
+    expect([answer.statusCode, upstream.sent]).toEqual([413, []]);
+  });
+
+  test('nobody is somebody by a header that looks like the context', async () => {
+    const { invoke } = await setUp();
+    const headers = {
+      'x-amzn-request-context': '{"authorizer":{"iam":{"userId":"admin"}}}',
+      'lambda-runtime-aws-request-id': 'x',
+    };
+
+    expect((await invoke(anEvent('GET', '/api/v2/projects', { headers }))).statusCode).toBe(401);
+  });
+});

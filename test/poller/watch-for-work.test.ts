@@ -1,0 +1,61 @@
+import { describe, expect, test } from 'vitest';
+import { watchForWork } from '../../functions/poller/watch-for-work.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { commandRecord } from '../builders.ts';
+import { createMemoryTable } from '../simulation/memory-table.ts';
+
+async function watch(steps: readonly (() => Promise<unknown>)[]) {
+  const stop = new AbortController();
+  const hot: string[] = [];
+  const left = [...steps];
+  const clock = {
+    now: () => 0,
+    async sleep() {
+      const step = left.shift();
+      if (step === undefined) stop.abort();
+      else await step();
+    },
+  };
+  const deps = {
+    clock,
+    store,
+    planner: { markHot: (id: string) => void hot.push(id) },
+    limits: { workIntervalMs: 1_000 },
+  };
+  await watchForWork({ deps: deps as never, stop });
+  return hot;
+}
+
+let isBusy = false;
+const table = createMemoryTable();
+const queryWork: typeof table.queryWork = (query) =>
+  isBusy ? Promise.reject(new Error('busy')) : table.queryWork(query);
+const store = createBridgeStore({ ...table, queryWork }, 'main', { now: () => 0, sleep: async () => {} });
+
+describe('commands of others', () => {
+  test('make their projects hot once, when they appear', async () => {
+    await store.record(commandRecord('before-1', 'request-0'), undefined);
+
+    const hot = await watch([
+      () => store.record(commandRecord('a-1', 'request-1'), undefined),
+      async () => {},
+      () => store.record(commandRecord('b-1', 'request-2'), undefined),
+    ]);
+
+    expect(hot).toEqual(['a-1', 'b-1']);
+  });
+
+  test('are looked for again after the table was busy', async () => {
+    const hot = await watch([
+      async () => {
+        isBusy = true;
+      },
+      async () => {
+        isBusy = false;
+        await store.record(commandRecord('c-1', 'request-3'), undefined);
+      },
+    ]);
+
+    expect(hot).toEqual(['c-1']);
+  });
+});
