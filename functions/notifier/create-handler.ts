@@ -2,6 +2,7 @@
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { SNSClient } from '@aws-sdk/client-sns';
 import * as z from 'zod';
 import { alertPolicySchema, type NotifierEnvironment } from '../../shared/config/notifier-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -11,8 +12,11 @@ import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { createAlertStore } from './alert-store.ts';
+import { createMailChannel } from './mail-channel.ts';
 import { type BatchResponse, type NotifierDeps, notify, sweep } from './notify.ts';
+import type { Channel } from './send-untold.ts';
 import { createSlackChannel } from './slack-channel.ts';
+import { createSnsPublisher } from './sns-publisher.ts';
 
 export type NotifierHandler = (event: unknown) => Promise<BatchResponse>;
 
@@ -25,17 +29,7 @@ export function createNotifierHandler(environment: NotifierEnvironment, clock: C
     policy: readConfig(alertPolicySchema, parseJson(environment.ALERT_POLICY), 'ALERT_POLICY'),
     clock,
     telemetry,
-    channels: [
-      createSlackChannel({
-        webhookUrl: createSecretKeySource(
-          new SecretsManagerClient({}),
-          environment.SLACK_WEBHOOK_SECRET_ID,
-          clock,
-        ),
-        origin: environment.SLACK_WEBHOOK_ORIGIN,
-        links: { consoleBaseUrl: environment.CONSOLE_BASE_URL, runbookUrl: environment.RUNBOOK_URL },
-      }),
-    ],
+    channels: channelsOf(environment, clock),
   };
   return async (event) => {
     const batch = queueBatch.safeParse(event);
@@ -47,6 +41,22 @@ export function createNotifierHandler(environment: NotifierEnvironment, clock: C
       telemetry.flush();
     }
   };
+}
+
+/** Those that the deployment has configured. */
+function channelsOf(environment: NotifierEnvironment, clock: Clock): readonly Channel[] {
+  const { SLACK_WEBHOOK_SECRET_ID, ALERT_TOPIC_ARN } = environment;
+  const links = { consoleBaseUrl: environment.CONSOLE_BASE_URL, runbookUrl: environment.RUNBOOK_URL };
+  const slack =
+    SLACK_WEBHOOK_SECRET_ID &&
+    createSlackChannel({
+      webhookUrl: createSecretKeySource(new SecretsManagerClient({}), SLACK_WEBHOOK_SECRET_ID, clock),
+      origin: environment.SLACK_WEBHOOK_ORIGIN,
+      links,
+    });
+  const mail =
+    ALERT_TOPIC_ARN && createMailChannel(createSnsPublisher(new SNSClient({}), ALERT_TOPIC_ARN), links);
+  return [slack, mail].flatMap((channel) => (channel ? [channel] : []));
 }
 
 function parseJson(text: string): unknown {

@@ -29,8 +29,10 @@ export type AlertPolicy = z.output<typeof alertPolicySchema>;
 
 export const notifierEnvironment = z.object({
   TABLE_NAME: z.string().min(3),
-  /** Name or ARN of the secret that holds the URL of the incoming webhook. */
-  SLACK_WEBHOOK_SECRET_ID: z.string().min(1),
+  /** Name or ARN of the secret that holds the URL of the incoming webhook; absent: no Slack. */
+  SLACK_WEBHOOK_SECRET_ID: z.string().min(1).optional(),
+  /** The topic that people subscribe to; absent: no e-mail. */
+  ALERT_TOPIC_ARN: z.string().min(1).optional(),
   /** Where the webhook must live; only tests and local runs have another. */
   SLACK_WEBHOOK_ORIGIN: z.url().default('https://hooks.slack.com'),
   /** JSON of the alert policy. */
