@@ -1,7 +1,9 @@
 /** Writes how the account is doing, about once a minute; a failure of it is no failure of the poller. */
 
 import { nextStatus } from '../../shared/core/account-status.ts';
+import { type JournalEntry, pendingEntries } from '../../shared/core/journal.ts';
 import { toError } from '../../shared/runtime/errors.ts';
+import type { WorkPlace } from '../../shared/store/bridge-store.ts';
 import type { Run } from './run.ts';
 
 /** Into an invocation of a minute: late enough to have something to tell, and its end is told too. */
@@ -37,11 +39,23 @@ async function tellStatus({ deps, memory }: Run): Promise<void> {
       tally: status.tally.take(),
     });
     memory.statusToldAtMs = nowMs;
+    telemetry.measure('UnpublishedAgeMs', await unpublishedAgeMs(deps, work));
     await status.write(next);
     memory.status = next;
   } catch (error) {
     telemetry.log('warn', 'status.not_written', { reason: toError(error).name });
   }
+}
+
+/** Items that are looked into: a backlog beyond them is as old as theirs. */
+const WORK_READ_MAX = 100;
+
+async function unpublishedAgeMs({ store, clock }: Run['deps'], work: readonly WorkPlace[]): Promise<number> {
+  const records = await store.readRecords(work.slice(0, WORK_READ_MAX).map(({ key }) => key));
+  const times = records.flatMap((record) =>
+    pendingEntries<JournalEntry>(record).map(({ observed_at }) => Date.parse(observed_at)),
+  );
+  return times.length === 0 ? 0 : Math.max(0, clock.now() - Math.min(...times));
 }
 
 /** The oldest of the latest complete reads; undefined while a project has none. */

@@ -14,6 +14,8 @@ export const metricUnits = {
   EventsParked: 'Count',
   /** Entries recorded and not yet accepted by the bus when a run ended. */
   UnpublishedBacklog: 'Count',
+  /** Of the oldest entry that is recorded and not on the bus; 0 when there is none. About once a minute. */
+  UnpublishedAgeMs: 'Milliseconds',
   MalformedRows: 'Count',
   LateOperations: 'Count',
   ProjectsPolled: 'Count',

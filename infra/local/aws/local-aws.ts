@@ -12,6 +12,7 @@ import { createLocalEventBus, type EventBusOptions, type LocalEventBus } from '.
 import { createLocalSecrets, type LocalSecrets } from './secrets.ts';
 import { createSecretsManagerService } from './secrets-manager-service.ts';
 import { type Service, ServiceError } from './service.ts';
+import { createLocalTopics, type LocalTopics, publishAnswer } from './topics.ts';
 
 export interface LocalAwsCall {
   /** As in the signature's scope: `dynamodb`, `events`, `secretsmanager`. */
@@ -55,6 +56,7 @@ export interface LocalAws {
   readonly environment: Readonly<Record<string, string>>;
   readonly bus: LocalEventBus;
   readonly secrets: LocalSecrets;
+  readonly topics: LocalTopics;
   /** Calls up to now, refused ones too, by the name that IAM gives the action: `dynamodb:PutItem`. */
   readonly counts: ReadonlyMap<string, number>;
   /** Ends deliveries and connections; the port and the folder are free when it resolves. */
@@ -76,6 +78,7 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
   const busOptions = { clock, newId, region: REGION, accountId: ACCOUNT_ID, failEntry: faults.failEntry };
   const bus = createLocalEventBus({ ...busOptions, onAccepted, onDropped });
   const secrets = createLocalSecrets(newId);
+  const topics = createLocalTopics(newId);
   const counts = new Map<string, number>();
   const services = new Map([
     ['events', createEventBridgeService(bus, options)],
@@ -83,7 +86,7 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
   ]);
   const tables = await openLocalDynamoDb(options.tablesDir);
   const server = createServer((request, response) => {
-    void handle({ tables, services, faults, counts }, request, response);
+    void handle({ tables, services, topics, faults, counts }, request, response);
   });
   try {
     await listen(server, options.port ?? 0);
@@ -97,6 +100,7 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
     environment: environmentOf(endpoint),
     bus,
     secrets,
+    topics,
     counts,
     async close() {
       // Targets may call this server until they end, and calls that were under way may start deliveries.
@@ -138,14 +142,17 @@ interface Backend {
   readonly tables: LocalDynamoDb;
   /** By the service name of the signature's scope; another JSON service is one more line. */
   readonly services: ReadonlyMap<string, Service>;
+  readonly topics: LocalTopics;
   readonly faults: LocalAwsFaults;
   readonly counts: Map<string, number>;
 }
 
 async function handle(backend: Backend, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  const { tables, services, faults, counts } = backend;
+  const { tables, services, topics, faults, counts } = backend;
   try {
     const call = callOf(request);
+    // SNS speaks the older protocol: the action stands in a form, and the answer is XML.
+    if (call.service === 'sns') return await handlePublish(topics, counts, request, response);
     const action = `${call.service}:${call.operation}`;
     counts.set(action, (counts.get(action) ?? 0) + 1);
     const refusal = faults.beforeCall?.(call);
@@ -163,6 +170,19 @@ async function handle(backend: Backend, request: IncomingMessage, response: Serv
   }
 }
 
+async function handlePublish(
+  topics: LocalTopics,
+  counts: Map<string, number>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const form = new URLSearchParams((await readBytes(request)).toString());
+  const action = `sns:${form.get('Action')}`;
+  counts.set(action, (counts.get(action) ?? 0) + 1);
+  const { status, xml } = publishAnswer(topics, form);
+  response.writeHead(status, { 'content-type': 'text/xml' }).end(xml);
+}
+
 /** Signature Version 4: `Credential=<key>/<date>/<region>/<service>/aws4_request`. */
 function callOf({ headers }: IncomingMessage): LocalAwsCall {
   const scope = /Credential=[^/]*\/\d+\/[^/]+\/([^/]+)\/aws4_request/.exec(headers.authorization ?? '');
@@ -170,7 +190,7 @@ function callOf({ headers }: IncomingMessage): LocalAwsCall {
   return { service: scope?.[1] ?? 'unsigned', operation: target.split('.').at(-1) ?? '' };
 }
 
-async function readBody(request: IncomingMessage): Promise<unknown> {
+async function readBytes(request: IncomingMessage): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let sizeBytes = 0;
   for await (const chunk of request as AsyncIterable<Buffer>) {
@@ -180,8 +200,13 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
     }
     chunks.push(chunk);
   }
+  return Buffer.concat(chunks);
+}
+
+async function readBody(request: IncomingMessage): Promise<unknown> {
+  const bytes = await readBytes(request);
   try {
-    return JSON.parse(Buffer.concat(chunks).toString() || '{}');
+    return JSON.parse(bytes.toString() || '{}');
   } catch {
     throw new ServiceError('SerializationException', 'The body is not JSON');
   }

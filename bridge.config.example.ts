@@ -1,0 +1,57 @@
+/**
+ * One bridge, annotated. Copy it to bridge.config.ts, fill it in, and run `npx cdk deploy`. Whatever has a default may be left
+ * out. Secrets are created by you beforehand and only named here: `aws secretsmanager create-secret --name ...`.
+ */
+
+import { defineBridge } from './shared/config/bridge-config.ts';
+
+export default defineBridge({
+  // Prefix of every resource's name.
+  name: 'operations-bridge',
+
+  // One entry per account of the upstream: rate limits are per account, and so are pollers.
+  accounts: [
+    {
+      account_id: 'main',
+      upstream_base_url: 'https://upstream.example.com/api/v2',
+      key_secret_arn:
+        'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/upstream-key-AbCdEf',
+      // 700 requests a minute belong to the account: the poller's part, and the commands' part.
+      poller_requests_per_minute: 350,
+      command_requests_per_minute: 250,
+      // Between two polls of one project, at least. Smaller finds changes sooner in a small account.
+      poll_interval_seconds: 5,
+      // An operation that is open for longer is told as stalled, once per threshold.
+      stalled_after_seconds: { default: [900, 7_200], create_branch: [300] },
+      // First sight of the account: 'open' tells what is open now, 'all' its history too, 'none' only what changes.
+      backfill: 'open',
+    },
+  ],
+
+  alerts: {
+    emails: ['oncall@example.com'],
+    // slack_webhook_secret_arn: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/slack-AbCdEf',
+    policy: { routes: [{ channels: ['slack', 'email'], severity_min: 'info' }], window_seconds: 300 },
+  },
+
+  api: {
+    // A long random text that keys the hashes of tokens: `openssl rand -hex 32`.
+    token_pepper_secret_arn:
+      'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/pepper-AbCdEf',
+    // oidc: { issuer: 'https://login.example.com', audience: 'operations-bridge', account_id: 'main' },
+    // Calls that the specification does not show, opened one by one.
+    extra_routes: [
+      {
+        id: 'startEndpoint',
+        method: 'POST',
+        path: '/projects/{project_id}/endpoints/{endpoint_id}/start',
+        summary: 'Start a compute',
+        scope: 'computes:restart',
+      },
+    ],
+  },
+
+  // Alarms and alerts link there.
+  runbook_url: 'https://git.example.com/operations-bridge/docs/operations.md',
+  tags: { team: 'platform' },
+});

@@ -1,0 +1,171 @@
+/** What wakes people: each alarm says what it means for them, and where to read what to do. */
+
+import { Duration } from 'aws-cdk-lib';
+import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
+import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
+import type * as sqs from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
+import type { MetricName } from '../../shared/runtime/metric-names.ts';
+import type { Api } from './api.ts';
+import { CANARY_EVERY_MINUTES, type Events } from './events.ts';
+import { bridgeMetric } from './metrics.ts';
+import type { Notifier } from './notifier.ts';
+import type { Poller } from './poller.ts';
+
+export interface AlarmParts {
+  readonly config: BridgeConfig;
+  readonly events: Events;
+  readonly poller: Poller;
+  readonly api: Api;
+  readonly notifier: Notifier;
+}
+
+interface AlarmDefinition {
+  /** Also the anchor of its article in the runbook. */
+  readonly name: string;
+  readonly means: string;
+  readonly metric: cloudwatch.IMetric;
+  readonly threshold: number;
+  readonly isBelow?: true;
+  readonly periods?: number;
+  readonly missing?: cloudwatch.TreatMissingData;
+}
+
+export class Alarms extends Construct {
+  constructor(scope: Construct, parts: AlarmParts) {
+    super(scope, 'Alarms');
+    const action = new SnsAction(parts.notifier.topic);
+    for (const definition of [...accountAlarms(parts), ...systemAlarms(parts)]) {
+      const { name, means, metric, threshold, isBelow, periods = 1, missing } = definition;
+      const article = name.replace(/:.*/, '');
+      const alarm = new cloudwatch.Alarm(this, name.replaceAll(':', '-'), {
+        alarmName: `${parts.config.name}-${name.replaceAll(':', '-')}`,
+        alarmDescription: `${means} Runbook: ${parts.config.runbook_url}#${article}`,
+        metric,
+        threshold,
+        evaluationPeriods: periods,
+        comparisonOperator: isBelow
+          ? cloudwatch.ComparisonOperator.LESS_THAN_THRESHOLD
+          : cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
+        treatMissingData: missing ?? cloudwatch.TreatMissingData.NOT_BREACHING,
+      });
+      alarm.addAlarmAction(action);
+      alarm.addOkAction(action);
+    }
+  }
+}
+
+function accountAlarms({ config }: AlarmParts): readonly AlarmDefinition[] {
+  const { walk_age_minutes, unpublished_age_minutes, throttled_per_5_minutes } = config.thresholds;
+  return config.accounts.flatMap(({ account_id }) => {
+    const of = (metric: MetricName, statistic: string) =>
+      bridgeMetric(
+        metric,
+        { service: 'poller', account: account_id },
+        { statistic, period: Duration.minutes(5) },
+      );
+    return [
+      {
+        name: `no-complete-walk:${account_id}`,
+        means: `Some project of account ${account_id} has not been read completely for ${walk_age_minutes} minutes, or the poller says nothing at all: events are late.`,
+        metric: of('WalkAgeMs', 'Maximum'),
+        threshold: walk_age_minutes * 60_000,
+        periods: 3,
+        missing: cloudwatch.TreatMissingData.BREACHING,
+      },
+      {
+        name: `unpublished-events:${account_id}`,
+        means: `Events of account ${account_id} are recorded and do not get through to the bus.`,
+        metric: of('UnpublishedAgeMs', 'Maximum'),
+        threshold: unpublished_age_minutes * 60_000,
+        periods: 2,
+      },
+      {
+        name: `key-rejected:${account_id}`,
+        means: `The upstream refuses the key of account ${account_id}; nothing is read until there is a valid one.`,
+        metric: of('KeyRejected', 'Sum'),
+        threshold: 0,
+      },
+      {
+        name: `upstream-throttled:${account_id}`,
+        means: `The upstream refuses requests of account ${account_id} for their rate; events come later.`,
+        metric: of('UpstreamThrottled', 'Sum'),
+        threshold: throttled_per_5_minutes,
+        periods: 3,
+      },
+      {
+        name: `events-parked:${account_id}`,
+        means: `The bus refused an event of account ${account_id} for good; it waits for a person.`,
+        metric: of('EventsParked', 'Sum'),
+        threshold: 0,
+      },
+    ];
+  });
+}
+
+function systemAlarms({ events, poller, api, notifier }: AlarmParts): readonly AlarmDefinition[] {
+  const period = Duration.minutes(5);
+  const depth = (queue: sqs.Queue) =>
+    queue.metricApproximateNumberOfMessagesVisible({ period, statistic: 'Maximum' });
+  const functions = [poller.fn, api.fn, notifier.fn];
+  return [
+    {
+      name: 'canary-missing',
+      means: 'The canary event does not come through the bus and a rule: real events may not either.',
+      metric: events.canaryQueue.metricNumberOfMessagesSent({
+        period: Duration.minutes(CANARY_EVERY_MINUTES),
+        statistic: 'Sum',
+      }),
+      threshold: 1,
+      isBelow: true,
+      periods: 3,
+      missing: cloudwatch.TreatMissingData.BREACHING,
+    },
+    {
+      name: 'alerts-waiting',
+      means: 'Failures wait in the queue of the notifier: people are told late.',
+      metric: notifier.queue.metricApproximateAgeOfOldestMessage({ period, statistic: 'Maximum' }),
+      threshold: 300,
+    },
+    {
+      name: 'alerts-dead-letters',
+      means: 'The notifier gave an event up: somebody was not told of a failure.',
+      metric: depth(notifier.deadLetters),
+      threshold: 0,
+    },
+    {
+      name: 'poller-failures',
+      means: 'Invocations of the poller ended with an error; the next minute tries again.',
+      metric: depth(poller.failures),
+      threshold: 0,
+    },
+    {
+      name: 'alerts-failing',
+      means: 'Slack or the mail topic does not take messages; what is untold waits in the table.',
+      metric: bridgeMetric(
+        'AlertsFailed',
+        { service: 'notifier', account: 'all' },
+        { statistic: 'Sum', period },
+      ),
+      threshold: 3,
+      periods: 2,
+    },
+    ...functions.flatMap((fn): readonly AlarmDefinition[] => [
+      {
+        name: `function-errors:${fn.name}`,
+        means: `The ${fn.name} fails.`,
+        metric: fn.lambda.metricErrors({ period, statistic: 'Sum' }),
+        threshold: 2,
+        periods: 2,
+      },
+      {
+        name: `function-throttles:${fn.name}`,
+        means: `The ${fn.name} is not run because too much runs at once.`,
+        metric: fn.lambda.metricThrottles({ period, statistic: 'Sum' }),
+        threshold: 2,
+        periods: 3,
+      },
+    ]),
+  ];
+}

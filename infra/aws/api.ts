@@ -1,0 +1,133 @@
+/** HTTP API -> the API function. The front door lets three prefixes in; who may do what, the function decides. */
+
+import { CfnOutput } from 'aws-cdk-lib';
+import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import * as logs from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import type * as z from 'zod';
+import type { ApiEnvironment, apiAccounts } from '../../shared/config/api-config.ts';
+import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
+import { commandSettled, operationStateChanged } from '../../shared/events/catalog.ts';
+import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
+import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
+import type { Events } from './events.ts';
+import type { State } from './state.ts';
+
+export interface ApiProps {
+  readonly config: BridgeConfig;
+  readonly state: State;
+  readonly events: Events;
+  readonly common: Omit<BridgeFunctionProps, 'environment' | 'functionName'>;
+}
+
+/** Everything else does not reach the function. */
+const PREFIXES = ['/api/v2', '/bridge/v1', '/console'];
+
+/** The events that a command brings about; all others are the poller's. */
+const OWN_EVENTS = [operationStateChanged.detailType, commandSettled.detailType];
+
+export class Api extends Construct {
+  readonly fn: BridgeFunction;
+  readonly httpApi: apigateway.HttpApi;
+
+  constructor(scope: Construct, { config, state, events, common }: ApiProps) {
+    super(scope, 'Api');
+    this.fn = new BridgeFunction(this, 'api', {
+      ...common,
+      functionName: `${config.name}-api`,
+      environment: environmentOf(config, state, events),
+    });
+    this.grantWhatItUses(config, state, events);
+    this.httpApi = this.frontDoor(config, common.logRetention);
+    new CfnOutput(this, 'BaseUrl', { value: this.httpApi.apiEndpoint, description: 'Base URL of the API' });
+  }
+
+  private grantWhatItUses(config: BridgeConfig, state: State, events: Events): void {
+    this.fn.grant(
+      'Table',
+      ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'],
+      [state.table.tableArn],
+    );
+    const indexes = [WORK_INDEX, FEED_INDEX, CREATED_INDEX, LIST_INDEX].map(({ name }) =>
+      state.indexArn(name),
+    );
+    this.fn.grant('Indexes', ['dynamodb:Query'], indexes);
+    this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
+      'ForAllValues:StringEquals': { 'events:detail-type': OWN_EVENTS },
+    });
+    const keys = config.accounts.map(
+      ({ key_secret_arn, command_key_secret_arn }) => command_key_secret_arn ?? key_secret_arn,
+    );
+    this.fn.grant(
+      'Secrets',
+      ['secretsmanager:GetSecretValue'],
+      [...new Set([...keys, config.api.token_pepper_secret_arn])],
+    );
+  }
+
+  private frontDoor(config: BridgeConfig, retention: logs.RetentionDays): apigateway.HttpApi {
+    const httpApi = new apigateway.HttpApi(this, 'HttpApi', {
+      apiName: config.name,
+      createDefaultStage: false,
+    });
+    const integration = new HttpLambdaIntegration('Integration', this.fn.lambda);
+    for (const prefix of PREFIXES) {
+      httpApi.addRoutes({ path: `${prefix}/{proxy+}`, methods: [apigateway.HttpMethod.ANY], integration });
+    }
+    httpApi.addRoutes({ path: '/console', methods: [apigateway.HttpMethod.GET], integration });
+    const accessLog = new logs.LogGroup(this, 'AccessLog', {
+      logGroupName: `/aws/apigateway/${config.name}`,
+      retention,
+    });
+    const stage = new apigateway.CfnStage(this, 'Stage', {
+      apiId: httpApi.apiId,
+      stageName: '$default',
+      autoDeploy: true,
+      defaultRouteSettings: {
+        throttlingRateLimit: config.api.requests_per_second,
+        throttlingBurstLimit: config.api.requests_per_second * 2,
+      },
+      accessLogSettings: {
+        destinationArn: accessLog.logGroupArn,
+        // Neither path nor query nor headers: ids belong to the audit, secrets to nobody.
+        format: JSON.stringify({
+          requestId: '$context.requestId',
+          route: '$context.routeKey',
+          status: '$context.status',
+          latencyMs: '$context.responseLatency',
+          sourceIp: '$context.identity.sourceIp',
+        }),
+      },
+    });
+    stage.node.addDependency(httpApi);
+    return httpApi;
+  }
+}
+
+function environmentOf(config: BridgeConfig, state: State, events: Events): Record<string, string> {
+  const accounts: z.input<typeof apiAccounts> = config.accounts.map((account) => ({
+    account_id: account.account_id,
+    upstream_base_url: account.upstream_base_url,
+    key_secret_id: account.command_key_secret_arn ?? account.key_secret_arn,
+    requests_per_minute: account.command_requests_per_minute,
+    caller_requests_per_minute: account.caller_requests_per_minute,
+    settle_within_seconds: account.settle_within_seconds,
+  }));
+  const { oidc, extra_routes, token_pepper_secret_arn } = config.api;
+  const environment: Partial<ApiEnvironment> = {
+    TABLE_NAME: state.table.tableName,
+    EVENT_BUS_NAME: events.bus.eventBusName,
+    ACCOUNTS: JSON.stringify(accounts),
+    TOKEN_PEPPER_SECRET_ID: token_pepper_secret_arn,
+    EXTRA_ROUTES: JSON.stringify(extra_routes),
+    POWERTOOLS_SERVICE_NAME: 'api',
+    ...(oidc && {
+      OIDC_ISSUER: oidc.issuer,
+      OIDC_AUDIENCE: oidc.audience,
+      OIDC_ACCOUNT_ID: oidc.account_id,
+      ...(oidc.jwks_url && { OIDC_JWKS_URL: oidc.jwks_url }),
+    }),
+  };
+  return environment as Record<string, string>;
+}

@@ -1,0 +1,41 @@
+/** `cdk synth` and `cdk deploy`: the configuration file, the bundles, the stack, and the AWS Solutions rules. */
+
+import { existsSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { parseBridgeConfig } from '../../shared/config/bridge-config.ts';
+import { AppError } from '../../shared/runtime/errors.ts';
+import { BridgeStack } from './bridge-stack.ts';
+import { bundleFunction } from './bundle.ts';
+import { checkRules } from './rules.ts';
+
+const ROOT = resolve(import.meta.dirname, '../..');
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof AppError)) throw error;
+  console.error(error.message);
+  process.exitCode = 1;
+}
+
+async function main(): Promise<void> {
+  const app = new App();
+  const file = String(app.node.tryGetContext('config') ?? 'bridge.config.ts');
+  const path = join(ROOT, file);
+  if (!existsSync(path)) {
+    throw new AppError(
+      'config_missing',
+      `There is no ${file}. Copy bridge.config.example.ts to bridge.config.ts and fill it in, or name another with -c config=FILE.`,
+    );
+  }
+  const { default: source } = (await import(path)) as { default: unknown };
+  const config = parseBridgeConfig(source, file);
+  const bundles = join(ROOT, 'cdk.out', 'bundles');
+  const stack = new BridgeStack(app, config.name, {
+    config,
+    bundleOf: (name) => bundleFunction(name, bundles),
+  });
+  checkRules(app, stack);
+  app.synth();
+}

@@ -1,0 +1,52 @@
+/** The bridge as one stack, from its configuration. */
+
+import { Stack, type StackProps, Tags } from 'aws-cdk-lib';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
+import type * as logs from 'aws-cdk-lib/aws-logs';
+import type { Construct } from 'constructs';
+import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
+import { Alarms } from './alarms.ts';
+import { Api } from './api.ts';
+import { Dashboard } from './dashboard.ts';
+import { Events } from './events.ts';
+import type { FunctionName } from './functions.ts';
+import { Notifier } from './notifier.ts';
+import { Poller } from './poller.ts';
+import { State } from './state.ts';
+
+export interface BridgeStackProps extends StackProps {
+  readonly config: BridgeConfig;
+  /** Where the bundle of a function lies. */
+  readonly bundleOf: (name: FunctionName) => string;
+}
+
+export class BridgeStack extends Stack {
+  constructor(scope: Construct, id: string, { config, bundleOf, ...props }: BridgeStackProps) {
+    super(scope, id, { description: 'Operations Bridge: events of hosted Postgres operations', ...props });
+    const codeOf = (name: FunctionName) => lambda.Code.fromAsset(bundleOf(name));
+    const logRetention = config.log_retention_days as logs.RetentionDays;
+    const common = (name: FunctionName) => ({ code: codeOf(name), logRetention });
+    const roleArn = (name: FunctionName) =>
+      `arn:${this.partition}:iam::${this.account}:role/${config.name}-${name}-${this.region}`;
+    const state = new State(this, { tableName: config.name });
+    const events = new Events(this, {
+      busName: config.name,
+      archiveDays: config.archive_days,
+      publisherRoleArns: [roleArn('poller'), roleArn('api')],
+    });
+    const poller = new Poller(this, { config, state, events, common: common('poller') });
+    const api = new Api(this, { config, state, events, common: common('api') });
+    const consoleBaseUrl = `${api.httpApi.apiEndpoint}/console`;
+    const notifier = new Notifier(this, {
+      config,
+      state,
+      events,
+      consoleBaseUrl,
+      common: common('notifier'),
+    });
+    const parts = { config, events, poller, api, notifier };
+    new Alarms(this, parts);
+    new Dashboard(this, parts);
+    for (const [name, value] of Object.entries(config.tags)) Tags.of(this).add(name, value);
+  }
+}

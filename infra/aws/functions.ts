@@ -1,0 +1,38 @@
+/** The functions of the bridge, once: where each begins, how large it is, how long it may run, what its environment must be. */
+
+import type * as z from 'zod';
+import { apiEnvironment } from '../../shared/config/api-config.ts';
+import { notifierEnvironment, notifierSchedule } from '../../shared/config/notifier-config.ts';
+import { pollerEnvironment, pollerSchedule } from '../../shared/config/poller-config.ts';
+
+export interface FunctionDefinition {
+  readonly entry: string;
+  readonly environment: z.ZodObject;
+  readonly memoryMb: number;
+  readonly timeoutMs: number;
+}
+
+export const functionDefinitions = {
+  poller: {
+    entry: 'functions/poller/handler.ts',
+    environment: pollerEnvironment,
+    // 5,000 projects and their memory need half of it; more memory is more CPU, which parsing uses.
+    memoryMb: 256,
+    timeoutMs: pollerSchedule.timeoutMs,
+  },
+  api: {
+    entry: 'functions/api/handler.ts',
+    environment: apiEnvironment,
+    memoryMb: 512,
+    // An HTTP API gives up after 30 s.
+    timeoutMs: 30_000,
+  },
+  notifier: {
+    entry: 'functions/notifier/handler.ts',
+    environment: notifierEnvironment,
+    memoryMb: 256,
+    timeoutMs: notifierSchedule.timeoutMs,
+  },
+} as const satisfies Readonly<Record<string, FunctionDefinition>>;
+
+export type FunctionName = keyof typeof functionDefinitions;

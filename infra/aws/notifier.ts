@@ -1,0 +1,139 @@
+/** Rule -> queue with a dead-letter queue -> the notifier, which is also woken every minute; and the topic it writes mails to. */
+
+import { Duration, Stack } from 'aws-cdk-lib';
+import * as events from 'aws-cdk-lib/aws-events';
+import * as iam from 'aws-cdk-lib/aws-iam';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
+import * as scheduler from 'aws-cdk-lib/aws-scheduler';
+import * as sns from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import * as sqs from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
+import {
+  alertRulePattern,
+  type NotifierEnvironment,
+  notifierQueue,
+  notifierSchedule,
+} from '../../shared/config/notifier-config.ts';
+import { WORK_INDEX } from '../../shared/store/table.ts';
+import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
+import { type Events, sendFromRule } from './events.ts';
+import type { State } from './state.ts';
+
+export interface NotifierProps {
+  readonly config: BridgeConfig;
+  readonly state: State;
+  readonly events: Events;
+  readonly consoleBaseUrl: string;
+  readonly common: Omit<BridgeFunctionProps, 'environment' | 'functionName'>;
+}
+
+export class Notifier extends Construct {
+  readonly fn: BridgeFunction;
+  readonly queue: sqs.Queue;
+  readonly deadLetters: sqs.Queue;
+  readonly topic: sns.Topic;
+
+  constructor(
+    scope: Construct,
+    { config, state, events: bridgeEvents, consoleBaseUrl, common }: NotifierProps,
+  ) {
+    super(scope, 'Notifier');
+    this.deadLetters = new sqs.Queue(this, 'DeadLetters', {
+      queueName: `${config.name}-alerts-dead-letters`,
+      retentionPeriod: Duration.days(14),
+      enforceSSL: true,
+    });
+    this.queue = new sqs.Queue(this, 'Queue', {
+      queueName: `${config.name}-alerts`,
+      visibilityTimeout: Duration.millis(notifierQueue.visibilityTimeoutMs),
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: notifierQueue.receiveCountMax },
+      enforceSSL: true,
+    });
+    this.topic = new sns.Topic(this, 'Topic', { topicName: `${config.name}-alerts`, enforceSSL: true });
+    for (const email of config.alerts.emails) this.topic.addSubscription(new EmailSubscription(email));
+    this.fn = new BridgeFunction(this, 'notifier', {
+      ...common,
+      functionName: `${config.name}-notifier`,
+      environment: this.environmentOf(config, state, consoleBaseUrl),
+    });
+    this.addRule(config, bridgeEvents);
+    new lambda.EventSourceMapping(this, 'Source', {
+      target: this.fn.lambda,
+      eventSourceArn: this.queue.queueArn,
+      batchSize: notifierQueue.batchSize,
+      reportBatchItemFailures: true,
+    });
+    this.addSweep(config);
+    this.grantWhatItUses(config, state);
+  }
+
+  private environmentOf(config: BridgeConfig, state: State, consoleBaseUrl: string): Record<string, string> {
+    const { slack_webhook_secret_arn, policy } = config.alerts;
+    const environment: Partial<NotifierEnvironment> = {
+      TABLE_NAME: state.table.tableName,
+      ALERT_TOPIC_ARN: this.topic.topicArn,
+      ALERT_POLICY: JSON.stringify(policy),
+      CONSOLE_BASE_URL: consoleBaseUrl,
+      RUNBOOK_URL: config.runbook_url,
+      POWERTOOLS_SERVICE_NAME: 'notifier',
+      ...(slack_webhook_secret_arn && { SLACK_WEBHOOK_SECRET_ID: slack_webhook_secret_arn }),
+    };
+    return environment as Record<string, string>;
+  }
+
+  private addRule(config: BridgeConfig, { bus }: Events): void {
+    const rule = new events.CfnRule(this, 'Rule', {
+      name: `${config.name}-alerts`,
+      eventBusName: bus.eventBusName,
+      eventPattern: alertRulePattern,
+      targets: [{ id: 'queue', arn: this.queue.queueArn }],
+    });
+    this.queue.addToResourcePolicy(sendFromRule(this.queue, rule.attrArn));
+  }
+
+  /** Digests whose window has closed, and what an outage left untold. */
+  private addSweep(config: BridgeConfig): void {
+    const role = new iam.Role(this, 'SweepRole', {
+      assumedBy: new iam.ServicePrincipal('scheduler.amazonaws.com', {
+        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
+      }),
+    });
+    role.addToPolicy(
+      new iam.PolicyStatement({
+        actions: ['lambda:InvokeFunction'],
+        resources: [this.fn.lambda.functionArn],
+      }),
+    );
+    new scheduler.CfnSchedule(this, 'Sweep', {
+      name: `${config.name}-alerts-sweep`,
+      scheduleExpression: `rate(${notifierSchedule.everyMs / 60_000} minute)`,
+      flexibleTimeWindow: { mode: 'OFF' },
+      target: {
+        arn: this.fn.lambda.functionArn,
+        roleArn: role.roleArn,
+        input: '{}',
+        retryPolicy: { maximumRetryAttempts: 0 },
+      },
+    });
+  }
+
+  private grantWhatItUses(config: BridgeConfig, state: State): void {
+    this.fn.grant(
+      'Table',
+      ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'],
+      [state.table.tableArn],
+    );
+    this.fn.grant('WorkIndex', ['dynamodb:Query'], [state.indexArn(WORK_INDEX.name)]);
+    this.fn.grant(
+      'Queue',
+      ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
+      [this.queue.queueArn],
+    );
+    this.fn.grant('Mail', ['sns:Publish'], [this.topic.topicArn]);
+    const { slack_webhook_secret_arn } = config.alerts;
+    if (slack_webhook_secret_arn !== undefined)
+      this.fn.grant('Slack', ['secretsmanager:GetSecretValue'], [slack_webhook_secret_arn]);
+  }
+}

@@ -1,0 +1,41 @@
+/** The stack of the example configuration, synthesized once, with stand-ins for the bundles. */
+
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import example from '../../bridge.config.example.ts';
+import { BridgeStack } from '../../infra/aws/bridge-stack.ts';
+import { type BridgeConfigInput, parseBridgeConfig } from '../../shared/config/bridge-config.ts';
+
+export interface Resource {
+  readonly Type: string;
+  // biome-ignore lint/suspicious/noExplicitAny: templates are looked into freely
+  readonly Properties: any;
+  readonly DeletionPolicy?: string;
+}
+
+export function synthesize(changes: Partial<BridgeConfigInput> = {}) {
+  const config = parseBridgeConfig({ ...example, ...changes }, 'the configuration of a test');
+  const folder = mkdtempSync(join(tmpdir(), 'bundle-'));
+  const bundleOf = (name: string) => {
+    mkdirSync(join(folder, name));
+    writeFileSync(join(folder, name, 'index.mjs'), 'export const handler = () => {};');
+    return join(folder, name);
+  };
+  const stack = new BridgeStack(new App(), config.name, { config, bundleOf });
+  const template = Template.fromStack(stack);
+  const resources = Object.entries(template.toJSON()['Resources'] as Record<string, Resource>);
+  return {
+    config,
+    template,
+    text: JSON.stringify(template.toJSON()),
+    ofType: (type: string) =>
+      resources.filter(([, { Type }]) => Type === type).map(([, resource]) => resource),
+    resource: (id: string) => resources.find(([name]) => name === id)?.[1],
+    resources,
+  };
+}
+
+export type Synthesized = ReturnType<typeof synthesize>;

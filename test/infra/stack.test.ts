@@ -1,0 +1,374 @@
+/** What is deployed, held against the definitions that the code and the local bridge use. */
+
+import { beforeAll, describe, expect, test } from 'vitest';
+import { CANARY_SOURCE } from '../../infra/aws/events.ts';
+import { type FunctionName, functionDefinitions } from '../../infra/aws/functions.ts';
+import { apiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
+import { alertPolicySchema, alertRulePattern, notifierQueue } from '../../shared/config/notifier-config.ts';
+import { pollAccountRequest } from '../../shared/config/poller-config.ts';
+import { EVENT_SOURCE, eventCatalog } from '../../shared/events/catalog.ts';
+import { METRIC_NAMESPACE, metricUnits } from '../../shared/runtime/metric-names.ts';
+import { INDEXES } from '../../shared/store/table.ts';
+import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { type Resource, type Synthesized, synthesize } from './stack-under-test.ts';
+
+let stack: Synthesized;
+beforeAll(() => {
+  stack = synthesize();
+});
+
+const FUNCTIONS = Object.keys(functionDefinitions) as FunctionName[];
+
+const functionOf = (name: FunctionName): Resource => {
+  const found = stack
+    .ofType('AWS::Lambda::Function')
+    .find(({ Properties }) => Properties.FunctionName === `operations-bridge-${name}`);
+  if (found === undefined) throw new Error(`There is no function ${name}`);
+  return found;
+};
+
+/** As the function will see it: references become names. */
+const environmentOf = (name: FunctionName): Record<string, string> => {
+  const variables = functionOf(name).Properties.Environment.Variables as Record<string, unknown>;
+  return Object.fromEntries(
+    Object.entries(variables).map(([key, value]) => [
+      key,
+      typeof value === 'string' ? value : 'https://resolved.example/resolved',
+    ]),
+  );
+};
+
+describe('the table', () => {
+  test('has the keys and indexes of its definition', () => {
+    const [table] = stack.ofType('AWS::DynamoDB::Table');
+    const definition = tableDefinition('operations-bridge');
+    const byName = (list: { AttributeName?: string | undefined }[]) =>
+      list.toSorted((a, b) => String(a.AttributeName).localeCompare(String(b.AttributeName)));
+
+    expect(table?.Properties.KeySchema).toEqual(definition.KeySchema);
+    expect(table?.Properties.GlobalSecondaryIndexes).toEqual(definition.GlobalSecondaryIndexes);
+    expect(byName(table?.Properties.AttributeDefinitions)).toEqual(
+      byName([...(definition.AttributeDefinitions ?? [])]),
+    );
+  });
+
+  test('cannot be lost: not by a mistake, not with the stack, not by a bad write', () => {
+    const [table] = stack.ofType('AWS::DynamoDB::Table');
+
+    expect(table?.DeletionPolicy).toBe('Retain');
+    expect(table?.Properties).toMatchObject({
+      BillingMode: 'PAY_PER_REQUEST',
+      DeletionProtectionEnabled: true,
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      SSESpecification: { SSEEnabled: true },
+      TimeToLiveSpecification: { AttributeName: 'expires_at', Enabled: true },
+    });
+  });
+});
+
+describe('the functions', () => {
+  test.each(FUNCTIONS)('%s has an environment that its own schema accepts', (name) => {
+    const parsed = functionDefinitions[name].environment.safeParse(environmentOf(name));
+
+    expect(parsed.error).toBeUndefined();
+    const known = Object.keys(functionDefinitions[name].environment.shape);
+    expect(Object.keys(environmentOf(name)).filter((variable) => !known.includes(variable))).toEqual([]);
+  });
+
+  test.each(FUNCTIONS)('%s runs on Node 24 and arm64, traced, with its own log and role', (name) => {
+    expect(functionOf(name).Properties).toMatchObject({
+      Runtime: 'nodejs24.x',
+      Architectures: ['arm64'],
+      Handler: 'index.handler',
+      TracingConfig: { Mode: 'Active' },
+      MemorySize: functionDefinitions[name].memoryMb,
+      Timeout: Math.ceil(functionDefinitions[name].timeoutMs / 1_000),
+    });
+  });
+
+  test("the API's accounts and routes are those of the file", () => {
+    const settings = readApiSettings(apiEnvironment.parse(environmentOf('api')));
+
+    expect(
+      settings.accounts.map(({ account_id, requests_per_minute }) => [account_id, requests_per_minute]),
+    ).toEqual([['main', 250]]);
+    expect(settings.extraRoutes.map(({ id }) => id)).toEqual(['startEndpoint']);
+  });
+
+  test("the notifier's policy is that of the file", () => {
+    expect(alertPolicySchema.parse(JSON.parse(environmentOf('notifier')['ALERT_POLICY'] ?? ''))).toEqual(
+      stack.config.alerts.policy,
+    );
+  });
+});
+
+describe('polling', () => {
+  const schedules = () =>
+    stack
+      .ofType('AWS::Scheduler::Schedule')
+      .filter(({ Properties }) => String(Properties.Name).includes('-poll-'));
+
+  test('one schedule per account hands over what the handler parses', () => {
+    const inputs = schedules().map(({ Properties }) =>
+      pollAccountRequest.parse(JSON.parse(Properties.Target.Input)),
+    );
+
+    expect(inputs).toMatchObject([
+      { account_id: 'main', requests_per_minute: 350, stalled_after_seconds: { create_branch: [300] } },
+    ]);
+    expect(schedules()[0]?.Properties).toMatchObject({
+      ScheduleExpression: 'rate(1 minute)',
+      FlexibleTimeWindow: { Mode: 'OFF' },
+      Target: { RetryPolicy: { MaximumRetryAttempts: 0 } },
+    });
+  });
+
+  test('no two invocations of one account, no retries, and a queue for failures', () => {
+    expect(functionOf('poller').Properties.ReservedConcurrentExecutions).toBe(1);
+    expect(stack.ofType('AWS::Lambda::EventInvokeConfig')[0]?.Properties).toMatchObject({
+      MaximumRetryAttempts: 0,
+      MaximumEventAgeInSeconds: 60,
+      DestinationConfig: { OnFailure: {} },
+    });
+  });
+
+  test('as many pollers as accounts', () => {
+    const [first] = stack.config.accounts;
+    const two = synthesize({ accounts: [first, { ...first, account_id: 'second' }] as never });
+
+    expect(
+      two
+        .ofType('AWS::Scheduler::Schedule')
+        .filter(({ Properties }) => String(Properties.Name).includes('-poll-')),
+    ).toHaveLength(2);
+    expect(
+      two
+        .ofType('AWS::Lambda::Function')
+        .find(({ Properties }) => Properties.FunctionName.endsWith('-poller'))?.Properties
+        .ReservedConcurrentExecutions,
+    ).toBe(2);
+  });
+});
+
+describe('events', () => {
+  test('are archived, and described in the registry as they are defined', () => {
+    expect(stack.ofType('AWS::Events::Archive')[0]?.Properties).toMatchObject({
+      EventPattern: { source: [EVENT_SOURCE] },
+      RetentionDays: 30,
+    });
+    const schemas = stack
+      .ofType('AWS::EventSchemas::Schema')
+      .map(
+        ({ Properties }) =>
+          JSON.parse(Properties.Content) as { title: string; properties: { detail: { properties: object } } },
+      );
+    expect(schemas.map(({ title }) => title).toSorted()).toEqual(
+      eventCatalog.map(({ detailType }) => detailType).toSorted(),
+    );
+    for (const { detailType, detail } of eventCatalog) {
+      const schema = schemas.find(({ title }) => title === detailType);
+      expect(Object.keys(schema?.properties.detail.properties ?? {})).toEqual(Object.keys(detail.shape));
+    }
+  });
+
+  test("nobody but the bridge's own roles may speak in its name", () => {
+    const [policy] = stack.ofType('AWS::Events::EventBusPolicy');
+
+    expect(policy?.Properties.Statement).toMatchObject({
+      Effect: 'Deny',
+      Action: 'events:PutEvents',
+      Condition: { StringEquals: { 'events:source': EVENT_SOURCE }, ArnNotEquals: {} },
+    });
+    const roles = stack
+      .ofType('AWS::IAM::Role')
+      .map(({ Properties }) => JSON.stringify(Properties.RoleName ?? ''));
+    const trusted = JSON.stringify(policy?.Properties.Statement.Condition.ArnNotEquals);
+    for (const name of ['poller', 'api']) {
+      expect(roles.some((role) => role.includes(`operations-bridge-${name}-`))).toBe(true);
+      expect(trusted).toContain(`:role/operations-bridge-${name}-`);
+    }
+  });
+
+  test('a canary goes through the bus and a rule every five minutes', () => {
+    const schedule = stack
+      .ofType('AWS::Scheduler::Schedule')
+      .find(({ Properties }) => Properties.Name === 'operations-bridge-canary');
+
+    expect(JSON.parse(schedule?.Properties.Target.Input).Entries[0]).toMatchObject({ Source: CANARY_SOURCE });
+    expect(
+      stack
+        .ofType('AWS::Events::Rule')
+        .find(({ Properties }) => Properties.Name === 'operations-bridge-canary')?.Properties.EventPattern,
+    ).toEqual({ source: [CANARY_SOURCE] });
+  });
+});
+
+describe('alerts', () => {
+  test('come by the same rule and through the same queue settings as locally', () => {
+    const rule = stack
+      .ofType('AWS::Events::Rule')
+      .find(({ Properties }) => Properties.Name === 'operations-bridge-alerts');
+    const queue = stack
+      .ofType('AWS::SQS::Queue')
+      .find(({ Properties }) => Properties.QueueName === 'operations-bridge-alerts');
+
+    expect(rule?.Properties.EventPattern).toEqual(alertRulePattern);
+    expect(queue?.Properties).toMatchObject({
+      VisibilityTimeout: notifierQueue.visibilityTimeoutMs / 1_000,
+      RedrivePolicy: { maxReceiveCount: notifierQueue.receiveCountMax },
+    });
+    expect(stack.ofType('AWS::Lambda::EventSourceMapping')[0]?.Properties).toMatchObject({
+      BatchSize: notifierQueue.batchSize,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+    });
+  });
+
+  test('go to the addresses of the file', () => {
+    expect(
+      stack
+        .ofType('AWS::SNS::Subscription')
+        .map(({ Properties }) => [Properties.Protocol, Properties.Endpoint]),
+    ).toEqual([['email', 'oncall@example.com']]);
+  });
+});
+
+describe('the front door', () => {
+  test('lets three prefixes in, at a limited rate, and logs no path', () => {
+    const routes = stack
+      .ofType('AWS::ApiGatewayV2::Route')
+      .map(({ Properties }) => Properties.RouteKey as string);
+    const [stage] = stack.ofType('AWS::ApiGatewayV2::Stage');
+
+    expect(routes.toSorted()).toEqual([
+      'ANY /api/v2/{proxy+}',
+      'ANY /bridge/v1/{proxy+}',
+      'ANY /console/{proxy+}',
+      'GET /console',
+    ]);
+    expect(stage?.Properties.DefaultRouteSettings).toEqual({
+      ThrottlingBurstLimit: 100,
+      ThrottlingRateLimit: 50,
+    });
+    expect(stage?.Properties.AccessLogSettings.Format).not.toMatch(/path|query|authorization|header/i);
+  });
+});
+
+describe('alarms', () => {
+  const alarms = () => stack.ofType('AWS::CloudWatch::Alarm');
+
+  test('use metrics that the code emits, by the names and dimensions it emits them with', () => {
+    const own = alarms().filter(({ Properties }) => Properties.Namespace === METRIC_NAMESPACE);
+
+    expect(own.length).toBeGreaterThanOrEqual(6);
+    for (const { Properties } of own) {
+      expect(Object.keys(metricUnits)).toContain(Properties.MetricName);
+      expect(Properties.Dimensions.map(({ Name }: { Name: string }) => Name).toSorted()).toEqual([
+        'account',
+        'service',
+      ]);
+    }
+  });
+
+  test('silence of what must speak is an alarm', () => {
+    const breaching = alarms()
+      .filter(({ Properties }) => Properties.TreatMissingData === 'breaching')
+      .map(({ Properties }) => Properties.AlarmName);
+
+    expect(breaching).toEqual([
+      'operations-bridge-no-complete-walk-main',
+      'operations-bridge-canary-missing',
+    ]);
+  });
+
+  test('each tells people, and links to its article', () => {
+    for (const { Properties } of alarms()) {
+      expect(Properties.AlarmActions).toHaveLength(1);
+      expect(Properties.AlarmDescription).toMatch(/Runbook: https:\/\/\S+#[a-z-]+$/);
+    }
+  });
+});
+
+describe('privileges', () => {
+  interface Statement {
+    readonly Sid?: string;
+    readonly Action: string | string[];
+    readonly Resource: unknown;
+  }
+  const statementsOf = (name: FunctionName): Statement[] => {
+    const roleId = (functionOf(name).Properties.Role['Fn::GetAtt'] as string[])[0];
+    return stack
+      .ofType('AWS::IAM::Policy')
+      .filter(({ Properties }) => Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === roleId))
+      .flatMap(({ Properties }) => Properties.PolicyDocument.Statement as Statement[]);
+  };
+  const actionsOf = (name: FunctionName) =>
+    statementsOf(name)
+      .flatMap(({ Sid, Action }) => [Action].flat().map((action) => `${Sid} ${action}`))
+      .toSorted();
+
+  test('the poller reads and updates items, publishes, and reads its keys: nothing else', () => {
+    expect(actionsOf('poller')).toEqual([
+      'Failures sqs:SendMessage',
+      'Publish events:PutEvents',
+      'Table dynamodb:BatchGetItem',
+      'Table dynamodb:GetItem',
+      'Table dynamodb:UpdateItem',
+      'UpstreamKeys secretsmanager:GetSecretValue',
+      'WorkIndex dynamodb:Query',
+      'WriteLog logs:CreateLogStream',
+      'WriteLog logs:PutLogEvents',
+    ]);
+  });
+
+  test('the API publishes only the events that commands bring about', () => {
+    expect(actionsOf('api')).toEqual([
+      'Indexes dynamodb:Query',
+      'Publish events:PutEvents',
+      'Secrets secretsmanager:GetSecretValue',
+      'Table dynamodb:BatchGetItem',
+      'Table dynamodb:GetItem',
+      'Table dynamodb:UpdateItem',
+      'WriteLog logs:CreateLogStream',
+      'WriteLog logs:PutLogEvents',
+    ]);
+    expect(statementsOf('api').find(({ Sid }) => Sid === 'Publish')).toMatchObject({
+      Condition: {
+        'ForAllValues:StringEquals': { 'events:detail-type': ['Operation State Changed', 'Command Settled'] },
+      },
+    });
+  });
+
+  test('the notifier reads its queue and writes mails', () => {
+    expect(actionsOf('notifier')).toEqual([
+      'Mail sns:Publish',
+      'Queue sqs:DeleteMessage',
+      'Queue sqs:GetQueueAttributes',
+      'Queue sqs:ReceiveMessage',
+      'Table dynamodb:BatchGetItem',
+      'Table dynamodb:GetItem',
+      'Table dynamodb:UpdateItem',
+      'WorkIndex dynamodb:Query',
+      'WriteLog logs:CreateLogStream',
+      'WriteLog logs:PutLogEvents',
+    ]);
+  });
+
+  test('nobody may delete, and no statement names everything', () => {
+    const statements = stack
+      .ofType('AWS::IAM::Policy')
+      .flatMap(({ Properties }) => Properties.PolicyDocument.Statement as Statement[]);
+
+    for (const { Action, Resource } of statements) {
+      expect(
+        [Action].flat().filter((action) => action.includes('*') || /Delete(Item|Table)/.test(action)),
+      ).toEqual([]);
+      expect([Resource].flat()).not.toContain('*');
+    }
+    expect(INDEXES.length).toBeGreaterThan(1);
+  });
+
+  test('no secret stands in the template, only ARNs', () => {
+    expect(stack.ofType('AWS::SecretsManager::Secret')).toEqual([]);
+    expect(stack.text).not.toMatch(/SecretString|"(password|api_key|token)":\s*"[^"]{8,}/i);
+  });
+});
