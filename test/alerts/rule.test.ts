@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { matchesEventPattern, parseEventPattern } from '../../infra/local/aws/event-pattern.ts';
+import { matchesEventPattern, parseEventPattern } from '../../shared/events/pattern/event-pattern.ts';
 import { noticeOf } from '../../shared/alerts/notice.ts';
 import { alertRulePattern } from '../../shared/config/notifier-config.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import type { LocalEventBus, PutEventsEntry } from './event-bus.ts';
-import { InvalidEventPatternError, matchesEventPattern, parseEventPattern } from './event-pattern.ts';
+import { InvalidEventPatternError, matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
 import { defineOperation, type Service, ServiceError } from './service.ts';
 
 export interface EventBridgeServiceOptions {

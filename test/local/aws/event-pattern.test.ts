@@ -4,7 +4,7 @@ import {
   InvalidEventPatternError,
   matchesEventPattern,
   parseEventPattern,
-} from '../../../infra/local/aws/event-pattern.ts';
+} from '../../../shared/events/pattern/event-pattern.ts';
 import {
   absent,
   fieldCases,
