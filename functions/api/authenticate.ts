@@ -9,6 +9,8 @@ import type { TokenReader, TokenRecord } from '../../shared/store/token-store.ts
 export interface Authenticator {
   /** `credentials`: what follows `Bearer `. Undefined: nobody we know, for whatever reason. */
   authenticate(credentials: string): Promise<Caller | undefined>;
+  /** Who has the token of this id, as long as it is valid: for sessions that began with it. */
+  holderOf(tokenId: string): Promise<Caller | undefined>;
 }
 
 export interface AuthenticatorDeps {
@@ -59,6 +61,10 @@ export function createAuthenticator({ tokens, pepper, verifyJwt, clock }: Authen
       const isRight = isSameHash(tokenHash(credentials, key), record?.hash ?? NO_HASH);
       if (!isRight || record === undefined) return undefined;
       return isValid(record, clock.now()) ? callerOf(record) : undefined;
+    },
+    async holderOf(tokenId) {
+      const record = await readCached(tokenId);
+      return record !== undefined && isValid(record, clock.now()) ? callerOf(record) : undefined;
     },
   };
 }

@@ -21,16 +21,20 @@ import { createAuthenticator } from './authenticate.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
 import { passThroughRoutes } from './commands/pass-through-routes.ts';
 import type { UpstreamAccount } from './commands/upstream-account.ts';
+import { createConsole } from './console/create-console.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
 import { createFairShare, type FairShare } from './fair-share.ts';
+import type { RawRequest } from './read-request.ts';
 import type { Route } from './route.ts';
-import type { ServeDeps } from './serve-route.ts';
+import { type ServeDeps, serveCaller } from './serve-route.ts';
 import { createJwtVerifier } from './verify-jwt.ts';
 
 export interface ApiPorts {
   readonly table: Table;
   readonly indexes: TableIndexes;
   readonly bus: EventBus;
+  /** For rules that people copy. */
+  readonly busName: string;
   readonly keyOf: (account: ApiAccount) => KeySource;
   /** Keys the hashes of tokens and Idempotency-Keys. */
   readonly pepper: () => Promise<Secret>;
@@ -85,7 +89,29 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
     telemetry,
     newId,
   };
-  return { app: createApp({ ...serving, routes }), routes, serving };
+  const pages = createConsole({
+    readModels,
+    statusOf,
+    authenticator: serving.authenticator,
+    pepper,
+    clock,
+    newId,
+    busName: ports.busName,
+    routes,
+    call: (route, { caller, ids, idempotencyKey }) =>
+      serveCaller(serving, route, { caller, raw: requestOf(ids, idempotencyKey) }),
+  });
+  const app = createApp({ ...serving, routes, pages: [{ path: '/console', app: pages }] });
+  return { app, routes, serving };
+}
+
+/** A request that no wire brought: ids, and nothing else. */
+function requestOf(ids: Readonly<Record<string, string>>, idempotencyKey: string | undefined): RawRequest {
+  const headers = new Headers({
+    prefer: 'wait=5',
+    ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
+  });
+  return { ids, query: new URLSearchParams(), headers, body: async () => new Uint8Array() };
 }
 
 function fairShareOf(account: ApiAccount, clock: Clock): FairShare {

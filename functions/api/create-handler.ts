@@ -33,6 +33,7 @@ export function createApiFunction(
     ...ports,
     table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
+    busName: environment.EVENT_BUS_NAME,
     bus: createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME),
     keyOf: ({ key_secret_id }) => createSecretKeySource(secretsManager, key_secret_id, clock),
     pepper: () => pepper.current(),

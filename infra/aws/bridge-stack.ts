@@ -36,7 +36,7 @@ export class BridgeStack extends Stack {
     });
     const poller = new Poller(this, { config, state, events, common: common('poller') });
     const api = new Api(this, { config, state, events, common: common('api') });
-    const consoleBaseUrl = `${api.httpApi.apiEndpoint}/console`;
+    const consoleBaseUrl = api.httpApi.apiEndpoint;
     const notifier = new Notifier(this, {
       config,
       state,

@@ -8,6 +8,7 @@ import { createMailChannel } from '../../functions/notifier/mail-channel.ts';
 import { type NotifierDeps, notify, sweep } from '../../functions/notifier/notify.ts';
 import { createSlackChannel } from '../../functions/notifier/slack-channel.ts';
 import type { Mail } from '../../shared/alerts/render-mail.ts';
+import type { AlertLinks } from '../../shared/alerts/wording.ts';
 import {
   alertPolicySchema,
   alertRulePattern,
@@ -28,6 +29,8 @@ export interface LocalNotifierOptions {
   readonly clock: Clock;
   readonly dataDir: string | undefined;
   readonly slackWebhookUrl: string | undefined;
+  /** Alerts link to its pages. */
+  readonly consoleBaseUrl?: string;
   readonly print: (line: string) => void;
   readonly style: LineStyle;
 }
@@ -52,8 +55,8 @@ export function startLocalNotifier(options: LocalNotifierOptions): LocalNotifier
     clock,
     telemetry: terminalTelemetry(options),
     channels: [
-      createMailChannel(async (mail) => keepMail(mail, options), {}),
-      ...slackChannels(options.slackWebhookUrl),
+      createMailChannel(async (mail) => keepMail(mail, options), linksOf(options)),
+      ...slackChannels(options.slackWebhookUrl, linksOf(options)),
     ],
   };
   aws.bus.putRule({
@@ -92,15 +95,17 @@ async function sweepUntil(deps: NotifierDeps, signal: AbortSignal): Promise<void
   }
 }
 
-function slackChannels(webhookUrl: string | undefined) {
+function linksOf({ consoleBaseUrl }: LocalNotifierOptions): AlertLinks {
+  return { consoleBaseUrl };
+}
+
+function slackChannels(webhookUrl: string | undefined, links: AlertLinks) {
   if (webhookUrl === undefined) return [];
   if (URL.parse(webhookUrl)?.origin !== SLACK_ORIGIN) {
     throw new UsageError(`SLACK_WEBHOOK_URL is not the URL of an incoming webhook at ${SLACK_ORIGIN}.`);
   }
   const secret = createSecret(webhookUrl);
-  return [
-    createSlackChannel({ webhookUrl: { current: async () => secret }, origin: SLACK_ORIGIN, links: {} }),
-  ];
+  return [createSlackChannel({ webhookUrl: { current: async () => secret }, origin: SLACK_ORIGIN, links })];
 }
 
 /** The card that people would get as an e-mail. */

@@ -160,6 +160,7 @@ async function startBridge(upstreamOrigin: string, tableEndpoint: string) {
     {
       table: dynamoDb,
       indexes: createDynamoDbIndexes(client, 'bench'),
+      busName: 'bench',
       bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' as const })) },
       keyOf: () => ({ current: async () => key, refresh: async () => key }),
       pepper: async () => pepper,

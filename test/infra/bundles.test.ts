@@ -77,7 +77,7 @@ function resolved(value: unknown): string {
   if (target?.Type === 'AWS::DynamoDB::Table') return target.Properties.TableName as string;
   if (target?.Type === 'AWS::Events::EventBus') return target.Properties.Name as string;
   if (target?.Type === 'AWS::SNS::Topic') return TOPIC_ARN;
-  return 'https://api.example/console';
+  return 'https://api.example';
 }
 
 function environmentOf(name: FunctionName): Record<string, string> {

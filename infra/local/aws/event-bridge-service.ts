@@ -1,8 +1,12 @@
 /** EventBridge over the JSON protocol: the operations that publishers and deployments use. */
 
 import { z } from 'zod';
+import {
+  InvalidEventPatternError,
+  matchesEventPattern,
+  parseEventPattern,
+} from '../../../shared/events/pattern/event-pattern.ts';
 import type { LocalEventBus, PutEventsEntry } from './event-bus.ts';
-import { InvalidEventPatternError, matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
 import { defineOperation, type Service, ServiceError } from './service.ts';
 
 export interface EventBridgeServiceOptions {

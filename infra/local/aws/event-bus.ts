@@ -1,8 +1,12 @@
 /** A local EventBridge: buses, rules and targets with the semantics that matter to publishers and subscribers. */
 
+import {
+  type EventPattern,
+  matchesEventPattern,
+  parseEventPattern,
+} from '../../../shared/events/pattern/event-pattern.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { createDeliveries, type DeliveriesOptions, type Target } from './deliveries.ts';
-import { type EventPattern, matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
 import { ServiceError } from './service.ts';
 
 /** The envelope that every target receives (User Guide, "Event structure"). */

@@ -1,0 +1,461 @@
+/** The console: pages for people over the same read model, callers and audited commands as the API. */
+
+import { type Context, Hono } from 'hono';
+import { html } from 'hono/html';
+import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
+import { tokenIdOf } from '../../../shared/callers/bridge-token.ts';
+import type { AccountStatus } from '../../../shared/core/account-status.ts';
+import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Secret } from '../../../shared/runtime/secret.ts';
+import { eventsOf, type FeedFilter } from '../../../shared/store/event-feed.ts';
+import type { ReadModel } from '../../../shared/store/read-model.ts';
+import type { Authenticator } from '../authenticate.ts';
+import { healthOf } from '../bridge/health.ts';
+import { isVisibleTo } from '../bridge/read-feed.ts';
+import type { ApiAnswer, Route } from '../route.ts';
+import { CONSOLE_POLICY, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH } from './assets.ts';
+import { eventsPage, patternOf, subscribePage } from './events-page.ts';
+import { type Frame, page } from './layout.ts';
+import { operationPage } from './operation-page.ts';
+import { overviewPage } from './overview-page.ts';
+import { type Html, projectPath } from './parts.ts';
+import { type Compute, confirmPage, projectPage } from './project-page.ts';
+import {
+  cookieHeader,
+  cookieOf,
+  formKey,
+  isFormKey,
+  open,
+  SESSION_MS,
+  type Session,
+  seal,
+} from './session.ts';
+import { signInPage } from './sign-in-page.ts';
+
+export interface ConsoleDeps {
+  readonly readModels: ReadonlyMap<string, ReadModel>;
+  readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
+  readonly authenticator: Authenticator;
+  readonly pepper: () => Promise<Secret>;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly busName: string;
+  /** The API's own routes: what a page shows of the upstream, and what its forms do, goes through them. */
+  readonly routes: readonly Route[];
+  readonly call: (
+    route: Route,
+    request: {
+      readonly caller: Caller;
+      readonly ids: Readonly<Record<string, string>>;
+      readonly idempotencyKey?: string;
+    },
+  ) => Promise<ApiAnswer>;
+}
+
+interface SignedIn {
+  readonly caller: Caller;
+  readonly session: Session;
+  readonly pepper: Secret;
+  readonly model: ReadModel;
+}
+
+type Page = Omit<Frame, 'who' | 'live'> & { readonly about?: string; readonly status?: 200 | 403 | 404 };
+
+/** Events that a pattern is tried on, and the latest that an overview looks at for failures. */
+const TRIED_EVENTS = 200;
+
+const ACTIONS = { start: 'startEndpoint', restart: 'restartEndpoint' } as const;
+
+export function createConsole(deps: ConsoleDeps): Hono {
+  const app = new Hono();
+  const { clock } = deps;
+
+  app.use(async (c, next) => {
+    await next();
+    c.header('content-security-policy', CONSOLE_POLICY);
+    c.header('x-content-type-options', 'nosniff');
+    // Not `no-referrer`: browsers then send forms with `Origin: null`, and the check of it would refuse our own.
+    c.header('referrer-policy', 'same-origin');
+    if (!c.res.headers.has('cache-control')) c.header('cache-control', 'no-store');
+  });
+
+  const asset = (text: string, type: string) => (c: Context) =>
+    c.body(text, 200, { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' });
+  app.get(STYLE_PATH.replace('/console', ''), asset(STYLE, 'text/css; charset=utf-8'));
+  app.get(SCRIPT_PATH.replace('/console', ''), asset(SCRIPT, 'text/javascript; charset=utf-8'));
+
+  const whoIs = async (c: Context): Promise<SignedIn | undefined> => {
+    const pepper = await deps.pepper();
+    const session = open(cookieOf(c.req.header('cookie')) ?? '', pepper, clock.now());
+    const caller = session && (await deps.authenticator.holderOf(session.token_id));
+    const model = caller && deps.readModels.get(caller.account_id);
+    return session && caller && model ? { session, caller, pepper, model } : undefined;
+  };
+
+  const signIn = (c: Context, problem?: string) => {
+    const { pathname, search } = new URL(c.req.url);
+    const next = c.req.method === 'GET' ? `${pathname}${search}` : '/console';
+    return c.html(page({ title: 'Sign in', content: signInPage({ next, problem }) }), 401);
+  };
+
+  const shown = async (
+    c: Context,
+    { caller, session, pepper, model }: SignedIn,
+    { about, status = 200, ...frame }: Page,
+  ) => {
+    const live = about === undefined ? undefined : { about, cursor: model.feed.start('now') };
+    const who = { clientId: caller.client_id, formKey: formKey(session, pepper) };
+    return c.html(page({ ...frame, who, live }), status);
+  };
+
+  const message = (title: string, sentence: string, status: 403 | 404): Page => ({
+    title,
+    content: simple(title, sentence),
+    status,
+  });
+
+  /** A page for whoever is signed in; others get the form, with the way back in it. */
+  const get = (path: string, build: (c: Context, who: SignedIn) => Promise<Page>) =>
+    app.get(path, async (c) => {
+      const who = await whoIs(c);
+      return who === undefined ? signIn(c) : shown(c, who, await build(c, who));
+    });
+
+  const mayRead = ({ caller }: SignedIn, accountId: string, projectId?: string) =>
+    caller.account_id === accountId &&
+    caller.scopes.has('operations:read') &&
+    (projectId === undefined || maySee(caller, projectId));
+
+  const nothing = message('Nothing here', 'There is no such page, or your token may not see it.', 404);
+
+  app.get('/sign-in', (c) => c.redirect('/console'));
+
+  app.post('/sign-in', async (c) => {
+    const form = await c.req.parseBody();
+    const [token, next] = [textOf(form['token']).trim(), textOf(form['next'])];
+    const tokenId = tokenIdOf(token);
+    const caller =
+      tokenId === undefined || !isOwnOrigin(c) ? undefined : await deps.authenticator.authenticate(token);
+    if (caller === undefined || tokenId === undefined)
+      return signIn(c, 'This token is not valid here: it may be mistyped, expired or revoked.');
+    const session = { token_id: tokenId, ends_at_ms: clock.now() + SESSION_MS };
+    c.header('set-cookie', cookieHeader(seal(session, await deps.pepper()), SESSION_MS / 1_000, isHttps(c)));
+    return c.redirect(isOwnPath(next) ? next : '/console', 303);
+  });
+
+  app.post('/sign-out', (c) => {
+    c.header('set-cookie', cookieHeader('', 0, isHttps(c)));
+    return c.redirect('/console', 303);
+  });
+
+  get('/', async (c, who) => {
+    const { caller, model } = who;
+    if (!mayRead(who, caller.account_id))
+      return message('No access', 'Your token needs the scope operations:read.', 403);
+    const [status, unpublished, openOperations, failures, projects] = await Promise.all([
+      deps.statusOf(model.accountId),
+      model.unpublished(),
+      model.openOperations(),
+      model.feed.recent({ limit: 10, filter: { status: 'failed' } }),
+      model.projects({ limit: 50, cursor: c.req.query('projects') || undefined }),
+    ]);
+    const nowMs = clock.now();
+    return {
+      title: 'Overview',
+      about: '*',
+      content: overviewPage({
+        accountId: model.accountId,
+        status,
+        health: healthOf({ status, unpublished, nowMs }),
+        open: openOperations.filter(({ project_id }) => maySee(caller, project_id)),
+        failures: failures.items.filter(isVisibleTo(caller)).slice(0, 10),
+        projects: projects.items.filter(({ project_id }) => maySee(caller, project_id)),
+        moreProjects: projects.next,
+        nowMs,
+      }),
+    };
+  });
+
+  get('/accounts/:account_id', async (c, who) =>
+    who.caller.account_id === c.req.param('account_id')
+      ? message('Moved', 'The overview is at the top left.', 404)
+      : nothing,
+  );
+
+  get('/accounts/:account_id/projects/:project_id', async (c, who) => {
+    const { account_id: accountId = '', project_id: projectId = '' } = c.req.param();
+    if (!mayRead(who, accountId, projectId)) return nothing;
+    const { caller, model } = who;
+    const [operations, computes] = await Promise.all([
+      model.operations(projectId, { limit: 50, cursor: c.req.query('cursor') || undefined }),
+      computesOf(caller, projectId),
+    ]);
+    if (
+      operations.items.length === 0 &&
+      computes === undefined &&
+      (await model.project(projectId)) === undefined
+    )
+      return nothing;
+    const actions = (['start', 'restart'] as const).filter(
+      (action) => routeOf(action) !== undefined && caller.scopes.has('computes:restart'),
+    );
+    const content = projectPage({
+      accountId,
+      projectId,
+      operations: operations.items,
+      more: operations.next,
+      computes,
+      actions,
+      nowMs: clock.now(),
+    });
+    return { title: projectId, about: projectId, content };
+  });
+
+  get('/accounts/:account_id/projects/:project_id/operations/:operation_id', async (c, who) => {
+    const {
+      account_id: accountId = '',
+      project_id: projectId = '',
+      operation_id: operationId = '',
+    } = c.req.param();
+    if (!mayRead(who, accountId, projectId)) return nothing;
+    const { caller, model } = who;
+    const record = await model.operation(projectId, operationId);
+    if (record === undefined)
+      return message(
+        'Not seen yet',
+        'The bridge has not seen this operation, or it was forgotten after 45 days.',
+        404,
+      );
+    const [others, command, upstream] = await Promise.all([
+      model.openOperations(projectId),
+      record.command && model.command(projectId, record.command.request_id),
+      answerOf(caller, 'getOperation', { project_id: projectId, operation_id: operationId }),
+    ]);
+    return {
+      title: `${record.action} ${record.status}`,
+      about: operationId,
+      content: operationPage({
+        record,
+        events: eventsOf(record),
+        command,
+        others: others.filter(({ operation_id }) => operation_id !== operationId),
+        upstream,
+        nowMs: clock.now(),
+      }),
+    };
+  });
+
+  get('/events', async (c, who) => {
+    if (!mayRead(who, who.caller.account_id))
+      return message('No access', 'Your token needs the scope operations:read.', 403);
+    const filter = filterOf(c);
+    const events = await who.model.feed.recent({
+      limit: 50,
+      cursor: c.req.query('cursor') || undefined,
+      filter,
+    });
+    const content = eventsPage({
+      accountId: who.model.accountId,
+      events: events.items.filter(isVisibleTo(who.caller)),
+      filter,
+      more: events.next,
+    });
+    return { title: 'Events', about: '*', content };
+  });
+
+  get('/subscribe', async (c, who) => {
+    if (!mayRead(who, who.caller.account_id))
+      return message('No access', 'Your token needs the scope operations:read.', 403);
+    const filter = filterOf(c);
+    const pattern = patternOf(filter);
+    const parsed = parseEventPattern(JSON.stringify(pattern));
+    const recent = (await who.model.feed.recent({ limit: TRIED_EVENTS })).items
+      .filter(isVisibleTo(who.caller))
+      .slice(0, TRIED_EVENTS);
+    const matched = recent.filter(({ source, detail_type, detail }) =>
+      matchesEventPattern(parsed, { source, 'detail-type': detail_type, detail }),
+    ).length;
+    return {
+      title: 'Subscribe',
+      content: subscribePage({
+        busName: deps.busName,
+        filter,
+        pattern,
+        tested: { matched, of: recent.length },
+      }),
+    };
+  });
+
+  const endpointAction =
+    '/accounts/:account_id/projects/:project_id/endpoints/:endpoint_id/:action{start|restart}';
+
+  const mayAct = (who: SignedIn, accountId: string, projectId: string) =>
+    mayRead(who, accountId, projectId) && who.caller.scopes.has('computes:restart');
+
+  get(endpointAction, async (c, who) => {
+    const {
+      account_id: accountId = '',
+      project_id: projectId = '',
+      endpoint_id: endpointId = '',
+      action,
+    } = c.req.param() as Record<string, string>;
+    if (!mayAct(who, accountId, projectId))
+      return message('No access', 'Your token needs the scope computes:restart and this project.', 403);
+    return {
+      title: `${action} ${endpointId}`,
+      content: confirmPage({
+        action: action as 'start' | 'restart',
+        accountId,
+        projectId,
+        endpointId,
+        formKey: formKey(who.session, who.pepper),
+        commandKey: deps.newId(),
+      }),
+    };
+  });
+
+  app.post(endpointAction, async (c) => {
+    const who = await whoIs(c);
+    if (who === undefined) return signIn(c);
+    const {
+      account_id: accountId = '',
+      project_id: projectId = '',
+      endpoint_id: endpointId = '',
+      action,
+    } = c.req.param() as Record<string, string>;
+    const form = await c.req.parseBody();
+    const isGenuine = isOwnOrigin(c) && isFormKey(form['form_key'], who.session, who.pepper);
+    const route = routeOf(action as 'start' | 'restart');
+    if (!isGenuine || !mayAct(who, accountId, projectId) || route === undefined)
+      return shown(
+        c,
+        who,
+        message(
+          'Not done',
+          'The form was not one of this page, or your token may not do this. Nothing was changed.',
+          403,
+        ),
+      );
+    const answer = await deps.call(route, {
+      caller: who.caller,
+      ids: { project_id: projectId, endpoint_id: endpointId },
+      idempotencyKey: textOf(form['command_key']),
+    });
+    if (answer.status < 300) return c.redirect(projectPath(accountId, projectId), 303);
+    return shown(c, who, {
+      title: 'Refused',
+      content: simple('Refused', `The command was answered with ${answer.status}: ${sentenceOf(answer)}`),
+    });
+  });
+
+  /** Whether a page has something new to show: the cursor moves on, and says if an event was about it. */
+  app.get('/live', async (c) => {
+    const who = await whoIs(c);
+    if (who === undefined) return c.json({ problem: 'signed out' }, 401);
+    const about = c.req.query('about') ?? '*';
+    const { events, cursor } = await who.model.feed.since(
+      c.req.query('cursor') ?? who.model.feed.start('now'),
+    );
+    const isAbout = (detail: Readonly<Record<string, unknown>>) =>
+      about === '*' || detail['project_id'] === about || detail['operation_id'] === about;
+    return c.json({
+      cursor,
+      changed: events.filter(isVisibleTo(who.caller)).some(({ detail }) => isAbout(detail)),
+    });
+  });
+
+  app.all('*', async (c) => {
+    const who = await whoIs(c);
+    return who === undefined ? signIn(c) : shown(c, who, nothing);
+  });
+
+  app.onError(async (_error, c) =>
+    c.html(
+      page({
+        title: 'Failed',
+        content: simple(
+          'The page could not be made',
+          'The bridge failed, or a link was cut off. Going back and trying again may help.',
+        ),
+      }),
+      500,
+    ),
+  );
+
+  return app;
+
+  function routeOf(action: 'start' | 'restart'): Route | undefined {
+    return deps.routes.find(({ id }) => id === ACTIONS[action]);
+  }
+
+  /** Undefined when the caller may not ask, or nothing usable was answered: a page shows what there is. */
+  async function answerOf(
+    caller: Caller,
+    routeId: string,
+    ids: Readonly<Record<string, string>>,
+  ): Promise<unknown> {
+    const route = deps.routes.find(({ id }) => id === routeId);
+    if (route === undefined) return undefined;
+    const answer = await deps.call(route, { caller, ids });
+    if (answer.status !== 200 || !(answer.body instanceof Uint8Array)) return undefined;
+    return JSON.parse(new TextDecoder().decode(answer.body)) as unknown;
+  }
+
+  async function computesOf(caller: Caller, projectId: string): Promise<readonly Compute[] | undefined> {
+    const answer = (await answerOf(caller, 'listEndpoints', { project_id: projectId })) as
+      | { endpoints?: unknown }
+      | undefined;
+    if (!Array.isArray(answer?.endpoints)) return undefined;
+    return (answer.endpoints as readonly Record<string, unknown>[]).map((endpoint) => ({
+      id: textOf(endpoint['id']),
+      type: textOf(endpoint['type']),
+      state: textOf(endpoint['current_state']),
+      branchId: textOf(endpoint['branch_id']),
+    }));
+  }
+}
+
+function filterOf(c: Context): FeedFilter {
+  const value = (name: string) => c.req.query(name)?.slice(0, 100) || undefined;
+  return {
+    detail_type: value('detail_type'),
+    status: value('status'),
+    action: value('action'),
+    project_id: value('project_id'),
+  };
+}
+
+function simple(title: string, sentence: string): Html {
+  return html`<h1>${title}</h1><p class="empty">${sentence}</p>`;
+}
+
+/** A browser says where a form comes from; one that is silent has no page of somebody else open either. */
+function isOwnOrigin(c: Context): boolean {
+  const origin = c.req.header('origin');
+  return (
+    origin === undefined || URL.parse(origin)?.host === (c.req.header('host') ?? new URL(c.req.url).host)
+  );
+}
+
+function isHttps(c: Context): boolean {
+  return new URL(c.req.url).protocol === 'https:';
+}
+
+/** Back to a page of the console and to nowhere else. */
+function isOwnPath(path: string): boolean {
+  return /^\/console(\/[\w./%?=&+-]*)?$/.test(path) && !path.includes('//');
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}
+
+function sentenceOf({ body }: ApiAnswer): string {
+  const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : textOf(body);
+  try {
+    return textOf((JSON.parse(text) as { message?: unknown }).message);
+  } catch {
+    return '';
+  }
+}
