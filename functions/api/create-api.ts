@@ -8,6 +8,7 @@ import type { Random } from '../../shared/runtime/random.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus } from '../../shared/store/account-status-store.ts';
+import { readAlertHistory } from '../../shared/store/alert-history.ts';
 import { createAuditLog } from '../../shared/store/audit-log.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createIdempotencyStore } from '../../shared/store/idempotency-store.ts';
@@ -92,6 +93,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const pages = createConsole({
     readModels,
     statusOf,
+    alertsOf: (record) => readAlertHistory(table, record),
     authenticator: serving.authenticator,
     pepper,
     clock,

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { matchesEventPattern, parseEventPattern } from '../../shared/events/pattern/event-pattern.ts';
 import { noticeOf } from '../../shared/alerts/notice.ts';
 import { alertRulePattern } from '../../shared/config/notifier-config.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
+import { matchesEventPattern, parseEventPattern } from '../../shared/events/pattern/event-pattern.ts';
 import { anEvent } from '../notifier/channel-under-test.ts';
 
 const pattern = parseEventPattern(JSON.stringify(alertRulePattern));

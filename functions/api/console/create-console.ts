@@ -5,9 +5,11 @@ import { html } from 'hono/html';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import { tokenIdOf } from '../../../shared/callers/bridge-token.ts';
 import type { AccountStatus } from '../../../shared/core/account-status.ts';
+import type { OperationRecord } from '../../../shared/core/operation-record.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
+import type { ToldAlert } from '../../../shared/store/alert-history.ts';
 import { eventsOf, type FeedFilter } from '../../../shared/store/event-feed.ts';
 import type { ReadModel } from '../../../shared/store/read-model.ts';
 import type { Authenticator } from '../authenticate.ts';
@@ -36,6 +38,7 @@ import { signInPage } from './sign-in-page.ts';
 export interface ConsoleDeps {
   readonly readModels: ReadonlyMap<string, ReadModel>;
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
+  readonly alertsOf: (record: OperationRecord) => Promise<readonly ToldAlert[]>;
   readonly authenticator: Authenticator;
   readonly pepper: () => Promise<Secret>;
   readonly clock: Clock;
@@ -227,10 +230,11 @@ export function createConsole(deps: ConsoleDeps): Hono {
         'The bridge has not seen this operation, or it was forgotten after 45 days.',
         404,
       );
-    const [others, command, upstream] = await Promise.all([
+    const [others, command, upstream, alerts] = await Promise.all([
       model.openOperations(projectId),
       record.command && model.command(projectId, record.command.request_id),
       answerOf(caller, 'getOperation', { project_id: projectId, operation_id: operationId }),
+      deps.alertsOf(record),
     ]);
     return {
       title: `${record.action} ${record.status}`,
@@ -241,6 +245,7 @@ export function createConsole(deps: ConsoleDeps): Hono {
         command,
         others: others.filter(({ operation_id }) => operation_id !== operationId),
         upstream,
+        alerts,
         nowMs: clock.now(),
       }),
     };

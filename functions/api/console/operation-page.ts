@@ -3,6 +3,7 @@
 import { html } from 'hono/html';
 import type { CommandRecord } from '../../../shared/core/command-record.ts';
 import { isOpen, type OperationRecord } from '../../../shared/core/operation-record.ts';
+import type { ToldAlert } from '../../../shared/store/alert-history.ts';
 import type { FeedEvent } from '../../../shared/store/event-feed.ts';
 import { age, badge, duration, facts, type Html, json, operationPath, projectPath, time } from './parts.ts';
 
@@ -10,6 +11,7 @@ export interface OperationView {
   readonly record: OperationRecord;
   readonly events: readonly FeedEvent[];
   readonly command: CommandRecord | undefined;
+  readonly alerts: readonly ToldAlert[];
   /** Others of the project that are open or have failed lately. */
   readonly others: readonly OperationRecord[];
   /** As the upstream answers right now; undefined: it does not, or the caller may not ask. */
@@ -34,6 +36,7 @@ ${facts([
   ],
   ['Failed attempts', record.failures_count],
   ['Started by', startedBy(record, command)],
+  ['People were told', toldWords(view.alerts)],
   ['Branch', record.branch_id && html`<span class="id">${record.branch_id}</span>`],
   ['Compute', record.endpoint_id && html`<span class="id">${record.endpoint_id}</span>`],
   ['Operation', html`<span class="id">${operation_id}</span>`],
@@ -45,6 +48,21 @@ ${command === undefined ? '' : commandPart(account_id, command)}
 ${others.length === 0 ? html`<p class="empty">Nothing else is open.</p>` : html`<ul>${others.map((other) => html`<li><a href="${operationPath(account_id, project_id, other.operation_id)}">${other.action}</a> ${badge(other.status)} <span class="quiet">${age(other.created_at, nowMs)}</span></li>`)}</ul>`}
 <h2>As the upstream has it</h2>
 ${view.upstream === undefined ? html`<p class="empty">It does not answer, or this token may not ask.</p>` : html`<details id="upstream"><summary>Its own fields</summary>${json(view.upstream)}</details>`}`;
+}
+
+function toldWords(alerts: readonly ToldAlert[]): string {
+  if (alerts.length === 0) return 'no, nothing of it was worth an alert, or no channel is set up';
+  return alerts
+    .map(({ channel, toldCount, waitingCount }) =>
+      [
+        channel,
+        toldCount > 0 && `${toldCount} sent`,
+        waitingCount > 0 && `${waitingCount} waiting for a digest or the channel`,
+      ]
+        .filter(Boolean)
+        .join(', '),
+    )
+    .join('; ');
 }
 
 function meaningOf(record: OperationRecord): string {

@@ -1,0 +1,398 @@
+/** The console as a browser talks to it: sessions, forms, what is shown to whom, and text that must stay text. */
+
+import { describe, expect, test } from 'vitest';
+import { open, seal } from '../../functions/api/console/session.ts';
+import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
+import type { Operation } from '../../shared/core/operation.ts';
+import { recordReading } from '../../shared/core/operation-record.ts';
+import { createSecret } from '../../shared/runtime/secret.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createTokenStore } from '../../shared/store/token-store.ts';
+import { ACCOUNT_ID, createApiUnderTest, PEPPER, type TokenOptions } from '../api/api-under-test.ts';
+import { createUpstreamDouble, type Sent } from '../api/upstream-double.ts';
+import { aContext, anOperation } from '../builders.ts';
+
+const OPERATION = anOperation();
+const PROJECT = `/console/accounts/main/projects/${OPERATION.project_id}`;
+const PAGE = `${PROJECT}/operations/${OPERATION.id}`;
+const ENDPOINT = 'ep-quiet-pond-a1234567';
+
+const endpoints = {
+  endpoints: [{ id: ENDPOINT, type: 'read_write', current_state: 'active', branch_id: 'br-a' }],
+};
+const usual = ({ url, method }: Sent) =>
+  Response.json(
+    method === 'GET' && url.endsWith('/endpoints') ? endpoints : { operation: OPERATION, operations: [] },
+  );
+
+function setUp(answer: (sent: Sent) => Response = usual) {
+  let nowMs = Date.UTC(2026, 0, 15, 12, 0, 5);
+  const clock = { now: () => nowMs, sleep: async () => {} };
+  const upstream = createUpstreamDouble(answer);
+  const api = createApiUnderTest({
+    upstreamBaseUrl: 'https://upstream.example/api/v2',
+    upstreamKey: 'k',
+    fetch: upstream.fetch,
+    clock,
+  });
+  const store = createBridgeStore(api.memory, ACCOUNT_ID, clock);
+  const record = async (...readings: readonly Partial<Operation>[]) => {
+    for (const reading of readings) {
+      const operation = anOperation(reading);
+      const recorded = await store.readOperation(operation.project_id, operation.id);
+      const next = recordReading(recorded, operation, { ...aContext(), nowMs });
+      if (next !== undefined) await store.record(next, recorded?.revision);
+    }
+  };
+  const submit = (
+    path: string,
+    fields: Readonly<Record<string, string>>,
+    headers: Readonly<Record<string, string>> = {},
+  ) =>
+    api.app.request(path, {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', ...headers },
+      body: new URLSearchParams(fields).toString(),
+    });
+  const signIn = async (options: TokenOptions = {}) => {
+    const token = await api.issueToken(options);
+    const response = await submit('/console/sign-in', { token, next: PAGE });
+    const cookie = response.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const get = async (path: string) => {
+      const answered = await api.app.request(path, { headers: { cookie } });
+      return { status: answered.status, headers: answered.headers, text: await answered.text() };
+    };
+    return { token, response, cookie, get };
+  };
+  return {
+    api,
+    upstream,
+    record,
+    submit,
+    signIn,
+    pass: (durationMs: number) => {
+      nowMs += durationMs;
+    },
+    now: () => nowMs,
+  };
+}
+
+describe('signing in', () => {
+  test('whoever is not signed in is asked to, and comes back to the page of the link', async () => {
+    const { api, record, signIn } = setUp();
+    await record({ status: 'failed', failures_count: 1 });
+
+    const asked = await api.app.request(PAGE);
+    const { response } = await signIn();
+
+    expect(asked.status).toBe(401);
+    expect(await asked.text()).toContain(`name="next" value="${PAGE}"`);
+    expect([response.status, response.headers.get('location')]).toEqual([303, PAGE]);
+  });
+
+  test('the cookie is for the console alone, out of the reach of scripts and of other sites', async () => {
+    const { signIn } = setUp();
+
+    const cookie = (await signIn()).response.headers.get('set-cookie') ?? '';
+
+    expect(cookie).toMatch(/; Path=\/console; Max-Age=3600; HttpOnly; SameSite=Strict/);
+    expect(cookie).not.toContain('opb_');
+  });
+
+  test('the API itself never takes the cookie', async () => {
+    const { api, signIn } = setUp();
+    const { cookie } = await signIn();
+
+    for (const path of ['/api/v2/projects', '/bridge/v1/me'])
+      expect((await api.app.request(path, { headers: { cookie } })).status).toBe(401);
+  });
+
+  test('ends with its hour, with its token, and when somebody signs out', async () => {
+    const { api, signIn, pass, submit } = setUp();
+    const first = await signIn({ validForMs: 1e9 });
+    expect((await first.get('/console')).status).toBe(200);
+    pass(3_600_001);
+    expect((await first.get('/console')).status).toBe(401);
+
+    const second = await signIn({ validForMs: 1e9 });
+    await createTokenStore(api.memory, { now: () => 0, sleep: async () => {} }).revoke(
+      tokenIdOf(second.token) ?? '',
+    );
+    pass(11_000);
+    expect((await second.get('/console')).status).toBe(401);
+
+    expect((await submit('/console/sign-out', {})).headers.get('set-cookie')).toMatch(/Max-Age=0/);
+  });
+
+  test.each(['', 'x', 'opb_00_00_00', 'a.b', '"><script>'])(
+    '"%s" is no token, and the form says so',
+    async (token) => {
+      const { submit } = setUp();
+
+      const response = await submit('/console/sign-in', { token, next: '/console' });
+
+      expect([response.status, response.headers.get('set-cookie')]).toEqual([401, null]);
+      expect(await response.text()).toContain('This token is not valid here');
+    },
+  );
+
+  test.each([
+    'https://evil.example/',
+    '//evil.example',
+    '/console//evil.example',
+    '/api/v2/projects',
+    'javascript:alert(1)',
+    '/console\\evil',
+  ])('does not lead away to %s', async (next) => {
+    const { api, submit } = setUp();
+
+    const response = await submit('/console/sign-in', { token: await api.issueToken(), next });
+
+    expect(response.headers.get('location')).toBe('/console');
+  });
+
+  test('a session that was changed or made up is none', () => {
+    const pepper = createSecret(PEPPER);
+    const sealed = seal({ token_id: 'a', ends_at_ms: 1_000 }, pepper);
+
+    expect(open(sealed, pepper, 999)).toEqual({ token_id: 'a', ends_at_ms: 1_000 });
+    expect(open(sealed, pepper, 1_000)).toBeUndefined();
+    expect(open(sealed, createSecret('another'), 0)).toBeUndefined();
+    for (const forged of [
+      '',
+      '.',
+      'a.b',
+      `${Buffer.from('{"token_id":"b","ends_at_ms":9e15}').toString('base64url')}.${sealed.split('.')[1]}`,
+      sealed.slice(0, -1),
+    ])
+      expect(open(forged, pepper, 0)).toBeUndefined();
+  });
+});
+
+describe('pages', () => {
+  test('of an operation say what failed, since when, who started it, and what else is open', async () => {
+    const { record, signIn } = setUp();
+    await record(
+      { status: 'running' },
+      { status: 'failed', failures_count: 2, error: 'storage unavailable' },
+    );
+    await record({ id: '22222222-2222-4222-8222-222222222222', action: 'create_branch' });
+
+    const { status, text } = await (await signIn()).get(PAGE);
+
+    expect(status).toBe(200);
+    for (const words of [
+      'storage unavailable',
+      'It may still be retried',
+      'not through this bridge',
+      'create_branch',
+      'People were told',
+      '2 more failed',
+      'Its own fields',
+    ])
+      expect(text).toContain(words);
+  });
+
+  test('show the projects of their reader and nobody else', async () => {
+    const { record, signIn } = setUp();
+    await record({ status: 'failed', failures_count: 1 });
+    const { get } = await signIn({ project_ids: ['another-project-1'] });
+
+    expect((await get(PAGE)).status).toBe(404);
+    expect((await get(PROJECT)).status).toBe(404);
+    expect((await get('/console')).text).not.toContain(OPERATION.project_id);
+    expect((await get('/console/events')).text).not.toContain(OPERATION.project_id);
+  });
+
+  test('say so when the scope is missing', async () => {
+    const { signIn } = setUp();
+
+    expect((await (await signIn({ scopes: ['projects:read'] })).get('/console')).text).toContain(
+      'needs the scope operations:read',
+    );
+  });
+
+  test('load nothing from elsewhere, and run nothing that stands in them', async () => {
+    const { record, signIn } = setUp();
+    await record({ status: 'failed', failures_count: 1 });
+    const { get } = await signIn();
+
+    for (const path of ['/console', PROJECT, PAGE, '/console/events', '/console/subscribe']) {
+      const { headers, text } = await get(path);
+      expect(headers.get('content-security-policy')).toMatch(
+        /^default-src 'none'; script-src 'self'; style-src 'self'/,
+      );
+      expect(text).not.toMatch(/(src|href)="(https?:)?\/\/|<style|style="| on\w+="/);
+      expect(headers.get('cache-control')).toBe('no-store');
+    }
+  });
+
+  test('and their files are small together', async () => {
+    const { record, signIn } = setUp();
+    await record({ status: 'failed', failures_count: 1 });
+    const { get } = await signIn();
+    const first = (await get(PAGE)).text;
+    const files = [...first.matchAll(/(?:src|href)="(\/console\/assets\/[^"]+)"/g)].map(
+      ([, path]) => path ?? '',
+    );
+
+    const loaded = await Promise.all(files.map(get));
+
+    expect(files).toHaveLength(2);
+    expect(loaded.map(({ status, headers }) => [status, headers.get('cache-control')])).toEqual(
+      files.map(() => [200, 'public, max-age=31536000, immutable']),
+    );
+    expect([first, ...loaded.map(({ text }) => text)].join('').length).toBeLessThan(60_000);
+  });
+
+  test('are up to date: live says when something about them has changed', async () => {
+    const { record, signIn, pass } = setUp();
+    await record({ status: 'running' });
+    const { get } = await signIn();
+    const [, cursor = ''] = /data-live="([^"]+)"/.exec((await get(PAGE)).text) ?? [];
+    const ask = async (about: string) =>
+      JSON.parse((await get(`/console/live?cursor=${cursor}&about=${about}`)).text) as { changed: boolean };
+    expect((await ask(OPERATION.id)).changed).toBe(false);
+    pass(1_000);
+    await record({ status: 'finished' });
+
+    expect((await ask(OPERATION.id)).changed).toBe(true);
+    expect((await ask('another')).changed).toBe(false);
+  });
+});
+
+describe('subscribing', () => {
+  test('gives a pattern that is tried on what happened', async () => {
+    const { record, signIn } = setUp();
+    await record({ status: 'running' }, { status: 'failed', failures_count: 1 });
+
+    const { text } = await (await signIn()).get(
+      '/console/subscribe?status=failed&detail_type=Operation+State+Changed',
+    );
+
+    expect(text).toContain('Would have matched 1 of the last 2 events');
+    const shown = /<pre id="pattern"[^>]*>([^<]*)</.exec(text)?.[1]?.replaceAll('&quot;', '"') ?? '';
+    expect(JSON.parse(shown)).toEqual({
+      source: ['operations-bridge'],
+      'detail-type': ['Operation State Changed'],
+      detail: { status: ['failed'] },
+    });
+  });
+});
+
+describe('actions', () => {
+  const RESTART = `${PROJECT}/endpoints/${ENDPOINT}/restart`;
+
+  test('are confirmed, sent once, and audited like any command', async () => {
+    const { api, upstream, signIn, submit } = setUp();
+    const { get, cookie } = await signIn();
+    const { text } = await get(RESTART);
+    const field = (name: string) => new RegExp(`name="${name}" value="([^"]+)"`).exec(text)?.[1] ?? '';
+    const fields = { form_key: field('form_key'), command_key: field('command_key') };
+
+    const answers = [await submit(RESTART, fields, { cookie }), await submit(RESTART, fields, { cookie })];
+
+    expect(text).toContain('All connections to it are dropped');
+    expect(answers.map(({ status, headers }) => [status, headers.get('location')])).toEqual([
+      [303, PROJECT],
+      [303, PROJECT],
+    ]);
+    expect(upstream.sent.filter(({ method }) => method === 'POST')).toHaveLength(1);
+    const audit = api.memory.sync.items().filter((item) => item['kind'] === 'audit');
+    expect(audit.map((item) => [item['client_id'], item['call'], item['outcome']])).toEqual([
+      ['an-app', 'restartEndpoint', 'done'],
+      ['an-app', 'restartEndpoint', 'done'],
+    ]);
+  });
+
+  test('are neither shown to nor taken from whoever has no scope for them', async () => {
+    const { upstream, signIn, submit } = setUp();
+    const { get, cookie } = await signIn({ scopes: ['operations:read', 'computes:read', 'projects:read'] });
+
+    expect((await get(PROJECT)).text).toContain(ENDPOINT);
+    expect((await get(PROJECT)).text).not.toContain('/restart');
+    expect((await get(RESTART)).status).toBe(403);
+    expect((await submit(RESTART, { form_key: 'x', command_key: 'y' }, { cookie })).status).toBe(403);
+    expect(upstream.sent.filter(({ method }) => method === 'POST')).toEqual([]);
+  });
+
+  test("of another site are not taken: no form key, another session's, or another origin", async () => {
+    const { upstream, signIn, submit, pass } = setUp();
+    const { get, cookie } = await signIn({ validForMs: 1e9 });
+    pass(5);
+    const other = await signIn({ validForMs: 1e9 });
+    const keyOf = async (from: typeof get) =>
+      /name="form_key" value="([^"]+)"/.exec((await from(RESTART)).text)?.[1] ?? '';
+    const [own, foreign] = [await keyOf(get), await keyOf(other.get)];
+
+    const answers = [
+      await submit(RESTART, { command_key: 'k' }, { cookie }),
+      await submit(RESTART, { form_key: foreign, command_key: 'k' }, { cookie }),
+      await submit(RESTART, { form_key: own, command_key: 'k' }, { cookie, origin: 'https://evil.example' }),
+      await submit(RESTART, { form_key: own, command_key: 'k' }, { cookie, origin: 'null' }),
+      await submit(RESTART, { form_key: own, command_key: 'k' }),
+    ];
+
+    expect(answers.map(({ status }) => status)).toEqual([403, 403, 403, 403, 401]);
+    expect(upstream.sent.filter(({ method }) => method === 'POST')).toEqual([]);
+  });
+});
+
+describe('hostile text', () => {
+  const HOSTILE = [
+    '<script>alert(1)</script>',
+    '"><img src=x onerror=alert(1)>',
+    "'onmouseover='alert(1)",
+    '</pre><script>x</script>',
+    '<!--',
+    '&lt;b&gt;',
+    '\u202Eevil',
+    '{{7*7}}',
+    '`$' + '{x}`',
+    '</title><svg onload=x>',
+    ']]>',
+    '<a href="javascript:x">y</a>',
+  ];
+
+  test.each(HOSTILE)('%s stays text on every page', async (text) => {
+    const hostileEndpoints = { endpoints: [{ id: text, type: text, current_state: text, branch_id: text }] };
+    const { record, signIn } = setUp(({ url }) =>
+      Response.json(
+        url.endsWith('/endpoints') ? hostileEndpoints : { operation: { ...OPERATION, extra: text } },
+      ),
+    );
+    await record({ action: text, status: text, error: text, branch_id: text, endpoint_id: text });
+    await record({
+      id: '22222222-2222-4222-8222-222222222222',
+      action: text,
+      status: 'failed',
+      failures_count: 1,
+      error: text,
+    });
+    const { get } = await signIn();
+    const query = encodeURIComponent(text);
+
+    for (const path of [
+      '/console',
+      PROJECT,
+      PAGE,
+      '/console/events',
+      `/console/events?action=${query}`,
+      `/console/subscribe?action=${query}&status=${query}&project_id=${query}`,
+      `/console/${query}`,
+    ]) {
+      const page = (await get(path)).text;
+      const tags = [...page.matchAll(/<[a-z!/][^>]*>/gi)].map(([tag]) => tag);
+      expect([
+        path,
+        tags.filter(
+          (tag) =>
+            /<(script|img|iframe|object|embed)/i.test(tag) &&
+            !/^<script src="\/console\/assets\/script-[0-9a-f]+\.js" defer>$/.test(tag),
+        ),
+      ]).toEqual([path, []]);
+      expect(tags.filter((tag) => / on[a-z]+=|javascript:/i.test(tag.replace(/"[^"]*"/g, '""')))).toEqual([]);
+      expect(tags.filter((tag) => /href="(?!\/|\?|#)/.test(tag))).toEqual([]);
+    }
+  });
+});
