@@ -15,7 +15,7 @@ const ownOfTheService = [
 export default defineConfig({
   test: {
     projects: [
-      { test: { ...settings, name: 'bridge', include: ['test/**/*.test.ts'] } },
+      { test: { ...settings, name: 'bridge', include: ['test/**/*.test.ts'], exclude: ['test/browser/**'] } },
       {
         test: {
           ...settings,

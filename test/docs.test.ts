@@ -18,6 +18,7 @@ const PAGES = [
   'docs/upstream.md',
   'docs/alerts.md',
   'docs/api.md',
+  'docs/console.md',
 ];
 const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
 

@@ -41,7 +41,7 @@ export function timeline(accountId: string, records: readonly OperationRecord[],
   const end = Math.max(...bars.map(({ to }) => to), start + 1_000);
   const x = (ms: number) => LABEL + Math.round(((ms - start) / (end - start)) * (WIDTH - LABEL - 4));
   const height = bars.length * ROW + 20;
-  return html`<div class="scroll"><svg viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${bars.length} operations over ${duration(end - start)}; the table below has the same">
+  return html`<div class="scroll"><svg viewBox="0 0 ${WIDTH} ${height}" role="group" aria-label="${bars.length} operations over ${duration(end - start)}; the table below has the same">
 ${bars.map(
   (
     { record, from, to },

@@ -1,15 +1,16 @@
 /** Style and script of the documentation page, as text: the function is one file, and a policy by hash lets nothing else in. */
 
 export const PAGE_STYLE = `
-:root { color-scheme: light dark; --line: #d0d4dc; --soft: #f4f5f8; --quiet: #5a6272; --link: #0b57d0; --ok: #146c2e; --bad: #b3261e; }
-@media (prefers-color-scheme: dark) { :root { --line: #3a404c; --soft: #1d2129; --quiet: #a3acbc; --link: #8ab4f8; --ok: #7fd493; --bad: #f2a49d; } }
+:root { color-scheme: light dark; --bg: #fff; --text: #14171c; --line: #d0d4dc; --soft: #f4f5f8; --quiet: #5a6272; --link: #0b57d0; --ok: #146c2e; --bad: #b3261e; }
+@media (prefers-color-scheme: dark) { :root { --bg: #0f1115; --text: #e8eaee; --line: #3a404c; --soft: #1d2129; --quiet: #a3acbc; --link: #8ab4f8; --ok: #7fd493; --bad: #f2a49d; } }
 * { box-sizing: border-box; }
+html { background: var(--bg); color: var(--text); }
 body { margin: 0 auto; padding: 1.5rem 1rem 4rem; max-width: 62rem; font: 16px/1.5 system-ui, sans-serif; }
 h1 { margin: 0 0 .25rem; font-size: 1.7rem; } h2 { margin: 2.2rem 0 .25rem; font-size: 1.25rem; } h3 { margin: 1rem 0 .25rem; font-size: 1rem; }
 p { margin: .25rem 0 .75rem; } section > p, small, .what { color: var(--quiet); } a { color: var(--link); }
 code, pre, textarea, table input { font: 14px/1.45 ui-monospace, monospace; }
 .tools { display: flex; flex-wrap: wrap; gap: 1rem; } .tools label { flex: 1 1 16rem; color: var(--quiet); font-size: .9rem; }
-input, textarea { width: 100%; padding: .4rem .5rem; border: 1px solid var(--line); border-radius: 6px; background: Canvas; color: CanvasText; }
+input, textarea { width: 100%; padding: .4rem .5rem; border: 1px solid var(--line); border-radius: 6px; background: var(--bg); color: var(--text); }
 .call { margin: .4rem 0; padding: 0 .75rem; border: 1px solid var(--line); border-radius: 8px; } .call[open] { padding-bottom: .75rem; }
 .call > summary { padding: .5rem 0; cursor: pointer; overflow-wrap: anywhere; }
 .method { display: inline-block; min-width: 4.4rem; padding: 0 .4rem; border: 1px solid currentColor; border-radius: 4px; font: 600 12px/1.6 ui-monospace, monospace; text-align: center; }

@@ -1,0 +1,147 @@
+/** The console in a real Chromium, in front of `npm start`'s own wiring. */
+
+import axe from 'axe-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { launch, startBridge } from './bridge-in-browser.ts';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await launch();
+});
+afterAll(() => browser.close());
+
+const SIZES: readonly (readonly [string, BrowserContextOptions])[] = [
+  ['light', { viewport: { width: 1200, height: 900 }, colorScheme: 'light' }],
+  ['dark', { viewport: { width: 1200, height: 900 }, colorScheme: 'dark' }],
+  ['phone', { viewport: { width: 390, height: 844 }, colorScheme: 'light', isMobile: true }],
+];
+
+async function openPage(options: BrowserContextOptions = {}) {
+  const context = await browser.newContext(options);
+  onTestFinished(() => context.close());
+  const page = await context.newPage();
+  page.setDefaultTimeout(15_000);
+  const foreign: string[] = [];
+  const problems: string[] = [];
+  let transferredBytes = 0;
+  page.on(
+    'request',
+    (request) => void (new URL(request.url()).hostname === '127.0.0.1' || foreign.push(request.url())),
+  );
+  page.on('response', async (response) => {
+    transferredBytes += (await response.body().catch(() => Buffer.alloc(0))).length;
+  });
+  page.on('pageerror', (error) => void problems.push(error.message));
+  page.on(
+    'console',
+    (message) =>
+      void (message.type() === 'error' && !message.text().includes('401') && problems.push(message.text())),
+  );
+  return { page, foreign, problems, transferredBytes: () => transferredBytes };
+}
+
+async function signIn(page: Page, url: string, token: string): Promise<void> {
+  await page.goto(url);
+  await page.fill('#token', token);
+  await page.click('button.do');
+  await page.waitForURL(url);
+}
+
+async function violations(page: Page): Promise<readonly string[]> {
+  // Evaluated by the browser's own tools, so that the page's policy does not stand in the way.
+  await page.evaluate(axe.source);
+  const { violations: found } = await page.evaluate(() =>
+    (globalThis as never as { axe: typeof axe }).axe.run(),
+  );
+  return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
+}
+
+describe('somebody on call', () => {
+  test("opens an alert's link, signs in, and sees what failed; nothing comes from elsewhere", async () => {
+    const { token, alertLink } = await startBridge();
+    const { page, foreign, problems, transferredBytes } = await openPage();
+
+    await signIn(page, alertLink, token);
+
+    expect(await page.textContent('h1')).toMatch(/^\w+$/);
+    expect(await page.textContent('.verdict')).toMatch(/failed.*It may still be retried/s);
+    expect(await page.textContent('dl.facts')).toMatch(/People were told\s*email, 1 sent/);
+    expect(await page.getAttribute('time', 'title')).toMatch(/ UTC$/);
+    expect(foreign).toEqual([]);
+    expect(problems).toEqual([]);
+    expect(transferredBytes()).toBeLessThan(60_000);
+  });
+
+  test('starts a compute, and its states appear without a reload', async () => {
+    const { origin, token } = await startBridge();
+    const { page, problems } = await openPage();
+    await signIn(page, `${origin}/console`, token);
+    await page.locator('main ul a').first().click();
+    await page.locator('a.button', { hasText: 'Start' }).first().click();
+    await page.click('button.do');
+    await page.waitForURL(/\/projects\/[^/]+$/);
+    const loadedAt = await page.evaluate(() => performance.timeOrigin);
+
+    await page
+      .locator('tbody tr', { hasText: 'start_compute' })
+      .first()
+      .locator('.badge', { hasText: 'finished' })
+      .waitFor({ timeout: 30_000 });
+
+    expect(await page.evaluate(() => performance.timeOrigin)).toBe(loadedAt);
+    await page.locator('tbody tr', { hasText: 'start_compute' }).first().locator('a').click();
+    await page.waitForLoadState();
+    expect(await page.textContent('main')).toMatch(
+      /The command that started it.*development.*startEndpoint/s,
+    );
+    expect(problems).toEqual([]);
+  });
+
+  test('makes a rule of a filter, and is told what it would have matched', async () => {
+    const { origin, token } = await startBridge();
+    const { page } = await openPage();
+    await signIn(page, `${origin}/console/events`, token);
+    await page.selectOption('#status', 'failed');
+    await page.click('form.filter button');
+    await page.click('a.button:has-text("Subscribe")');
+
+    const pattern = JSON.parse((await page.textContent('#pattern')) ?? '') as object;
+    const [, matched, of] =
+      /matched (\d+) of the last (\d+)/.exec((await page.textContent('[role=status]')) ?? '') ?? [];
+
+    expect(pattern).toEqual({ source: ['operations-bridge'], detail: { status: ['failed'] } });
+    expect(Number(matched)).toBeGreaterThan(0);
+    expect(Number(of)).toBeGreaterThanOrEqual(Number(matched));
+  });
+});
+
+describe('every page', () => {
+  test.each(SIZES)('is accessible, %s, and fits its width', async (_name, options) => {
+    const { origin, token, alertLink } = await startBridge();
+    const { page } = await openPage(options);
+    await page.goto(`${origin}/console`);
+    const found: Record<string, readonly string[]> = { 'signed out': await violations(page) };
+    await signIn(page, `${origin}/console`, token);
+    const project = alertLink.replace(/\/operations\/.*/, '');
+
+    for (const path of [
+      `${origin}/console`,
+      project,
+      alertLink,
+      `${origin}/console/events`,
+      `${origin}/console/subscribe?status=failed`,
+      `${origin}/console/nothing`,
+      `${origin}/bridge/v1/docs`,
+    ]) {
+      await page.goto(path);
+      found[path] = await violations(page);
+      const overflow = await page.evaluate<number>(
+        'document.documentElement.scrollWidth - document.documentElement.clientWidth',
+      );
+      expect([path, overflow]).toEqual([path, 0]);
+    }
+
+    expect(Object.entries(found).filter(([, each]) => each.length > 0)).toEqual([]);
+  });
+});
