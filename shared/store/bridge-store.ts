@@ -20,6 +20,8 @@ import {
   parkedWorkOf,
   projectIdOf,
   projectKey,
+  readRequestKey,
+  readRequestsOf,
   workOf,
 } from './keys.ts';
 import type { Condition, Key, Table, Update } from './table.ts';
@@ -148,6 +150,19 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
     async markSwept(projectId: string, sweptAtMs: number): Promise<void> {
       const set = { ...projectIdentity(projectId), swept_at_ms: sweptAtMs };
       await table.update({ key: projectKey(accountId, projectId), set });
+    },
+
+    /** Asks the poller to read the project at once; asking twice is asking once. */
+    async requestRead(projectId: string): Promise<void> {
+      const set = { kind: 'read_request', work: readRequestsOf(accountId), expires_at: expiresAt() };
+      await table.update({ key: readRequestKey(accountId, projectId), set });
+    },
+
+    /** The projects that were asked for since the last time. */
+    async takeReadRequests(): Promise<readonly string[]> {
+      const keys = await table.queryWork({ work: readRequestsOf(accountId) });
+      await Promise.all(keys.map((key) => table.update({ key, set: {}, remove: ['work'] })));
+      return keys.map(({ sk }) => sk);
     },
 
     /** A lease saves requests when two invocations overlap; nothing relies on it (conditions are on the items). */

@@ -43,6 +43,16 @@ export function projectsListOf(accountId: string): string {
   return `PROJECTS#${accountId}`;
 }
 
+/** Somebody asks for a fresh reading of the project. */
+export function readRequestKey(accountId: string, projectId: string): Key {
+  return { pk: `READ#${accountId}`, sk: projectId };
+}
+
+/** Partition of the work index: projects of which a fresh reading is asked. */
+export function readRequestsOf(accountId: string): string {
+  return `READ#${accountId}`;
+}
+
 /** Partition of the work index: entries that the bus refused for good. */
 export function parkedWorkOf(accountId: string): string {
   return `PARKED#${accountId}`;

@@ -1,4 +1,4 @@
-/** What people and apps read of an account: lists in pages, single items, events. Writes nothing. */
+/** What people and apps read of an account: lists in pages, single items, events. */
 
 import type { CommandRecord } from '../core/command-record.ts';
 import { type JournalEntry, pendingEntries } from '../core/journal.ts';
@@ -55,6 +55,9 @@ export function createReadModel(table: Table, indexes: TableIndexes, accountId: 
       );
       return { items: (await itemsInOrder(keys)).map((item) => parseRecordOf('project', item)), next };
     },
+
+    /** The one thing that is written: a wish. */
+    requestRead: (projectId: string): Promise<void> => store.requestRead(projectId),
 
     project: (projectId: string): Promise<ProjectRecord | undefined> => store.readProject(projectId),
 

@@ -18,6 +18,7 @@ export async function launch(): Promise<Browser> {
 export interface RunningBridge {
   readonly origin: string;
   readonly token: string;
+  readonly awsEndpoint: string;
   /** Where the first alert's link leads. */
   readonly alertLink: string;
 }
@@ -31,6 +32,7 @@ export async function startBridge(): Promise<RunningBridge> {
   return {
     origin: found(/API +(http\S+)/),
     token: found(/token +(opb_\S+)/),
+    awsEndpoint: found(/local AWS +(http\S+)/),
     alertLink: found(/Open: (http\S+)/),
   };
 }

@@ -3,6 +3,7 @@
 import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { runCommand } from '../local/child-process.ts';
 import { launch, startBridge } from './bridge-in-browser.ts';
 
 let browser: Browser;
@@ -96,6 +97,34 @@ describe('somebody on call', () => {
       /The command that started it.*development.*startEndpoint/s,
     );
     expect(problems).toEqual([]);
+  });
+
+  test('without the scope sees no action and cannot take one', async () => {
+    const { origin, awsEndpoint, alertLink } = await startBridge();
+    const issuing = runCommand('infra/local/tokens.ts', [
+      'create',
+      '--client',
+      'reader',
+      '--scopes',
+      'operations:read,projects:read,computes:read',
+      '--endpoint',
+      awsEndpoint,
+    ]);
+    await issuing.ended();
+    const [token = ''] = /opb_\S+/.exec(issuing.output()) ?? [];
+    const { page } = await openPage();
+    const project = alertLink.replace(/\/operations\/.*/, '');
+
+    await signIn(page, project, token);
+
+    expect(await page.locator('td.id').count()).toBeGreaterThan(0);
+    expect(await page.locator('a.button', { hasText: /Start|Restart/ }).count()).toBe(0);
+    const id = (await page.textContent('td.id')) ?? '';
+    const answer = await page.request.post(`${project}/endpoints/${id}/start`, {
+      form: { form_key: 'x' },
+      headers: { origin },
+    });
+    expect(answer.status()).toBe(403);
   });
 
   test('makes a rule of a filter, and is told what it would have matched', async () => {

@@ -305,6 +305,24 @@ describe('actions', () => {
     ]);
   });
 
+  test('a fresh reading is asked for', async () => {
+    const { api, record, signIn, submit } = setUp();
+    await record({ status: 'running' });
+    const { get, cookie } = await signIn();
+    const [, formKey = ''] =
+      /name="form_key" value="([^"]+)"><button>Read/.exec((await get(PROJECT)).text) ?? [];
+
+    const asked = await submit(`${PROJECT}/read`, { form_key: formKey }, { cookie });
+    const refused = await submit(`${PROJECT}/read`, { form_key: 'x' }, { cookie });
+
+    expect([asked.status, refused.status]).toEqual([303, 403]);
+    expect((await get(`${PROJECT}?asked`)).text).toContain('Asked for');
+    expect(api.memory.sync.items().find((item) => item['kind'] === 'read_request')).toMatchObject({
+      work: 'READ#main',
+      sk: OPERATION.project_id,
+    });
+  });
+
   test('are neither shown to nor taken from whoever has no scope for them', async () => {
     const { upstream, signIn, submit } = setUp();
     const { get, cookie } = await signIn({ scopes: ['operations:read', 'computes:read', 'projects:read'] });

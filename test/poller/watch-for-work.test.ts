@@ -45,6 +45,13 @@ describe('commands of others', () => {
     expect(hot).toEqual(['a-1', 'b-1']);
   });
 
+  test('and wishes for a fresh reading are fulfilled once', async () => {
+    const hot = await watch([() => store.requestRead('d-1'), () => store.requestRead('d-1'), async () => {}]);
+
+    expect(hot).toEqual(['d-1', 'd-1']);
+    expect(await store.takeReadRequests()).toEqual([]);
+  });
+
   test('are looked for again after the table was busy', async () => {
     const hot = await watch([
       async () => {

@@ -162,6 +162,22 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
         return { status: 200, body: { operation: { ...operationView(record), history: eventsOf(record) } } };
       },
     ),
+    {
+      id: 'requestRead',
+      method: 'POST',
+      path: `${BRIDGE_MOUNT}/projects/{project_id}/read`,
+      summary: 'Ask the poller for a fresh reading of a project',
+      description:
+        'It comes within a second or two while the poller runs; what it finds is told by events as usual.',
+      group: 'Bridge',
+      access: 'operations:read',
+      status: 202,
+      answer: z.object({ requested: z.literal(true) }),
+      async handle({ caller, ids }) {
+        await modelOf(caller).requestRead(ids['project_id'] ?? '');
+        return { status: 202, body: { requested: true } };
+      },
+    },
     get(
       {
         id: 'getCommand',

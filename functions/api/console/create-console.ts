@@ -210,6 +210,8 @@ export function createConsole(deps: ConsoleDeps): Hono {
       more: operations.next,
       computes,
       actions,
+      formKey: formKey(who.session, who.pepper),
+      isReadRequested: c.req.query('asked') !== undefined,
       nowMs: clock.now(),
     });
     return { title: projectId, about: projectId, content };
@@ -352,6 +354,23 @@ export function createConsole(deps: ConsoleDeps): Hono {
       title: 'Refused',
       content: simple('Refused', `The command was answered with ${answer.status}: ${sentenceOf(answer)}`),
     });
+  });
+
+  app.post('/accounts/:account_id/projects/:project_id/read', async (c) => {
+    const who = await whoIs(c);
+    if (who === undefined) return signIn(c);
+    const { account_id: accountId, project_id: projectId } = c.req.param();
+    const form = await c.req.parseBody();
+    const isGenuine = isOwnOrigin(c) && isFormKey(form['form_key'], who.session, who.pepper);
+    const route = deps.routes.find(({ id }) => id === 'requestRead');
+    if (!isGenuine || route === undefined || !mayRead(who, accountId, projectId))
+      return shown(
+        c,
+        who,
+        message('Not done', 'The form was not one of this page, or your token may not do this.', 403),
+      );
+    await deps.call(route, { caller: who.caller, ids: { project_id: projectId } });
+    return c.redirect(`${projectPath(accountId, projectId)}?asked`, 303);
   });
 
   /** Whether a page has something new to show: the cursor moves on, and says if an event was about it. */

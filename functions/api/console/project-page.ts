@@ -3,7 +3,7 @@
 import { html } from 'hono/html';
 import type { OperationRecord } from '../../../shared/core/operation-record.ts';
 import { timeline } from './charts.ts';
-import { age, badge, duration, empty, type Html, operationPath, time } from './parts.ts';
+import { age, badge, duration, empty, type Html, operationPath, projectPath, time } from './parts.ts';
 
 export interface Compute {
   readonly id: string;
@@ -21,6 +21,8 @@ export interface ProjectView {
   readonly computes: readonly Compute[] | undefined;
   /** The actions that the caller's scopes allow. */
   readonly actions: readonly ('start' | 'restart')[];
+  readonly formKey: string;
+  readonly isReadRequested: boolean;
   readonly nowMs: number;
 }
 
@@ -28,6 +30,7 @@ export function projectPage(view: ProjectView): Html {
   const { accountId, projectId, operations, nowMs } = view;
   return html`<p class="crumbs"><a href="/console">Account ${accountId}</a></p>
 <h1>${projectId}</h1>
+<form method="post" action="${projectPath(accountId, projectId)}/read"><input type="hidden" name="form_key" value="${view.formKey}"><button>Read it afresh now</button>${view.isReadRequested ? html` <span role="status">Asked for; what is new shows here.</span>` : ''}</form>
 <h2>Computes</h2>
 ${computes(view)}
 <h2>Operations</h2>
