@@ -3,6 +3,7 @@ import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { alertDocs } from '../infra/docs/alert-docs.ts';
 import { apiDocs } from '../infra/docs/api-docs.ts';
+import { costDocs } from '../infra/docs/cost-docs.ts';
 import { eventDocs } from '../infra/docs/event-docs.ts';
 import { createFaultDials } from '../infra/local/upstream/faults.ts';
 import { SERVE_HELP } from '../infra/local/upstream/serve-options.ts';
@@ -23,7 +24,7 @@ const PAGES = [
 const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
 
 describe('the documentation', () => {
-  test.each([...eventDocs(), ...alertDocs(), ...apiDocs()])(
+  test.each([...eventDocs(), ...alertDocs(), ...apiDocs(), ...costDocs()])(
     '$path is what the definitions say (npm run generate)',
     ({ path, text }) => {
       expect(read(path)).toBe(text);

@@ -5,7 +5,7 @@ import * as iam from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { type FunctionName, functionDefinitions } from './functions.ts';
+import { type FunctionName, functionDefinitions } from '../functions.ts';
 
 export interface BridgeFunctionProps {
   readonly functionName: string;

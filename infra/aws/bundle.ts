@@ -3,7 +3,7 @@
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { buildSync } from 'esbuild';
-import { type FunctionName, functionDefinitions } from './functions.ts';
+import { type FunctionName, functionDefinitions } from '../functions.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 

@@ -51,6 +51,23 @@ Finished branch creations of one project:
 ${json({ source: [EVENT_SOURCE], detail: { project_id: ['solitary-cell-58208823'], action: ['create_branch'], status: ['finished'] } })}
 \`\`\`
 
+As constructs: [infra/aws/consumer-examples.ts](../infra/aws/consumer-examples.ts) (failures of a project to a queue, finished
+branches to another account). The console makes a pattern of a filter and tries it on what happened.
+
+## In TypeScript
+
+\`\`\`ts
+import { createDuplicateFilter, parseBridgeEvent } from 'operations-bridge/events';
+
+const isDuplicate = createDuplicateFilter();
+const event = parseBridgeEvent(JSON.parse(record.body));
+if (event?.detailType === 'Operation State Changed' && !isDuplicate(event.detail.id)) console.log(event.detail.status);
+\`\`\`
+
+The package is this repository; \`operations-bridge/events\` needs nothing but zod.
+
+## Order
+
 EventBridge gives no order. Per operation, \`sequence\` counts 1, 2, 3, ... and \`previous_status\` is the status before:
 an event whose \`sequence\` is not above the last one you saw of its operation is old news.
 

@@ -4,9 +4,10 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { alertDocs } from './alert-docs.ts';
 import { apiDocs } from './api-docs.ts';
+import { costDocs } from './cost-docs.ts';
 import { eventDocs } from './event-docs.ts';
 
-for (const { path, text } of [...eventDocs(), ...alertDocs(), ...apiDocs()]) {
+for (const { path, text } of [...eventDocs(), ...alertDocs(), ...apiDocs(), ...costDocs()]) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
   console.log(path);

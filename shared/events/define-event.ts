@@ -2,16 +2,17 @@
 
 import type * as z from 'zod';
 
-export interface EventDefinition<Detail extends z.ZodObject = z.ZodObject> {
+export interface EventDefinition<Detail extends z.ZodObject = z.ZodObject, Type extends string = string> {
   /** `detail-type` on the bus. */
-  readonly detailType: string;
+  readonly detailType: Type;
   readonly summary: string;
   readonly detail: Detail;
   readonly example: z.infer<Detail>;
 }
 
-export function defineEvent<Detail extends z.ZodObject>(
-  definition: EventDefinition<Detail>,
-): EventDefinition<Detail> {
+/** Keeps the exact name, so that a consumer can tell the events apart by it. */
+export function defineEvent<Detail extends z.ZodObject, const Type extends string>(
+  definition: EventDefinition<Detail, Type>,
+): EventDefinition<Detail, Type> {
   return definition;
 }

@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import example from '../../bridge.config.example.ts';
 import { BridgeStack } from '../../infra/aws/bridge-stack.ts';
 import { bundleFunction } from '../../infra/aws/bundle.ts';
-import type { FunctionName } from '../../infra/aws/functions.ts';
+import type { FunctionName } from '../../infra/functions.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { issueDevelopmentToken } from '../../infra/local/local-api.ts';
 import { type LocalUpstream, startUpstream } from '../../infra/local/upstream/start-upstream.ts';

@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { CANARY_SOURCE } from '../../infra/aws/events.ts';
-import { type FunctionName, functionDefinitions } from '../../infra/aws/functions.ts';
+import { type FunctionName, functionDefinitions } from '../../infra/functions.ts';
 import { apiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
 import { alertPolicySchema, alertRulePattern, notifierQueue } from '../../shared/config/notifier-config.ts';
 import { pollAccountRequest } from '../../shared/config/poller-config.ts';

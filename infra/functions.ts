@@ -1,9 +1,9 @@
 /** The functions of the bridge, once: where each begins, how large it is, how long it may run, what its environment must be. */
 
 import type * as z from 'zod';
-import { apiEnvironment } from '../../shared/config/api-config.ts';
-import { notifierEnvironment, notifierSchedule } from '../../shared/config/notifier-config.ts';
-import { pollerEnvironment, pollerSchedule } from '../../shared/config/poller-config.ts';
+import { apiEnvironment } from '../shared/config/api-config.ts';
+import { notifierEnvironment, notifierSchedule } from '../shared/config/notifier-config.ts';
+import { pollerEnvironment, pollerSchedule } from '../shared/config/poller-config.ts';
 
 export interface FunctionDefinition {
   readonly entry: string;

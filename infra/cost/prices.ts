@@ -1,0 +1,16 @@
+/** What AWS charges, us-east-1, on demand, without free tiers, as of November 2026. USD. */
+
+export const prices = {
+  lambdaPerGbSecondArm: 0.0000133334,
+  lambdaPerMillionRequests: 0.2,
+  dynamoDbPerMillionWriteUnits: 0.625,
+  dynamoDbPerMillionReadUnits: 0.125,
+  eventBridgePerMillionEvents: 1,
+  schedulerPerMillionInvocations: 1,
+  sqsPerMillionRequests: 0.4,
+  cloudWatchPerMetricMonth: 0.3,
+  cloudWatchPerAlarmMonth: 0.1,
+  cloudWatchPerDashboardMonth: 3,
+  logsPerGb: 0.5,
+  secretPerMonth: 0.4,
+} as const;
