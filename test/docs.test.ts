@@ -20,6 +20,7 @@ const PAGES = [
   'docs/alerts.md',
   'docs/api.md',
   'docs/console.md',
+  'docs/performance.md',
 ];
 const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
 
