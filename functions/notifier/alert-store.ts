@@ -7,11 +7,12 @@ import {
   type Incident,
   incidentSchema,
   noteTold,
+  type Thread,
 } from '../../shared/alerts/incident.ts';
 import { incidentOf, type Notice } from '../../shared/alerts/notice.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
-import { alertChannelKey, alertIncidentKey, alertWorkOf } from '../../shared/store/keys.ts';
+import { alertChannelKey, alertIncidentKey, alertParkedKey, alertWorkOf } from '../../shared/store/keys.ts';
 import type { Item, Key, Table } from '../../shared/store/table.ts';
 
 /** Ten messages of a batch and a sender compete for one item at worst; far more tries than that is a fault. */
@@ -56,8 +57,21 @@ export function createAlertStore(table: Table, clock: Clock) {
       return change === 'known' ? undefined : key;
     },
 
-    noteTold: (channel: string, { key }: StoredIncident, notices: readonly Notice[]) =>
-      changeIncident(channel, key, (incident) => noteTold(incident, notices, clock.now())),
+    noteTold: (channel: string, { key }: StoredIncident, notices: readonly Notice[], thread?: Thread) =>
+      changeIncident(channel, key, (incident) => noteTold(incident, notices, { nowMs: clock.now(), thread })),
+
+    /** For a person: what a channel refused for good. It is in the log as well; nothing behind it waits. */
+    async park(channel: string, notices: readonly Notice[], reason: string): Promise<void> {
+      await table.update({
+        key: alertParkedKey(channel, notices[0]?.id ?? ''),
+        set: {
+          kind: 'parked_alert',
+          reason,
+          notice_ids: notices.map(({ id }) => id),
+          expires_at: Math.floor(clock.now() / 1_000) + KEPT_SECONDS,
+        },
+      });
+    },
 
     /** The index is late at times: `freshKeys` were written just now. */
     async listUntold(channel: string, freshKeys: readonly Key[]): Promise<readonly StoredIncident[]> {

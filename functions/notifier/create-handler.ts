@@ -50,8 +50,8 @@ function channelsOf(environment: NotifierEnvironment, clock: Clock): readonly Ch
   const slack =
     SLACK_WEBHOOK_SECRET_ID &&
     createSlackChannel({
-      webhookUrl: createSecretKeySource(new SecretsManagerClient({}), SLACK_WEBHOOK_SECRET_ID, clock),
-      origin: environment.SLACK_WEBHOOK_ORIGIN,
+      credentials: createSecretKeySource(new SecretsManagerClient({}), SLACK_WEBHOOK_SECRET_ID, clock),
+      webhookOrigin: environment.SLACK_WEBHOOK_ORIGIN,
       links,
     });
   const mail =

@@ -1,7 +1,8 @@
 /** One channel: claims it, sends what is due, marks it told. A crash between the two sends that message once more. */
 
-import { dueAtMs } from '../../shared/alerts/incident.ts';
+import { dueAtMs, type Thread } from '../../shared/alerts/incident.ts';
 import { type ChannelPace, type Message, planMessages } from '../../shared/alerts/message-plan.ts';
+import type { Notice } from '../../shared/alerts/notice.ts';
 import { mutedUntilMs } from '../../shared/alerts/policy.ts';
 import type { AlertPolicy } from '../../shared/config/notifier-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -10,14 +11,17 @@ import type { Key } from '../../shared/store/table.ts';
 import type { AlertStore, ChannelState, StoredIncident } from './alert-store.ts';
 
 export type SendResult =
-  | { readonly kind: 'sent' }
+  /** `thread`: where a message of one incident now stands. */
+  | { readonly kind: 'sent'; readonly thread?: Thread | undefined }
+  /** This message will not become better by sending it again. */
+  | { readonly kind: 'refused'; readonly reason: string }
   | { readonly kind: 'failed'; readonly reason: string; readonly retryAfterMs?: number | undefined };
 
 export interface Channel {
   readonly name: string;
   readonly pace: ChannelPace;
-  /** Bounded in time by itself; never throws. */
-  send(message: Message): Promise<SendResult>;
+  /** Bounded in time by itself; never throws. `thread`: of the message's one incident, when there is one. */
+  send(message: Message, thread?: Thread): Promise<SendResult>;
 }
 
 export interface SendDeps {
@@ -98,7 +102,9 @@ async function sendOne(
   const { store, clock, telemetry } = deps;
   const claimed = await claim(deps, channel, state);
   if (claimed === undefined) return undefined;
-  const result = await channel.send(message.message);
+  const only =
+    message.message.length === 1 ? incidentOfNotices(message, message.message[0] ?? []) : undefined;
+  const result = await channel.send(message.message, only?.incident.thread);
   const nowMs = clock.now();
   if (result.kind === 'failed') {
     const failures = claimed.failures_in_row + 1;
@@ -113,15 +119,34 @@ async function sendOne(
     await store.writeChannel(channel.name, { ...claimed, ...rest });
     return undefined;
   }
-  telemetry.log('info', 'alert.sent', { channel: channel.name, notice_count: message.message.flat().length });
-  telemetry.measure('AlertsSent', 1);
-  for (const notices of message.message) {
-    const ids = new Set(notices.map(({ id }) => id));
-    const stored = message.incidents.find(({ incident }) => incident.pending.some(({ id }) => ids.has(id)));
-    if (stored !== undefined) await store.noteTold(channel.name, stored, notices);
+  const notices = message.message.flat();
+  if (result.kind === 'refused') {
+    telemetry.log('error', 'alert.refused', {
+      channel: channel.name,
+      reason: result.reason,
+      event_ids: notices.map(({ id }) => id).join(' '),
+    });
+    telemetry.measure('AlertsFailed', 1);
+    await store.park(channel.name, notices, result.reason);
+  } else {
+    telemetry.log('info', 'alert.sent', {
+      channel: channel.name,
+      notice_count: message.message.flat().length,
+    });
+    telemetry.measure('AlertsSent', 1);
+  }
+  const thread = result.kind === 'sent' ? result.thread : undefined;
+  for (const told of message.message) {
+    const stored = incidentOfNotices(message, told);
+    if (stored !== undefined) await store.noteTold(channel.name, stored, told, thread);
   }
   const sentAtMs = [...claimed.sent_at_ms.filter((sentMs) => sentMs > nowMs - channel.pace.perMs), nowMs];
   return store.writeChannel(channel.name, { ...claimed, sent_at_ms: sentAtMs, failures_in_row: 0 });
+}
+
+function incidentOfNotices({ incidents }: Planned, notices: readonly Notice[]): StoredIncident | undefined {
+  const ids = new Set(notices.map(({ id }) => id));
+  return incidents.find(({ incident }) => incident.pending.some(({ id }) => ids.has(id)));
 }
 
 /** Doubles up to five minutes: the channel hears of everything soon after it works again. */

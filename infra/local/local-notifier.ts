@@ -105,7 +105,9 @@ function slackChannels(webhookUrl: string | undefined, links: AlertLinks) {
     throw new UsageError(`SLACK_WEBHOOK_URL is not the URL of an incoming webhook at ${SLACK_ORIGIN}.`);
   }
   const secret = createSecret(webhookUrl);
-  return [createSlackChannel({ webhookUrl: { current: async () => secret }, origin: SLACK_ORIGIN, links })];
+  return [
+    createSlackChannel({ credentials: { current: async () => secret }, webhookOrigin: SLACK_ORIGIN, links }),
+  ];
 }
 
 /** The card that people would get as an e-mail. */

@@ -6,12 +6,28 @@
 import * as z from 'zod';
 import { type Notice, noticeSchema } from './notice.ts';
 
+/** The message that a channel keeps for an incident, when it can: it grows in place, and the rest goes into its thread. */
+export const threadSchema = z.object({
+  channel: z.string(),
+  /** As Slack names the message. */
+  ts: z.string(),
+  /** What the incident began with. */
+  first: noticeSchema,
+  toldCount: z.number(),
+  /** The incident has recovered: what comes next begins another message. */
+  isOver: z.boolean(),
+});
+
+export type Thread = z.infer<typeof threadSchema>;
+
 export const incidentSchema = z.object({
   pending: z.array(noticeSchema),
   /** Ids that were told: a copy that comes later is known. The newest ones. */
   told_ids: z.array(z.string()),
   /** When each kind and severity was told last. */
   told_at_ms: z.record(z.string(), z.number()),
+  /** Absent: no message of it is open. */
+  thread: threadSchema.optional(),
 });
 
 export type Incident = z.infer<typeof incidentSchema>;
@@ -43,13 +59,18 @@ export function dueAtMs(incident: Incident, windowMs: number): number {
 }
 
 /** After a message with these notices went out; others may have come in meanwhile, and stay. */
-export function noteTold(incident: Incident, notices: readonly Notice[], nowMs: number): Incident {
+export function noteTold(
+  incident: Incident,
+  notices: readonly Notice[],
+  { nowMs, thread }: { readonly nowMs: number; readonly thread?: Thread | undefined },
+): Incident {
   const ids = new Set(notices.map(({ id }) => id));
   const toldAt = notices.map((notice) => [paceKey(notice), nowMs] as const);
   return {
     pending: incident.pending.filter(({ id }) => !ids.has(id)),
     told_ids: [...incident.told_ids.filter((id) => !ids.has(id)), ...ids].slice(-TOLD_IDS_MAX),
     told_at_ms: { ...incident.told_at_ms, ...Object.fromEntries(toldAt) },
+    ...(thread && { thread }),
   };
 }
 

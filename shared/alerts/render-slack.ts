@@ -1,6 +1,7 @@
 /** A message as Slack's Block Kit. Everything from outside stands in code spans, where it can do nothing. */
 
 import { cleanText, slackCode } from './clean-text.ts';
+import type { Thread } from './incident.ts';
 import type { Message } from './message-plan.ts';
 import type { Notice, Severity } from './notice.ts';
 import { type AlertLinks, countsOf, factsOf, meaningOf, operationUrl, titleOf, worstOf } from './wording.ts';
@@ -39,6 +40,36 @@ export function renderSlack(message: Message, links: AlertLinks): SlackMessage {
     attachments: [{ color: COLOURS[worstOf(notices)], blocks }],
   };
 }
+
+/** The head of an incident: what it began with, how much came since, and how it stands now. */
+export function renderSlackIncident(
+  { first, toldCount, isOver }: Thread,
+  latest: Notice,
+  links: AlertLinks,
+): SlackMessage {
+  const head = renderSlack([[first]], links);
+  const [{ blocks }] = head.attachments;
+  const line = isOver
+    ? `*Recovered.* ${toldCount} alerts in all, in the thread.`
+    : `*${toldCount} alerts so far*, the latest: ${summaryLine(latest)}. All of them are in the thread.`;
+  return {
+    ...head,
+    attachments: [
+      { color: COLOURS[isOver ? 'info' : worstOf([first, latest])], blocks: [...blocks, section(line)] },
+    ],
+  };
+}
+
+/** Without blocks: one line of words and ids, for when Slack refuses the rest. */
+export function plainSlack(message: Message): { readonly text: string } {
+  const lines = message
+    .flat()
+    .map((notice) => `${summaryLine(notice)} ${slackCode(notice.operation_id ?? '', VALUE_CHARACTERS_MAX)}`);
+  return { text: `${lines.length} alerts: ${lines.join(', ')}`.slice(0, PLAIN_CHARACTERS_MAX) };
+}
+
+/** Slack truncates a message's text at 40,000 characters. */
+const PLAIN_CHARACTERS_MAX = 39_000;
 
 function summaryLine(notice: Notice): string {
   const what =

@@ -29,7 +29,7 @@ export type AlertPolicy = z.output<typeof alertPolicySchema>;
 
 export const notifierEnvironment = z.object({
   TABLE_NAME: z.string().min(3),
-  /** Name or ARN of the secret that holds the URL of the incoming webhook; absent: no Slack. */
+  /** Name or ARN of the secret: the URL of an incoming webhook, or JSON of a bot's token and channel; absent: no Slack. */
   SLACK_WEBHOOK_SECRET_ID: z.string().min(1).optional(),
   /** The topic that people subscribe to; absent: no e-mail. */
   ALERT_TOPIC_ARN: z.string().min(1).optional(),

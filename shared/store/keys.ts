@@ -76,6 +76,11 @@ export function alertIncidentKey(channel: string, incident: string): Key {
   return { pk: `ALERT#${channel}`, sk: `INCIDENT#${incident}` };
 }
 
+/** Notices that a channel refused for good. */
+export function alertParkedKey(channel: string, noticeId: string): Key {
+  return { pk: `ALERT#${channel}`, sk: `PARKED#${noticeId}` };
+}
+
 /** Who sends on a channel at present, and what it sent lately. */
 export function alertChannelKey(channel: string): Key {
   return { pk: `ALERT#${channel}`, sk: 'CHANNEL' };

@@ -19,7 +19,7 @@ export interface ChannelUnderTest {
   readonly channel: Channel;
   readonly messages: { readonly atMs: number; readonly message: Message }[];
   /** What the next sends do instead. */
-  state: 'up' | 'down' | 'hangs';
+  state: 'up' | 'down' | 'hangs' | 'refuses';
   retryAfterMs: number | undefined;
 }
 
@@ -72,6 +72,7 @@ export function aNotifier(policy: object = {}) {
           if (under.state === 'down') {
             return { kind: 'failed', reason: 'down', retryAfterMs: under.retryAfterMs };
           }
+          if (under.state === 'refuses') return { kind: 'refused', reason: 'refused' };
           messages.push({ atMs: nowMs, message });
           return { kind: 'sent' };
         },

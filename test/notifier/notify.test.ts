@@ -35,6 +35,22 @@ describe('the notifier', () => {
     expect(new Set(idsOf(slack)).size).toBe(20);
   });
 
+  test('a message that is refused for good is kept for a person, and does not hold others up', async () => {
+    const { deliver, slack, table, pass } = aNotifier();
+    slack.state = 'refuses';
+    const refused = anEvent();
+    await deliver(refused);
+    slack.state = 'up';
+    const next = anEvent({ action: 'create_branch' });
+
+    await deliver(next);
+    await pass(10);
+
+    expect(idsOf(slack)).toEqual([next.detail.id]);
+    const parked = table.sync.items().filter((item) => item['kind'] === 'parked_alert');
+    expect(parked).toMatchObject([{ pk: 'ALERT#slack', notice_ids: [refused.detail.id], reason: 'refused' }]);
+  });
+
   test('an escalation and a recovery do not wait behind the failures before them', async () => {
     const { deliver, slack } = aNotifier();
 

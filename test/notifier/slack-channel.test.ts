@@ -33,7 +33,11 @@ async function slackThatAnswers(answer: Answer | 'nothing') {
 }
 
 function channelAt(origin: string, url = `${origin}/services/T0/B0/secret-part`) {
-  return createSlackChannel({ webhookUrl: { current: async () => createSecret(url) }, origin, links: {} });
+  return createSlackChannel({
+    credentials: { current: async () => createSecret(url) },
+    webhookOrigin: origin,
+    links: {},
+  });
 }
 
 const message = [
@@ -61,6 +65,14 @@ describe('Slack by webhook', () => {
     expect(await channelAt(origin).send(message)).toMatchObject({ kind: 'failed' });
   });
 
+  test('a message whose blocks are refused goes out as words, and is given up when those are refused too', async () => {
+    const { origin, bodies } = await slackThatAnswers({ status: 400, body: 'invalid_blocks' });
+
+    expect(await channelAt(origin).send(message)).toEqual({ kind: 'refused', reason: 'Slack answered 400' });
+    expect(bodies.map((body) => Object.keys(JSON.parse(body) as object).length)).toEqual([4, 1]);
+    expect(bodies[1]).toMatch(/1 alerts: Operation failed/);
+  });
+
   test('the wait of a 429 is handed on whole', async () => {
     const { origin } = await slackThatAnswers({ status: 429, body: '', headers: { 'retry-after': '1800' } });
 
@@ -79,8 +91,8 @@ describe('Slack by webhook', () => {
   test('a URL elsewhere gets nothing', async () => {
     const { origin, bodies } = await slackThatAnswers({ status: 200, body: 'ok' });
     const channel = createSlackChannel({
-      webhookUrl: { current: async () => createSecret(`${origin}/services`) },
-      origin: 'https://hooks.slack.com',
+      credentials: { current: async () => createSecret(`${origin}/services`) },
+      webhookOrigin: 'https://hooks.slack.com',
       links: {},
     });
 
