@@ -24,15 +24,23 @@ export interface RunningBridge {
 }
 
 /** Seed 1 has an operation that has failed before the bridge comes, so that an alert is there at once. */
-export async function startBridge(): Promise<RunningBridge> {
-  const command = runCommand('infra/local/start.ts', ['--projects', '4', '--seed', '1']);
-  await command.until(/Open: http\S+/);
+const FAILED_BEFORE = /Open: (http\S+)/;
+
+/** One that fails while the bridge watches, and the link of the alert that follows. */
+export const FAILS_NOW = /(?:running|scheduling) -> failed[\s\S]*?Open: (http\S+)/;
+
+export async function startBridge(
+  alert = FAILED_BEFORE,
+  options: readonly string[] = [],
+): Promise<RunningBridge> {
+  const command = runCommand('infra/local/start.ts', ['--projects', '4', '--seed', '1', ...options]);
+  await command.until(alert);
   const output = command.output();
   const found = (pattern: RegExp) => pattern.exec(output)?.[1] ?? '';
   return {
     origin: found(/API +(http\S+)/),
     token: found(/token +(opb_\S+)/),
     awsEndpoint: found(/local AWS +(http\S+)/),
-    alertLink: found(/Open: (http\S+)/),
+    alertLink: found(alert),
   };
 }

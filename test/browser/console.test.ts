@@ -4,7 +4,7 @@ import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { runCommand } from '../local/child-process.ts';
-import { launch, startBridge } from './bridge-in-browser.ts';
+import { FAILS_NOW, launch, startBridge } from './bridge-in-browser.ts';
 
 let browser: Browser;
 beforeAll(async () => {
@@ -72,6 +72,18 @@ describe('somebody on call', () => {
     expect(foreign).toEqual([]);
     expect(problems).toEqual([]);
     expect(transferredBytes()).toBeLessThan(60_000);
+  });
+
+  test('opens the link of an operation that failed just now, and sees how it got there', async () => {
+    const { token, alertLink } = await startBridge(FAILS_NOW, ['--speed', '30', '--projects', '8']);
+    const { page } = await openPage();
+
+    await signIn(page, alertLink, token);
+
+    const history = (await page.textContent('main table')) ?? '';
+    expect(history).toMatch(/failed/);
+    expect(await page.locator('main table').first().locator('tbody tr').count()).toBeGreaterThan(1);
+    expect(history).toMatch(/poll/);
   });
 
   test('starts a compute, and its states appear without a reload', async () => {
