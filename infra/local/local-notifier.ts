@@ -1,28 +1,25 @@
-/** The notifier on this machine: fed by the local bus, e-mail in the terminal and in a file, Slack when there is a URL. */
+/**
+ * The notifier on this machine, as it is deployed: rule, queue with dead letters, batches, the function's own handler in a thread
+ * of its own, a schedule, and a topic, whose mails are shown in the terminal and kept in a file. Slack when there is a URL.
+ */
 
+import { randomUUID } from 'node:crypto';
 import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { createAlertStore } from '../../functions/notifier/alert-store.ts';
-import { createMailChannel } from '../../functions/notifier/mail-channel.ts';
-import { type NotifierDeps, notify, sweep } from '../../functions/notifier/notify.ts';
-import { createSlackChannel } from '../../functions/notifier/slack-channel.ts';
-import type { Mail } from '../../shared/alerts/render-mail.ts';
-import type { AlertLinks } from '../../shared/alerts/wording.ts';
-import {
-  alertPolicySchema,
-  alertRulePattern,
-  notifierSchedule,
-} from '../../shared/config/notifier-config.ts';
+import { createInterface } from 'node:readline';
+import { Worker } from 'node:worker_threads';
+import type { BatchResponse } from '../../functions/notifier/notify.ts';
+import { alertRulePattern, notifierQueue, notifierSchedule } from '../../shared/config/notifier-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { createSecret } from '../../shared/runtime/secret.ts';
-import type { Telemetry } from '../../shared/runtime/telemetry.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import type { LocalAws } from './aws/local-aws.ts';
+import { createLocalQueue } from './aws/queue.ts';
+import type { TopicMessage } from './aws/topics.ts';
+import type { WorkerSettings } from './local-lambda.ts';
+import type { FromNotifier, ToNotifier } from './notifier-worker.ts';
 import { UsageError } from './option-values.ts';
 import { type LineStyle, paint } from './terminal.ts';
 
-export interface LocalNotifierOptions {
+export interface LocalNotifierOptions extends WorkerSettings {
   readonly aws: LocalAws;
   readonly tableName: string;
   readonly busName: string;
@@ -33,101 +30,149 @@ export interface LocalNotifierOptions {
   readonly consoleBaseUrl?: string;
   readonly print: (line: string) => void;
   readonly style: LineStyle;
+  readonly onLogLine?: (line: string) => void;
 }
 
 export interface LocalNotifier {
-  /** Ends the sweeps and resolves when none is under way. */
+  /** Tells what is in the queue, ends the sweeps, and resolves when nothing is under way. */
   close(): Promise<void>;
 }
 
 const SLACK_ORIGIN = 'https://hooks.slack.com';
+const SLACK_SECRET_ID = 'operations-bridge/slack-webhook';
+const TOPIC_ARN = 'arn:aws:sns:us-east-1:000000000000:operations-bridge-alerts';
+
+/** Lambda polls a queue all the time; a local one is looked at as often as nobody notices. */
+const POLL_MS = 100;
 
 export function startLocalNotifier(options: LocalNotifierOptions): LocalNotifier {
   const { aws, busName, clock, print, style } = options;
-  const client = new DynamoDBClient({
-    endpoint: aws.endpoint,
-    region: 'us-east-1',
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
-  });
-  const deps: NotifierDeps = {
-    store: createAlertStore(createDynamoDbTable(client, options.tableName), clock),
-    policy: alertPolicySchema.parse({}),
+  const slackWebhookUrl = checkedWebhook(options.slackWebhookUrl);
+  aws.topics.create(TOPIC_ARN, (message) => keepMail(message, options));
+  if (slackWebhookUrl !== undefined) aws.secrets.create(SLACK_SECRET_ID, slackWebhookUrl);
+  const queue = createLocalQueue(notifierQueue, {
     clock,
-    telemetry: terminalTelemetry(options),
-    channels: [
-      createMailChannel(async (mail) => keepMail(mail, options), linksOf(options)),
-      ...slackChannels(options.slackWebhookUrl, linksOf(options)),
-    ],
-  };
+    newId: randomUUID,
+    onDeadLetter: ({ body }) =>
+      print(paint('red', `notifier: an event was given up: ${body.slice(0, 200)}`, style)),
+  });
   aws.bus.putRule({
     name: 'alerts',
     busName,
     pattern: alertRulePattern,
-    targets: [
-      {
-        async deliver(event) {
-          const { batchItemFailures } = await notify(deps, [
-            { messageId: event.id, body: JSON.stringify(event) },
-          ]);
-          if (batchItemFailures.length > 0) throw new Error('The notifier did not take the event');
-        },
-        deadLetter: (event) =>
-          print(paint('red', `notifier: event ${String(event.detail['id'])} was given up`, style)),
-      },
-    ],
+    targets: [(event) => queue.send(JSON.stringify(event))],
   });
+  const lambda = startLambda(options, slackWebhookUrl !== undefined);
   const closing = new AbortController();
-  const sweeping = sweepUntil(deps, closing.signal);
+
+  const drain = async (): Promise<void> => {
+    for (;;) {
+      const batch = queue.receive(notifierQueue.batchSize);
+      if (batch.length === 0) return;
+      const Records = batch.map(({ messageId, body }) => ({ messageId, body, eventSource: 'aws:sqs' }));
+      const response = await lambda.invoke({ Records });
+      const failed = new Set(
+        response?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier) ??
+          batch.map(({ messageId }) => messageId),
+      );
+      for (const { messageId } of batch) {
+        if (failed.has(messageId)) queue.release(messageId);
+        else queue.delete(messageId);
+      }
+      if (failed.size > 0) return;
+    }
+  };
+
+  const running = (async () => {
+    let sweptAtMs = Number.NEGATIVE_INFINITY;
+    while (!closing.signal.aborted) {
+      await drain();
+      if (clock.now() - sweptAtMs >= notifierSchedule.everyMs) {
+        sweptAtMs = clock.now();
+        await lambda.invoke({});
+      }
+      await clock.sleep(POLL_MS, closing.signal).catch(() => {});
+    }
+  })();
+
   return {
     async close() {
+      await aws.bus.idle();
       closing.abort();
-      await sweeping;
-      await aws.bus.close();
-      client.destroy();
+      await running;
+      await drain();
+      await lambda.close();
     },
   };
 }
 
-async function sweepUntil(deps: NotifierDeps, signal: AbortSignal): Promise<void> {
-  while (!signal.aborted) {
-    await sweep(deps);
-    await deps.clock.sleep(notifierSchedule.everyMs, signal).catch(() => {});
+/** Every failure is told and none is thrown: what was not handled comes again. */
+function startLambda(options: LocalNotifierOptions, hasSlack: boolean) {
+  const { aws, tableName, consoleBaseUrl, speed, originMs, print, style, onLogLine } = options;
+  const worker = new Worker(new URL('./notifier-worker.ts', import.meta.url), {
+    workerData: { speed, originMs } satisfies WorkerSettings,
+    env: {
+      ...aws.environment,
+      TABLE_NAME: tableName,
+      ALERT_TOPIC_ARN: TOPIC_ARN,
+      POWERTOOLS_SERVICE_NAME: 'notifier',
+      ...(hasSlack && { SLACK_WEBHOOK_SECRET_ID: SLACK_SECRET_ID }),
+      ...(consoleBaseUrl !== undefined && { CONSOLE_BASE_URL: consoleBaseUrl }),
+    },
+    stdout: true,
+    stderr: true,
+  });
+  for (const stream of [worker.stdout, worker.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      onLogLine?.(line);
+      const told = errorIn(line);
+      if (told !== undefined) print(paint('red', `notifier: ${told}`, style));
+    });
   }
-}
-
-function linksOf({ consoleBaseUrl }: LocalNotifierOptions): AlertLinks {
-  return { consoleBaseUrl };
-}
-
-function slackChannels(webhookUrl: string | undefined, links: AlertLinks) {
-  if (webhookUrl === undefined) return [];
-  if (URL.parse(webhookUrl)?.origin !== SLACK_ORIGIN) {
-    throw new UsageError(`SLACK_WEBHOOK_URL is not the URL of an incoming webhook at ${SLACK_ORIGIN}.`);
-  }
-  const secret = createSecret(webhookUrl);
-  return [
-    createSlackChannel({ credentials: { current: async () => secret }, webhookOrigin: SLACK_ORIGIN, links }),
-  ];
-}
-
-/** The card that people would get as an e-mail. */
-function keepMail({ subject, body }: Mail, { dataDir, print, style }: LocalNotifierOptions): void {
-  const colour = subject.startsWith('Good news') ? 'green' : 'red';
-  print(paint(colour, `  | ALERT  ${subject}`, style));
-  for (const line of body.trimEnd().split('\n')) print(paint(colour, `  | ${line}`, style));
-  if (dataDir !== undefined) {
-    appendFileSync(join(dataDir, 'alerts.txt'), `Subject: ${subject}\n\n${body}\n---\n`);
-  }
+  let count = 0;
+  return {
+    async invoke(event: unknown): Promise<BatchResponse | undefined> {
+      const id = ++count;
+      const answer = await new Promise<FromNotifier>((resolve) => {
+        const onMessage = (message: FromNotifier) => {
+          if (message.id !== id) return;
+          worker.off('message', onMessage);
+          resolve(message);
+        };
+        worker.on('message', onMessage);
+        worker.once('error', (error) => resolve({ id, kind: 'failed', reason: error.message }));
+        worker.postMessage({ id, event } satisfies ToNotifier);
+      });
+      if (answer.kind === 'done') return answer.response;
+      print(paint('red', `notifier: the invocation failed: ${answer.reason}`, style));
+      return undefined;
+    },
+    close: async () => void (await worker.terminate()),
+  };
 }
 
 /** Only what a person has to know; the alerts themselves are seen. */
-function terminalTelemetry({ print, style }: LocalNotifierOptions): Telemetry {
-  return {
-    log(level, event, fields = {}) {
-      if (level !== 'error') return;
-      const parts = [event, fields['channel'], fields['reason']].filter((part) => part !== undefined);
-      print(paint('red', `notifier: ${parts.join(', ')}`, style));
-    },
-    measure: () => {},
-  };
+function errorIn(line: string): string | undefined {
+  if (!line.includes('"ERROR"')) return undefined;
+  const { message, channel, reason } = JSON.parse(line) as Record<string, unknown>;
+  return [message, channel, reason].filter((part) => typeof part === 'string').join(', ');
+}
+
+function checkedWebhook(url: string | undefined): string | undefined {
+  if (url !== undefined && URL.parse(url)?.origin !== SLACK_ORIGIN) {
+    throw new UsageError(`SLACK_WEBHOOK_URL is not the URL of an incoming webhook at ${SLACK_ORIGIN}.`);
+  }
+  return url;
+}
+
+/** The card that people would get as an e-mail. */
+function keepMail(
+  { subject = '', message }: TopicMessage,
+  { dataDir, print, style }: LocalNotifierOptions,
+): void {
+  const colour = subject.startsWith('Good news') ? 'green' : 'red';
+  print(paint(colour, `  | ALERT  ${subject}`, style));
+  for (const line of message.trimEnd().split('\n')) print(paint(colour, `  | ${line}`, style));
+  if (dataDir !== undefined)
+    appendFileSync(join(dataDir, 'alerts.txt'), `Subject: ${subject}\n\n${message}\n---\n`);
 }

@@ -23,6 +23,8 @@ test('an event on the bus becomes an alert in the terminal and under --data, thr
     tableName: 'alerts-table',
     busName: 'bridge',
     clock: systemClock,
+    speed: 1,
+    originMs: 0,
     dataDir,
     slackWebhookUrl: undefined,
     print: (line) => lines.push(line),
@@ -48,7 +50,15 @@ test('an event on the bus becomes an alert in the terminal and under --data, thr
 
 test('a webhook that is not at Slack is refused before anything is sent', async () => {
   const { aws } = await openAws();
-  const options = { aws, tableName: 'none', busName: 'default', clock: systemClock, dataDir: undefined };
+  const options = {
+    aws,
+    tableName: 'none',
+    busName: 'default',
+    clock: systemClock,
+    dataDir: undefined,
+    speed: 1,
+    originMs: 0,
+  };
 
   expect(() =>
     startLocalNotifier({
