@@ -129,20 +129,20 @@ function startLambda(options: LocalNotifierOptions, hasSlack: boolean) {
       if (told !== undefined) print(paint('red', `notifier: ${told}`, style));
     });
   }
+  const waiting = new Map<number, (answer: FromNotifier) => void>();
+  worker.on('message', (answer: FromNotifier) => waiting.get(answer.id)?.(answer));
+  worker.on('error', ({ message }) => {
+    for (const [id, tell] of waiting) tell({ id, kind: 'failed', reason: message });
+  });
   let count = 0;
   return {
     async invoke(event: unknown): Promise<BatchResponse | undefined> {
       const id = ++count;
-      const answer = await new Promise<FromNotifier>((resolve) => {
-        const onMessage = (message: FromNotifier) => {
-          if (message.id !== id) return;
-          worker.off('message', onMessage);
-          resolve(message);
-        };
-        worker.on('message', onMessage);
-        worker.once('error', (error) => resolve({ id, kind: 'failed', reason: error.message }));
-        worker.postMessage({ id, event } satisfies ToNotifier);
-      });
+      const { promise, resolve } = Promise.withResolvers<FromNotifier>();
+      waiting.set(id, resolve);
+      worker.postMessage({ id, event } satisfies ToNotifier);
+      const answer = await promise;
+      waiting.delete(id);
       if (answer.kind === 'done') return answer.response;
       print(paint('red', `notifier: the invocation failed: ${answer.reason}`, style));
       return undefined;
