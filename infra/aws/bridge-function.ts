@@ -54,6 +54,13 @@ export class BridgeFunction extends Construct {
     });
   }
 
+  /** Items of these partitions, to be read and updated: no other function's, and nothing is deleted or put whole. */
+  grantItems(tableArn: string, partitions: readonly string[]): void {
+    this.grant('Table', ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [tableArn], {
+      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [...partitions] },
+    });
+  }
+
   /** Exactly these actions on exactly these resources. */
   grant(
     id: string,

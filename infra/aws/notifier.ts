@@ -16,6 +16,7 @@ import {
   notifierQueue,
   notifierSchedule,
 } from '../../shared/config/notifier-config.ts';
+import { PARTITIONS } from '../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../shared/store/table.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import { type Events, sendFromRule } from './events.ts';
@@ -120,11 +121,7 @@ export class Notifier extends Construct {
   }
 
   private grantWhatItUses(config: BridgeConfig, state: State): void {
-    this.fn.grant(
-      'Table',
-      ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'],
-      [state.table.tableArn],
-    );
+    this.fn.grantItems(state.table.tableArn, [PARTITIONS.alerts]);
     this.fn.grant('WorkIndex', ['dynamodb:Query'], [state.indexArn(WORK_INDEX.name)]);
     this.fn.grant(
       'Queue',

@@ -12,6 +12,7 @@ import {
   type PollerEnvironment,
   pollerSchedule,
 } from '../../shared/config/poller-config.ts';
+import { PARTITIONS } from '../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../shared/store/table.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { Events } from './events.ts';
@@ -59,11 +60,7 @@ export class Poller extends Construct {
 
   /** It reads and updates items, asks one index, publishes to one bus. It deletes nothing and puts nothing whole. */
   private grantWhatItUses(config: BridgeConfig, state: State, events: Events): void {
-    this.fn.grant(
-      'Table',
-      ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'],
-      [state.table.tableArn],
-    );
+    this.fn.grantItems(state.table.tableArn, [PARTITIONS.protocol, PARTITIONS.readRequests]);
     this.fn.grant('WorkIndex', ['dynamodb:Query'], [state.indexArn(WORK_INDEX.name)]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn]);
     const keys = config.accounts.map(({ key_secret_arn }) => key_secret_arn);

@@ -2,6 +2,17 @@
 
 import type { Key } from './table.ts';
 
+/** Which partitions of the table are whose: a role gets its own and no other. */
+export const PARTITIONS = {
+  /** Accounts, projects, operations, commands. */
+  protocol: 'A#*',
+  readRequests: 'READ#*',
+  alerts: 'ALERT#*',
+  tokens: 'TOKEN#*',
+  idempotency: 'IDEMPOTENCY#*',
+  audit: 'AUDIT#*',
+} as const;
+
 const OPERATION_PREFIX = 'OP#';
 const COMMAND_PREFIX = 'CMD#';
 

@@ -125,6 +125,29 @@ describe('a token of the issuer', () => {
     expect((await ask(await sign({ payload }), path)).status).toBe(status);
   });
 
+  test('is exchanged for a session of the console, with the same projects and scopes', async () => {
+    const oidc = { issuer, audience: AUDIENCE, jwksUrl, account_id: ACCOUNT_ID };
+    const api = createApiUnderTest({
+      upstreamBaseUrl: 'https://upstream.example/api/v2',
+      upstreamKey: 'k',
+      fetch: createUpstreamDouble(() => Response.json({ endpoints: [] })).fetch,
+      oidc,
+    });
+    const body = new URLSearchParams({ token: await sign(), next: '/console' }).toString();
+    const signedIn = await api.app.request('/console/sign-in', {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body,
+    });
+    const cookie = signedIn.headers.get('set-cookie')?.split(';')[0] ?? '';
+
+    const statusOf = async (path: string) => (await api.app.request(path, { headers: { cookie } })).status;
+
+    expect(await statusOf('/console')).toBe(200);
+    expect(await statusOf(`/console/accounts/main/projects/${PROJECT_ID}`)).toBe(200);
+    expect(await statusOf(`/console/accounts/main/projects/${OTHER_PROJECT_ID}`)).toBe(404);
+  });
+
   test('still counts within a minute of its end, for clocks differ', async () => {
     expect((await ask(await sign({ lifetime: Math.floor(Date.now() / 1_000) - 20 }))).status).toBe(200);
   });

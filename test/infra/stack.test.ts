@@ -8,6 +8,17 @@ import { alertPolicySchema, alertRulePattern, notifierQueue } from '../../shared
 import { pollAccountRequest } from '../../shared/config/poller-config.ts';
 import { EVENT_SOURCE, eventCatalog } from '../../shared/events/catalog.ts';
 import { METRIC_NAMESPACE, metricUnits } from '../../shared/runtime/metric-names.ts';
+import {
+  accountKey,
+  alertChannelKey,
+  alertIncidentKey,
+  auditKey,
+  idempotencyKey,
+  PARTITIONS,
+  projectKey,
+  readRequestKey,
+  tokenKey,
+} from '../../shared/store/keys.ts';
 import { INDEXES } from '../../shared/store/table.ts';
 import { tableDefinition } from '../../shared/store/table-definition.ts';
 import { type Resource, type Synthesized, synthesize } from './stack-under-test.ts';
@@ -351,6 +362,31 @@ describe('privileges', () => {
       'WriteLog logs:CreateLogStream',
       'WriteLog logs:PutLogEvents',
     ]);
+  });
+
+  test('each function reads and writes its own partitions of the table', () => {
+    const partitionsOf = (name: FunctionName) => {
+      const { Condition } = statementsOf(name).find(({ Sid }) => Sid === 'Table') as Statement & {
+        Condition: Record<string, Record<string, string[]>>;
+      };
+      return Condition['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'];
+    };
+
+    expect(partitionsOf('poller')).toEqual(['A#*', 'READ#*']);
+    expect(partitionsOf('notifier')).toEqual(['ALERT#*']);
+    expect(partitionsOf('api')).toEqual(Object.values(PARTITIONS));
+    const keys = [
+      accountKey('a'),
+      projectKey('a', 'p'),
+      readRequestKey('a', 'p'),
+      tokenKey('t'),
+      idempotencyKey('h'),
+      auditKey('a', 'r'),
+      alertIncidentKey('slack', 'i'),
+      alertChannelKey('slack'),
+    ];
+    const known = Object.values(PARTITIONS).map((partition) => partition.slice(0, -1));
+    expect(keys.filter(({ pk }) => !known.some((prefix) => pk.startsWith(prefix)))).toEqual([]);
   });
 
   test('nobody may delete, and no statement names everything', () => {

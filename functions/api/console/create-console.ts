@@ -24,6 +24,7 @@ import { overviewPage } from './overview-page.ts';
 import { type Html, projectPath } from './parts.ts';
 import { type Compute, confirmPage, projectPage } from './project-page.ts';
 import {
+  callerIn,
   cookieHeader,
   cookieOf,
   formKey,
@@ -32,6 +33,7 @@ import {
   SESSION_MS,
   type Session,
   seal,
+  sessionOf,
 } from './session.ts';
 import { signInPage } from './sign-in-page.ts';
 
@@ -91,7 +93,7 @@ export function createConsole(deps: ConsoleDeps): Hono {
   const whoIs = async (c: Context): Promise<SignedIn | undefined> => {
     const pepper = await deps.pepper();
     const session = open(cookieOf(c.req.header('cookie')) ?? '', pepper, clock.now());
-    const caller = session && (await deps.authenticator.holderOf(session.token_id));
+    const caller = session && (await callerOf(session));
     const model = caller && deps.readModels.get(caller.account_id);
     return session && caller && model ? { session, caller, pepper, model } : undefined;
   };
@@ -137,12 +139,10 @@ export function createConsole(deps: ConsoleDeps): Hono {
   app.post('/sign-in', async (c) => {
     const form = await c.req.parseBody();
     const [token, next] = [textOf(form['token']).trim(), textOf(form['next'])];
-    const tokenId = tokenIdOf(token);
-    const caller =
-      tokenId === undefined || !isOwnOrigin(c) ? undefined : await deps.authenticator.authenticate(token);
-    if (caller === undefined || tokenId === undefined)
+    const caller = isOwnOrigin(c) ? await deps.authenticator.authenticate(token) : undefined;
+    if (caller === undefined)
       return signIn(c, 'This token is not valid here: it may be mistyped, expired or revoked.');
-    const session = { token_id: tokenId, ends_at_ms: clock.now() + SESSION_MS };
+    const session = sessionOf(tokenIdOf(token), caller, clock.now());
     c.header('set-cookie', cookieHeader(seal(session, await deps.pepper()), SESSION_MS / 1_000, isHttps(c)));
     return c.redirect(isOwnPath(next) ? next : '/console', 303);
   });
@@ -411,6 +411,10 @@ export function createConsole(deps: ConsoleDeps): Hono {
 
   function routeOf(action: 'start' | 'restart'): Route | undefined {
     return deps.routes.find(({ id }) => id === ACTIONS[action]);
+  }
+
+  async function callerOf(session: Session): Promise<Caller | undefined> {
+    return 'token_id' in session ? deps.authenticator.holderOf(session.token_id) : callerIn(session);
   }
 
   /** Undefined when the caller may not ask, or nothing usable was answered: a page shows what there is. */

@@ -1,20 +1,54 @@
-/** Who is signed in: the id of a token and an end, sealed, in a cookie that only the console's own pages get. */
+/** Who is signed in: a token's id or an issuer's word, and an end, sealed, in a cookie that only the console's own pages get. */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod';
+import type { Caller } from '../../../shared/callers/authorize.ts';
+import { SCOPES } from '../../../shared/callers/scopes.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 
-export interface Session {
-  readonly token_id: string;
-  readonly ends_at_ms: number;
-}
+const sessionSchema = z.union([
+  /** Of a token of the bridge, which is looked up for every page. */
+  z.strictObject({ token_id: z.string().max(40), ends_at_ms: z.number() }),
+  /** Of a token of the issuer: what it said when the session began. */
+  z.strictObject({
+    caller: z.strictObject({
+      client_id: z.string(),
+      account_id: z.string(),
+      scopes: z.array(z.enum(SCOPES)),
+      project_ids: z.array(z.string()).optional(),
+    }),
+    ends_at_ms: z.number(),
+  }),
+]);
 
-const sessionSchema = z.strictObject({ token_id: z.string().max(40), ends_at_ms: z.number() });
+export type Session = z.output<typeof sessionSchema>;
 
 /** An hour: long enough for an incident, short enough for a laptop that was left open. */
 export const SESSION_MS = 3_600_000;
 
 export const COOKIE = 'bridge_session';
+
+export function sessionOf(tokenId: string | undefined, caller: Caller, nowMs: number): Session {
+  const ends_at_ms = nowMs + SESSION_MS;
+  if (tokenId !== undefined) return { token_id: tokenId, ends_at_ms };
+  const { client_id, account_id, scopes, projectIds } = caller;
+  return {
+    caller: {
+      client_id,
+      account_id,
+      scopes: [...scopes],
+      ...(projectIds && { project_ids: [...projectIds] }),
+    },
+    ends_at_ms,
+  };
+}
+
+/** The caller of an issuer's session. */
+export function callerIn(session: Session): Caller | undefined {
+  if (!('caller' in session)) return undefined;
+  const { client_id, account_id, scopes, project_ids } = session.caller;
+  return { client_id, account_id, scopes: new Set(scopes), projectIds: project_ids && new Set(project_ids) };
+}
 
 export function seal(session: Session, pepper: Secret): string {
   const payload = Buffer.from(JSON.stringify(session)).toString('base64url');

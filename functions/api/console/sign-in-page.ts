@@ -12,7 +12,7 @@ export function signInPage({
 }): Html {
   return html`<div class="sign">
 <h1>Sign in</h1>
-<p>With a token of this bridge. The session ends after an hour, or when the token does.</p>
+<p>With a token of this bridge, or an access token of the configured issuer. The session ends after an hour, or when a token of the bridge does.</p>
 ${problem === undefined ? '' : html`<p class="notice bad" role="alert">${problem}</p>`}
 <form method="post" action="/console/sign-in">
 <input type="hidden" name="next" value="${next}">
