@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { type CallDeps, callUpstream, type LooseRequest } from './call-upstream.ts';
 import { type AnswerOf, type CallId, calls, type RequestOf } from './calls/calls.ts';
 import { shareRefresh } from './key-source.ts';
+import { plainOperation } from './plain-operation.ts';
 import * as schemas from './schemas.ts';
 import type { SendDeps } from './send.ts';
 import type { CallOptions, UpstreamClient } from './upstream-client.ts';
@@ -57,7 +58,9 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     async listOperations({ projectId, ...query }, callOptions) {
       const request = { ids: { project_id: projectId }, query };
       const { body } = await callUpstream(deps, calls.listOperations, request, callOptions);
-      const { rows, malformedRowCount } = schemas.parseRows(body.operations, operationOf(projectId));
+      const { rows, malformedRowCount } = schemas.parseRows(body.operations, operationOf(projectId), (row) =>
+        plainOperation(row, projectId),
+      );
       return { operations: rows, malformedRowCount, cursor: body.pagination?.cursor };
     },
 

@@ -3,6 +3,7 @@
 import { recordReading } from '../../shared/core/operation-record.ts';
 import { createPollPlanner } from '../../shared/core/poll-planner.ts';
 import { activityOf } from '../../shared/core/project-activity.ts';
+import { plainOperation } from '../../shared/upstream/plain-operation.ts';
 import { operationListSchema, operationSchema, parseRows } from '../../shared/upstream/schemas.ts';
 
 const PROJECT_COUNT = 5_000;
@@ -50,7 +51,7 @@ function measureEngine(): void {
   const parseOnly = timeOf(() => JSON.parse(body) as unknown);
   const whole = timeOf(() => {
     const { operations } = operationListSchema.parse(JSON.parse(body));
-    const { rows } = parseRows(operations, schema);
+    const { rows } = parseRows(operations, schema, (row) => plainOperation(row, PROJECT_ID));
     const activity = activityOf(rows, false, NOON_MS);
     const context = { account_id: 'main', nowMs: NOON_MS, observed_by: 'poll' } as const;
     return [activity, rows[0] && recordReading(undefined, rows[0], context)];
