@@ -10,19 +10,20 @@ import { matchesEventPattern, parseEventPattern } from '../../../shared/events/p
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { ToldAlert } from '../../../shared/store/alert-history.ts';
-import { eventsOf, type FeedFilter } from '../../../shared/store/event-feed.ts';
+import { eventsOf } from '../../../shared/store/event-feed.ts';
 import type { ReadModel } from '../../../shared/store/read-model.ts';
 import type { Authenticator } from '../authenticate.ts';
 import { healthOf } from '../bridge/health.ts';
 import { isVisibleTo } from '../bridge/read-feed.ts';
-import type { ApiAnswer, Route } from '../route.ts';
+import type { ApiAnswer } from '../route.ts';
 import { CONSOLE_POLICY, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH } from './assets.ts';
 import { eventsPage, patternOf, subscribePage } from './events-page.ts';
 import { type Frame, page } from './layout.ts';
 import { operationPage } from './operation-page.ts';
 import { overviewPage } from './overview-page.ts';
 import { type Html, projectPath } from './parts.ts';
-import { type Compute, confirmPage, projectPage } from './project-page.ts';
+import { confirmPage, projectPage } from './project-page.ts';
+import { filterOf, isHttps, isOwnOrigin, isOwnPath, textOf } from './request-parts.ts';
 import {
   callerIn,
   cookieHeader,
@@ -36,8 +37,9 @@ import {
   sessionOf,
 } from './session.ts';
 import { signInPage } from './sign-in-page.ts';
+import { createUpstreamView, type UpstreamViewDeps } from './upstream-view.ts';
 
-export interface ConsoleDeps {
+export interface ConsoleDeps extends UpstreamViewDeps {
   readonly readModels: ReadonlyMap<string, ReadModel>;
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
   readonly alertsOf: (record: OperationRecord) => Promise<readonly ToldAlert[]>;
@@ -46,16 +48,6 @@ export interface ConsoleDeps {
   readonly clock: Clock;
   readonly newId: () => string;
   readonly busName: string;
-  /** The API's own routes: what a page shows of the upstream, and what its forms do, goes through them. */
-  readonly routes: readonly Route[];
-  readonly call: (
-    route: Route,
-    request: {
-      readonly caller: Caller;
-      readonly ids: Readonly<Record<string, string>>;
-      readonly idempotencyKey?: string;
-    },
-  ) => Promise<ApiAnswer>;
 }
 
 interface SignedIn {
@@ -70,11 +62,10 @@ type Page = Omit<Frame, 'who' | 'live'> & { readonly about?: string; readonly st
 /** Events that a pattern is tried on, and the latest that an overview looks at for failures. */
 const TRIED_EVENTS = 200;
 
-const ACTIONS = { start: 'startEndpoint', restart: 'restartEndpoint' } as const;
-
 export function createConsole(deps: ConsoleDeps): Hono {
   const app = new Hono();
   const { clock } = deps;
+  const { routeOf, answerOf, computesOf } = createUpstreamView(deps);
 
   app.use(async (c, next) => {
     await next();
@@ -409,74 +400,13 @@ export function createConsole(deps: ConsoleDeps): Hono {
 
   return app;
 
-  function routeOf(action: 'start' | 'restart'): Route | undefined {
-    return deps.routes.find(({ id }) => id === ACTIONS[action]);
-  }
-
   async function callerOf(session: Session): Promise<Caller | undefined> {
     return 'token_id' in session ? deps.authenticator.holderOf(session.token_id) : callerIn(session);
   }
-
-  /** Undefined when the caller may not ask, or nothing usable was answered: a page shows what there is. */
-  async function answerOf(
-    caller: Caller,
-    routeId: string,
-    ids: Readonly<Record<string, string>>,
-  ): Promise<unknown> {
-    const route = deps.routes.find(({ id }) => id === routeId);
-    if (route === undefined) return undefined;
-    const answer = await deps.call(route, { caller, ids });
-    if (answer.status !== 200 || !(answer.body instanceof Uint8Array)) return undefined;
-    return JSON.parse(new TextDecoder().decode(answer.body)) as unknown;
-  }
-
-  async function computesOf(caller: Caller, projectId: string): Promise<readonly Compute[] | undefined> {
-    const answer = (await answerOf(caller, 'listEndpoints', { project_id: projectId })) as
-      | { endpoints?: unknown }
-      | undefined;
-    if (!Array.isArray(answer?.endpoints)) return undefined;
-    return (answer.endpoints as readonly Record<string, unknown>[]).map((endpoint) => ({
-      id: textOf(endpoint['id']),
-      type: textOf(endpoint['type']),
-      state: textOf(endpoint['current_state']),
-      branchId: textOf(endpoint['branch_id']),
-    }));
-  }
-}
-
-function filterOf(c: Context): FeedFilter {
-  const value = (name: string) => c.req.query(name)?.slice(0, 100) || undefined;
-  return {
-    detail_type: value('detail_type'),
-    status: value('status'),
-    action: value('action'),
-    project_id: value('project_id'),
-  };
 }
 
 function simple(title: string, sentence: string): Html {
   return html`<h1>${title}</h1><p class="empty">${sentence}</p>`;
-}
-
-/** A browser says where a form comes from; one that is silent has no page of somebody else open either. */
-function isOwnOrigin(c: Context): boolean {
-  const origin = c.req.header('origin');
-  return (
-    origin === undefined || URL.parse(origin)?.host === (c.req.header('host') ?? new URL(c.req.url).host)
-  );
-}
-
-function isHttps(c: Context): boolean {
-  return new URL(c.req.url).protocol === 'https:';
-}
-
-/** Back to a page of the console and to nowhere else. */
-function isOwnPath(path: string): boolean {
-  return /^\/console(\/[\w./%?=&+-]*)?$/.test(path) && !path.includes('//');
-}
-
-function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }
 
 function sentenceOf({ body }: ApiAnswer): string {
