@@ -1,63 +1,23 @@
 /** The console: pages for people over the same read model, callers and audited commands as the API. */
 
 import { type Context, Hono } from 'hono';
-import { html } from 'hono/html';
-import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
+import { maySee } from '../../../shared/callers/authorize.ts';
 import { tokenIdOf } from '../../../shared/callers/bridge-token.ts';
-import type { AccountStatus } from '../../../shared/core/account-status.ts';
-import type { OperationRecord } from '../../../shared/core/operation-record.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Secret } from '../../../shared/runtime/secret.ts';
-import type { ToldAlert } from '../../../shared/store/alert-history.ts';
 import { eventsOf } from '../../../shared/store/event-feed.ts';
-import type { ReadModel } from '../../../shared/store/read-model.ts';
-import type { Authenticator } from '../authenticate.ts';
 import { healthOf } from '../bridge/health.ts';
 import { isVisibleTo } from '../bridge/read-feed.ts';
-import type { ApiAnswer } from '../route.ts';
 import { CONSOLE_POLICY, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH } from './assets.ts';
+import { addCommandRoutes } from './command-routes.ts';
 import { eventsPage, patternOf, subscribePage } from './events-page.ts';
-import { type Frame, page } from './layout.ts';
+import { page } from './layout.ts';
 import { operationPage } from './operation-page.ts';
 import { overviewPage } from './overview-page.ts';
-import { type Html, projectPath } from './parts.ts';
-import { confirmPage, projectPage } from './project-page.ts';
+import { projectPage } from './project-page.ts';
 import { filterOf, isHttps, isOwnOrigin, isOwnPath, textOf } from './request-parts.ts';
-import {
-  callerIn,
-  cookieHeader,
-  cookieOf,
-  formKey,
-  isFormKey,
-  open,
-  SESSION_MS,
-  type Session,
-  seal,
-  sessionOf,
-} from './session.ts';
-import { signInPage } from './sign-in-page.ts';
-import { createUpstreamView, type UpstreamViewDeps } from './upstream-view.ts';
-
-export interface ConsoleDeps extends UpstreamViewDeps {
-  readonly readModels: ReadonlyMap<string, ReadModel>;
-  readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
-  readonly alertsOf: (record: OperationRecord) => Promise<readonly ToldAlert[]>;
-  readonly authenticator: Authenticator;
-  readonly pepper: () => Promise<Secret>;
-  readonly clock: Clock;
-  readonly newId: () => string;
-  readonly busName: string;
-}
-
-interface SignedIn {
-  readonly caller: Caller;
-  readonly session: Session;
-  readonly pepper: Secret;
-  readonly model: ReadModel;
-}
-
-type Page = Omit<Frame, 'who' | 'live'> & { readonly about?: string; readonly status?: 200 | 403 | 404 };
+import { cookieHeader, formKey, SESSION_MS, seal, sessionOf } from './session.ts';
+import { createUpstreamView } from './upstream-view.ts';
+import { type ConsoleDeps, createVisitors, simple, type Visitors } from './visitors.ts';
 
 /** Events that a pattern is tried on, and the latest that an overview looks at for failures. */
 const TRIED_EVENTS = 200;
@@ -66,6 +26,9 @@ export function createConsole(deps: ConsoleDeps): Hono {
   const app = new Hono();
   const { clock } = deps;
   const { routeOf, answerOf, computesOf } = createUpstreamView(deps);
+  const visitors = createVisitors(deps);
+  const { whoIs, signIn, shown, message, mayRead, nothing } = visitors;
+  const get = (path: string, build: Parameters<Visitors['get']>[2]) => visitors.get(app, path, build);
 
   app.use(async (c, next) => {
     await next();
@@ -80,50 +43,6 @@ export function createConsole(deps: ConsoleDeps): Hono {
     c.body(text, 200, { 'content-type': type, 'cache-control': 'public, max-age=31536000, immutable' });
   app.get(STYLE_PATH.replace('/console', ''), asset(STYLE, 'text/css; charset=utf-8'));
   app.get(SCRIPT_PATH.replace('/console', ''), asset(SCRIPT, 'text/javascript; charset=utf-8'));
-
-  const whoIs = async (c: Context): Promise<SignedIn | undefined> => {
-    const pepper = await deps.pepper();
-    const session = open(cookieOf(c.req.header('cookie')) ?? '', pepper, clock.now());
-    const caller = session && (await callerOf(session));
-    const model = caller && deps.readModels.get(caller.account_id);
-    return session && caller && model ? { session, caller, pepper, model } : undefined;
-  };
-
-  const signIn = (c: Context, problem?: string) => {
-    const { pathname, search } = new URL(c.req.url);
-    const next = c.req.method === 'GET' ? `${pathname}${search}` : '/console';
-    return c.html(page({ title: 'Sign in', content: signInPage({ next, problem }) }), 401);
-  };
-
-  const shown = async (
-    c: Context,
-    { caller, session, pepper, model }: SignedIn,
-    { about, status = 200, ...frame }: Page,
-  ) => {
-    const live = about === undefined ? undefined : { about, cursor: model.feed.start('now') };
-    const who = { clientId: caller.client_id, formKey: formKey(session, pepper) };
-    return c.html(page({ ...frame, who, live }), status);
-  };
-
-  const message = (title: string, sentence: string, status: 403 | 404): Page => ({
-    title,
-    content: simple(title, sentence),
-    status,
-  });
-
-  /** A page for whoever is signed in; others get the form, with the way back in it. */
-  const get = (path: string, build: (c: Context, who: SignedIn) => Promise<Page>) =>
-    app.get(path, async (c) => {
-      const who = await whoIs(c);
-      return who === undefined ? signIn(c) : shown(c, who, await build(c, who));
-    });
-
-  const mayRead = ({ caller }: SignedIn, accountId: string, projectId?: string) =>
-    caller.account_id === accountId &&
-    caller.scopes.has('operations:read') &&
-    (projectId === undefined || maySee(caller, projectId));
-
-  const nothing = message('Nothing here', 'There is no such page, or your token may not see it.', 404);
 
   app.get('/sign-in', (c) => c.redirect('/console'));
 
@@ -285,84 +204,7 @@ export function createConsole(deps: ConsoleDeps): Hono {
     };
   });
 
-  const endpointAction =
-    '/accounts/:account_id/projects/:project_id/endpoints/:endpoint_id/:action{start|restart}';
-
-  const mayAct = (who: SignedIn, accountId: string, projectId: string) =>
-    mayRead(who, accountId, projectId) && who.caller.scopes.has('computes:restart');
-
-  get(endpointAction, async (c, who) => {
-    const {
-      account_id: accountId = '',
-      project_id: projectId = '',
-      endpoint_id: endpointId = '',
-      action,
-    } = c.req.param() as Record<string, string>;
-    if (!mayAct(who, accountId, projectId))
-      return message('No access', 'Your token needs the scope computes:restart and this project.', 403);
-    return {
-      title: `${action} ${endpointId}`,
-      content: confirmPage({
-        action: action as 'start' | 'restart',
-        accountId,
-        projectId,
-        endpointId,
-        formKey: formKey(who.session, who.pepper),
-        commandKey: deps.newId(),
-      }),
-    };
-  });
-
-  app.post(endpointAction, async (c) => {
-    const who = await whoIs(c);
-    if (who === undefined) return signIn(c);
-    const {
-      account_id: accountId = '',
-      project_id: projectId = '',
-      endpoint_id: endpointId = '',
-      action,
-    } = c.req.param() as Record<string, string>;
-    const form = await c.req.parseBody();
-    const isGenuine = isOwnOrigin(c) && isFormKey(form['form_key'], who.session, who.pepper);
-    const route = routeOf(action as 'start' | 'restart');
-    if (!isGenuine || !mayAct(who, accountId, projectId) || route === undefined)
-      return shown(
-        c,
-        who,
-        message(
-          'Not done',
-          'The form was not one of this page, or your token may not do this. Nothing was changed.',
-          403,
-        ),
-      );
-    const answer = await deps.call(route, {
-      caller: who.caller,
-      ids: { project_id: projectId, endpoint_id: endpointId },
-      idempotencyKey: textOf(form['command_key']),
-    });
-    if (answer.status < 300) return c.redirect(projectPath(accountId, projectId), 303);
-    return shown(c, who, {
-      title: 'Refused',
-      content: simple('Refused', `The command was answered with ${answer.status}: ${sentenceOf(answer)}`),
-    });
-  });
-
-  app.post('/accounts/:account_id/projects/:project_id/read', async (c) => {
-    const who = await whoIs(c);
-    if (who === undefined) return signIn(c);
-    const { account_id: accountId, project_id: projectId } = c.req.param();
-    const form = await c.req.parseBody();
-    const isGenuine = isOwnOrigin(c) && isFormKey(form['form_key'], who.session, who.pepper);
-    const route = deps.routes.find(({ id }) => id === 'requestRead');
-    if (!isGenuine || route === undefined || !mayRead(who, accountId, projectId))
-      return shown(
-        c,
-        who,
-        message('Not done', 'The form was not one of this page, or your token may not do this.', 403),
-      );
-    await deps.call(route, { caller: who.caller, ids: { project_id: projectId } });
-    return c.redirect(`${projectPath(accountId, projectId)}?asked`, 303);
-  });
+  addCommandRoutes(app, deps, visitors);
 
   /** Whether a page has something new to show: the cursor moves on, and says if an event was about it. */
   app.get('/live', async (c) => {
@@ -399,21 +241,4 @@ export function createConsole(deps: ConsoleDeps): Hono {
   );
 
   return app;
-
-  async function callerOf(session: Session): Promise<Caller | undefined> {
-    return 'token_id' in session ? deps.authenticator.holderOf(session.token_id) : callerIn(session);
-  }
-}
-
-function simple(title: string, sentence: string): Html {
-  return html`<h1>${title}</h1><p class="empty">${sentence}</p>`;
-}
-
-function sentenceOf({ body }: ApiAnswer): string {
-  const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : textOf(body);
-  try {
-    return textOf((JSON.parse(text) as { message?: unknown }).message);
-  } catch {
-    return '';
-  }
 }

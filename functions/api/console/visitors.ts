@@ -1,0 +1,100 @@
+/** Who looks at a page, and what they are shown when they may not. */
+
+import type { Context, Hono } from 'hono';
+import { html } from 'hono/html';
+import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
+import type { AccountStatus } from '../../../shared/core/account-status.ts';
+import type { OperationRecord } from '../../../shared/core/operation-record.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Secret } from '../../../shared/runtime/secret.ts';
+import type { ToldAlert } from '../../../shared/store/alert-history.ts';
+import type { ReadModel } from '../../../shared/store/read-model.ts';
+import type { Authenticator } from '../authenticate.ts';
+import { type Frame, page } from './layout.ts';
+import type { Html } from './parts.ts';
+import { callerIn, cookieOf, formKey, open, type Session } from './session.ts';
+import { signInPage } from './sign-in-page.ts';
+import type { UpstreamViewDeps } from './upstream-view.ts';
+
+export interface ConsoleDeps extends UpstreamViewDeps {
+  readonly readModels: ReadonlyMap<string, ReadModel>;
+  readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
+  readonly alertsOf: (record: OperationRecord) => Promise<readonly ToldAlert[]>;
+  readonly authenticator: Authenticator;
+  readonly pepper: () => Promise<Secret>;
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly busName: string;
+}
+
+export interface SignedIn {
+  readonly caller: Caller;
+  readonly session: Session;
+  readonly pepper: Secret;
+  readonly model: ReadModel;
+}
+
+export type Page = Omit<Frame, 'who' | 'live'> & {
+  readonly about?: string;
+  readonly status?: 200 | 403 | 404;
+};
+
+export type Visitors = ReturnType<typeof createVisitors>;
+
+export function createVisitors(deps: ConsoleDeps) {
+  const { clock } = deps;
+
+  const whoIs = async (c: Context): Promise<SignedIn | undefined> => {
+    const pepper = await deps.pepper();
+    const session = open(cookieOf(c.req.header('cookie')) ?? '', pepper, clock.now());
+    const caller = session && (await callerOf(session));
+    const model = caller && deps.readModels.get(caller.account_id);
+    return session && caller && model ? { session, caller, pepper, model } : undefined;
+  };
+
+  const signIn = (c: Context, problem?: string) => {
+    const { pathname, search } = new URL(c.req.url);
+    const next = c.req.method === 'GET' ? `${pathname}${search}` : '/console';
+    return c.html(page({ title: 'Sign in', content: signInPage({ next, problem }) }), 401);
+  };
+
+  const shown = async (
+    c: Context,
+    { caller, session, pepper, model }: SignedIn,
+    { about, status = 200, ...frame }: Page,
+  ) => {
+    const live = about === undefined ? undefined : { about, cursor: model.feed.start('now') };
+    const who = { clientId: caller.client_id, formKey: formKey(session, pepper) };
+    return c.html(page({ ...frame, who, live }), status);
+  };
+
+  const message = (title: string, sentence: string, status: 403 | 404): Page => ({
+    title,
+    content: simple(title, sentence),
+    status,
+  });
+
+  /** A page for whoever is signed in; others get the form, with the way back in it. */
+  const get = (app: Hono, path: string, build: (c: Context, who: SignedIn) => Promise<Page>) =>
+    app.get(path, async (c) => {
+      const who = await whoIs(c);
+      return who === undefined ? signIn(c) : shown(c, who, await build(c, who));
+    });
+
+  const mayRead = ({ caller }: SignedIn, accountId: string, projectId?: string) =>
+    caller.account_id === accountId &&
+    caller.scopes.has('operations:read') &&
+    (projectId === undefined || maySee(caller, projectId));
+
+  const nothing = message('Nothing here', 'There is no such page, or your token may not see it.', 404);
+
+  return { whoIs, signIn, shown, message, get, mayRead, nothing };
+
+  async function callerOf(session: Session): Promise<Caller | undefined> {
+    return 'token_id' in session ? deps.authenticator.holderOf(session.token_id) : callerIn(session);
+  }
+}
+
+export function simple(title: string, sentence: string): Html {
+  return html`<h1>${title}</h1><p class="empty">${sentence}</p>`;
+}
