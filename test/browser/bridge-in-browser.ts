@@ -1,8 +1,8 @@
 /** `npm start` in a process of its own, and a real Chromium in front of it. */
 
+import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { type Browser, chromium } from 'playwright-core';
-import { runCommand } from '../local/child-process.ts';
 
 const BROWSERS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
@@ -19,28 +19,39 @@ export interface RunningBridge {
   readonly origin: string;
   readonly token: string;
   readonly awsEndpoint: string;
-  /** Where the first alert's link leads. */
-  readonly alertLink: string;
+  /** The first match's group of what was waited for: the link of an alert. */
+  readonly link: string;
+  stop(): void;
 }
 
-/** Seed 1 has an operation that has failed before the bridge comes, so that an alert is there at once. */
-const FAILED_BEFORE = /Open: (http\S+)/;
+/** Everything is read for the first time. */
+export const ALL_READ = /(4) of 4 projects read/;
+
+/** Some operation fails sooner or later; ten times as fast it is soon. */
+export const AN_ALERT = /Open: (http\S+)/;
 
 /** One that fails while the bridge watches, and the link of the alert that follows. */
 export const FAILS_NOW = /(?:running|scheduling) -> failed[\s\S]*?Open: (http\S+)/;
 
-export async function startBridge(
-  alert = FAILED_BEFORE,
-  options: readonly string[] = [],
-): Promise<RunningBridge> {
-  const command = runCommand('infra/local/start.ts', ['--projects', '4', '--seed', '1', ...options]);
-  await command.until(alert);
-  const output = command.output();
+/** Resolves once the output matches. Only this process is ended by `stop`. */
+export async function startBridge(until: RegExp, options: readonly string[]): Promise<RunningBridge> {
+  const child = spawn(process.execPath, ['infra/local/start.ts', '--seed', '1', ...options], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  });
+  let output = '';
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    output += text;
+  });
+  while (!until.test(output)) {
+    if (child.exitCode !== null) throw new Error(`The bridge ended without ${String(until)}: ${output}`);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
   const found = (pattern: RegExp) => pattern.exec(output)?.[1] ?? '';
   return {
     origin: found(/API +(http\S+)/),
     token: found(/token +(opb_\S+)/),
     awsEndpoint: found(/local AWS +(http\S+)/),
-    alertLink: found(alert),
+    link: found(until),
+    stop: () => void child.kill('SIGKILL'),
   };
 }
