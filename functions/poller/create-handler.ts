@@ -90,7 +90,12 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
       createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, settings.account_id),
     );
     const table = createDynamoDbTable(clients.dynamoDb, environment.TABLE_NAME);
-    const budget = createRequestBudget({ clock, requestsPerMinute, burst: REQUEST_BURST });
+    const budget = createRequestBudget({
+      clock,
+      requestsPerMinute,
+      burst: REQUEST_BURST,
+      startsEmpty: true,
+    });
     const deps: AccountDeps = {
       upstream: createUpstreamClient({
         baseUrl: settings.upstream_base_url,

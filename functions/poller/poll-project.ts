@@ -3,6 +3,7 @@
 import type { JournalRecord } from '../../shared/core/journal-record.ts';
 import { isOpen, isSettled } from '../../shared/core/operation-record.ts';
 import type { ProjectActivity } from '../../shared/core/project-activity.ts';
+import { settledRowsOf } from '../../shared/core/settled-rows.ts';
 import { type RelayReport, relayRecords } from '../../shared/protocol/relay-records.ts';
 import { settleCommands } from '../../shared/protocol/settle-commands.ts';
 import type { UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
@@ -92,7 +93,7 @@ function keepInMind(poll: Poll, relay: RelayReport): void {
   for (const [id, record] of poll.records) {
     if (poll.readIds.has(id) && isSettled(record)) poll.settled.set(id, record);
   }
-  poll.memory.settled = poll.settled;
+  poll.memory.settled = settledRowsOf(poll.settled);
   for (const times of [poll.memory.readAtMs, poll.memory.missingSinceMs]) {
     for (const id of times.keys()) if (!isStillOpen(poll, id)) times.delete(id);
   }

@@ -7,6 +7,7 @@ import type { Backfill, OperationRecord, ReadingContext } from '../../shared/cor
 import type { WalkLimits } from '../../shared/core/page-walk.ts';
 import type { ProjectActivity } from '../../shared/core/project-activity.ts';
 import type { ProjectRecord } from '../../shared/core/project-record.ts';
+import { NO_SETTLED_ROWS, type SettledRows } from '../../shared/core/settled-rows.ts';
 import type { StallThresholdsMs } from '../../shared/core/stall.ts';
 import { normaliseTimestamp, type Timestamp } from '../../shared/core/timestamp.ts';
 import { hasChanged, type OperationState } from '../../shared/core/transition.ts';
@@ -47,7 +48,7 @@ export interface PollRequest {
 /** What one process remembers of a project between polls. Losing it costs requests and reads, never data. */
 export interface ProjectMemory {
   /** Settled operations of the last walk, so that rows that did not change need no read of the table. */
-  settled: ReadonlyMap<string, OperationState>;
+  settled: SettledRows;
   /** When an open operation was last read, by our clock. */
   readonly readAtMs: Map<string, number>;
   /** When an open operation first answered 404. */
@@ -55,7 +56,7 @@ export interface ProjectMemory {
 }
 
 export function emptyMemory(): ProjectMemory {
-  return { settled: new Map(), readAtMs: new Map(), missingSinceMs: new Map() };
+  return { settled: NO_SETTLED_ROWS, readAtMs: new Map(), missingSinceMs: new Map() };
 }
 
 /** Everything one poll knows while it runs. */

@@ -112,9 +112,8 @@ function noteReading(poll: Poll, row: Operation): void {
 }
 
 function isRemembered(poll: Poll, row: Operation): boolean {
-  const settled = poll.memory.settled.get(row.id);
-  if (settled === undefined || !isUnchanged(settled, row) || poll.records.has(row.id)) return false;
-  poll.settled.set(row.id, settled);
+  if (poll.records.has(row.id) || !poll.memory.settled.has(row.id, row)) return false;
+  poll.settled.set(row.id, row);
   return true;
 }
 

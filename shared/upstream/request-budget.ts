@@ -4,10 +4,12 @@ import {
   afterRefusal,
   FULL_SHARE,
   type RateLimitState,
+  type RateShare,
   rateLimitOf,
   shareAt,
   shareOf,
   spend,
+  startEmpty,
   UNUSED,
   waitMs,
 } from '../core/rate-limit.ts';
@@ -20,15 +22,28 @@ export interface RequestBudget {
   pauseFor(durationMs: number): void;
 }
 
+/** What refusals have taught, so that the next process need not be refused to know it. */
+export interface LearnedBudget {
+  readonly share: RateShare;
+  readonly pausedUntilMs: number;
+}
+
+export interface RestorableBudget extends RequestBudget {
+  learned(): LearnedBudget;
+  restore(learned: LearnedBudget): void;
+}
+
 export function createRequestBudget(options: {
   readonly clock: Clock;
   readonly requestsPerMinute: number;
   readonly burst: number;
-}): RequestBudget {
+  /** An earlier process may have sent up to now: there is no burst until one was saved up. */
+  readonly startsEmpty?: boolean;
+}): RestorableBudget {
   const { clock } = options;
   const wholeLimit = rateLimitOf(options.requestsPerMinute, options.burst);
   let share = FULL_SHARE;
-  let state: RateLimitState = UNUSED;
+  let state: RateLimitState = options.startsEmpty === true ? startEmpty(wholeLimit, clock.now()) : UNUSED;
   let queue: Promise<void> = Promise.resolve();
 
   /** `leave` is called in the same step as the permit is spent: no abort comes between the two. */
@@ -46,6 +61,10 @@ export function createRequestBudget(options: {
     }
   };
 
+  function pauseUntil(atMs: number): void {
+    state = { ...state, pausedUntilMs: Math.max(state.pausedUntilMs, atMs) };
+  }
+
   return {
     take(signal) {
       if (signal?.aborted) return Promise.reject(signal.reason);
@@ -62,7 +81,12 @@ export function createRequestBudget(options: {
     },
     pauseFor(durationMs) {
       share = afterRefusal(share, clock.now());
-      state = { ...state, pausedUntilMs: Math.max(state.pausedUntilMs, clock.now() + durationMs) };
+      pauseUntil(clock.now() + durationMs);
+    },
+    learned: () => ({ share, pausedUntilMs: state.pausedUntilMs }),
+    restore(learned) {
+      share = learned.share;
+      pauseUntil(learned.pausedUntilMs);
     },
   };
 }

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   afterRefusal,
   FULL_SHARE,
@@ -8,6 +8,7 @@ import {
   shareAt,
   shareOf,
   spend,
+  startEmpty,
   UNUSED,
   waitMs,
 } from '../../shared/core/rate-limit.ts';
@@ -75,35 +76,112 @@ test.each([0, 1, -5, Number.NaN])('a budget of %s a minute is a mistake', (reque
   expect(() => rateLimitOf(requestsPerMinute, 20)).toThrow(RangeError);
 });
 
-test('beside an unannounced second user of 30 per cent, refusals are rare and most of the rest is used', () => {
-  const limit = rateLimitOf(700, 20);
-  let share = FULL_SHARE;
-  let state = UNUSED;
-  let refusedCount = 0;
-  const sentAtMs: number[] = [];
-  for (let nowMs = 0; nowMs < 60 * MINUTE_MS; ) {
-    const delayMs = waitMs(shareOf(limit, shareAt(share, nowMs)), state, nowMs);
-    nowMs += delayMs;
-    state = spend(shareOf(limit, shareAt(share, nowMs)), state, nowMs);
-    sentAtMs.push(nowMs);
-    const inMinute = sentAtMs.length - (sentAtMs.findLastIndex((atMs) => atMs <= nowMs - MINUTE_MS) + 1);
-    if (inMinute <= 0.7 * 700) continue;
-    refusedCount += 1;
-    sentAtMs.pop();
-    share = afterRefusal(share, nowMs);
-  }
+test('processes that end and begin at any moment, knowing nothing of each other, keep the budget together', () => {
+  const lives = fc.array(
+    fc.record({
+      requestCount: fc.integer({ min: 0, max: 60 }),
+      idleMs: fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 70_000 })),
+    }),
+    { minLength: 2, maxLength: 60 },
+  );
+  const budgets = fc.integer({ min: 2, max: 120 });
+  fc.assert(
+    fc.property(lives, budgets, fc.integer({ min: 0, max: 60 }), (all, requestsPerMinute, burst) => {
+      const limit = rateLimitOf(requestsPerMinute, burst);
+      const sentAtMs: number[] = [];
+      let nowMs = NOON_MS;
+      for (const { requestCount, idleMs } of all) {
+        let state = startEmpty(limit, nowMs);
+        for (let count = 0; count < requestCount; count++) {
+          nowMs += waitMs(limit, state, nowMs);
+          state = spend(limit, state, nowMs);
+          sentAtMs.push(nowMs);
+        }
+        nowMs += idleMs;
+      }
 
-  expect(sentAtMs.length / 60 / 490).toBeGreaterThan(0.8);
-  expect(refusedCount / sentAtMs.length).toBeLessThan(0.02);
+      for (const [index, atMs] of sentAtMs.entries()) {
+        const next = sentAtMs[index + requestsPerMinute];
+        if (next !== undefined) expect(next - atMs).toBeGreaterThanOrEqual(MINUTE_MS);
+      }
+    }),
+  );
 });
 
-test('after the last refusal the whole share comes back, and refusals at one moment count once', () => {
+describe('beside an unannounced second user', () => {
+  test.each([0.1, 0.3, 0.6])(
+    'of %s of the limit, refusals become rare, the rest is used, and the other one is hardly refused',
+    (otherShare) => {
+      const { own, other } = shareOneLimit({ otherShare, hours: 4 });
+      const firstHour = own.filter(({ hour }) => hour === 0);
+      const later = own.filter(({ hour }) => hour > 0);
+      const refused = (requests: readonly { readonly isRefused: boolean }[]) =>
+        requests.filter(({ isRefused }) => isRefused).length;
+
+      expect(refused(firstHour)).toBeLessThan(30);
+      expect(refused(later) / 3).toBeLessThanOrEqual(4);
+      expect((later.length - refused(later)) / (3 * 60)).toBeGreaterThan(0.9 * 700 * (1 - otherShare));
+      expect(refused(other) / other.length).toBeLessThan(0.01);
+    },
+  );
+
+  test('that goes away, the whole limit is in use again within forty minutes and the way up', () => {
+    const { share, endMs } = shareOneLimit({ otherShare: 0.3, hours: 4 });
+
+    expect(shareAt(share, endMs + 60 * MINUTE_MS)).toBe(1);
+  });
+});
+
+test('a single refusal costs a fifth at once and nothing any more ten minutes later', () => {
+  const once = afterRefusal(FULL_SHARE, NOON_MS);
+
+  expect(shareAt(once, NOON_MS)).toBe(0.8);
+  expect(shareAt(once, NOON_MS + 2 * MINUTE_MS)).toBe(0.95);
+  expect(shareAt(once, NOON_MS + 10 * MINUTE_MS)).toBe(1);
+});
+
+test('refusals at one moment count once', () => {
   const once = afterRefusal(FULL_SHARE, NOON_MS);
 
   expect(afterRefusal(once, NOON_MS + 100)).toEqual(once);
-  expect(shareAt(once, NOON_MS)).toBe(0.8);
-  expect(shareAt(once, NOON_MS + 10 * MINUTE_MS)).toBe(1);
 });
+
+test('whatever is refused, something still gets through', () => {
+  let share = FULL_SHARE;
+  for (let count = 0; count < 100; count++) share = afterRefusal(share, NOON_MS + count * 6_000);
+
+  expect(shareAt(share, NOON_MS + 600_000)).toBeGreaterThanOrEqual(0.1);
+});
+
+/** A sliding window of 700 a minute that both send into; the other one sends evenly and takes no notice. */
+function shareOneLimit({ otherShare, hours }: { readonly otherShare: number; readonly hours: number }) {
+  const limit = rateLimitOf(700, 20);
+  const endMs = hours * 60 * MINUTE_MS;
+  const accepted: number[] = [];
+  let oldest = 0;
+  const arrive = (atMs: number) => {
+    while ((accepted[oldest] ?? Number.POSITIVE_INFINITY) <= atMs - MINUTE_MS) oldest += 1;
+    const isRefused = accepted.length - oldest >= 700;
+    if (!isRefused) accepted.push(atMs);
+    return { hour: Math.floor(atMs / (60 * MINUTE_MS)), isRefused };
+  };
+  const own: ReturnType<typeof arrive>[] = [];
+  const other: ReturnType<typeof arrive>[] = [];
+  let share = FULL_SHARE;
+  let state = UNUSED;
+  let otherAtMs = 0;
+  for (let nowMs = 0; nowMs < endMs; ) {
+    nowMs += waitMs(shareOf(limit, shareAt(share, nowMs)), state, nowMs);
+    for (; otherAtMs <= nowMs; otherAtMs += MINUTE_MS / (700 * otherShare)) other.push(arrive(otherAtMs));
+    state = spend(shareOf(limit, shareAt(share, nowMs)), state, nowMs);
+    const request = arrive(nowMs);
+    own.push(request);
+    if (!request.isRefused) continue;
+    share = afterRefusal(share, nowMs);
+    state = { ...state, pausedUntilMs: nowMs + 1_000 };
+  }
+  return { own, other, share, endMs };
+}
 
 interface Arrival {
   readonly gapMs: number;
