@@ -114,6 +114,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
         read: () => readAccountStatus(table, settings.account_id),
         write: (status) => writeAccountStatus(table, status),
         tally,
+        budget,
         requestsPerMinute,
       },
       bus: createEventBridgeBus(clients.eventBridge, environment.EVENT_BUS_NAME),
@@ -131,7 +132,11 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
       telemetry,
       newId,
       options: pollOptionsFor(settings.backfill, stallThresholdsMsOf(settings)),
-      limits: accountLimits.run,
+      limits: {
+        ...accountLimits.run,
+        // At a minute the next invocation begins anyway.
+        ...(settings.linger_seconds < 60 && { lingerMs: settings.linger_seconds * 1_000 }),
+      },
       fixedProjectIds: settings.project_ids,
     };
     return { deps, memory: emptyAccountMemory(), telemetry };

@@ -2,6 +2,7 @@
 
 import { firstAccountRecord } from '../../shared/core/account-record.ts';
 import type { ProjectRow } from '../../shared/core/hint-fields.ts';
+import type { ArrivalHistory } from '../../shared/core/project-activity.ts';
 import { recordDiscovery, recordUnreachable } from '../../shared/core/project-record.ts';
 import { normaliseTimestamp, type Timestamp } from '../../shared/core/timestamp.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
@@ -35,13 +36,15 @@ export async function discoverProjects(run: Run): Promise<void> {
   const listing = await listProjects(run);
   const { deps, memory } = run;
   const account = await bootAccount(run, listing.serverDateMs);
-  await forEachConcurrently(listing.projectIds, SIGHTINGS_AT_ONCE, (projectId) =>
-    noteSighting(run, projectId, account.is_listed),
-  );
+  const histories = new Map<string, ArrivalHistory>();
+  await forEachConcurrently(listing.projectIds, SIGHTINGS_AT_ONCE, async (projectId) => {
+    const history = await noteSighting(run, projectId, account.is_listed);
+    if (history !== undefined) histories.set(projectId, history);
+  });
   if (!account.is_listed && listing.isWhole) {
     await deps.store.record({ ...account, is_listed: true, revision: account.revision }, account.revision);
   }
-  deps.planner.setProjects([...new Set([...memory.projects.keys(), ...listing.projectIds])]);
+  deps.planner.setProjects([...new Set([...memory.projects.keys(), ...listing.projectIds])], histories);
   if (memory.discoveredAtMs === undefined) {
     deps.telemetry.log('info', 'projects.listed', { project_count: listing.projectIds.length });
   }
@@ -54,7 +57,8 @@ export async function takeHints(run: Run): Promise<void> {
   const { planner, clock } = run.deps;
   let listing: Listing | undefined;
   try {
-    listing = await listProjects(run);
+    // A short page is the last one, or a partial one: then the rest is no hint this time, and has its turns as always.
+    listing = await listProjects(run, { endsAtShortPage: true });
   } finally {
     planner.reportListing(listing?.rows ?? [], listing?.requestCount ?? 1, clock.now());
   }
@@ -81,7 +85,10 @@ function forget({ deps, memory }: Run, projectId: string): void {
   deps.planner.setProjects([...memory.projects.keys()]);
 }
 
-async function listProjects({ deps, stop }: Run): Promise<Listing> {
+async function listProjects(
+  { deps, stop }: Run,
+  { endsAtShortPage = false }: { readonly endsAtShortPage?: boolean } = {},
+): Promise<Listing> {
   const { upstream, clock, fixedProjectIds } = deps;
   if (fixedProjectIds !== undefined) {
     return {
@@ -106,8 +113,8 @@ async function listProjects({ deps, stop }: Run): Promise<Listing> {
     rows.push(...page.projects);
     for (const id of page.unavailableProjectIds) projectIds.add(id);
     isWhole &&= page.malformedRowCount === 0 && page.unavailableProjectIds.length === 0;
-    const hasEnded =
-      page.projects.length === 0 || projectIds.size === sizeBefore || page.cursor === undefined;
+    const isShort = page.projects.length < (endsAtShortPage ? PROJECT_PAGE_ROWS : 1);
+    const hasEnded = isShort || projectIds.size === sizeBefore || page.cursor === undefined;
     const listing = { projectIds: [...projectIds], serverDateMs, rows, requestCount: pageCount };
     if (hasEnded) return { ...listing, isWhole };
     if (pageCount === PROJECT_PAGES_MAX) return { ...listing, isWhole: false };
@@ -132,9 +139,14 @@ function bootTimeOf(serverDateMs: number): Timestamp {
   return time;
 }
 
-async function noteSighting(run: Run, projectId: string, isNews: boolean): Promise<void> {
+/** What an earlier process has learned of a project that this one meets for the first time. */
+async function noteSighting(
+  run: Run,
+  projectId: string,
+  isNews: boolean,
+): Promise<ArrivalHistory | undefined> {
   const { deps, memory } = run;
-  if (memory.projects.has(projectId)) return;
+  if (memory.projects.has(projectId)) return undefined;
   const { store, clock } = deps;
   const recorded = await store.readProject(projectId);
   const sighting = { account_id: store.accountId, project_id: projectId, nowMs: clock.now(), isNews };
@@ -144,4 +156,6 @@ async function noteSighting(run: Run, projectId: string, isNews: boolean): Promi
     if (result === 'recorded') await relayRecords(deps, [next]);
   }
   memory.projects.set(projectId, emptyMemory());
+  const { arrivals } = recorded ?? {};
+  return arrivals && { arrivalCount: arrivals.count, observedMs: arrivals.observed_ms };
 }

@@ -8,10 +8,11 @@ import { settleCommands } from '../../shared/protocol/settle-commands.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { discoverProjects, noteUnreachable, takeHints } from './discover-projects.ts';
+import { endWhenQuiet } from './end-when-quiet.ts';
 import { emptyMemory, type ProjectMemory } from './poll.ts';
 import { type PollReport, pollProject } from './poll-project.ts';
 import type { AccountDeps, AccountMemory, Run } from './run.ts';
-import { tellStatusRepeatedly } from './tell-status.ts';
+import { recallStatus, tellStatusAtEnd, tellStatusRepeatedly } from './tell-status.ts';
 import { watchForWork } from './watch-for-work.ts';
 
 export interface AccountReport {
@@ -40,10 +41,12 @@ export async function pollAccount(
     return summarise(run, 'lease_held');
   }
   try {
+    await recallStatus(run);
     run.bootAt = (await deps.store.readAccount())?.boot_at;
     await relayLeftovers(run);
     await pollUntilStopped(run);
     await noteHealth(run);
+    await tellStatusAtEnd(run);
   } finally {
     await deps.store.releaseLease(holder);
   }
@@ -84,6 +87,7 @@ async function pollUntilStopped(run: Run): Promise<void> {
   const results = await Promise.allSettled([
     discoverRepeatedly(run),
     watchForWork(run),
+    endWhenQuiet(run),
     ...(run.deps.status === undefined ? [] : [tellStatusRepeatedly(run)]),
     ...workers,
   ]);

@@ -3,6 +3,7 @@
 import type { AccountStatus } from '../../shared/core/account-status.ts';
 import type { PollPlanner } from '../../shared/core/poll-planner.ts';
 import type { Timestamp } from '../../shared/core/timestamp.ts';
+import type { RestorableBudget } from '../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import type { PollDeps, ProjectMemory } from './poll.ts';
 import type { TallyKeeper } from './tally.ts';
@@ -22,6 +23,7 @@ export interface StatusPort {
   read(): Promise<AccountStatus | undefined>;
   write(status: AccountStatus): Promise<void>;
   readonly tally: TallyKeeper;
+  readonly budget: Pick<RestorableBudget, 'learned' | 'restore'>;
   readonly requestsPerMinute: number;
 }
 
@@ -31,6 +33,8 @@ export interface AccountLimits {
   readonly discoveryIntervalMs: number;
   /** Between two looks at what others have recorded; undefined: nobody else does. */
   readonly workIntervalMs?: number;
+  /** How long an invocation goes on after it was last needed; undefined: to its end. */
+  readonly lingerMs?: number | undefined;
   /** The account counts as degraded once no poll succeeded for this long. */
   readonly failingMsMax: number;
 }

@@ -1,6 +1,7 @@
 /** Moves what acknowledges reading: only after everything that was read is recorded, and only when it is worth a write. */
 
 import { resumePoint, type WalkState } from '../../shared/core/page-walk.ts';
+import type { StoredArrivals } from '../../shared/core/project-record.ts';
 import { epochMsOf } from '../../shared/core/timestamp.ts';
 import type { Poll } from './poll.ts';
 
@@ -17,9 +18,13 @@ export async function saveProgress(poll: Poll, walk: WalkState): Promise<void> {
   }
   // The head of this walk's own first page: anything read one by one may be newer than what the walk has covered.
   if (walk.head !== undefined && !walk.isUnordered && isWorthMoving(poll, walk)) {
-    await store.advanceWatermark(projectId, walk.head);
+    await store.advanceWatermark(projectId, walk.head, arrivalsOf(poll));
   }
   if (poll.isSweep) await store.markSwept(projectId, clock.now());
+}
+
+function arrivalsOf({ activity }: Poll): StoredArrivals | undefined {
+  return activity && { count: activity.arrivalCount, observed_ms: Math.round(activity.observedMs) };
 }
 
 /** A watermark that lags by a few rows costs nothing: the first page shows them anyway. */

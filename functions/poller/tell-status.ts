@@ -12,6 +12,21 @@ const FIRST_MS = 10_000;
 /** A minute is what alarms look at; each write costs a few units. */
 const INTERVAL_MS = 50_000;
 
+/** In a new process: what the one before it has found out. Without it everything is found out again. */
+export async function recallStatus({ deps, memory }: Run): Promise<void> {
+  const { status, planner, telemetry } = deps;
+  if (status === undefined || memory.status !== undefined) return;
+  try {
+    memory.status = await status.read();
+    const { learned } = memory.status ?? {};
+    if (learned === undefined) return;
+    status.budget.restore(learned.limit);
+    planner.restoreHints(learned.hints);
+  } catch (error) {
+    telemetry.log('warn', 'status.not_read', { reason: toError(error).name });
+  }
+}
+
 export async function tellStatusRepeatedly(run: Run): Promise<void> {
   const { clock } = run.deps;
   await pause(run, FIRST_MS);
@@ -22,8 +37,14 @@ export async function tellStatusRepeatedly(run: Run): Promise<void> {
   }
 }
 
+/** An invocation that ends early has something to tell all the same. */
+export async function tellStatusAtEnd(run: Run): Promise<void> {
+  const sinceMs = run.deps.clock.now() - (run.memory.statusToldAtMs ?? Number.NEGATIVE_INFINITY);
+  if (run.deps.limits.lingerMs !== undefined && sinceMs >= INTERVAL_MS) await tellStatus(run);
+}
+
 async function tellStatus({ deps, memory }: Run): Promise<void> {
-  const { status, clock, store, telemetry } = deps;
+  const { status, clock, store, telemetry, planner } = deps;
   if (status === undefined) return;
   const nowMs = clock.now();
   try {
@@ -37,6 +58,7 @@ async function tellStatus({ deps, memory }: Run): Promise<void> {
       open_operation_count: work.filter(({ operationId }) => operationId !== undefined).length,
       requests_per_minute: status.requestsPerMinute,
       tally: status.tally.take(),
+      learned: { limit: status.budget.learned(), hints: planner.hintEvidence() },
     });
     memory.statusToldAtMs = nowMs;
     telemetry.measure('UnpublishedAgeMs', await unpublishedAgeMs(deps, work));

@@ -99,13 +99,14 @@ export class Poller extends Construct {
 /** What the schedule hands over is what the handler parses. */
 export function pollRequestOf(account: BridgeConfig['accounts'][number]): PollAccountRequest {
   const { account_id, upstream_base_url, key_secret_arn, poller_requests_per_minute } = account;
-  const { poll_interval_seconds, stalled_after_seconds, backfill, project_ids } = account;
+  const { poll_interval_seconds, linger_seconds, stalled_after_seconds, backfill, project_ids } = account;
   return {
     account_id,
     upstream_base_url,
     key_secret_id: key_secret_arn,
     requests_per_minute: poller_requests_per_minute,
     poll_interval_seconds,
+    linger_seconds,
     stalled_after_seconds,
     backfill,
     ...(project_ids && { project_ids }),

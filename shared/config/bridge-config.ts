@@ -29,6 +29,7 @@ const account = z
     /** Of the account's 700 requests a minute: the poller's part. */
     poller_requests_per_minute: poll.requests_per_minute,
     poll_interval_seconds: poll.poll_interval_seconds,
+    linger_seconds: poll.linger_seconds,
     stalled_after_seconds: poll.stalled_after_seconds,
     backfill: poll.backfill,
     /** Poll only these: for a key that belongs to one project. */

@@ -31,6 +31,12 @@ export const pollAccountRequest = z.object({
    */
   poll_interval_seconds: z.number().min(1).max(300).default(5),
   /**
+   * How long an invocation goes on after everything was read and nothing is expected to happen soon. 60 (fastest): until
+   * the next one begins; 0 (cheapest): not at all, so that what begins is seen at the next minute. docs/performance.md has
+   * the seconds and the money.
+   */
+  linger_seconds: z.number().int().min(0).max(60).default(60),
+  /**
    * An open operation is told as stalled when it passes one of these, seconds since its creation; by action, `default`
    * for all others. The slowest operation seen in the public contract took five seconds.
    */

@@ -1,5 +1,8 @@
 /** How the poller is doing with one account: what health checks and people look at. Kept beside the protocol; nothing relies on it. */
 
+import type { FieldEvidence } from './hint-fields.ts';
+import type { LearnedLimit } from './rate-limit.ts';
+
 export interface AccountStatus {
   readonly account_id: string;
   /** When this was written, our clock, ISO 8601. */
@@ -12,6 +15,13 @@ export interface AccountStatus {
   readonly requests_per_minute: number;
   /** Oldest first, at most `POINTS_MAX`: what happened between two of these writes. */
   readonly points: readonly StatusPoint[];
+  /** What the poller has found out about the upstream, for the process after it. */
+  readonly learned?: LearnedAccount | undefined;
+}
+
+export interface LearnedAccount {
+  readonly limit: LearnedLimit;
+  readonly hints: readonly FieldEvidence[];
 }
 
 export interface StatusPoint {

@@ -18,6 +18,18 @@ export interface HintFields {
   /** Lower estimate of the share of transitions that the best field tells of. */
   recall(): number;
   forget(projectId: string): void;
+  /** What was learned of each field, to be kept across restarts. */
+  evidence(): readonly FieldEvidence[];
+  /** Fields that are not read any more are left out. */
+  restore(evidence: readonly FieldEvidence[]): void;
+}
+
+export interface FieldEvidence {
+  readonly name: string;
+  readonly recall: HintRecall;
+  /** Moves that a transition stood behind, and all moves. */
+  readonly hitCount: number;
+  readonly moveCount: number;
 }
 
 /** A false alarm costs a request; a field that is wrong ten times as often as right is worth none. */
@@ -67,6 +79,16 @@ export function createHintFields(): HintFields {
       Math.max(RECALL_MIN, ...fields.filter(isBelieved).map((field) => cautiousRecall(field.recall))),
     forget: (projectId) => {
       projects.delete(projectId);
+    },
+    evidence: () => fields.map((field) => ({ ...field })),
+    restore(evidence) {
+      for (const field of fields) {
+        const known = evidence.find(({ name }) => name === field.name);
+        if (known === undefined) continue;
+        field.recall = known.recall;
+        field.hitCount = known.hitCount;
+        field.moveCount = known.moveCount;
+      }
     },
   };
 

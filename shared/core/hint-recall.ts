@@ -1,5 +1,6 @@
 /** How much a field of the project list tells: the share of transitions that moved it, learned while polling. */
 
+/** Plain data: it is kept across restarts. */
 export interface HintRecall {
   readonly foundCount: number;
   readonly missedCount: number;

@@ -3,7 +3,7 @@
  * with the square root of it: that minimises the mean delay of all transitions under one budget (ADR 0006).
  */
 
-import type { ProjectActivity } from './project-activity.ts';
+import type { ArrivalHistory, ProjectActivity } from './project-activity.ts';
 
 /** Scheduling, running and the end of one operation, and a part of the next one that often follows. */
 const TRANSITIONS_PER_ARRIVAL = 3.75;
@@ -32,10 +32,7 @@ export const ARRIVALS_PER_MS_ASSUMED = 8 / DAY_MS;
 const INTENSITY_PER_MS_MIN = TRANSITIONS_PER_ARRIVAL * 1e-3 * ARRIVALS_PER_MS_ASSUMED;
 
 /** The mean of the Gamma posterior: half an operation of prior belief, spread at the account's mean rate. */
-export function coldIntensity(
-  history: Pick<ProjectActivity, 'arrivalCount' | 'observedMs'> | undefined,
-  arrivalsPerMsMean: number,
-): number {
+export function coldIntensity(history: ArrivalHistory | undefined, arrivalsPerMsMean: number): number {
   const { arrivalCount, observedMs } = history ?? { arrivalCount: 0, observedMs: 0 };
   const arrivalsPerMs = (arrivalCount + 0.5) / (observedMs + 0.5 / arrivalsPerMsMean);
   return Math.max(INTENSITY_PER_MS_MIN, arrivalsPerMs * TRANSITIONS_PER_ARRIVAL);

@@ -4,15 +4,19 @@
  * that minimise the mean delay, and nothing starves: there is no priority, only weight (ADR 0006).
  */
 
-import { createHintFields, type ProjectRow } from './hint-fields.ts';
+import type { PollingNeed } from './duty-cycle.ts';
+import { createHintFields, type FieldEvidence, type ProjectRow } from './hint-fields.ts';
 import { ARRIVALS_PER_MS_ASSUMED, coldIntensity, hotIntensity, nextRiseMs } from './poll-intensity.ts';
 import { createPriorityQueue } from './priority-queue.ts';
-import type { ProjectActivity } from './project-activity.ts';
+import type { ArrivalHistory, ProjectActivity } from './project-activity.ts';
 import { type RateLimitState, rateLimitOf, spend, UNUSED, waitMs } from './rate-limit.ts';
 
 export interface PollPlanner {
-  /** The projects to poll from now on; what is known of the others is forgotten. */
-  setProjects(projectIds: readonly string[]): void;
+  /**
+   * The projects to poll from now on; what is known of the others is forgotten. `histories`: how often something happened
+   * in those that an earlier process has read.
+   */
+  setProjects(projectIds: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void;
   /** What is handed out counts as under way until it is reported. */
   next(nowMs: number): PollDecision;
   report(projectId: string, result: PollResult, nowMs: number): void;
@@ -20,6 +24,11 @@ export interface PollPlanner {
   reportListing(rows: readonly ProjectRow[], requestCount: number, nowMs: number): void;
   /** Something is known to happen there: poll it as soon as possible. */
   markHot(projectId: string): void;
+  /** Whether there is a reason to go on polling. `sinceMs`: when this invocation began. O(projects). */
+  need(sinceMs: number, nowMs: number): PollingNeed;
+  /** What was learned of the list's fields, to be kept across restarts. */
+  hintEvidence(): readonly FieldEvidence[];
+  restoreHints(evidence: readonly FieldEvidence[]): void;
 }
 
 export type PollDecision =
@@ -55,6 +64,7 @@ export interface PlannerLimits {
 interface Turn {
   readonly id: string;
   activity: ProjectActivity | undefined;
+  history: ArrivalHistory | undefined;
   cold: number;
   stride: number;
   finish: number;
@@ -62,6 +72,12 @@ interface Turn {
   version: number;
   isUnderWay: boolean;
   isWanted: boolean;
+  /** Under way because of a hint, a command or a person. */
+  isPressing: boolean;
+  /** Has a place of its own among the others; all at once, they would stay a crowd for ever. */
+  isSpread: boolean;
+  /** The last poll left events that did not reach the bus. */
+  hasLeftovers: boolean;
   polledAtMs: number;
   riseAtMs: number | undefined;
   failureCount: number;
@@ -77,6 +93,9 @@ const STALENESS_ROUNDS_MAX = 4;
 
 /** In a small account a round takes seconds, and a minute is still soon. */
 const STALENESS_MS_MIN = 60_000;
+
+/** Of the transitions of a project nine tenths moved a field of the list. */
+const RECALL_PROVEN = 0.9;
 
 /** Even spacing of the first turns: the golden ratio never repeats. */
 const GOLDEN = 0.618_033_988_75;
@@ -100,10 +119,12 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   const listing = newTurn(LISTING, 1);
 
   return {
-    setProjects(projectIds) {
+    setProjects(projectIds, histories = new Map()) {
       const wanted = new Set(projectIds);
       for (const [id, turn] of turns) if (!wanted.has(id)) remove(turn);
-      for (const id of wanted) if (!turns.has(id)) add(id);
+      const added = [...wanted].filter((id) => !turns.has(id));
+      for (const id of added) noteHistory(undefined, histories.get(id));
+      for (const id of added) add(id, histories.get(id));
       if (limits.listIntervalMsMin !== undefined && listing.version === 0 && turns.size > 0)
         queue(listing, 1);
     },
@@ -125,17 +146,18 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       const turn = turns.get(projectId);
       if (turn === undefined) return;
       spendMore(result.requestCount - 1, nowMs);
-      const isFirst = turn.polledAtMs === Number.NEGATIVE_INFINITY;
       turn.isUnderWay = false;
+      turn.isPressing = false;
       turn.polledAtMs = nowMs;
+      turn.hasLeftovers = result.hasLeftovers;
       turn.failureCount = result.hasFailed ? turn.failureCount + 1 : 0;
       if (result.foundTransition) hints.noteTransition(projectId);
       if (result.activity !== undefined) learn(turn, result.activity, nowMs);
       turn.stride = strideOf(turn, nowMs);
       if (turn.failureCount > 0) return delay(turn, nowMs + backoffMs(turn.failureCount));
       if (result.hasLeftovers) return delay(turn, nowMs + limits.pollIntervalMsMin);
-      // The first turns come all at once; from there they are spread, or each round would be such a crowd.
-      queue(turn, isFirst ? turn.stride * ((spreadCount++ * GOLDEN) % 1) : turn.stride);
+      if (turn.isSpread) queue(turn, turn.stride);
+      else spread(turn);
       byTime.push(projectId, nowMs + stalenessMs(), turn.version);
       if (turn.isWanted) urgent.add(projectId);
     },
@@ -155,6 +177,19 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     },
 
     markHot: want,
+    need(sinceMs, nowMs) {
+      let [unreadCount, pressingCount, expectedTransitionsPerMs] = [0, 0, 0];
+      for (const turn of turns.values()) {
+        // One that fails has been tried; it must not keep the others' poller alive.
+        if (turn.polledAtMs < sinceMs && turn.failureCount === 0) unreadCount += 1;
+        if (turn.isPressing || turn.hasLeftovers) pressingCount += 1;
+        expectedTransitionsPerMs += hotIntensity(turn.activity, nowMs);
+      }
+      const hasWork = urgent.size + pressingCount > 0 || isOverdue(nowMs);
+      return { hasReadAll: unreadCount === 0 || isListedSince(sinceMs), hasWork, expectedTransitionsPerMs };
+    },
+    hintEvidence: hints.evidence,
+    restoreHints: hints.restore,
   };
 
   function want(projectId: string): void {
@@ -170,6 +205,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       const turn = turns.get(id);
       if (turn === undefined || turn.isUnderWay) continue;
       turn.isWanted = false;
+      turn.isPressing = true;
       return turn;
     }
     return undefined;
@@ -212,8 +248,8 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   }
 
   function learn(turn: Turn, activity: ProjectActivity, nowMs: number): void {
-    arrivalCount += activity.arrivalCount - (turn.activity?.arrivalCount ?? 0);
-    observedMs += activity.observedMs - (turn.activity?.observedMs ?? 0);
+    noteHistory(turn.history, activity);
+    turn.history = activity;
     turn.activity = activity;
     const coldBefore = turn.cold;
     turn.cold = coldIntensity(activity, arrivalsPerMsMean());
@@ -230,19 +266,40 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     return (arrivalCount + PRIOR_ARRIVALS) / (observedMs + PRIOR_ARRIVALS / ARRIVALS_PER_MS_ASSUMED);
   }
 
+  function isOverdue(nowMs: number): boolean {
+    return (byTime.first()?.priority ?? Number.POSITIVE_INFINITY) <= nowMs;
+  }
+
+  /** A list that has proved itself stands for a reading of everything; what it misses is read at the latest by its age. */
+  function isListedSince(sinceMs: number): boolean {
+    return listing.polledAtMs >= sinceMs && !listing.isUnderWay && hints.recall() >= RECALL_PROVEN;
+  }
+
   /** The staleness cap: no project is polled less often than one of the mean cold stride. */
   function strideOf(turn: Turn, nowMs: number): number {
     const strideMax = strideSum / Math.max(1, turns.size);
     return Math.min(strideMax, 1 / Math.sqrt(turn.cold + hotIntensity(turn.activity, nowMs)));
   }
 
-  function add(id: string): void {
-    const turn = newTurn(id, coldIntensity(undefined, arrivalsPerMsMean()));
+  function add(id: string, history: ArrivalHistory | undefined): void {
+    const turn = newTurn(id, coldIntensity(history, arrivalsPerMsMean()));
+    turn.history = history;
     turns.set(id, turn);
     coldSum += turn.cold;
     strideSum += turn.stride;
     // What was never read is read first, before its rate is known: the others have been seen.
-    queue(turn, 0);
+    if (history === undefined) queue(turn, 0);
+    else spread(turn);
+  }
+
+  function spread(turn: Turn): void {
+    turn.isSpread = true;
+    queue(turn, turn.stride * ((spreadCount++ * GOLDEN) % 1));
+  }
+
+  function noteHistory(before: ArrivalHistory | undefined, after: ArrivalHistory | undefined): void {
+    arrivalCount += (after?.arrivalCount ?? 0) - (before?.arrivalCount ?? 0);
+    observedMs += (after?.observedMs ?? 0) - (before?.observedMs ?? 0);
   }
 
   function remove(turn: Turn): void {
@@ -251,8 +308,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     hints.forget(turn.id);
     coldSum -= turn.cold;
     strideSum -= 1 / Math.sqrt(turn.cold);
-    arrivalCount -= turn.activity?.arrivalCount ?? 0;
-    observedMs -= turn.activity?.observedMs ?? 0;
+    noteHistory(turn.history, undefined);
   }
 
   function queue(turn: Turn, virtualDelay: number): void {
@@ -290,12 +346,16 @@ function newTurn(id: string, cold: number): Turn {
   return {
     id,
     activity: undefined,
+    history: undefined,
     cold,
     stride: 1 / Math.sqrt(cold),
     finish: 0,
     version: 0,
     isUnderWay: false,
     isWanted: false,
+    isPressing: false,
+    isSpread: false,
+    hasLeftovers: false,
     polledAtMs: Number.NEGATIVE_INFINITY,
     riseAtMs: undefined,
     failureCount: 0,

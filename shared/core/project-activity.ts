@@ -2,14 +2,18 @@
 
 import { isTerminal, type Operation } from './operation.ts';
 
-export interface ProjectActivity {
+/** How often something happens: operations in a time, suspends left out, because those announce themselves. */
+export interface ArrivalHistory {
+  readonly arrivalCount: number;
+  readonly observedMs: number;
+}
+
+/** `observedMs`: the time that the page reaches back. */
+export interface ProjectActivity extends ArrivalHistory {
   /** Creation of the youngest open operation, by the upstream's clock; undefined when none is open. */
   readonly openSinceMs: number | undefined;
   /** When each running compute was last seen to start; a suspend of it can follow. */
   readonly activeSinceMs: readonly number[];
-  /** Operations in the time that the page reaches back, suspends left out: those announce themselves. And that time. */
-  readonly arrivalCount: number;
-  readonly observedMs: number;
 }
 
 export type ActivityRow = Pick<

@@ -15,6 +15,13 @@ export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly resume?: ResumePoint | undefined;
   /** Our clock, milliseconds since the epoch; only decides when to sweep again, never how deep. */
   readonly swept_at_ms?: number | undefined;
+  /** How often something happened when the watermark last moved, so that a restart need not learn it anew. */
+  readonly arrivals?: StoredArrivals | undefined;
+}
+
+export interface StoredArrivals {
+  readonly count: number;
+  readonly observed_ms: number;
 }
 
 export interface Sighting {

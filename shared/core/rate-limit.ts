@@ -55,7 +55,7 @@ const REFUSALS_TOGETHER_MS = 5_000;
 
 export const FULL_SHARE: RateShare = {
   share: 1,
-  changedAtMs: Number.NEGATIVE_INFINITY,
+  changedAtMs: 0,
   ceiling: 1,
   holdMs: 0,
 };
@@ -89,6 +89,12 @@ function holdAfter({ ceiling, holdMs }: RateShare, refused: number, sinceMs: num
 /** The limit with so much of it used; the burst shrinks with the rate. */
 export function shareOf(limit: RateLimit, share: number): RateLimit {
   return { intervalMs: limit.intervalMs / share, toleranceMs: limit.toleranceMs };
+}
+
+/** What refusals have taught, so that the next process need not be refused to know it. */
+export interface LearnedLimit {
+  readonly share: RateShare;
+  readonly pausedUntilMs: number;
 }
 
 export const UNUSED: RateLimitState = { nextAtMs: 0, pausedUntilMs: 0 };

@@ -1,7 +1,7 @@
 /** The status of an account in the table: one small item, written by the poller about once a minute. */
 
 import * as z from 'zod';
-import type { AccountStatus, StatusPoint } from '../core/account-status.ts';
+import type { AccountStatus, LearnedAccount, StatusPoint } from '../core/account-status.ts';
 import { accountStatusKey } from './keys.ts';
 import type { Table } from './table.ts';
 
@@ -22,6 +22,28 @@ const UNKNOWN = -1;
 
 const storedPoint = z.array(z.number()).length(POINT_FIELDS.length);
 
+const count = z.number().nonnegative();
+
+const learned = z.object({
+  limit: z.object({
+    share: z.object({
+      share: z.number().gt(0).lte(1),
+      changedAtMs: count,
+      ceiling: z.number(),
+      holdMs: count,
+    }),
+    pausedUntilMs: count,
+  }),
+  hints: z.array(
+    z.object({
+      name: z.string(),
+      recall: z.object({ foundCount: count, missedCount: count }),
+      hitCount: count,
+      moveCount: count,
+    }),
+  ),
+});
+
 const statusItem = z.object({
   account_id: z.string(),
   written_at: z.string(),
@@ -30,6 +52,7 @@ const statusItem = z.object({
   open_operation_count: z.number(),
   requests_per_minute: z.number(),
   points: z.array(storedPoint),
+  learned: learned.optional().catch(undefined),
 });
 
 /** Undefined when there is none, or one of another version: it is written anew within a minute. */
@@ -41,17 +64,25 @@ export async function readAccountStatus(table: Table, accountId: string): Promis
 }
 
 export async function writeAccountStatus(table: Table, status: AccountStatus): Promise<void> {
-  const { last_complete_walk_at, points, ...rest } = status;
+  const { last_complete_walk_at, points, learned: found, ...rest } = status;
   await table.update({
     key: accountStatusKey(status.account_id),
     set: {
       kind: 'status',
       ...rest,
       last_complete_walk_at,
+      ...(found && { learned: storedLearned(found) }),
       points: points.map((point) => POINT_FIELDS.map((name) => point[name] ?? UNKNOWN)),
     },
     ...(last_complete_walk_at === undefined && { remove: ['last_complete_walk_at'] }),
   });
+}
+
+function storedLearned({ limit, hints }: LearnedAccount) {
+  return {
+    limit: { ...limit, share: { ...limit.share } },
+    hints: hints.map((field) => ({ ...field, recall: { ...field.recall } })),
+  };
 }
 
 function toPoint(numbers: readonly number[]): StatusPoint {

@@ -6,7 +6,7 @@ import type { JournalEntry } from '../core/journal.ts';
 import { acknowledged, hasWork, type JournalRecord } from '../core/journal-record.ts';
 import type { OperationRecord } from '../core/operation-record.ts';
 import type { ResumePoint } from '../core/page-walk.ts';
-import type { ProjectRecord } from '../core/project-record.ts';
+import type { ProjectRecord, StoredArrivals } from '../core/project-record.ts';
 import type { Timestamp } from '../core/timestamp.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { attributesOf, keyOf, parseRecord, parseRecordOf } from './items.ts';
@@ -127,10 +127,14 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
     },
 
     /** Only ever forwards. The walk that ends here is complete, so there is nothing left to resume. */
-    async advanceWatermark(projectId: string, watermark: Timestamp): Promise<void> {
+    async advanceWatermark(
+      projectId: string,
+      watermark: Timestamp,
+      arrivals?: StoredArrivals,
+    ): Promise<void> {
       await table.update({
         key: projectKey(accountId, projectId),
-        set: { ...projectIdentity(projectId), watermark },
+        set: { ...projectIdentity(projectId), watermark, ...(arrivals && { arrivals: { ...arrivals } }) },
         remove: ['resume'],
         condition: {
           kind: 'any',

@@ -96,6 +96,10 @@ const projectItem = z.object({
   watermark: timestamp.optional(),
   resume: z.object({ head: timestamp, cursor: z.string() }).optional(),
   swept_at_ms: z.number().optional(),
+  arrivals: z
+    .object({ count: z.number().nonnegative(), observed_ms: z.number().positive() })
+    .optional()
+    .catch(undefined),
 }) satisfies z.ZodType<ProjectRecord>;
 
 const accountItem = z.object({

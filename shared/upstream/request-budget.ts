@@ -3,8 +3,8 @@
 import {
   afterRefusal,
   FULL_SHARE,
+  type LearnedLimit,
   type RateLimitState,
-  type RateShare,
   rateLimitOf,
   shareAt,
   shareOf,
@@ -22,15 +22,9 @@ export interface RequestBudget {
   pauseFor(durationMs: number): void;
 }
 
-/** What refusals have taught, so that the next process need not be refused to know it. */
-export interface LearnedBudget {
-  readonly share: RateShare;
-  readonly pausedUntilMs: number;
-}
-
 export interface RestorableBudget extends RequestBudget {
-  learned(): LearnedBudget;
-  restore(learned: LearnedBudget): void;
+  learned(): LearnedLimit;
+  restore(learned: LearnedLimit): void;
 }
 
 export function createRequestBudget(options: {

@@ -56,9 +56,10 @@ export interface Workload {
   readonly suspendCount: number;
 }
 
-export function createWorkload(projectCount: number, seed: number, hours: number): Workload {
+/** `fromHour`: of the second day; the first sessions of a day come at its hour 0, the most at its hour 12. */
+export function createWorkload(projectCount: number, seed: number, hours: number, fromHour = 0): Workload {
   const random = seededRandom(seed);
-  const startS = DAY_S;
+  const startS = DAY_S + fromHour * 3_600;
   const endS = startS + hours * 3_600;
   const rates = zipfRates(projectCount, random);
   const offsets: number[] = [];

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { nextStatus, POINTS_MAX, type StatusSample } from '../../shared/core/account-status.ts';
+import { createHintFields } from '../../shared/core/hint-fields.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { NOON_MS } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
@@ -66,6 +67,23 @@ describe('the status of an account', () => {
     expect(status.points).toHaveLength(POINTS_MAX);
     expect(await readAccountStatus(table, 'main')).toEqual(status);
     expect(table.spent.base).toBeLessThanOrEqual(8);
+  });
+
+  test('comes back with what was found out about the upstream, and without it when that is unreadable', async () => {
+    const table = createMemoryTable();
+    const share = { share: 0.56, changedAtMs: NOON_MS - 30_000, ceiling: 0.7, holdMs: 300_000 };
+    const hints = createHintFields();
+    hints.takeListing([{ id: 'a', updated_at: 1 }]);
+    hints.noteTransition('a');
+    hints.takeListing([{ id: 'a', updated_at: 2 }]);
+    const learned = { limit: { share, pausedUntilMs: NOON_MS + 900 }, hints: hints.evidence() };
+    const status = nextStatus(undefined, sample({ learned }));
+    await writeAccountStatus(table, status);
+
+    expect(learned.hints[0]).toMatchObject({ name: 'updated_at', hitCount: 1, moveCount: 1 });
+    expect(await readAccountStatus(table, 'main')).toEqual(status);
+    await table.update({ key: { pk: 'A#main', sk: 'STATUS' }, set: { learned: 'of another version' } });
+    expect(await readAccountStatus(table, 'main')).toEqual({ ...status, learned: undefined });
   });
 
   test('of another version is none', async () => {

@@ -26,6 +26,7 @@ export function createMemoryTable(): MemoryTable {
   const items = new Map<string, Item>();
   const spent: WriteUnits = { base: 0, index: 0 };
   const idOf = ({ pk, sk }: Key) => `${pk}\n${sk}`;
+  const byWork = new Map<unknown, Map<string, Key>>();
 
   const sync: MemoryTable['sync'] = {
     get: (key) => items.get(idOf(key)),
@@ -42,16 +43,23 @@ export function createMemoryTable(): MemoryTable {
       for (const name of remove) delete after[name];
       items.set(idOf(key), after as Item);
       spent.base += Math.max(unitsOf(before), unitsOf(after as Item));
-      if (before?.['work'] !== after['work'])
+      if (before?.['work'] !== after['work']) {
         spent.index += Number(before?.['work'] !== undefined) + Number(after['work'] !== undefined);
+        moveInIndex({ pk: key.pk, sk: key.sk }, before?.['work'], after['work']);
+      }
       return 'applied';
     },
 
     queryWork: ({ work, pk }) =>
-      [...items.values()]
-        .filter((item) => item['work'] === work && (pk === undefined || item.pk === pk))
-        .map(({ pk: itemPk, sk }) => ({ pk: itemPk, sk })),
+      [...(byWork.get(work)?.values() ?? [])].filter((key) => pk === undefined || key.pk === pk),
   };
+
+  function moveInIndex(key: Key, before: unknown, after: unknown): void {
+    byWork.get(before)?.delete(idOf(key));
+    if (after === undefined) return;
+    const members = byWork.get(after) ?? new Map<string, Key>();
+    byWork.set(after, members.set(idOf(key), key));
+  }
 
   return {
     sync,

@@ -43,6 +43,33 @@ describe('a permit', () => {
   });
 });
 
+test('a process that does not know what the one before it sent has no burst', async () => {
+  const { clock } = fastClock();
+  const budget = createRequestBudget({ clock, requestsPerMinute: 600, burst: 40, startsEmpty: true });
+  const takenAtMs: number[] = [];
+  for (let count = 0; count < 3; count++) {
+    await budget.take();
+    takenAtMs.push(clock.now() - NOON_MS);
+  }
+
+  expect(takenAtMs).toEqual([108, 215, 322]);
+});
+
+test('what refusals have taught outlives the process', async () => {
+  const before = createRequestBudget({ clock: fastClock().clock, requestsPerMinute: 600, burst: 1 });
+  before.pauseFor(5_000);
+  const { clock } = fastClock();
+  const after = createRequestBudget({ clock, requestsPerMinute: 600, burst: 1 });
+  after.restore(before.learned());
+  await after.take();
+  const firstAtMs = clock.now() - NOON_MS;
+  await after.take();
+
+  expect(firstAtMs).toBe(5_000);
+  // A tenth of a second at the whole share, more at four fifths of it.
+  expect(clock.now() - NOON_MS - firstAtMs).toBeGreaterThan(110);
+});
+
 test('a pause holds back also the one that is already waiting, and is never shortened', async () => {
   const { budget, clock } = aBudget();
   await budget.take();

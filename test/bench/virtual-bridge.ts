@@ -1,0 +1,256 @@
+/**
+ * The whole poller of production - planner, limiter, HTTP client, engine, protocol, relay - against the virtual upstream,
+ * an in-memory table that counts write units, and a bus that notes when each event came.
+ */
+
+import { accountLimits, pollOptionsFor, REQUEST_BURST } from '../../functions/poller/limits.ts';
+import { pollAccount } from '../../functions/poller/poll-account.ts';
+import { type AccountDeps, type AccountMemory, emptyAccountMemory } from '../../functions/poller/run.ts';
+import { createTally } from '../../functions/poller/tally.ts';
+import { createPollPlanner, type PollPlanner } from '../../shared/core/poll-planner.ts';
+import type { EventBus } from '../../shared/events/event-bus.ts';
+import { seededRandom } from '../../shared/runtime/random.ts';
+import { createSecret } from '../../shared/runtime/secret.ts';
+import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
+import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import type { Table } from '../../shared/store/table.ts';
+import { createUpstreamClient } from '../../shared/upstream/client.ts';
+import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
+import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.ts';
+import { createScheduler, type Process } from '../simulation/scheduler.ts';
+import type { Detections } from './detections.ts';
+import { createVirtualUpstream } from './virtual-upstream.ts';
+import type { Workload } from './workload.ts';
+
+const ACCOUNT_ID = 'bench';
+
+/** As the deployment invokes the poller: once a minute, to be stopped before the next one. */
+const INVOKE_EVERY_MS = 60_000;
+const INVOCATION_MS = 58_000;
+
+export interface BridgeScenario {
+  readonly requestsPerMinute: number;
+  readonly pollIntervalMs: number;
+  readonly hasHints: boolean;
+  readonly recall: number;
+  /** The process is killed after so long, again and again; its memory is lost. */
+  readonly killEveryMs?: number;
+  readonly otherRequestsPerMinute?: number;
+  readonly faultShare?: number;
+  readonly lingerMs?: number;
+  /** Nothing is measured before: the account is read for the first time, and fields of the list are got to know. */
+  readonly warmUpMs?: number;
+}
+
+/** What was counted while it was measured. */
+export interface BridgeOutcome {
+  readonly requestCount: number;
+  /** Answered 429. */
+  readonly refusedCount: number;
+  readonly refusedByHour: readonly number[];
+  readonly otherCount: number;
+  readonly otherRefusedCount: number;
+  /** Of the base table and of its index; the lease and the status, once a minute each, are left out. */
+  readonly writeUnits: number;
+  readonly indexUnits: number;
+  readonly eventCount: number;
+  /** Events that came twice, with the same id. */
+  readonly duplicateCount: number;
+  /** Invocations together, seconds. */
+  readonly aliveS: number;
+}
+
+export async function runBridge(
+  workload: Workload,
+  detections: Detections,
+  { scenario, seed, onHour }: { scenario: BridgeScenario; seed: number; onHour?: (hour: number) => void },
+): Promise<BridgeOutcome> {
+  const startMs = workload.startS * 1_000;
+  const endMs = workload.endS * 1_000;
+  const scheduler = createScheduler(startMs, nextTurnOfTheEventLoop);
+  const random = seededRandom(seed + 3_000);
+  const { otherRequestsPerMinute = 0, faultShare = 0, recall } = scenario;
+  const upstreamOptions = { now: scheduler.now, seed, recall, otherRequestsPerMinute, faultShare };
+  const upstream = createVirtualUpstream(workload, upstreamOptions);
+  const table = createMemoryTable();
+  const protocol = onlyProtocol(table);
+  const bus = notingBus(detections, scheduler.now);
+  let owner = startProcess();
+  let aliveMs = 0;
+  let beforeMeasuring = countsNow();
+
+  for (let atMs = startMs; atMs < endMs; atMs += INVOKE_EVERY_MS) {
+    if ((atMs - startMs) % 3_600_000 === 0) onHour?.((atMs - startMs) / 3_600_000);
+    if (atMs - startMs === (scenario.warmUpMs ?? 0)) beforeMeasuring = countsNow();
+    void invoke(owner);
+    const killAtMs = nextKillMs(atMs);
+    if (killAtMs !== undefined) {
+      await scheduler.runUntil(killAtMs);
+      owner.process.isCrashed = true;
+      owner = startProcess();
+    }
+    await scheduler.runUntil(Math.min(endMs, atMs + INVOKE_EVERY_MS));
+  }
+  const measured = difference(countsNow(), beforeMeasuring);
+  const refusedByHour = [...upstream.counts.own.refusedByHour];
+  detections.close();
+  // Nothing may be lost: what was not told yet is told when the bridge looks once more, undisturbed.
+  await catchUp();
+  return { ...measured, refusedByHour };
+
+  function countsNow() {
+    const { own, other } = upstream.counts;
+    return {
+      requestCount: own.sent,
+      refusedCount: own.refused,
+      otherCount: other.sent,
+      otherRefusedCount: other.refused,
+      writeUnits: protocol.spent.base,
+      indexUnits: protocol.spent.index,
+      eventCount: bus.counts.event,
+      duplicateCount: bus.counts.duplicate,
+      aliveS: aliveMs / 1_000,
+    };
+  }
+
+  function startProcess() {
+    const process: Process = { name: 'poller', isCrashed: false, clockSkewMs: 0 };
+    const deps = dependenciesOf(process, scenario);
+    return { process, deps, memory: emptyAccountMemory() };
+  }
+
+  async function invoke({ process, deps, memory }: ReturnType<typeof startProcess>): Promise<void> {
+    const beganMs = scheduler.now();
+    await invokeOnce(deps, memory, INVOCATION_MS);
+    if (!process.isCrashed) aliveMs += scheduler.now() - beganMs;
+  }
+
+  function nextKillMs(atMs: number): number | undefined {
+    const { killEveryMs } = scenario;
+    if (killEveryMs === undefined || (atMs - startMs) % killEveryMs !== 0 || atMs === startMs)
+      return undefined;
+    return atMs + random.next() * INVOCATION_MS;
+  }
+
+  async function catchUp(): Promise<void> {
+    owner.process.isCrashed = true;
+    await scheduler.runUntil(endMs + 2 * INVOKE_EVERY_MS);
+    const { deps, memory } = startProcess();
+    const rounds = Math.ceil((3 * workload.projectCount) / scenario.requestsPerMinute) + 3;
+    for (let round = 0; round < rounds; round++) {
+      void invokeOnce({ ...deps, limits: { ...deps.limits, lingerMs: undefined } }, memory, INVOCATION_MS);
+      await scheduler.runUntil(scheduler.now() + INVOKE_EVERY_MS);
+    }
+  }
+
+  function dependenciesOf(process: Process, settings: BridgeScenario): AccountDeps {
+    const clock = scheduler.clockOf(process);
+    const budget = createRequestBudget({
+      clock,
+      requestsPerMinute: settings.requestsPerMinute,
+      burst: REQUEST_BURST,
+      startsEmpty: true,
+    });
+    const { telemetry, tally } = createTally(silentTelemetry);
+    const { lingerMs } = settings;
+    return {
+      upstream: createUpstreamClient({
+        baseUrl: 'http://upstream.invalid/api/v2',
+        apiKey: { current: async () => KEY, refresh: async () => KEY },
+        clock,
+        random,
+        budget,
+        fetch: upstream.fetch,
+      }),
+      store: createBridgeStore(protocol, ACCOUNT_ID, clock),
+      status: {
+        read: () => readAccountStatus(table, ACCOUNT_ID),
+        write: (status) => writeAccountStatus(table, status),
+        tally,
+        budget,
+        requestsPerMinute: settings.requestsPerMinute,
+      },
+      bus: bus.port,
+      planner: plannerOf(settings),
+      clock,
+      telemetry,
+      newId: () => String(random.next()),
+      options: pollOptionsFor('open', {}),
+      limits: {
+        ...accountLimits.run,
+        // Nothing here takes time, so a few workers do what a dozen do in production.
+        pollsAtOnce: 2,
+        ...(lingerMs !== undefined && { lingerMs }),
+      },
+    };
+  }
+}
+
+type Counts = Omit<BridgeOutcome, 'refusedByHour'>;
+
+function difference(after: Counts, before: Counts): Counts {
+  const names = Object.keys(after) as (keyof Counts)[];
+  return Object.fromEntries(names.map((name) => [name, after[name] - before[name]])) as unknown as Counts;
+}
+
+const KEY = createSecret('bench-key');
+
+function plannerOf({ pollIntervalMs, requestsPerMinute, hasHints }: BridgeScenario): PollPlanner {
+  return createPollPlanner({
+    ...accountLimits.planner,
+    requestsPerMinute,
+    pollIntervalMsMin: pollIntervalMs,
+    listIntervalMsMin: hasHints ? pollIntervalMs / 4 : undefined,
+  });
+}
+
+async function invokeOnce(deps: AccountDeps, memory: AccountMemory, durationMs: number): Promise<void> {
+  const stop = new AbortController();
+  void deps.clock.sleep(durationMs).then(() => stop.abort(new Error('deadline')));
+  await pollAccount(deps, memory, { signal: stop.signal, leaseMs: durationMs }).catch(() => undefined);
+}
+
+/** Nothing waits for real time here, so this lets everything happen that can happen at one virtual instant. */
+function nextTurnOfTheEventLoop(): Promise<void> {
+  return new Promise((resolve) => {
+    setImmediate(resolve);
+  });
+}
+
+/** The lease is written with the invocation, not with what happens: it is left out of the count. */
+function onlyProtocol(table: MemoryTable): Table & { readonly spent: MemoryTable['spent'] } {
+  const spent = { base: 0, index: 0 };
+  return {
+    ...table,
+    spent,
+    update(update) {
+      const before = { ...table.spent };
+      // The table has applied it when the call returns; other writes come before the promise is awaited.
+      const result = table.update(update);
+      if (update.key.sk !== 'LEASE') {
+        spent.base += table.spent.base - before.base;
+        spent.index += table.spent.index - before.index;
+      }
+      return result;
+    },
+  };
+}
+
+function notingBus(detections: Detections, now: () => number) {
+  const counts = { event: 0, duplicate: 0 };
+  const ids = new Set<string>();
+  const port: EventBus = {
+    publish: async (events) =>
+      events.map(({ detailType, detail }) => {
+        const event = JSON.parse(detail) as { id: string; operation_id: string; status: string };
+        counts.event += 1;
+        if (ids.has(event.id)) counts.duplicate += 1;
+        else if (detailType === 'Operation State Changed')
+          detections.note(event.operation_id, event.status, now() / 1_000);
+        ids.add(event.id);
+        return { kind: 'accepted' };
+      }),
+  };
+  return { counts, port };
+}

@@ -1,0 +1,222 @@
+/** The benchmark's account behind the upstream's own wire format, with its limits enforced, on virtual time. */
+
+import { type Random, seededRandom } from '../../shared/runtime/random.ts';
+import { createdS, type Workload, type WorkOperation } from './workload.ts';
+
+/** Specification "Limits". */
+export const REQUESTS_PER_MINUTE_MAX = 700;
+export const REQUESTS_PER_SECOND_MAX = 40;
+
+export interface UpstreamOptions {
+  readonly now: () => number;
+  readonly seed: number;
+  /** Share of the transitions that move the project's `updated_at`. */
+  readonly recall: number;
+  /** Somebody else's part of the same limit, evenly spread, whatever is answered. */
+  readonly otherRequestsPerMinute: number;
+  /** Share of the requests that end with 503, and that are lost on the way back. */
+  readonly faultShare: number;
+}
+
+export interface VirtualUpstream {
+  readonly fetch: typeof fetch;
+  readonly counts: {
+    readonly own: RequestCounts;
+    readonly other: RequestCounts;
+  };
+}
+
+export interface RequestCounts {
+  sent: number;
+  /** Answered 429. */
+  refused: number;
+  /** Answered 429, by the hour since the start. */
+  readonly refusedByHour: number[];
+}
+
+export function projectIdOf(project: number): string {
+  return `bench-${String(project).padStart(5, '0')}`;
+}
+
+export function operationIdOf(project: number, place: number): string {
+  return `b0000000-0000-4000-8000-${String(project).padStart(5, '0')}${String(place).padStart(7, '0')}`;
+}
+
+export function createVirtualUpstream(workload: Workload, options: UpstreamOptions): VirtualUpstream {
+  const { now } = options;
+  const random = seededRandom(options.seed + 2_000);
+  const startMs = workload.startS * 1_000;
+  const window = createWindow();
+  const counts = { own: noRequests(), other: noRequests() };
+  const projects = workload.operations.map((own, project) => liveProject(own, project));
+  const moves = workload.transitions.map((own) => own.filter(() => random.next() < options.recall));
+  const movePlaces = new Int32Array(workload.projectCount);
+  let otherAtMs = startMs;
+
+  return {
+    counts,
+    fetch: async (input) => {
+      const nowMs = now();
+      letOtherSend(nowMs);
+      if (!admit(counts.own, nowMs)) return refusal(429, { 'retry-after': '1' });
+      if (random.next() < options.faultShare) return fault(random);
+      return answer(new URL(String(input)), nowMs);
+    },
+  };
+
+  function letOtherSend(nowMs: number): void {
+    const everyMs = 60_000 / options.otherRequestsPerMinute;
+    for (; otherAtMs <= nowMs; otherAtMs += everyMs) admit(counts.other, otherAtMs);
+  }
+
+  function admit(count: RequestCounts, atMs: number): boolean {
+    count.sent += 1;
+    if (window.admits(atMs)) return true;
+    const hour = Math.floor((atMs - startMs) / 3_600_000);
+    count.refused += 1;
+    count.refusedByHour[hour] = (count.refusedByHour[hour] ?? 0) + 1;
+    return false;
+  }
+
+  function answer({ pathname, searchParams }: URL, nowMs: number): Response {
+    const [, , , , projectId, , operationId] = pathname.split('/');
+    const limit = Number(searchParams.get('limit') ?? '1000');
+    const cursor = searchParams.get('cursor') ?? undefined;
+    if (projectId === undefined) return json(listPage(limit, cursor, nowMs), nowMs);
+    const project = projects[Number(projectId.slice(-5))];
+    if (project === undefined) return refusal(404, {});
+    if (operationId === undefined) return json(project.page(limit, cursor, nowMs / 1_000), nowMs);
+    const row = project.row(operationId, nowMs / 1_000);
+    return row === undefined ? refusal(404, {}) : json(`{"operation":${row}}`, nowMs);
+  }
+
+  function listPage(limit: number, cursor: string | undefined, nowMs: number): string {
+    const first = cursor === undefined ? 0 : Number(cursor.slice(-5)) + 1;
+    const ids = Array.from(
+      { length: Math.min(limit, workload.projectCount - first) },
+      (_, place) => first + place,
+    );
+    const rows = ids.map((project) => {
+      const id = projectIdOf(project);
+      return { id, name: id, created_at: timeOf(0), updated_at: timeOf(movesUntil(project, nowMs / 1_000)) };
+    });
+    const pagination = rows.length === 0 ? {} : { pagination: { cursor: rows.at(-1)?.id } };
+    return JSON.stringify({ projects: rows, ...pagination });
+  }
+
+  function movesUntil(project: number, nowS: number): number {
+    const own = moves[project] ?? [];
+    let place = movePlaces[project] ?? 0;
+    while ((own[place]?.atS ?? Number.POSITIVE_INFINITY) <= nowS) place += 1;
+    movePlaces[project] = place;
+    return place;
+  }
+}
+
+function noRequests(): RequestCounts {
+  return { sent: 0, refused: 0, refusedByHour: [] };
+}
+
+/** Sliding windows of a minute and of a second; what is refused does not count. */
+function createWindow() {
+  const lately = new Float64Array(REQUESTS_PER_MINUTE_MAX).fill(Number.NEGATIVE_INFINITY);
+  let admittedCount = 0;
+  const before = (count: number) =>
+    lately[(admittedCount - count + 10 * REQUESTS_PER_MINUTE_MAX) % REQUESTS_PER_MINUTE_MAX] ?? 0;
+  return {
+    admits(atMs: number): boolean {
+      if (atMs - before(REQUESTS_PER_MINUTE_MAX) < 60_000) return false;
+      if (atMs - before(REQUESTS_PER_SECOND_MAX) < 1_000) return false;
+      lately[admittedCount % REQUESTS_PER_MINUTE_MAX] = atMs;
+      admittedCount += 1;
+      return true;
+    },
+  };
+}
+
+/** One project's operations, advanced to the instant of each read; pages are kept until something changes. */
+function liveProject(own: readonly WorkOperation[], project: number) {
+  const rows: string[] = [];
+  const statePlaces: number[] = [];
+  /** Places of operations that go on changing. */
+  const open = new Set<number>();
+  let pages = new Map<string, Buffer<ArrayBuffer>>();
+
+  return { page, row };
+
+  function advance(nowS: number): void {
+    let hasChanged = false;
+    for (let next = own[rows.length]; next !== undefined && createdS(next) <= nowS; next = own[rows.length]) {
+      open.add(rows.length);
+      statePlaces.push(-1);
+      rows.push('');
+    }
+    for (const place of open) {
+      const { states } = own[place] ?? { states: [] };
+      const state = states.findLastIndex(({ atS }) => atS <= nowS);
+      if (state === statePlaces[place]) continue;
+      statePlaces[place] = state;
+      rows[place] = rowOf(place, state);
+      hasChanged = true;
+      if (state === states.length - 1) open.delete(place);
+    }
+    if (hasChanged) pages = new Map();
+  }
+
+  function page(limit: number, cursor: string | undefined, nowS: number): Buffer<ArrayBuffer> {
+    advance(nowS);
+    const key = `${limit} ${cursor ?? ''}`;
+    const known = pages.get(key);
+    if (known !== undefined) return known;
+    const end = cursor === undefined ? rows.length : Number(cursor);
+    const first = Math.max(0, end - limit);
+    const newestFirst = rows.slice(first, end).toReversed();
+    const pagination = newestFirst.length === 0 ? '' : `,"pagination":{"cursor":"${first}"}`;
+    const body = Buffer.from(`{"operations":[${newestFirst.join(',')}]${pagination}}`);
+    pages.set(key, body);
+    return body;
+  }
+
+  function row(operationId: string, nowS: number): string | undefined {
+    advance(nowS);
+    return rows[Number(operationId.slice(-7))];
+  }
+
+  function rowOf(place: number, statePlace: number): string {
+    const operation = own[place];
+    const state = operation?.states[statePlace];
+    if (operation === undefined || state === undefined) return '{}';
+    return JSON.stringify({
+      id: operationIdOf(project, place),
+      project_id: projectIdOf(project),
+      branch_id: `br-bench-${operation.session}`,
+      endpoint_id: `ep-bench-${operation.session}`,
+      action: operation.action,
+      status: state.status,
+      failures_count: operation.states.slice(0, statePlace + 1).filter(({ status }) => status === 'failed')
+        .length,
+      created_at: timeOf(createdS(operation)),
+      updated_at: timeOf(state.atS),
+      total_duration_ms: Math.round((state.atS - createdS(operation)) * 1_000),
+    });
+  }
+}
+
+/** Whole seconds, as rows have them. */
+function timeOf(atS: number): string {
+  return `${new Date(Math.floor(atS) * 1_000).toISOString().slice(0, 19)}Z`;
+}
+
+function json(body: string | Buffer<ArrayBuffer>, nowMs: number): Response {
+  const headers = { 'content-type': 'application/json', date: new Date(nowMs).toUTCString() };
+  return new Response(body, { headers });
+}
+
+function refusal(status: number, headers: Readonly<Record<string, string>>): Response {
+  return new Response('{"message":"not now"}', { status, headers });
+}
+
+function fault(random: Random): Response {
+  if (random.next() < 0.5) return refusal(503, {});
+  throw new TypeError('the answer was lost');
+}
