@@ -114,10 +114,10 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
         read: () => readAccountStatus(table, settings.account_id),
         write: (status) => writeAccountStatus(table, status),
         tally,
-        budget,
         requestsPerMinute,
       },
       bus: createEventBridgeBus(clients.eventBridge, environment.EVENT_BUS_NAME),
+      budget,
       planner: createPollPlanner({
         ...accountLimits.planner,
         requestsPerMinute,

@@ -7,6 +7,7 @@ import { recordDiscovery, recordUnreachable } from '../../shared/core/project-re
 import { normaliseTimestamp, type Timestamp } from '../../shared/core/timestamp.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
+import type { Permit } from '../../shared/upstream/request-budget.ts';
 import { emptyMemory } from './poll.ts';
 import type { Run } from './run.ts';
 
@@ -53,12 +54,12 @@ export async function discoverProjects(run: Run): Promise<void> {
 }
 
 /** The same list as a hint: whose fields moved is polled at once; a new project waits for the discovery, which records it. */
-export async function takeHints(run: Run): Promise<void> {
+export async function takeHints(run: Run, permit: Permit): Promise<void> {
   const { planner, clock } = run.deps;
   let listing: Listing | undefined;
   try {
     // A short page is the last one, or a partial one: then the rest is no hint this time, and has its turns as always.
-    listing = await listProjects(run, { endsAtShortPage: true });
+    listing = await listProjects(run, { endsAtShortPage: true, permit });
   } finally {
     planner.reportListing(listing?.rows ?? [], listing?.requestCount ?? 1, clock.now());
   }
@@ -87,7 +88,7 @@ function forget({ deps, memory }: Run, projectId: string): void {
 
 async function listProjects(
   { deps, stop }: Run,
-  { endsAtShortPage = false }: { readonly endsAtShortPage?: boolean } = {},
+  { endsAtShortPage = false, permit }: { readonly endsAtShortPage?: boolean; readonly permit?: Permit } = {},
 ): Promise<Listing> {
   const { upstream, clock, fixedProjectIds } = deps;
   if (fixedProjectIds !== undefined) {
@@ -106,7 +107,7 @@ async function listProjects(
   let cursor: string | undefined;
   for (let pageCount = 1; ; pageCount++) {
     const query = { limit: PROJECT_PAGE_ROWS, ...(cursor !== undefined && { cursor }) };
-    const page = await upstream.listProjects(query, { signal: stop.signal });
+    const page = await upstream.listProjects(query, { signal: stop.signal, permit });
     if (pageCount === 1) serverDateMs = page.serverDateMs ?? clock.now();
     const sizeBefore = projectIds.size;
     for (const row of page.projects) projectIds.add(row.id);

@@ -19,7 +19,7 @@ export const accountLimits = {
     workIntervalMs: 1_000,
     failingMsMax: 3 * MINUTE_MS,
   } satisfies AccountLimits,
-  planner: { burst: REQUEST_BURST, failureBackoffMsMax: 5 * MINUTE_MS },
+  planner: { failureBackoffMsMax: 5 * MINUTE_MS },
 } as const;
 
 export function pollOptionsFor(backfill: Backfill, stallThresholdsMs: StallThresholdsMs): PollOptions {

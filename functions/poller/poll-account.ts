@@ -6,6 +6,7 @@ import type { PollResult } from '../../shared/core/poll-planner.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { settleCommands } from '../../shared/protocol/settle-commands.ts';
 import { toError } from '../../shared/runtime/errors.ts';
+import { type Permit, takenPermit } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { discoverProjects, noteUnreachable, takeHints } from './discover-projects.ts';
 import { endWhenQuiet } from './end-when-quiet.ts';
@@ -114,23 +115,38 @@ const IDLE_WAIT_MS_MAX = 1_000;
 async function pollInTurn(run: Run): Promise<void> {
   const { planner, clock } = run.deps;
   while (!run.stop.signal.aborted) {
-    const decision = run.bootAt === undefined ? undefined : planner.next(clock.now());
-    if (decision?.kind === 'poll') await guard(run, () => pollOne(run, decision.projectId));
-    else if (decision?.kind === 'list') await guard(run, () => takeHints(run));
-    else
-      await pause(
-        run,
-        Math.min((decision?.untilMs ?? Number.POSITIVE_INFINITY) - clock.now(), IDLE_WAIT_MS_MAX),
-      );
+    if (run.bootAt === undefined || !(await tookPermit(run))) {
+      await pause(run, IDLE_WAIT_MS_MAX);
+      continue;
+    }
+    const decision = planner.next(clock.now());
+    const permit = takenPermit();
+    if (decision.kind === 'poll') await guard(run, () => pollOne(run, decision.projectId, permit));
+    else if (decision.kind === 'list') await guard(run, () => takeHints(run, permit));
+    else await idleUntil(run, decision.untilMs);
   }
 }
 
-async function pollOne(run: Run, projectId: string): Promise<void> {
+/** The permit comes first: a project that is chosen now is read now, whatever queue there is for the rate limit. */
+async function tookPermit({ deps, stop }: Run): Promise<boolean> {
+  return deps.budget.take(stop.signal).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function idleUntil(run: Run, untilMs: number): Promise<void> {
+  const { budget, clock } = run.deps;
+  budget.giveBack();
+  await pause(run, Math.min(untilMs - clock.now(), IDLE_WAIT_MS_MAX));
+}
+
+async function pollOne(run: Run, projectId: string, permit: Permit): Promise<void> {
   const { deps, memory, bootAt, stop } = run;
   if (bootAt === undefined) return;
   let report: PollReport | undefined;
   try {
-    const request = { projectId, bootAt, signal: stop.signal };
+    const request = { projectId, bootAt, signal: stop.signal, permit };
     report = await pollProject(deps, request, memoryOf(memory, projectId));
     notePoll(run, report);
     if (report.failure === 'not_found') await noteUnreachable(run, projectId);
@@ -145,7 +161,6 @@ function resultOf(report: PollReport | undefined): PollResult {
   const { failure } = report ?? {};
   return {
     hasFailed: report === undefined || (failure !== undefined && failure !== 'cancelled'),
-    requestCount: report?.requestCount ?? 1,
     foundTransition: (report?.recordedCount ?? 0) > 0,
     hasLeftovers: (report?.relay.unpublishedCount ?? 0) > 0,
     activity: report?.activity,

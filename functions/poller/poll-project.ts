@@ -18,7 +18,6 @@ export interface PollReport {
   /** Why the upstream could not be read to the end; undefined when it could. */
   readonly failure: UpstreamErrorKind | undefined;
   readonly recordedCount: number;
-  readonly requestCount: number;
   readonly activity: ProjectActivity | undefined;
   readonly relay: RelayReport;
 }
@@ -40,7 +39,6 @@ export async function pollProject(
     outcome: walk.state.outcome === 'complete' ? 'complete' : 'interrupted',
     failure: walk.failure,
     recordedCount: poll.recordedCount,
-    requestCount: poll.requestCount,
     activity: poll.activity,
     relay,
   };
@@ -72,7 +70,6 @@ async function startPoll(deps: PollDeps, request: PollRequest, memory: ProjectMe
     settled: new Map(),
     newerIds: new Set(),
     recordedCount: 0,
-    requestCount: 0,
     activity: undefined,
     unresolvedCount: 0,
   };

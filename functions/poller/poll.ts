@@ -16,6 +16,7 @@ import { type RecordOutcome, recordOperation } from '../../shared/protocol/recor
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../shared/store/bridge-store.ts';
+import type { Permit } from '../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 
 export interface PollDeps {
@@ -43,6 +44,8 @@ export interface PollRequest {
   /** The account's `boot_at`: operations created before it are history when they are met for the first time. */
   readonly bootAt: Timestamp;
   readonly signal?: AbortSignal | undefined;
+  /** For the first request. */
+  readonly permit?: Permit | undefined;
 }
 
 /** What one process remembers of a project between polls. Losing it costs requests and reads, never data. */
@@ -77,7 +80,6 @@ export interface Poll {
   /** Rows newer than the watermark. */
   readonly newerIds: Set<string>;
   recordedCount: number;
-  requestCount: number;
   /** What the newest page says about how soon to come back; undefined until one was read. */
   activity: ProjectActivity | undefined;
   /** Operations that could not be recorded for sure: the page they stood on does not count as read. */

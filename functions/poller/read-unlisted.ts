@@ -26,7 +26,6 @@ async function readOne(poll: Poll, record: OperationRecord): Promise<void> {
   const sinceReadMs = lastReadMs === undefined ? undefined : nowMs - lastReadMs;
   if (!isReadDue(record.status, statusAgeMs(record, nowMs), sinceReadMs)) return;
   try {
-    poll.requestCount += 1;
     const query = { projectId: record.project_id, operationId: id };
     const reading = await upstream.getOperation(query, request.signal && { signal: request.signal });
     poll.readIds.add(id);

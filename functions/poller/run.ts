@@ -3,7 +3,7 @@
 import type { AccountStatus } from '../../shared/core/account-status.ts';
 import type { PollPlanner } from '../../shared/core/poll-planner.ts';
 import type { Timestamp } from '../../shared/core/timestamp.ts';
-import type { RestorableBudget } from '../../shared/upstream/request-budget.ts';
+import type { PollerBudget } from '../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import type { PollDeps, ProjectMemory } from './poll.ts';
 import type { TallyKeeper } from './tally.ts';
@@ -11,6 +11,8 @@ import type { TallyKeeper } from './tally.ts';
 export interface AccountDeps extends PollDeps {
   readonly upstream: Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'>;
   readonly planner: PollPlanner;
+  /** The one that `upstream` takes its permits from. */
+  readonly budget: Pick<PollerBudget, 'take' | 'giveBack' | 'learned' | 'restore'>;
   readonly newId: () => string;
   readonly limits: AccountLimits;
   /** How the account is doing is told here; undefined: to nobody. */
@@ -23,7 +25,6 @@ export interface StatusPort {
   read(): Promise<AccountStatus | undefined>;
   write(status: AccountStatus): Promise<void>;
   readonly tally: TallyKeeper;
-  readonly budget: Pick<RestorableBudget, 'learned' | 'restore'>;
   readonly requestsPerMinute: number;
 }
 

@@ -14,13 +14,13 @@ const INTERVAL_MS = 50_000;
 
 /** In a new process: what the one before it has found out. Without it everything is found out again. */
 export async function recallStatus({ deps, memory }: Run): Promise<void> {
-  const { status, planner, telemetry } = deps;
+  const { status, planner, budget, telemetry } = deps;
   if (status === undefined || memory.status !== undefined) return;
   try {
     memory.status = await status.read();
     const { learned } = memory.status ?? {};
     if (learned === undefined) return;
-    status.budget.restore(learned.limit);
+    budget.restore(learned.limit);
     planner.restoreHints(learned.hints);
   } catch (error) {
     telemetry.log('warn', 'status.not_read', { reason: toError(error).name });
@@ -44,7 +44,7 @@ export async function tellStatusAtEnd(run: Run): Promise<void> {
 }
 
 async function tellStatus({ deps, memory }: Run): Promise<void> {
-  const { status, clock, store, telemetry, planner } = deps;
+  const { status, clock, store, telemetry, planner, budget } = deps;
   if (status === undefined) return;
   const nowMs = clock.now();
   try {
@@ -58,7 +58,7 @@ async function tellStatus({ deps, memory }: Run): Promise<void> {
       open_operation_count: work.filter(({ operationId }) => operationId !== undefined).length,
       requests_per_minute: status.requestsPerMinute,
       tally: status.tally.take(),
-      learned: { limit: status.budget.learned(), hints: planner.hintEvidence() },
+      learned: { limit: budget.learned(), hints: planner.hintEvidence() },
     });
     memory.statusToldAtMs = nowMs;
     telemetry.measure('UnpublishedAgeMs', await unpublishedAgeMs(deps, work));

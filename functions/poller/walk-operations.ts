@@ -66,10 +66,10 @@ async function fetchPage(
   { cursor, limit }: { cursor: string | undefined; limit: number },
 ): Promise<OperationPage | UpstreamError> {
   const { deps, request } = poll;
-  poll.requestCount += 1;
   const query = { projectId: request.projectId, limit, ...(cursor !== undefined && { cursor }) };
   try {
-    const page = await deps.upstream.listOperations(query, request.signal && { signal: request.signal });
+    const { signal, permit } = request;
+    const page = await deps.upstream.listOperations(query, { permit, ...(signal && { signal }) });
     if (cursor === undefined) {
       poll.activity = activityOf(page.operations, page.operations.length < limit, deps.clock.now());
     }
@@ -148,7 +148,6 @@ async function recordReread(poll: Poll, row: Operation): Promise<void> {
   const { signal } = poll.request;
   try {
     const record = await store.readOperation(row.project_id, row.id);
-    poll.requestCount += 1;
     const query = { projectId: row.project_id, operationId: row.id };
     await recordReadingOf(poll, record, await upstream.getOperation(query, signal && { signal }));
   } catch (error) {

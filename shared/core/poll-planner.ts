@@ -9,7 +9,6 @@ import { createHintFields, type FieldEvidence, type ProjectRow } from './hint-fi
 import { ARRIVALS_PER_MS_ASSUMED, coldIntensity, hotIntensity, nextRiseMs } from './poll-intensity.ts';
 import { createPriorityQueue } from './priority-queue.ts';
 import type { ArrivalHistory, ProjectActivity } from './project-activity.ts';
-import { type RateLimitState, rateLimitOf, spend, UNUSED, waitMs } from './rate-limit.ts';
 
 export interface PollPlanner {
   /**
@@ -17,7 +16,7 @@ export interface PollPlanner {
    * in those that an earlier process has read.
    */
   setProjects(projectIds: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void;
-  /** What is handed out counts as under way until it is reported. */
+  /** For a request that may leave now. What is handed out counts as under way until it is reported. */
   next(nowMs: number): PollDecision;
   report(projectId: string, result: PollResult, nowMs: number): void;
   /** `rows`: what the list showed, however partial. */
@@ -40,8 +39,6 @@ export type PollDecision =
 
 export interface PollResult {
   readonly hasFailed: boolean;
-  /** Requests that the poll took; the first one is already spent. */
-  readonly requestCount: number;
   readonly foundTransition: boolean;
   /** What a poll left to do at once: events that did not reach the bus. */
   readonly hasLeftovers: boolean;
@@ -52,9 +49,8 @@ export interface PollResult {
 export interface PlannerLimits {
   /** No project is polled more often, unless a hint or a command asks for it. */
   readonly pollIntervalMsMin: number;
-  /** The poller's share of the rate limit: decisions are handed out at its pace, so that each is fresh when it is sent. */
+  /** The poller's share of the rate limit: it says how long a round of all projects takes. */
   readonly requestsPerMinute: number;
-  readonly burst: number;
   /** A project that fails is left alone for twice as long each time, up to this. */
   readonly failureBackoffMsMax: number;
   /** The list is read no more often; undefined: it is no source of hints. */
@@ -107,8 +103,6 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   const rises = createPriorityQueue();
   const urgent = new Set<string>();
   const hints = createHintFields();
-  const pace = rateLimitOf(limits.requestsPerMinute, limits.burst);
-  let paceState: RateLimitState = UNUSED;
   let virtualTime = 0;
   let arrivalCount = 0;
   let observedMs = 0;
@@ -130,22 +124,18 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     },
 
     next(nowMs) {
-      const paceMs = waitMs(pace, paceState, nowMs);
-      if (paceMs > 0) return { kind: 'wait', untilMs: nowMs + paceMs };
       applyRises(nowMs);
       const turn = takeUrgent() ?? takeDelayed(nowMs) ?? takeByFinish(nowMs);
       if (turn === undefined)
         return { kind: 'wait', untilMs: byTime.first()?.priority ?? Number.POSITIVE_INFINITY };
       turn.isUnderWay = true;
       turn.version += 1;
-      paceState = spend(pace, paceState, nowMs);
       return turn === listing ? { kind: 'list' } : { kind: 'poll', projectId: turn.id };
     },
 
     report(projectId, result, nowMs) {
       const turn = turns.get(projectId);
       if (turn === undefined) return;
-      spendMore(result.requestCount - 1, nowMs);
       turn.isUnderWay = false;
       turn.isPressing = false;
       turn.polledAtMs = nowMs;
@@ -163,7 +153,6 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     },
 
     reportListing(rows, requestCount, nowMs) {
-      spendMore(requestCount - 1, nowMs);
       listRequestCount = Math.max(1, requestCount);
       for (const id of hints.takeListing(rows)) want(id);
       listing.isUnderWay = false;
@@ -327,13 +316,12 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     return turn?.version === version && !turn.isUnderWay ? turn : undefined;
   }
 
-  function spendMore(requestCount: number, nowMs: number): void {
-    for (let count = 0; count < requestCount; count++) paceState = spend(pace, paceState, nowMs);
-  }
-
   /** However little is to be expected of a project, it is polled once in so many rounds of all of them. */
   function stalenessMs(): number {
-    return Math.max(STALENESS_MS_MIN, STALENESS_ROUNDS_MAX * turns.size * pace.intervalMs);
+    return Math.max(
+      STALENESS_MS_MIN,
+      (STALENESS_ROUNDS_MAX * turns.size * 60_000) / limits.requestsPerMinute,
+    );
   }
 
   function backoffMs(failureCount: number): number {

@@ -137,3 +137,8 @@ export function waitMs(limit: RateLimit, state: RateLimitState, nowMs: number): 
 export function spend(limit: RateLimit, state: RateLimitState, nowMs: number): RateLimitState {
   return { ...state, nextAtMs: Math.max(state.nextAtMs, nowMs) + limit.intervalMs };
 }
+
+/** The state as if the last request had not left: what it would have been before is at most this. */
+export function unspend(limit: RateLimit, state: RateLimitState): RateLimitState {
+  return { ...state, nextAtMs: state.nextAtMs - limit.intervalMs };
+}

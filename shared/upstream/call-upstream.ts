@@ -26,10 +26,10 @@ export async function callUpstream<C extends Call>(
   deps: CallDeps,
   call: C,
   request: LooseRequest,
-  { signal }: CallOptions = {},
+  { signal, permit }: CallOptions = {},
 ): Promise<Answer<AnswerOf<C>>> {
   const outgoing = outgoingRequest(deps.base, call, request);
-  return send<AnswerOf<C>>(deps, { ...outgoing, schema: call.answer as never, signal });
+  return send<AnswerOf<C>>(deps, { ...outgoing, schema: call.answer as never, signal, permit });
 }
 
 /** Throws `UpstreamError` of kind `rejected` when an id or a field is not of its form: then nothing is sent. */
@@ -37,7 +37,7 @@ export function outgoingRequest(
   base: URL,
   call: Call,
   request: LooseRequest,
-): Omit<OutgoingRequest, 'signal'> {
+): Omit<OutgoingRequest, 'signal' | 'permit'> {
   const { method, path } = call;
   return { method, path, url: urlOf(base, call, request), json: bodyOf(call, request) };
 }

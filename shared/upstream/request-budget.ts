@@ -11,6 +11,7 @@ import {
   spend,
   startEmpty,
   UNUSED,
+  unspend,
   waitMs,
 } from '../core/rate-limit.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -22,9 +23,29 @@ export interface RequestBudget {
   pauseFor(durationMs: number): void;
 }
 
-export interface RestorableBudget extends RequestBudget {
+/** The poller's: it takes a permit first and decides then what to send with it, so that no decision is old when it leaves. */
+export interface PollerBudget extends RequestBudget {
+  /** Nothing was sent with the last permit. */
+  giveBack(): void;
   learned(): LearnedLimit;
   restore(learned: LearnedLimit): void;
+}
+
+/** A permit that was taken before its request was known. */
+export interface Permit {
+  /** True once: the request may leave. False: it has to take its own. */
+  use(): boolean;
+}
+
+export function takenPermit(): Permit {
+  let isLeft = true;
+  return {
+    use() {
+      const had = isLeft;
+      isLeft = false;
+      return had;
+    },
+  };
 }
 
 export function createRequestBudget(options: {
@@ -33,7 +54,7 @@ export function createRequestBudget(options: {
   readonly burst: number;
   /** An earlier process may have sent up to now: there is no burst until one was saved up. */
   readonly startsEmpty?: boolean;
-}): RestorableBudget {
+}): PollerBudget {
   const { clock } = options;
   const wholeLimit = rateLimitOf(options.requestsPerMinute, options.burst);
   let share = FULL_SHARE;
@@ -76,6 +97,9 @@ export function createRequestBudget(options: {
     pauseFor(durationMs) {
       share = afterRefusal(share, clock.now());
       pauseUntil(clock.now() + durationMs);
+    },
+    giveBack() {
+      state = unspend(shareOf(wholeLimit, shareAt(share, clock.now())), state);
     },
     learned: () => ({ share, pausedUntilMs: state.pausedUntilMs }),
     restore(learned) {

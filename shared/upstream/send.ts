@@ -7,7 +7,7 @@ import type { Random } from '../runtime/random.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { KeySource } from './key-source.ts';
 import { readJson } from './read-json.ts';
-import type { RequestBudget } from './request-budget.ts';
+import type { Permit, RequestBudget } from './request-budget.ts';
 import { UpstreamError } from './upstream-error.ts';
 import {
   type CallName,
@@ -39,6 +39,7 @@ export interface OutgoingRequest extends CallName {
   /** JSON; undefined: nothing is sent. */
   readonly json?: string | undefined;
   readonly signal: AbortSignal | undefined;
+  readonly permit?: Permit | undefined;
 }
 
 export interface OutgoingCall<Body> extends OutgoingRequest {
@@ -110,7 +111,7 @@ async function sendOnce<Result>(
   const { clock, budget, onAttempt } = deps;
   if (!KEY_PATTERN.test(key.reveal()))
     throw failure('unauthorized', { ...nameOf(call), reason: 'no header can carry this key' });
-  await orCancelled(call, budget.take(call.signal));
+  if (call.permit?.use() !== true) await orCancelled(call, budget.take(call.signal));
   const startedAtMs = clock.now();
   let status: number | undefined;
   try {

@@ -1,9 +1,12 @@
 /** The upstream as the rest of the bridge sees it; `client.ts` speaks HTTP, the simulation has its own. */
 
 import type { Operation } from '../core/operation.ts';
+import type { Permit } from './request-budget.ts';
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
+  /** Already taken for the first request of these; what comes after it takes its own. */
+  readonly permit?: Permit | undefined;
 }
 
 export interface OperationPage {

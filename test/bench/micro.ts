@@ -20,13 +20,12 @@ function measurePlanner(): void {
   const planner = createPollPlanner({
     pollIntervalMsMin: 1_000,
     requestsPerMinute: 700,
-    burst: 20,
     failureBackoffMsMax: 300_000,
     listIntervalMsMin: undefined,
   });
   planner.setProjects(Array.from({ length: PROJECT_COUNT }, (_, index) => `project-${index}`));
   const quiet = { openSinceMs: undefined, activeSinceMs: [], arrivalCount: 8, observedMs: 86_400_000 };
-  const result = { hasFailed: false, requestCount: 1, foundTransition: false, hasLeftovers: false };
+  const result = { hasFailed: false, foundTransition: false, hasLeftovers: false };
   const startedMs = performance.now();
   let nowMs = 0;
   for (let count = 0; count < DECISION_COUNT; ) {

@@ -32,26 +32,30 @@ export function productionPolicy(options: {
   readonly hasHints: boolean;
 }): Policy {
   const ids = Array.from({ length: options.projectCount }, (_, project) => `p${project}`);
+  const pace = pacer(options.requestsPerMinute);
   const planner = createPollPlanner({
     pollIntervalMsMin: options.pollIntervalMs,
     requestsPerMinute: options.requestsPerMinute,
-    burst: BURST,
     failureBackoffMsMax: 300_000,
     listIntervalMsMin: options.hasHints ? HINT_INTERVAL_MS : undefined,
   });
   planner.setProjects(ids);
   return {
     next(nowMs) {
+      const untilMs = pace.untilMs(nowMs);
+      if (untilMs > nowMs) return { kind: 'wait', untilMs };
       const decision = planner.next(nowMs);
+      if (decision.kind !== 'wait') pace.spend(nowMs);
       return decision.kind === 'poll'
         ? { kind: 'poll', project: Number(decision.projectId.slice(1)) }
         : decision;
     },
     report(project, { foundTransition, activity }, nowMs) {
-      const result = { hasFailed: false, requestCount: 1, foundTransition, hasLeftovers: false };
+      const result = { hasFailed: false, foundTransition, hasLeftovers: false };
       planner.report(ids[project] ?? '', { ...result, activity: activity() }, nowMs);
     },
     reportListing(revisions, requestCount, nowMs) {
+      for (let count = 1; count < requestCount; count++) pace.spend(nowMs);
       const rows = revisions.map((revision, project) => ({ id: ids[project] ?? '', updated_at: revision }));
       planner.reportListing(rows, requestCount, nowMs);
     },

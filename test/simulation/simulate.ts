@@ -8,6 +8,7 @@ import { renderEvent } from '../../shared/events/render-event.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { parseRecord } from '../../shared/store/items.ts';
+import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import {
   checkHistory,
   type DeliveredEvent,
@@ -147,10 +148,10 @@ export function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
     // Safety never rests on the lease, so the simulation always runs without it.
     store: { ...store, acquireLease: async () => true, releaseLease: async () => {} },
     bus: createFaultyBus(world, delivered, owner),
+    budget: createRequestBudget({ clock, requestsPerMinute: 10_000, burst: 20 }),
     planner: createPollPlanner({
       pollIntervalMsMin: options.pollIntervalMs,
       requestsPerMinute: 10_000,
-      burst: 20,
       listIntervalMsMin: options.pollIntervalMs,
       failureBackoffMsMax: 10_000,
     }),
