@@ -8,8 +8,11 @@ import type { AccountLimits } from './run.ts';
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
 
-/** Requests that may leave at once after a quiet moment: half of the 40 a second that one route allows. */
-export const REQUEST_BURST = 20;
+/**
+ * Requests that may leave at once after a quiet moment: a dozen polls under way at once use no more, one route allows 40
+ * a second, and whatever is kept for a burst is missing from the steady rate.
+ */
+export const REQUEST_BURST = 10;
 
 export const accountLimits = {
   run: {

@@ -90,6 +90,9 @@ const STALENESS_ROUNDS_MAX = 4;
 /** In a small account a round takes seconds, and a minute is still soon. */
 const STALENESS_MS_MIN = 60_000;
 
+/** Of the mean cold stride. Tried from 0.8 to 1.2 on three seeds: the mean delay is the same, the tail is not. */
+const STRIDE_SHARE_MAX = 0.9;
+
 /** Of the transitions of a project nine tenths moved a field of the list. */
 const RECALL_PROVEN = 0.9;
 
@@ -264,9 +267,9 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     return listing.polledAtMs >= sinceMs && !listing.isUnderWay && hints.recall() >= RECALL_PROVEN;
   }
 
-  /** The staleness cap: no project is polled less often than one of the mean cold stride. */
+  /** No project is polled much less often than one of the mean cold stride: it costs nothing and cuts the longest delays. */
   function strideOf(turn: Turn, nowMs: number): number {
-    const strideMax = strideSum / Math.max(1, turns.size);
+    const strideMax = (STRIDE_SHARE_MAX * strideSum) / Math.max(1, turns.size);
     return Math.min(strideMax, 1 / Math.sqrt(turn.cold + hotIntensity(turn.activity, nowMs)));
   }
 

@@ -1,6 +1,7 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { lowerBoundS } from './lower-bound.ts';
-import { contenders, measure } from './run.ts';
+import { type Figures, measure, type Row } from './measure.ts';
+import { delayPlot } from './plot.ts';
 import { createWorkload } from './workload.ts';
 
 /**
@@ -16,19 +17,97 @@ test('the bound agrees with an independent implementation within two per cent', 
   expect(Math.abs(mean / REFERENCE_BOUND_S[500] - 1)).toBeLessThan(0.02);
 });
 
-test('the planner is near the bound, far from a timer, and never refused', { timeout: 60_000 }, () => {
-  const workload = createWorkload(200, 1, 2);
-  const run = (name: string) => {
-    const contender = contenders.find((each) => each.name === name);
-    if (contender === undefined) throw new Error(`No policy is called ${name}`);
-    return measure(contender, workload, { requestsPerMinute: 700, seed: 1 });
-  };
-  const planner = run('planner-1s');
-  const hinted = run('planner-hint-1');
+const row = (policy: string, through: Row['through'], fields: Partial<Row> = {}): Row => ({
+  policy,
+  through,
+  projects: 200,
+  seed: 1,
+  hours: 2,
+  requestsPerMinute: 700,
+  ...fields,
+});
 
-  expect(planner.over_bound).toBeLessThan(1.8);
-  expect(planner.mean_s).toBeLessThan(run('round-robin').mean_s / 2);
-  expect(hinted.mean_s).toBeLessThan(planner.mean_s / 2);
-  expect([planner.refused, hinted.refused]).toEqual([0, 0]);
-  expect(planner.requests_per_second).toBeGreaterThan(0.95 * (700 / 60));
+describe('the planner alone', () => {
+  test('is near the bound, far from a timer, and never refused', { timeout: 60_000 }, async () => {
+    const alone = await measure(row('planner-1s', 'planner'));
+    const hinted = await measure(row('planner-hint-1', 'planner'));
+    const roundRobin = await measure(row('round-robin', 'planner'));
+
+    expect(alone.over_bound).toBeLessThan(1.8);
+    expect(alone.mean_s).toBeLessThan(roundRobin.mean_s / 2);
+    expect(hinted.mean_s).toBeLessThan(alone.mean_s / 2);
+    expect([alone.refused, hinted.refused]).toEqual([0, 0]);
+    expect(alone.requests_per_second).toBeGreaterThan(0.95 * (700 / 60));
+  });
+
+  test('leaves no project unread for longer than the staleness cap', { timeout: 60_000 }, async () => {
+    const { stalest_s } = await measure(row('planner-1s', 'planner', { projects: 500, hours: 3 }));
+    const fourRoundsS = (4 * 500 * 60) / 700;
+
+    expect(stalest_s).toBeLessThan(fourRoundsS + 5);
+  });
+});
+
+describe('the whole bridge', () => {
+  const hour = { projects: 60, hours: 0.5, requestsPerMinute: 300 };
+  const usual = measure(row('planner-1s', 'bridge', hour));
+
+  test('tells everything once, for two write units a transition, within its part of the limit', {
+    timeout: 120_000,
+  }, async () => {
+    const figures = await usual;
+
+    expect(figures.transitions).toBeGreaterThan(30);
+    expect(figures).toMatchObject({ complete: 1, duplicates: 0, refused: 0 });
+    expect(figures.write_units).toBeLessThanOrEqual(2.1);
+    expect(figures.requests_per_second).toBeLessThanOrEqual(300 / 60);
+    // The burst is a part of the minute.
+    expect(figures.requests_per_second).toBeGreaterThan(0.92 * (300 / 60));
+  });
+
+  test.each(['killed-10min', 'faults-1%'])(
+    'loses nothing and is not refused when it is %s',
+    { timeout: 120_000 },
+    async (policy) => {
+      const figures = await measure(row(policy, 'bridge', hour));
+
+      expect(figures).toMatchObject({ complete: 1, refused: 0 });
+    },
+  );
+
+  test('that ends its invocations early is alive for a part of the time, loses nothing, and tells later', {
+    timeout: 120_000,
+  }, async () => {
+    const short = await measure(row('linger-0s', 'bridge', hour));
+    const whole = await usual;
+
+    expect(short.complete).toBe(1);
+    expect(short.alive).toBeLessThan(0.6);
+    expect(whole.alive).toBeGreaterThan(0.9);
+    expect(short.mean_s).toBeGreaterThan(2 * whole.mean_s);
+  });
+
+  test('with a clairvoyant in its place tells almost at once: nothing behind the decision takes long', {
+    timeout: 120_000,
+  }, async () => {
+    const knowing = await measure(row('clairvoyant', 'bridge', hour));
+
+    expect(knowing.complete).toBe(1);
+    expect(knowing.mean_s).toBeLessThan(0.5);
+  });
+});
+
+test('the plot has a line and a name for each policy and for the bound', () => {
+  const figures = (policy: string, requests_per_minute: number, mean_s: number) =>
+    ({ policy, requests_per_minute, mean_s, bound_s: 3_500 / requests_per_minute, projects: 500 }) as Figures;
+  const svg = delayPlot([
+    figures('a', 70, 60),
+    figures('a', 700, 6),
+    figures('b', 70, 6),
+    figures('b', 700, 0.4),
+  ]);
+
+  expect(svg.match(/<polyline/g)).toHaveLength(3);
+  expect(svg).not.toMatch(/NaN|undefined|Infinity/);
+  for (const name of ['>a<', '>b<', '>bound<']) expect(svg).toContain(name);
 });

@@ -1,8 +1,10 @@
 /** The production planner, and what it is compared with: each decides the next request of one virtual account. */
 
-import { createPollPlanner } from '../../shared/core/poll-planner.ts';
+import { createPollPlanner, type PollPlanner } from '../../shared/core/poll-planner.ts';
 import type { ProjectActivity } from '../../shared/core/project-activity.ts';
 import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/core/rate-limit.ts';
+import { projectIdOf, projectOf } from './virtual-upstream.ts';
+import type { Workload } from './workload.ts';
 
 export type Decision =
   | { readonly kind: 'poll'; readonly project: number }
@@ -22,8 +24,8 @@ export interface Policy {
   reportListing(revisions: readonly number[], requestCount: number, nowMs: number): void;
 }
 
-/** Below the 40 a second of one route, as the poller is configured. */
-const BURST = 20;
+/** As the poller is configured. */
+const BURST = 10;
 
 export function productionPolicy(options: {
   readonly projectCount: number;
@@ -59,6 +61,57 @@ export function productionPolicy(options: {
       const rows = revisions.map((revision, project) => ({ id: ids[project] ?? '', updated_at: revision }));
       planner.reportListing(rows, requestCount, nowMs);
     },
+  };
+}
+
+/** Another way to decide, in the place of production's planner in the whole bridge. */
+export function plannerOf(policy: Policy): PollPlanner {
+  const nothingKnown: ProjectActivity = {
+    openSinceMs: undefined,
+    activeSinceMs: [],
+    arrivalCount: 0,
+    observedMs: 1,
+  };
+  return {
+    next(nowMs) {
+      const decision = policy.next(nowMs);
+      return decision.kind === 'poll' ? { kind: 'poll', projectId: projectIdOf(decision.project) } : decision;
+    },
+    report(projectId, { foundTransition, activity = nothingKnown }, nowMs) {
+      const hasOpen = activity.openSinceMs !== undefined;
+      policy.report(projectOf(projectId), { foundTransition, hasOpen, activity: () => activity }, nowMs);
+    },
+    need: () => ({ hasReadAll: false, hasWork: false, expectedTransitionsPerMs: 0 }),
+    setProjects: () => {},
+    reportListing: () => {},
+    markHot: () => {},
+    hintEvidence: () => [],
+    restoreHints: () => {},
+  };
+}
+
+/** Knows every instant at which something will happen, and reads the project then: only the budget holds it up. */
+export function clairvoyant({ transitions }: Workload, requestsPerMinute: number): Policy {
+  const pace = pacer(requestsPerMinute);
+  const moments = transitions
+    .flatMap((own, project) => own.map(({ atS }) => ({ atMs: Math.ceil(atS * 1_000), project })))
+    .toSorted((a, b) => a.atMs - b.atMs);
+  const readAtMs = new Map<number, number>();
+  let place = 0;
+  return {
+    next(nowMs) {
+      let moment = moments[place];
+      while (moment !== undefined && (readAtMs.get(moment.project) ?? -1) >= moment.atMs)
+        moment = moments[++place];
+      if (moment === undefined) return { kind: 'wait', untilMs: Number.POSITIVE_INFINITY };
+      const untilMs = Math.max(moment.atMs, pace.untilMs(nowMs));
+      if (untilMs > nowMs) return { kind: 'wait', untilMs };
+      pace.spend(nowMs);
+      readAtMs.set(moment.project, nowMs);
+      return { kind: 'poll', project: moment.project };
+    },
+    report: () => {},
+    reportListing: () => {},
   };
 }
 

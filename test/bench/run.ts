@@ -1,138 +1,160 @@
-/**
- * How soon the poll planner sees what happened, against the theoretical limit and other ways to poll.
- *
- *   npm run bench                                  50 and 500 projects, one simulated day, seed 1
- *   npm run bench -- --projects 5000 --hours 6 --seeds 3
- *   npm run bench -- --json                        one line of figures per row
- */
+/** `npm run bench`: how soon a transition is told, against the theoretical limit and other ways to poll. */
 
+import { writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
-import { lowerBoundS } from './lower-bound.ts';
-import { oracleRoot, type Policy, productionPolicy, roundRobin, strictlyHot } from './policies.ts';
-import { type Outcome, runPolicy } from './virtual-account.ts';
-import { createWorkload, type Workload } from './workload.ts';
+import { Worker } from 'node:worker_threads';
+import { type Figures, namesOf, type Row } from './measure.ts';
+import { delayPlot } from './plot.ts';
+import { tableHead, tableLine } from './table.ts';
 
-interface Contender {
-  readonly name: string;
-  readonly recall: number;
-  readonly create: (workload: Workload, requestsPerMinute: number) => Policy;
+const HELP = `npm run bench -- [options]   delays, requests and writes on virtual time; figures on stdout, progress on stderr
+  --through WHAT   planner: who decides alone, over a day; bridge: the whole poller, over two hours; both (default)
+  --projects N,..  sizes of the account (default 50,500 for the planner, 500 for the bridge)
+  --policy A,B     only these rows (default: all)
+  --seeds S        seeds 1 to S (default 1)
+  --rpm R,..       requests a minute (default 700)
+  --hours H        what is measured
+  --json           one line of figures per row
+  --svg FILE       draw mean delay against requests a minute; give several --rpm`;
+
+const DEFAULTS = {
+  planner: { projects: '50,500', hours: '24' },
+  bridge: { projects: '500', hours: '2' },
+} as const;
+
+const THREADS_MAX = 8;
+
+interface Options {
+  readonly rows: readonly Row[];
+  readonly json: boolean;
+  readonly svg: string | undefined;
 }
 
-const planner =
-  (pollIntervalMs: number, hasHints: boolean): Contender['create'] =>
-  (workload, requestsPerMinute) =>
-    productionPolicy({ projectCount: workload.projectCount, requestsPerMinute, pollIntervalMs, hasHints });
-
-export const contenders: readonly Contender[] = [
-  { name: 'timer-60s', recall: 0, create: (load, rpm) => roundRobin(load.projectCount, rpm, 60_000) },
-  {
-    name: 'round-robin',
-    recall: 0,
-    create: (load, rpm) => roundRobin(load.projectCount, rpm, roundMs(load, rpm)),
-  },
-  { name: 'hot-5s-strict', recall: 0, create: (load, rpm) => strictlyHot(load.projectCount, rpm) },
-  { name: 'oracle-root', recall: 0, create: (load, rpm) => oracleRoot(load.rates, rpm) },
-  { name: 'planner-5s', recall: 0, create: planner(5_000, false) },
-  { name: 'planner-1s', recall: 0, create: planner(1_000, false) },
-  { name: 'planner-hint-0', recall: 0, create: planner(1_000, true) },
-  { name: 'planner-hint-0.7', recall: 0.7, create: planner(1_000, true) },
-  { name: 'planner-hint-1', recall: 1, create: planner(1_000, true) },
-];
-
-export function measure(
-  contender: Contender,
-  workload: Workload,
-  { requestsPerMinute, seed }: { readonly requestsPerMinute: number; readonly seed: number },
-) {
-  const policy = contender.create(workload, requestsPerMinute);
-  const outcome = runPolicy(workload, policy, { recall: contender.recall, seed });
-  const boundS = lowerBoundS(workload, requestsPerMinute / 60);
-  return figuresOf(contender.name, { workload, outcome, boundS, requestsPerMinute, seed });
-}
-
-function figuresOf(
-  policy: string,
-  run: {
-    readonly workload: Workload;
-    readonly outcome: Outcome;
-    readonly boundS: number;
-    readonly requestsPerMinute: number;
-    readonly seed: number;
-  },
-) {
-  const { workload, outcome, boundS, requestsPerMinute } = run;
-  const { delaysS, requestCount, transitionCount } = outcome;
-  const at = (share: number) =>
-    delaysS[Math.min(delaysS.length - 1, Math.floor(share * delaysS.length))] ?? 0;
-  const mean_s = delaysS.reduce((sum, delay) => sum + delay, 0) / delaysS.length;
-  return {
-    projects: workload.projectCount,
-    policy,
-    seed: run.seed,
-    mean_s,
-    p50_s: at(0.5),
-    p95_s: at(0.95),
-    p99_s: at(0.99),
-    max_s: at(1),
-    requests_per_second: requestCount / (workload.endS - workload.startS),
-    requests_per_transition: requestCount / transitionCount,
-    states_seen: outcome.stateCount / transitionCount,
-    refused: outcome.refusedCount,
-    bound_s: boundS,
-    over_bound: mean_s / boundS,
-    p99_over_round: at(0.99) / (workload.projectCount / (requestsPerMinute / 60)),
-  };
-}
-
-function roundMs(workload: Workload, requestsPerMinute: number): number {
-  return (workload.projectCount / requestsPerMinute) * 60_000;
-}
-
-function main(): void {
+function parseOptions(): Options | undefined {
   const { values } = parseArgs({
     options: {
-      projects: { type: 'string', default: '50,500' },
-      seeds: { type: 'string', default: '1' },
-      hours: { type: 'string', default: '24' },
-      rpm: { type: 'string', default: '700' },
+      through: { type: 'string', default: 'both' },
+      projects: { type: 'string' },
       policy: { type: 'string' },
+      seeds: { type: 'string', default: '1' },
+      rpm: { type: 'string', default: '700' },
+      hours: { type: 'string' },
       json: { type: 'boolean', default: false },
+      svg: { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
     },
   });
-  const requestsPerMinute = Number(values.rpm);
-  const chosen = contenders.filter(
-    ({ name }) => values.policy === undefined || values.policy.split(',').includes(name),
-  );
-  if (!values.json) console.log(HEAD);
-  for (const projectCount of values.projects.split(',').map(Number)) {
-    for (let seed = 1; seed <= Number(values.seeds); seed++) {
-      const workload = createWorkload(projectCount, seed, Number(values.hours));
-      for (const contender of chosen) {
-        const figures = measure(contender, workload, { requestsPerMinute, seed });
-        console.log(values.json ? JSON.stringify(figures) : lineOf(figures));
-      }
+  if (values.help) return undefined;
+  const kinds = values.through === 'both' ? (['planner', 'bridge'] as const) : [kindOf(values.through)];
+  const rows = kinds.flatMap((through) => {
+    const names = values.policy?.split(',') ?? namesOf(through);
+    const known = names.filter((name) => namesOf(through).includes(name));
+    const hours = numberOf('hours', values.hours ?? DEFAULTS[through].hours, { min: 0.1, max: 720 });
+    return listOf('projects', values.projects ?? DEFAULTS[through].projects, { min: 1, max: 20_000 }).flatMap(
+      (projects) =>
+        seedsUpTo(values.seeds).flatMap((seed) =>
+          listOf('rpm', values.rpm, { min: 10, max: 700 }).flatMap((requestsPerMinute) =>
+            known.map((policy): Row => ({ policy, through, projects, seed, hours, requestsPerMinute })),
+          ),
+        ),
+    );
+  });
+  if (rows.length === 0) {
+    throw new RangeError(
+      `--policy: none of "${values.policy}" is known; there are ${namesOf('bridge').join(', ')}`,
+    );
+  }
+  return { rows, json: values.json, svg: values.svg };
+}
+
+function kindOf(text: string): Row['through'] {
+  if (text === 'planner' || text === 'bridge') return text;
+  throw new RangeError(`--through is planner, bridge or both, not "${text}"`);
+}
+
+function seedsUpTo(text: string): readonly number[] {
+  const count = numberOf('seeds', text, { min: 1, max: 1_000 });
+  return Array.from({ length: count }, (_, place) => place + 1);
+}
+
+function listOf(name: string, text: string, bounds: Bounds): readonly number[] {
+  return text.split(',').map((each) => numberOf(name, each, bounds));
+}
+
+interface Bounds {
+  readonly min: number;
+  readonly max: number;
+}
+
+function numberOf(name: string, text: string, { min, max }: Bounds): number {
+  const value = Number(text);
+  if (value >= min && value <= max) return value;
+  throw new RangeError(`--${name} takes numbers from ${min} to ${max}, not "${text}"`);
+}
+
+async function main({ rows, json, svg }: Options): Promise<void> {
+  const results = new Map<number, Figures>();
+  let begun = 0;
+  let printed = 0;
+  if (!json) console.log(tableHead);
+  const work = async () => {
+    const worker = new Worker(new URL('./worker.ts', import.meta.url));
+    for (let place = begun++; place < rows.length; place = begun++) {
+      const row = rows[place];
+      if (row === undefined) break;
+      results.set(
+        place,
+        await measuredBy(worker, row, (hour) =>
+          tell(`row ${place + 1} of ${rows.length}: ${describe(row)}, hour ${hour}`),
+        ),
+      );
+      print();
+    }
+    await worker.terminate();
+  };
+  await Promise.all(Array.from({ length: Math.min(rows.length, availableParallelism(), THREADS_MAX) }, work));
+  if (svg !== undefined) writeFileSync(svg, delayPlot([...results.values()]));
+
+  /** In the order of the rows, whichever thread is first. */
+  function print(): void {
+    for (let next = results.get(printed); next !== undefined; next = results.get(printed)) {
+      console.log(json ? JSON.stringify(next) : tableLine(next));
+      printed += 1;
     }
   }
 }
 
-const HEAD =
-  '    N seed policy              mean     p50     p95     p99     max   req/s req/tr states  429  x bound p99/(N/R)';
-
-function lineOf(row: ReturnType<typeof figuresOf>): string {
-  const columns = [
-    String(row.projects).padStart(5),
-    String(row.seed).padStart(4),
-    row.policy.padEnd(17),
-    row.mean_s.toFixed(2).padStart(7),
-    ...[row.p50_s, row.p95_s, row.p99_s, row.max_s].map((value) => value.toFixed(1).padStart(7)),
-    row.requests_per_second.toFixed(2).padStart(7),
-    row.requests_per_transition.toFixed(1).padStart(6),
-    `${(100 * row.states_seen).toFixed(0)}%`.padStart(6),
-    String(row.refused).padStart(4),
-    row.over_bound.toFixed(2).padStart(8),
-    row.p99_over_round.toFixed(2).padStart(9),
-  ];
-  return columns.join(' ');
+function measuredBy(worker: Worker, row: Row, onHour: (hour: number) => void): Promise<Figures> {
+  onHour(0);
+  return new Promise((resolve, reject) => {
+    const onMessage = (
+      message:
+        | { readonly kind: 'hour'; readonly hour: number }
+        | { readonly kind: 'figures'; readonly figures: Figures },
+    ) => {
+      if (message.kind === 'hour') return onHour(message.hour);
+      worker.off('message', onMessage).off('error', reject);
+      resolve(message.figures);
+    };
+    worker.on('message', onMessage).on('error', reject).postMessage(row);
+  });
 }
 
-if (import.meta.main) main();
+function describe({ policy, projects, seed, through }: Row): string {
+  return `${policy} with ${projects} projects, seed ${seed}, through the ${through}`;
+}
+
+/** Over itself in a terminal, a line each elsewhere. */
+function tell(text: string): void {
+  process.stderr.write(process.stderr.isTTY ? `\r\u001b[K${text}\r` : `${text}\n`);
+}
+
+try {
+  const options = parseOptions();
+  if (options === undefined) console.log(HELP);
+  else await main(options);
+} catch (error) {
+  console.error(error instanceof Error ? error.message : error);
+  process.exitCode = 1;
+}

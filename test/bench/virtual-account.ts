@@ -20,14 +20,16 @@ export interface Outcome {
   readonly refusedCount: number;
   /** Operations met in a new state, per poll: the rest of the transitions were passed over between two polls. */
   readonly stateCount: number;
+  /** The longest time that a project was not read for. */
+  readonly stalestS: number;
 }
 
 export function runPolicy(
   workload: Workload,
   policy: Policy,
-  { recall, seed }: { readonly recall: number; readonly seed: number },
+  options: { readonly recall: number; readonly seed: number; readonly measuredFromS: number },
 ): Outcome {
-  const account = createAccount(workload, recall, seed);
+  const account = createAccount(workload, options);
   const limits = createLimitCounter();
   const endMs = workload.endS * 1_000;
   let nowMs = workload.startS * 1_000;
@@ -46,7 +48,10 @@ export function runPolicy(
   return { ...account.score(), requestCount: limits.requestCount(), refusedCount: limits.refusedCount() };
 }
 
-function createAccount(workload: Workload, recall: number, seed: number) {
+function createAccount(
+  workload: Workload,
+  { recall, seed, measuredFromS }: { recall: number; seed: number; measuredFromS: number },
+) {
   const random = seededRandom(seed + 1_000);
   const { operations, transitions, projectCount } = workload;
   const moves = transitions.map((own) => own.filter(() => random.next() < recall));
@@ -54,8 +59,10 @@ function createAccount(workload: Workload, recall: number, seed: number) {
   const movePlaces = new Int32Array(projectCount);
   const createdPlaces = new Int32Array(projectCount);
   const revisions = Array.from({ length: projectCount }, () => 0);
+  const readAtS = new Float64Array(projectCount).fill(workload.startS);
   const delaysS: number[] = [];
   let stateCount = 0;
+  let stalestS = 0;
 
   return {
     poll(project: number, nowS: number) {
@@ -63,11 +70,12 @@ function createAccount(workload: Workload, recall: number, seed: number) {
       let place = places[project] ?? 0;
       const met = new Set<unknown>();
       for (let next = own[place]; next !== undefined && next.atS <= nowS; next = own[++place]) {
-        delaysS.push(nowS - next.atS);
+        if (next.atS >= measuredFromS) delaysS.push(nowS - next.atS);
         met.add(next.operation);
       }
+      noteRead(project, nowS);
       places[project] = place;
-      stateCount += met.size;
+      if (nowS >= measuredFromS) stateCount += met.size;
       const rows = rowsAt(project, nowS);
       const hasOpen = rows.some(({ status }) => status !== 'finished');
       const activity = () => activityOf(rows, rows.length < PAGE_ROWS, nowS * 1_000);
@@ -83,12 +91,21 @@ function createAccount(workload: Workload, recall: number, seed: number) {
       }
       return revisions;
     },
-    score: () => ({
-      delaysS: Float64Array.from(delaysS).toSorted(),
-      transitionCount: delaysS.length,
-      stateCount,
-    }),
+    score() {
+      for (let project = 0; project < projectCount; project++) noteRead(project, workload.endS);
+      return {
+        delaysS: Float64Array.from(delaysS).toSorted(),
+        transitionCount: delaysS.length,
+        stateCount,
+        stalestS,
+      };
+    },
   };
+
+  function noteRead(project: number, nowS: number): void {
+    stalestS = Math.max(stalestS, nowS - (readAtS[project] ?? nowS));
+    readAtS[project] = nowS;
+  }
 
   function rowsAt(project: number, nowS: number): readonly ActivityRow[] {
     const own = operations[project] ?? [];

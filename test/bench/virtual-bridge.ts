@@ -20,7 +20,7 @@ import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.ts';
 import { createScheduler, type Process } from '../simulation/scheduler.ts';
 import type { Detections } from './detections.ts';
-import { createVirtualUpstream } from './virtual-upstream.ts';
+import { createVirtualUpstream, REQUESTS_PER_MINUTE_MAX } from './virtual-upstream.ts';
 import type { Workload } from './workload.ts';
 
 const ACCOUNT_ID = 'bench';
@@ -36,7 +36,10 @@ export interface BridgeScenario {
   readonly recall: number;
   /** The process is killed after so long, again and again; its memory is lost. */
   readonly killEveryMs?: number;
-  readonly otherRequestsPerMinute?: number;
+  /** Another way to decide; production's otherwise. */
+  readonly planner?: () => PollPlanner;
+  /** Of the whole limit, used by somebody else who takes no notice. */
+  readonly otherShare?: number;
   readonly faultShare?: number;
   readonly lingerMs?: number;
   /** Nothing is measured before: the account is read for the first time, and fields of the list are got to know. */
@@ -64,13 +67,18 @@ export interface BridgeOutcome {
 export async function runBridge(
   workload: Workload,
   detections: Detections,
-  { scenario, seed, onHour }: { scenario: BridgeScenario; seed: number; onHour?: (hour: number) => void },
+  {
+    scenario,
+    seed,
+    onHour,
+  }: { scenario: BridgeScenario; seed: number; onHour?: ((hour: number) => void) | undefined },
 ): Promise<BridgeOutcome> {
   const startMs = workload.startS * 1_000;
   const endMs = workload.endS * 1_000;
   const scheduler = createScheduler(startMs, nextTurnOfTheEventLoop);
   const random = seededRandom(seed + 3_000);
-  const { otherRequestsPerMinute = 0, faultShare = 0, recall } = scenario;
+  const { otherShare = 0, faultShare = 0, recall } = scenario;
+  const otherRequestsPerMinute = otherShare * REQUESTS_PER_MINUTE_MAX;
   const upstreamOptions = { now: scheduler.now, seed, recall, otherRequestsPerMinute, faultShare };
   const upstream = createVirtualUpstream(workload, upstreamOptions);
   const table = createMemoryTable();
@@ -196,7 +204,8 @@ function difference(after: Counts, before: Counts): Counts {
 
 const KEY = createSecret('bench-key');
 
-function plannerOf({ pollIntervalMs, requestsPerMinute, hasHints }: BridgeScenario): PollPlanner {
+function plannerOf({ planner, pollIntervalMs, requestsPerMinute, hasHints }: BridgeScenario): PollPlanner {
+  if (planner !== undefined) return planner();
   return createPollPlanner({
     ...accountLimits.planner,
     requestsPerMinute,

@@ -38,6 +38,10 @@ export function projectIdOf(project: number): string {
   return `bench-${String(project).padStart(5, '0')}`;
 }
 
+export function projectOf(projectId: string): number {
+  return Number(projectId.slice(-5));
+}
+
 export function operationIdOf(project: number, place: number): string {
   return `b0000000-0000-4000-8000-${String(project).padStart(5, '0')}${String(place).padStart(7, '0')}`;
 }
@@ -83,7 +87,7 @@ export function createVirtualUpstream(workload: Workload, options: UpstreamOptio
     const limit = Number(searchParams.get('limit') ?? '1000');
     const cursor = searchParams.get('cursor') ?? undefined;
     if (projectId === undefined) return json(listPage(limit, cursor, nowMs), nowMs);
-    const project = projects[Number(projectId.slice(-5))];
+    const project = projects[projectOf(projectId)];
     if (project === undefined) return refusal(404, {});
     if (operationId === undefined) return json(project.page(limit, cursor, nowMs / 1_000), nowMs);
     const row = project.row(operationId, nowMs / 1_000);
@@ -91,7 +95,7 @@ export function createVirtualUpstream(workload: Workload, options: UpstreamOptio
   }
 
   function listPage(limit: number, cursor: string | undefined, nowMs: number): string {
-    const first = cursor === undefined ? 0 : Number(cursor.slice(-5)) + 1;
+    const first = cursor === undefined ? 0 : projectOf(cursor) + 1;
     const ids = Array.from(
       { length: Math.min(limit, workload.projectCount - first) },
       (_, place) => first + place,

@@ -1,0 +1,65 @@
+/** What is compared: ways to decide the next request, and what may happen to the whole bridge meanwhile. */
+
+import {
+  clairvoyant,
+  oracleRoot,
+  type Policy,
+  productionPolicy,
+  roundRobin,
+  strictlyHot,
+} from './policies.ts';
+import type { BridgeScenario } from './virtual-bridge.ts';
+import type { Workload } from './workload.ts';
+
+export interface Contender {
+  readonly name: string;
+  /** What comes before is not measured: a field that never moves has to be found out. */
+  readonly learningHours?: number;
+  /** Share of the transitions that move a field of the project list. */
+  readonly recall: number;
+  readonly decide: (workload: Workload, requestsPerMinute: number) => Policy;
+  /** Undefined: the planner of production, with these settings. */
+  readonly bridge?: Partial<BridgeScenario>;
+}
+
+const MINUTE_MS = 60_000;
+
+const planner = (pollIntervalMs: number, hasHints: boolean): Pick<Contender, 'decide' | 'bridge'> => ({
+  decide: ({ projectCount }, requestsPerMinute) =>
+    productionPolicy({ projectCount, requestsPerMinute, pollIntervalMs, hasHints }),
+  bridge: { pollIntervalMs, hasHints },
+});
+
+export const contenders: readonly Contender[] = [
+  {
+    name: 'timer-60s',
+    recall: 0,
+    decide: ({ projectCount }, rpm) => roundRobin(projectCount, rpm, MINUTE_MS),
+  },
+  {
+    name: 'round-robin',
+    recall: 0,
+    decide: ({ projectCount }, rpm) => roundRobin(projectCount, rpm, (projectCount / rpm) * MINUTE_MS),
+  },
+  { name: 'hot-5s-strict', recall: 0, decide: ({ projectCount }, rpm) => strictlyHot(projectCount, rpm) },
+  { name: 'oracle-root', recall: 0, decide: ({ rates }, rpm) => oracleRoot(rates, rpm) },
+  { name: 'clairvoyant', recall: 0, decide: (workload, rpm) => clairvoyant(workload, rpm) },
+  { name: 'planner-5s', recall: 0, ...planner(5_000, false) },
+  { name: 'planner-1s', recall: 0, ...planner(1_000, false) },
+  { name: 'planner-hint-0', recall: 0, learningHours: 1, ...planner(1_000, true) },
+  { name: 'planner-hint-0.7', recall: 0.7, ...planner(1_000, true) },
+  { name: 'planner-hint-1', recall: 1, ...planner(1_000, true) },
+];
+
+const usual = { pollIntervalMs: 1_000, hasHints: false };
+
+/** Only the whole bridge can live through these. */
+export const scenarios: readonly Omit<Contender, 'decide'>[] = [
+  { name: 'killed-10min', recall: 0, bridge: { ...usual, killEveryMs: 10 * MINUTE_MS } },
+  { name: 'faults-1%', recall: 0, bridge: { ...usual, faultShare: 0.01 } },
+  { name: 'second-user-30%', recall: 0, bridge: { ...usual, otherShare: 0.3 } },
+  { name: 'linger-0s', recall: 0, bridge: { ...usual, lingerMs: 0 } },
+  { name: 'linger-15s', recall: 0, bridge: { ...usual, lingerMs: 15_000 } },
+  { name: 'linger-0s-hint-1', recall: 1, bridge: { ...usual, hasHints: true, lingerMs: 0 } },
+  { name: 'linger-15s-hint-1', recall: 1, bridge: { ...usual, hasHints: true, lingerMs: 15_000 } },
+];
