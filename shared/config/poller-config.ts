@@ -27,9 +27,9 @@ export const pollAccountRequest = z.object({
   requests_per_minute: z.number().int().min(10).max(700).default(350),
   /**
    * Between two polls of one project, at least; a quarter of it between two readings of the project list. The specification
-   * suggests five seconds ("Operations", rule 3); one second finds transitions of a small account twice as soon.
+   * suggests five seconds ("Operations", rule 3); half a second finds transitions of a small account three times as soon.
    */
-  poll_interval_seconds: z.number().min(1).max(300).default(5),
+  poll_interval_seconds: z.number().min(0.5).max(300).default(5),
   /**
    * How long an invocation goes on after everything was read and nothing is expected to happen soon. 60 (fastest): until
    * the next one begins; 0 (cheapest): not at all, so that what begins is seen at the next minute. docs/performance.md has

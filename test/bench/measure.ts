@@ -74,7 +74,12 @@ function measurePlanner(row: Row): Figures {
   const workload = createWorkload(row.projects, seed, row.hours);
   const policy = contender.decide(workload, requestsPerMinute);
   const measuredFromS = workload.startS + Math.min(row.hours / 2, contender.learningHours ?? 0) * 3_600;
-  const outcome = runPolicy(workload, policy, { recall: contender.recall, seed, measuredFromS });
+  const outcome = runPolicy(workload, policy, {
+    requestsPerMinute,
+    recall: contender.recall,
+    seed,
+    measuredFromS,
+  });
   return {
     ...delayFigures(row, workload, outcome.delaysS),
     ...requestFigures(outcome, workload.endS - workload.startS),

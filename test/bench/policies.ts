@@ -1,8 +1,9 @@
 /** The production planner, and what it is compared with: each decides the next request of one virtual account. */
 
+import { REQUEST_BURST } from '../../functions/poller/limits.ts';
 import { createPollPlanner, type PollPlanner } from '../../shared/core/poll-planner.ts';
 import type { ProjectActivity } from '../../shared/core/project-activity.ts';
-import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/core/rate-limit.ts';
+import { rateLimitOf } from '../../shared/core/rate-limit.ts';
 import { projectIdOf, projectOf } from './virtual-upstream.ts';
 import type { Workload } from './workload.ts';
 
@@ -24,9 +25,6 @@ export interface Policy {
   reportListing(revisions: readonly number[], requestCount: number, nowMs: number): void;
 }
 
-/** As the poller is configured. */
-const BURST = 10;
-
 export function productionPolicy(options: {
   readonly projectCount: number;
   readonly requestsPerMinute: number;
@@ -34,7 +32,6 @@ export function productionPolicy(options: {
   readonly hasHints: boolean;
 }): Policy {
   const ids = Array.from({ length: options.projectCount }, (_, project) => `p${project}`);
-  const pace = pacer(options.requestsPerMinute);
   const planner = createPollPlanner({
     pollIntervalMsMin: options.pollIntervalMs,
     requestsPerMinute: options.requestsPerMinute,
@@ -44,10 +41,7 @@ export function productionPolicy(options: {
   planner.setProjects(ids);
   return {
     next(nowMs) {
-      const untilMs = pace.untilMs(nowMs);
-      if (untilMs > nowMs) return { kind: 'wait', untilMs };
       const decision = planner.next(nowMs);
-      if (decision.kind !== 'wait') pace.spend(nowMs);
       return decision.kind === 'poll'
         ? { kind: 'poll', project: Number(decision.projectId.slice(1)) }
         : decision;
@@ -57,7 +51,6 @@ export function productionPolicy(options: {
       planner.report(ids[project] ?? '', { ...result, activity: activity() }, nowMs);
     },
     reportListing(revisions, requestCount, nowMs) {
-      for (let count = 1; count < requestCount; count++) pace.spend(nowMs);
       const rows = revisions.map((revision, project) => ({ id: ids[project] ?? '', updated_at: revision }));
       planner.reportListing(rows, requestCount, nowMs);
     },
@@ -91,8 +84,7 @@ export function plannerOf(policy: Policy): PollPlanner {
 }
 
 /** Knows every instant at which something will happen, and reads the project then: only the budget holds it up. */
-export function clairvoyant({ transitions }: Workload, requestsPerMinute: number): Policy {
-  const pace = pacer(requestsPerMinute);
+export function clairvoyant({ transitions }: Workload): Policy {
   const moments = transitions
     .flatMap((own, project) => own.map(({ atS }) => ({ atMs: Math.ceil(atS * 1_000), project })))
     .toSorted((a, b) => a.atMs - b.atMs);
@@ -104,9 +96,7 @@ export function clairvoyant({ transitions }: Workload, requestsPerMinute: number
       while (moment !== undefined && (readAtMs.get(moment.project) ?? -1) >= moment.atMs)
         moment = moments[++place];
       if (moment === undefined) return { kind: 'wait', untilMs: Number.POSITIVE_INFINITY };
-      const untilMs = Math.max(moment.atMs, pace.untilMs(nowMs));
-      if (untilMs > nowMs) return { kind: 'wait', untilMs };
-      pace.spend(nowMs);
+      if (moment.atMs > nowMs) return { kind: 'wait', untilMs: moment.atMs };
       readAtMs.set(moment.project, nowMs);
       return { kind: 'poll', project: moment.project };
     },
@@ -119,31 +109,23 @@ export function clairvoyant({ transitions }: Workload, requestsPerMinute: number
 const HINT_INTERVAL_MS = 250;
 
 /** One after the other, as fast as the limit allows but no faster than `roundMs` for all. */
-export function roundRobin(projectCount: number, requestsPerMinute: number, roundMs: number): Policy {
-  return dueFirst(requestsPerMinute, () => roundMs, projectCount);
+export function roundRobin(projectCount: number, roundMs: number): Policy {
+  return dueFirst(() => roundMs, projectCount);
 }
 
 /** Evenly spaced, with rates by the square root of the true session rates, blind to everything that happens. */
 export function oracleRoot(rates: readonly number[], requestsPerMinute: number): Policy {
   const total = rates.reduce((sum, rate) => sum + Math.sqrt(rate), 0);
-  const perMs = rateLimitOf(requestsPerMinute, BURST).intervalMs;
-  return dueFirst(
-    requestsPerMinute,
-    (project) => (perMs * total) / Math.sqrt(rates[project] ?? 1),
-    rates.length,
-  );
+  const perMs = rateLimitOf(requestsPerMinute, REQUEST_BURST).intervalMs;
+  return dueFirst((project) => (perMs * total) / Math.sqrt(rates[project] ?? 1), rates.length);
 }
 
 /** Projects with an open operation every five seconds, before all others; the rest in turn. */
-export function strictlyHot(projectCount: number, requestsPerMinute: number): Policy {
-  const pace = pacer(requestsPerMinute);
+export function strictlyHot(projectCount: number): Policy {
   const hotAtMs = new Map<number, number>();
   let last = -1;
   return {
     next(nowMs) {
-      const untilMs = pace.untilMs(nowMs);
-      if (untilMs > nowMs) return { kind: 'wait', untilMs };
-      pace.spend(nowMs);
       for (const [project, dueAtMs] of hotAtMs) {
         if (dueAtMs > nowMs) break;
         hotAtMs.delete(project);
@@ -162,12 +144,7 @@ export function strictlyHot(projectCount: number, requestsPerMinute: number): Po
 }
 
 /** Whoever is due for longest; the next turn comes one interval after the last one was due, so spacing is even. */
-function dueFirst(
-  requestsPerMinute: number,
-  intervalMsOf: (project: number) => number,
-  projectCount: number,
-): Policy {
-  const pace = pacer(requestsPerMinute);
+function dueFirst(intervalMsOf: (project: number) => number, projectCount: number): Policy {
   const queue = Array.from({ length: projectCount }, (_, project) => {
     const intervalMs = intervalMsOf(project);
     return { project, intervalMs, dueAtMs: ((project * 0.618_034) % 1) * intervalMs };
@@ -179,9 +156,8 @@ function dueFirst(
       originMs ??= nowMs;
       const first = heap[0];
       if (first === undefined) return { kind: 'wait', untilMs: Number.POSITIVE_INFINITY };
-      const untilMs = Math.max(pace.untilMs(nowMs), Math.ceil(originMs + first.dueAtMs));
+      const untilMs = Math.ceil(originMs + first.dueAtMs);
       if (untilMs > nowMs) return { kind: 'wait', untilMs };
-      pace.spend(nowMs);
       first.dueAtMs += first.intervalMs;
       sinkFirst(heap);
       return { kind: 'poll', project: first.project };
@@ -203,15 +179,4 @@ function sinkFirst(heap: { dueAtMs: number }[]): void {
     heap[child] = above;
     place = child;
   }
-}
-
-function pacer(requestsPerMinute: number) {
-  const limit = rateLimitOf(requestsPerMinute, BURST);
-  let state = UNUSED;
-  return {
-    untilMs: (nowMs: number) => nowMs + waitMs(limit, state, nowMs),
-    spend: (nowMs: number) => {
-      state = spend(limit, state, nowMs);
-    },
-  };
 }

@@ -1,15 +1,16 @@
 /** One policy against one workload on virtual time, with an upstream that counts what exceeds its limits. */
 
+import { REQUEST_BURST } from '../../functions/poller/limits.ts';
 import { type ActivityRow, activityOf } from '../../shared/core/project-activity.ts';
+import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/core/rate-limit.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import type { Policy } from './policies.ts';
+import { createWindow } from './virtual-upstream.ts';
 import { createdS, type Workload } from './workload.ts';
 
 /** Rows of a usual poll, and projects on one page of the list, as in production. */
 const PAGE_ROWS = 100;
 const LIST_PAGE_ROWS = 400;
-const REQUESTS_PER_MINUTE_MAX = 700;
-const REQUESTS_PER_SECOND_MAX = 40;
 
 export interface Outcome {
   /** Seconds from a transition to the poll that could see it, sorted. */
@@ -24,34 +25,48 @@ export interface Outcome {
   readonly stalestS: number;
 }
 
-export function runPolicy(
-  workload: Workload,
-  policy: Policy,
-  options: { readonly recall: number; readonly seed: number; readonly measuredFromS: number },
-): Outcome {
+export interface AccountOptions {
+  readonly requestsPerMinute: number;
+  /** Share of the transitions that move a field of the project list. */
+  readonly recall: number;
+  readonly seed: number;
+  readonly measuredFromS: number;
+}
+
+export function runPolicy(workload: Workload, policy: Policy, options: AccountOptions): Outcome {
   const account = createAccount(workload, options);
-  const limits = createLimitCounter();
+  const window = createWindow();
+  const limit = rateLimitOf(options.requestsPerMinute, REQUEST_BURST);
+  let permits = UNUSED;
+  let requestCount = 0;
+  let refusedCount = 0;
   const endMs = workload.endS * 1_000;
   let nowMs = workload.startS * 1_000;
+  const send = () => {
+    permits = spend(limit, permits, nowMs);
+    requestCount += 1;
+    if (!window.admits(nowMs)) refusedCount += 1;
+  };
   while (nowMs < endMs) {
+    nowMs += waitMs(limit, permits, nowMs);
     const decision = policy.next(nowMs);
     if (decision.kind === 'wait') nowMs = Math.max(nowMs + 1, Math.ceil(decision.untilMs));
     else if (decision.kind === 'list') {
-      const requestCount = Math.ceil(workload.projectCount / LIST_PAGE_ROWS);
-      for (let count = 0; count < requestCount; count++) limits.note(nowMs);
-      policy.reportListing(account.revisionsAt(nowMs / 1_000), requestCount, nowMs);
+      const pageCount = Math.ceil(workload.projectCount / LIST_PAGE_ROWS);
+      for (let page = 0; page < pageCount; page++) {
+        nowMs += waitMs(limit, permits, nowMs);
+        send();
+      }
+      policy.reportListing(account.revisionsAt(nowMs / 1_000), pageCount, nowMs);
     } else {
-      limits.note(nowMs);
+      send();
       policy.report(decision.project, account.poll(decision.project, nowMs / 1_000), nowMs);
     }
   }
-  return { ...account.score(), requestCount: limits.requestCount(), refusedCount: limits.refusedCount() };
+  return { ...account.score(), requestCount, refusedCount };
 }
 
-function createAccount(
-  workload: Workload,
-  { recall, seed, measuredFromS }: { recall: number; seed: number; measuredFromS: number },
-) {
+function createAccount(workload: Workload, { recall, seed, measuredFromS }: AccountOptions) {
   const random = seededRandom(seed + 1_000);
   const { operations, transitions, projectCount } = workload;
   const moves = transitions.map((own) => own.filter(() => random.next() < recall));
@@ -142,23 +157,4 @@ function timeOf(atS: number): string {
   const time = new Date(second * 1_000).toISOString();
   times.set(second, time);
   return time;
-}
-
-function createLimitCounter() {
-  const lately = new Float64Array(REQUESTS_PER_MINUTE_MAX).fill(Number.NEGATIVE_INFINITY);
-  let requestCount = 0;
-  let refusedCount = 0;
-  const before = (count: number) =>
-    lately[(requestCount - count + 10 * REQUESTS_PER_MINUTE_MAX) % REQUESTS_PER_MINUTE_MAX] ?? 0;
-  return {
-    note(nowMs: number) {
-      const inMinute = nowMs - before(REQUESTS_PER_MINUTE_MAX) < 60_000;
-      const inSecond = nowMs - before(REQUESTS_PER_SECOND_MAX) < 1_000;
-      if (inMinute || inSecond) refusedCount += 1;
-      lately[requestCount % REQUESTS_PER_MINUTE_MAX] = nowMs;
-      requestCount += 1;
-    },
-    requestCount: () => requestCount,
-    refusedCount: () => refusedCount,
-  };
 }

@@ -5,7 +5,7 @@ import { createdS, type Workload, type WorkOperation } from './workload.ts';
 
 /** Specification "Limits". */
 export const REQUESTS_PER_MINUTE_MAX = 700;
-export const REQUESTS_PER_SECOND_MAX = 40;
+const REQUESTS_PER_SECOND_MAX = 40;
 
 export interface UpstreamOptions {
   readonly now: () => number;
@@ -122,7 +122,7 @@ function noRequests(): RequestCounts {
 }
 
 /** Sliding windows of a minute and of a second; what is refused does not count. */
-function createWindow() {
+export function createWindow() {
   const lately = new Float64Array(REQUESTS_PER_MINUTE_MAX).fill(Number.NEGATIVE_INFINITY);
   let admittedCount = 0;
   const before = (count: number) =>
