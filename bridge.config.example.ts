@@ -21,6 +21,8 @@ export default defineBridge({
       command_requests_per_minute: 250,
       // Between two polls of one project, at least. Smaller finds changes sooner in a small account.
       poll_interval_seconds: 5,
+      // How long an invocation goes on when nothing is expected to happen: 60 is fastest, 0 is cheapest (docs/performance.md).
+      linger_seconds: 60,
       // An operation that is open for longer is told as stalled, once per threshold.
       stalled_after_seconds: { default: [900, 7_200], create_branch: [300] },
       // First sight of the account: 'open' tells what is open now, 'all' its history too, 'none' only what changes.

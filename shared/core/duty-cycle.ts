@@ -1,7 +1,7 @@
 /**
  * Whether an invocation goes on polling: it is paid by the second, and the next one comes within the minute. It goes on
  * while something is expected to happen before that, and a configured time longer; the longer, the sooner the first
- * transition of a quiet account is seen, and the more it costs (docs/performance.md).
+ * transition of a quiet account is seen, and the more it costs (docs, "How soon a transition is seen").
  */
 
 export interface PollingNeed {

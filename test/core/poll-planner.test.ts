@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createPollPlanner, type PollPlanner } from '../../shared/core/poll-planner.ts';
+import { createPollPlanner, type PollPlanner, type PollResult } from '../../shared/core/poll-planner.ts';
 import type { ProjectActivity } from '../../shared/core/project-activity.ts';
 
 const MINUTE_MS = 60_000;
@@ -139,6 +139,21 @@ describe('the planner', () => {
     expect(pauses).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
   });
 
+  test('goes on where another process has stopped: what is known to be busy comes before what is quiet', () => {
+    const ids = Array.from({ length: 400 }, (_, index) => `p${index}`);
+    const history = (arrivalCount: number) => ({ arrivalCount, observedMs: DAY_MS });
+    const histories = new Map(ids.map((id) => [id, history(id === 'p399' ? 1_000 : 1)]));
+    const busyPolls = (known: boolean) => {
+      const plan = createPollPlanner(limits);
+      plan.setProjects(ids, known ? histories : undefined);
+      const activityAt = (id: string) => ({ ...quiet, ...histories.get(id) });
+      return pollFor(plan, MINUTE_MS, activityAt).get('p399') ?? 0;
+    };
+
+    expect(busyPolls(true)).toBeGreaterThanOrEqual(5);
+    expect(busyPolls(false)).toBeLessThanOrEqual(1);
+  });
+
   test('forgets projects that are gone and starts with new ones at once', () => {
     const plan = aPlanner('a', 'b');
     plan.next(0);
@@ -147,6 +162,59 @@ describe('the planner', () => {
 
     expect(plan.next(0)).toEqual({ kind: 'poll', projectId: 'c' });
     expect(plan.next(0)).toMatchObject({ kind: 'wait' });
+  });
+});
+
+describe('the reason to go on', () => {
+  const poll = (plan: PollPlanner, nowMs: number, fields: Partial<PollResult> = {}) => {
+    const decision = plan.next(nowMs);
+    if (decision.kind === 'poll')
+      plan.report(decision.projectId, { ...result, activity: quiet, ...fields }, nowMs);
+    return decision.kind;
+  };
+
+  test('is every project that was not read since, except those that fail', () => {
+    const plan = aPlanner('a', 'b');
+    poll(plan, 0);
+    expect(plan.need(0, 0).hasReadAll).toBe(false);
+    poll(plan, 0, { hasFailed: true });
+    expect(plan.need(0, 0).hasReadAll).toBe(true);
+    expect(plan.need(60_000, 60_000).hasReadAll).toBe(false);
+  });
+
+  test('is a hint until it was followed, and events that did not reach the bus', () => {
+    const plan = aPlanner('a');
+    poll(plan, 0);
+    plan.markHot('a');
+    expect(plan.need(0, 10).hasWork).toBe(true);
+    const decision = plan.next(10);
+    expect(plan.need(0, 20).hasWork).toBe(true);
+    plan.report('a', { ...result, activity: quiet, hasLeftovers: true }, 20);
+    expect(decision.kind).toBe('poll');
+    expect(plan.need(0, 30).hasWork).toBe(true);
+    poll(plan, 6_000);
+    expect(plan.need(0, 6_000).hasWork).toBe(false);
+  });
+
+  test('is an open operation, the younger the more', () => {
+    const plan = aPlanner('a');
+    poll(plan, 1_000, { activity: { ...quiet, openSinceMs: 0 } });
+
+    expect(plan.need(0, 1_000).expectedTransitionsPerMs).toBeGreaterThan(1 / 5_000);
+    expect(plan.need(0, 3_600_000).expectedTransitionsPerMs).toBeLessThan(1 / 60_000);
+  });
+
+  test('is gone with one reading of a list that has proved itself, until a project is older than the cap', () => {
+    const plan = createPollPlanner({ ...limits, listIntervalMsMin: 1_000 });
+    plan.setProjects(['a', 'b']);
+    const proven = { recall: { foundCount: 200, missedCount: 2 }, hitCount: 200, moveCount: 210 };
+    plan.restoreHints([{ name: 'updated_at', ...proven }]);
+    for (let count = 0; count < 2; count++) poll(plan, 0);
+    expect(plan.need(30_000, 30_000)).toMatchObject({ hasReadAll: false, hasWork: false });
+    plan.reportListing([], 1, 30_000);
+
+    expect(plan.need(30_000, 30_000)).toMatchObject({ hasReadAll: true, hasWork: false });
+    expect(plan.need(30_000, 61_000)).toMatchObject({ hasReadAll: true, hasWork: true });
   });
 });
 

@@ -1,10 +1,13 @@
 /** The production poller on virtual time, between an upstream that a test scripts and the in-memory table. */
 
 import { type AccountDeps, type AccountMemory, emptyAccountMemory } from '../../functions/poller/run.ts';
+import { createTally } from '../../functions/poller/tally.ts';
 import type { JournalRecord } from '../../shared/core/journal-record.ts';
 import type { Operation } from '../../shared/core/operation.ts';
 import type { WalkLimits } from '../../shared/core/page-walk.ts';
 import { type Command, recordCommand } from '../../shared/protocol/record-command.ts';
+import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
+import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
 import { anOperation } from '../builders.ts';
@@ -30,7 +33,13 @@ export interface Script {
   }) => UpstreamErrorKind | undefined;
 }
 
-export function anAccount(options: { readonly walkLimits?: WalkLimits } = {}) {
+export function anAccount({
+  lingerMs,
+  ...options
+}: {
+  readonly walkLimits?: WalkLimits;
+  readonly lingerMs?: number;
+} = {}) {
   const nothingByItself = { operationCount: 0, historyCount: 0, faults: NO_FAULTS };
   const settings = {
     ...deriveOptions(1),
@@ -48,15 +57,17 @@ export function anAccount(options: { readonly walkLimits?: WalkLimits } = {}) {
     fails: () => undefined,
   };
   const calls: string[] = [];
-  const wired = dependenciesOf(stage, { name: 'test', isCrashed: false, clockSkewMs: 0 });
-  const deps: AccountDeps = {
-    ...wired,
-    upstream: scriptedUpstream(script, { calls, nowMs: () => world.scheduler.now() }),
-    options: { ...wired.options, sweepIntervalMs: 90 * 24 * 3_600_000, ...options },
-  };
-  const memory = emptyAccountMemory();
+  let deps = wire();
+  let memory = emptyAccountMemory();
   return {
     script,
+    deps: () => deps,
+    memory: () => memory,
+    /** The process ends and another one begins, with nothing but the table. */
+    restart() {
+      deps = wire();
+      memory = emptyAccountMemory();
+    },
     calls,
     table: stage.table,
     /** What the bridge does once the upstream has answered a command. */
@@ -76,6 +87,8 @@ export function anAccount(options: { readonly walkLimits?: WalkLimits } = {}) {
       void invoke(deps, environment, durationMs);
       await world.scheduler.runUntil(endsAtMs);
     },
+    /** An invocation that goes on while the test does. */
+    begin: (durationMs: number): void => void invoke(deps, memory, durationMs),
     pass: (durationMs: number) => world.scheduler.runUntil(world.scheduler.now() + durationMs),
     events: (): readonly Readonly<Record<string, unknown>>[] =>
       stage.delivered.map(({ detailType, detail }) => ({
@@ -83,6 +96,27 @@ export function anAccount(options: { readonly walkLimits?: WalkLimits } = {}) {
         ...(JSON.parse(detail) as Record<string, unknown>),
       })),
   };
+
+  function wire(): AccountDeps {
+    const wired = dependenciesOf(stage, { name: 'test', isCrashed: false, clockSkewMs: 0 });
+    return {
+      ...wired,
+      upstream: scriptedUpstream(script, { calls, nowMs: () => world.scheduler.now() }),
+      options: { ...wired.options, sweepIntervalMs: 90 * 24 * 3_600_000, ...options },
+      limits: { ...wired.limits, ...(lingerMs !== undefined && { lingerMs }) },
+      status: {
+        read: () => readAccountStatus(stage.table, wired.store.accountId),
+        write: (status) => writeAccountStatus(stage.table, status),
+        tally: tallied(),
+        requestsPerMinute: 10_000,
+      },
+    };
+  }
+}
+
+function tallied() {
+  const { tally } = createTally(silentTelemetry);
+  return tally;
 }
 
 function scriptedUpstream(

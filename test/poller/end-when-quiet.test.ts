@@ -1,0 +1,78 @@
+import { describe, expect, test } from 'vitest';
+import { isNeeded, type PollingNeed } from '../../shared/core/duty-cycle.ts';
+import { readAccountStatus } from '../../shared/store/account-status-store.ts';
+import { anOperation } from '../builders.ts';
+import { anAccount } from './account-under-test.ts';
+
+const MINUTE_MS = 60_000;
+const atSecond = (second: number) => new Date(Date.UTC(2026, 0, 15, 12, 0, second)).toISOString();
+const reads = (calls: readonly string[]) => calls.filter((call) => call.startsWith('operations')).length;
+
+describe('an invocation that may end early', () => {
+  test('ends once everything was read and nothing is open, and has told its status', async () => {
+    const { poll, calls, table } = anAccount({ lingerMs: 0 });
+    await poll(58_000);
+
+    expect(reads(calls)).toBe(1);
+    expect(await readAccountStatus(table, 'main')).toMatchObject({ project_count: 1 });
+  });
+
+  test('goes on while an operation is open, and ends after its end', async () => {
+    const { begin, pass, calls, script, events } = anAccount({ lingerMs: 0 });
+    script.operations = [anOperation({ created_at: atSecond(1), status: 'running' })];
+    begin(58_000);
+    await pass(20_000);
+    const readsWhileOpen = reads(calls);
+    script.operations = script.operations.map((row) => ({ ...row, status: 'finished' }));
+    await pass(40_000);
+
+    expect(readsWhileOpen).toBeGreaterThanOrEqual(4);
+    expect(reads(calls) - readsWhileOpen).toBe(1);
+    const states = events().filter(({ type }) => type === 'Operation State Changed');
+    expect(states.map(({ status }) => status)).toEqual(['running', 'finished']);
+  });
+
+  test('is not kept alive by an operation that has been open for hours', async () => {
+    const { poll, calls, script } = anAccount({ lingerMs: 0 });
+    script.operations = [anOperation({ created_at: '2026-01-15T02:00:00Z', status: 'failed' })];
+    await poll(58_000);
+
+    expect(reads(calls)).toBe(1);
+  });
+
+  test('goes on for as long as it is told to after it was last needed', async () => {
+    const { poll, calls } = anAccount({ lingerMs: 20_000 });
+    await poll(58_000);
+
+    expect(reads(calls)).toBeGreaterThanOrEqual(4);
+    expect(reads(calls)).toBeLessThanOrEqual(6);
+  });
+
+  test('does not end before the projects were listed', async () => {
+    const { poll, calls, script } = anAccount({ lingerMs: 0 });
+    script.fails = ({ name }) => (name === 'projects' ? 'unavailable' : undefined);
+    await poll(30_000);
+
+    expect(calls.length).toBeGreaterThanOrEqual(4);
+  });
+
+  test('is not kept alive by a project that cannot be read', async () => {
+    const { poll, calls, script } = anAccount({ lingerMs: 0 });
+    script.fails = ({ name }) => (name === 'operations' ? 'unavailable' : undefined);
+    await poll(58_000);
+
+    expect(reads(calls)).toBe(1);
+  });
+});
+
+test.each<readonly [string, Partial<PollingNeed>, boolean]>([
+  ['nothing', {}, false],
+  ['a project that was not read yet', { hasReadAll: false }, true],
+  ['work that waits', { hasWork: true }, true],
+  ['less than one transition expected in a minute', { expectedTransitionsPerMs: 0.9 / MINUTE_MS }, false],
+  ['more than one', { expectedTransitionsPerMs: 1.1 / MINUTE_MS }, true],
+])('it is paid to go on for %s: %o is %s', (_why, need, expected) => {
+  const none: PollingNeed = { hasReadAll: true, hasWork: false, expectedTransitionsPerMs: 0 };
+
+  expect(isNeeded({ ...none, ...need })).toBe(expected);
+});
