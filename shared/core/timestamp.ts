@@ -4,11 +4,17 @@ const ISO_PATTERN =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:([Zz])|([+-])(\d{2}):?(\d{2}))$/;
 const FRACTION_DIGITS = 9;
 
+/** The usual form, on a day that every month has: it is what it says, without a calendar. */
+const PLAIN_PATTERN =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.(\d+))?Z$/;
+
 /** A UTC time as `YYYY-MM-DDTHH:MM:SS.nnnnnnnnnZ`; two of them compare as strings. */
 export type Timestamp = string & { readonly __brand: 'Timestamp' };
 
 /** Any ISO 8601 time with a zone, cut (not rounded) to nine fraction digits; undefined when it is not one. */
 export function normaliseTimestamp(text: string): Timestamp | undefined {
+  const plain = PLAIN_PATTERN.exec(text);
+  if (plain !== null) return inFull(text.slice(0, 19), plain[1] ?? '');
   const match = ISO_PATTERN.exec(text);
   if (match === null) return undefined;
   const [, year, month, day, hour, minute, second, fraction = '', , sign, offsetHour, offsetMinute] = match;
@@ -36,6 +42,9 @@ function epochSecondsOf(time: Timestamp): number {
 }
 
 function format(epochSeconds: number, fraction: string): Timestamp {
-  const seconds = new Date(epochSeconds * 1_000).toISOString().slice(0, 19);
+  return inFull(new Date(epochSeconds * 1_000).toISOString().slice(0, 19), fraction);
+}
+
+function inFull(seconds: string, fraction: string): Timestamp {
   return `${seconds}.${fraction.slice(0, FRACTION_DIGITS).padEnd(FRACTION_DIGITS, '0')}Z` as Timestamp;
 }

@@ -58,8 +58,11 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
     async listOperations({ projectId, ...query }, callOptions) {
       const request = { ids: { project_id: projectId }, query };
       const { body } = await callUpstream(deps, calls.listOperations, request, callOptions);
-      const { rows, malformedRowCount } = schemas.parseRows(body.operations, operationOf(projectId), (row) =>
-        plainOperation(row, projectId),
+      const { rows, malformedRowCount } = schemas.parseRows(
+        body.operations,
+        // Building a schema costs more than reading a page of usual rows, which need none.
+        once(() => operationOf(projectId)),
+        (row) => plainOperation(row, projectId),
       );
       return { operations: rows, malformedRowCount, cursor: body.pagination?.cursor };
     },
@@ -76,6 +79,11 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
 
 function depsOf({ baseUrl, ...options }: UpstreamClientOptions): CallDeps {
   return { ...options, base: new URL(baseUrl), apiKey: shareRefresh(options.apiKey) };
+}
+
+function once<T>(create: () => T): () => T {
+  let created: T | undefined;
+  return () => (created ??= create());
 }
 
 /** What is recorded goes under the project it names: a row that names another one is counted as malformed. */

@@ -112,9 +112,10 @@ export const errorBodySchema = z.object({ message: z.string(), code: z.string().
 /** One bad row never costs the others: it is counted and left out. `plain`: a shorter way for rows that are as usual. */
 export function parseRows<Row>(
   rows: readonly unknown[],
-  schema: z.ZodType<Row>,
+  schema: z.ZodType<Row> | (() => z.ZodType<Row>),
   plain: (row: unknown) => Row | undefined = () => undefined,
 ): { readonly rows: readonly Row[]; readonly malformedRowCount: number } {
-  const good = rows.flatMap((row) => plain(row) ?? schema.safeParse(row).data ?? []);
+  const parse = (row: unknown) => (typeof schema === 'function' ? schema() : schema).safeParse(row).data;
+  const good = rows.flatMap((row) => plain(row) ?? parse(row) ?? []);
   return { rows: good, malformedRowCount: rows.length - good.length };
 }

@@ -34,6 +34,30 @@ describe('timestamps', () => {
     expect(normaliseTimestamp(text)).toBeUndefined();
   });
 
+  test('the short way over plain texts comes to what the calendar says', () => {
+    const part = (max: number) => fc.integer({ min: 0, max }).map((value) => String(value).padStart(2, '0'));
+    const texts = fc
+      .tuple(
+        fc.integer({ min: 1970, max: 2099 }),
+        part(13),
+        part(32),
+        part(25),
+        part(61),
+        part(61),
+        fc.nat(999),
+      )
+      .map(([y, mo, d, h, mi, s, ms]) => `${y}-${mo}-${d}T${h}:${mi}:${s}.${String(ms).padStart(3, '0')}Z`);
+    fc.assert(
+      fc.property(texts, (text) => {
+        const date = new Date(text);
+        const isReal = !Number.isNaN(date.getTime()) && date.toISOString() === text;
+
+        expect(normaliseTimestamp(text)).toBe(isReal ? text.replace('Z', '000000Z') : undefined);
+      }),
+      { numRuns: 5_000 },
+    );
+  });
+
   test('half a second sorts behind the whole one, as raw texts would not', () => {
     const raw = ['2022-12-09T08:47:52Z', '2022-12-09T08:47:52.5Z'];
     expect(raw.toSorted()).toEqual(raw.toReversed());
