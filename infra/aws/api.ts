@@ -9,7 +9,6 @@ import type * as z from 'zod';
 import type { ApiEnvironment, apiAccounts } from '../../shared/config/api-config.ts';
 import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
 import { commandSettled, operationStateChanged } from '../../shared/events/catalog.ts';
-import { PARTITIONS } from '../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { Events } from './events.ts';
@@ -45,7 +44,10 @@ export class Api extends Construct {
   }
 
   private grantWhatItUses(config: BridgeConfig, state: State, events: Events): void {
-    this.fn.grantItems(state.table.tableArn, Object.values(PARTITIONS));
+    this.fn.grantItems(state.table.tableArn, {
+      reads: ['protocol', 'alerts', 'tokens', 'idempotency', 'audit'],
+      updates: ['protocol', 'readRequests', 'idempotency', 'audit'],
+    });
     const indexes = [WORK_INDEX, FEED_INDEX, CREATED_INDEX, LIST_INDEX].map(({ name }) =>
       state.indexArn(name),
     );

@@ -5,6 +5,8 @@ import * as iam from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { type Partition, WRITTEN_ATTRIBUTES } from '../../shared/store/attributes.ts';
+import { PARTITIONS } from '../../shared/store/keys.ts';
 import { type FunctionName, functionDefinitions } from '../functions.ts';
 
 export interface BridgeFunctionProps {
@@ -54,11 +56,25 @@ export class BridgeFunction extends Construct {
     });
   }
 
-  /** Items of these partitions, to be read and updated: no other function's, and nothing is deleted or put whole. */
-  grantItems(tableArn: string, partitions: readonly string[]): void {
-    this.grant('Table', ['dynamodb:GetItem', 'dynamodb:BatchGetItem', 'dynamodb:UpdateItem'], [tableArn], {
-      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [...partitions] },
+  /** Items of these partitions are read, and of those updated in the attributes that they have: nothing is deleted or put whole. */
+  grantItems(
+    tableArn: string,
+    { reads, updates }: { readonly reads: readonly Partition[]; readonly updates: readonly Partition[] },
+  ): void {
+    this.grant('Read', ['dynamodb:GetItem', 'dynamodb:BatchGetItem'], [tableArn], {
+      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': reads.map((name) => PARTITIONS[name]) },
     });
+    for (const name of updates) {
+      this.grant(
+        `Update${name.charAt(0).toUpperCase()}${name.slice(1)}`,
+        ['dynamodb:UpdateItem'],
+        [tableArn],
+        {
+          'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [PARTITIONS[name]] },
+          'ForAllValues:StringEquals': { 'dynamodb:Attributes': [...WRITTEN_ATTRIBUTES[name]] },
+        },
+      );
+    }
   }
 
   /** Exactly these actions on exactly these resources. */

@@ -16,7 +16,6 @@ import {
   notifierQueue,
   notifierSchedule,
 } from '../../shared/config/notifier-config.ts';
-import { PARTITIONS } from '../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../shared/store/table.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import { type Events, sendFromRule } from './events.ts';
@@ -121,7 +120,7 @@ export class Notifier extends Construct {
   }
 
   private grantWhatItUses(config: BridgeConfig, state: State): void {
-    this.fn.grantItems(state.table.tableArn, [PARTITIONS.alerts]);
+    this.fn.grantItems(state.table.tableArn, { reads: ['alerts'], updates: ['alerts'] });
     this.fn.grant('WorkIndex', ['dynamodb:Query'], [state.indexArn(WORK_INDEX.name)]);
     this.fn.grant(
       'Queue',

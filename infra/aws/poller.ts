@@ -12,7 +12,6 @@ import {
   type PollerEnvironment,
   pollerSchedule,
 } from '../../shared/config/poller-config.ts';
-import { PARTITIONS } from '../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../shared/store/table.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { Events } from './events.ts';
@@ -60,7 +59,8 @@ export class Poller extends Construct {
 
   /** It reads and updates items, asks one index, publishes to one bus. It deletes nothing and puts nothing whole. */
   private grantWhatItUses(config: BridgeConfig, state: State, events: Events): void {
-    this.fn.grantItems(state.table.tableArn, [PARTITIONS.protocol, PARTITIONS.readRequests]);
+    const own = ['protocol', 'readRequests'] as const;
+    this.fn.grantItems(state.table.tableArn, { reads: own, updates: own });
     this.fn.grant('WorkIndex', ['dynamodb:Query'], [state.indexArn(WORK_INDEX.name)]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn]);
     const keys = config.accounts.map(({ key_secret_arn }) => key_secret_arn);

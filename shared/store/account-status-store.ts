@@ -55,6 +55,8 @@ const statusItem = z.object({
   learned: learned.optional().catch(undefined),
 });
 
+export const STATUS_ATTRIBUTES: readonly string[] = Object.keys(statusItem.shape);
+
 /** Undefined when there is none, or one of another version: it is written anew within a minute. */
 export async function readAccountStatus(table: Table, accountId: string): Promise<AccountStatus | undefined> {
   const parsed = statusItem.safeParse(await table.get(accountStatusKey(accountId)));

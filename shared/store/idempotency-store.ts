@@ -23,6 +23,8 @@ const item = z.object({
   request_id: z.string().optional(),
 });
 
+export const IDEMPOTENCY_ATTRIBUTES: readonly string[] = Object.keys(item.shape);
+
 type Stored = z.output<typeof item>;
 
 export interface FirstOutcome {

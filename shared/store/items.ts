@@ -148,6 +148,14 @@ const commandItem = z.object({
   is_settled: z.boolean(),
 }) satisfies z.ZodType<CommandRecord>;
 
+/** Of all four kinds of record. */
+export const RECORD_ATTRIBUTES: readonly string[] = [
+  operationItem,
+  projectItem,
+  accountItem,
+  commandItem,
+].flatMap(({ shape }) => Object.keys(shape));
+
 const recordItem = z.discriminatedUnion('kind', [operationItem, projectItem, accountItem, commandItem]);
 
 /** Throws `AppError` `item_unreadable` with the item's key and the fields at fault, never their values. */
@@ -196,7 +204,7 @@ export function attributesOf(record: JournalRecord): Record<string, Attribute | 
   }
   if (record.kind === 'project')
     Object.assign(attributes, listed(projectsListOf(record.account_id), record.project_id));
-  for (const name of ['watermark', 'resume', 'swept_at_ms']) delete attributes[name];
+  for (const name of ['watermark', 'resume', 'swept_at_ms', 'arrivals']) delete attributes[name];
   return attributes as Record<string, Attribute | undefined>;
 }
 

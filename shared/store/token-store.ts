@@ -23,6 +23,8 @@ const tokenItem = z.object({
   revoked_at: z.string().optional(),
 });
 
+export const TOKEN_ATTRIBUTES: readonly string[] = Object.keys(tokenItem.shape);
+
 export type TokenRecord = z.output<typeof tokenItem>;
 
 export interface TokenReader {

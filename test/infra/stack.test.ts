@@ -8,6 +8,7 @@ import { alertPolicySchema, alertRulePattern, notifierQueue } from '../../shared
 import { pollAccountRequest } from '../../shared/config/poller-config.ts';
 import { EVENT_SOURCE, eventCatalog } from '../../shared/events/catalog.ts';
 import { METRIC_NAMESPACE, metricUnits } from '../../shared/runtime/metric-names.ts';
+import { type Partition, WRITTEN_ATTRIBUTES } from '../../shared/store/attributes.ts';
 import {
   accountKey,
   alertChannelKey,
@@ -21,6 +22,7 @@ import {
 } from '../../shared/store/keys.ts';
 import { INDEXES } from '../../shared/store/table.ts';
 import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { createMemoryTable } from '../simulation/memory-table.ts';
 import { type Resource, type Synthesized, synthesize } from './stack-under-test.ts';
 
 let stack: Synthesized;
@@ -321,9 +323,10 @@ describe('privileges', () => {
     expect(actionsOf('poller')).toEqual([
       'Failures sqs:SendMessage',
       'Publish events:PutEvents',
-      'Table dynamodb:BatchGetItem',
-      'Table dynamodb:GetItem',
-      'Table dynamodb:UpdateItem',
+      'Read dynamodb:BatchGetItem',
+      'Read dynamodb:GetItem',
+      'UpdateProtocol dynamodb:UpdateItem',
+      'UpdateReadRequests dynamodb:UpdateItem',
       'UpstreamKeys secretsmanager:GetSecretValue',
       'WorkIndex dynamodb:Query',
       'WriteLog logs:CreateLogStream',
@@ -335,10 +338,13 @@ describe('privileges', () => {
     expect(actionsOf('api')).toEqual([
       'Indexes dynamodb:Query',
       'Publish events:PutEvents',
+      'Read dynamodb:BatchGetItem',
+      'Read dynamodb:GetItem',
       'Secrets secretsmanager:GetSecretValue',
-      'Table dynamodb:BatchGetItem',
-      'Table dynamodb:GetItem',
-      'Table dynamodb:UpdateItem',
+      'UpdateAudit dynamodb:UpdateItem',
+      'UpdateIdempotency dynamodb:UpdateItem',
+      'UpdateProtocol dynamodb:UpdateItem',
+      'UpdateReadRequests dynamodb:UpdateItem',
       'WriteLog logs:CreateLogStream',
       'WriteLog logs:PutLogEvents',
     ]);
@@ -355,26 +361,59 @@ describe('privileges', () => {
       'Queue sqs:DeleteMessage',
       'Queue sqs:GetQueueAttributes',
       'Queue sqs:ReceiveMessage',
-      'Table dynamodb:BatchGetItem',
-      'Table dynamodb:GetItem',
-      'Table dynamodb:UpdateItem',
+      'Read dynamodb:BatchGetItem',
+      'Read dynamodb:GetItem',
+      'UpdateAlerts dynamodb:UpdateItem',
       'WorkIndex dynamodb:Query',
       'WriteLog logs:CreateLogStream',
       'WriteLog logs:PutLogEvents',
     ]);
   });
 
-  test('each function reads and writes its own partitions of the table', () => {
-    const partitionsOf = (name: FunctionName) => {
-      const { Condition } = statementsOf(name).find(({ Sid }) => Sid === 'Table') as Statement & {
-        Condition: Record<string, Record<string, string[]>>;
-      };
-      return Condition['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'];
-    };
+  type Conditions = Record<string, Record<string, string[]>>;
+  const tableStatementsOf = (name: FunctionName) =>
+    statementsOf(name).flatMap(({ Sid = '', Condition }: Statement & { Condition?: Conditions }) => {
+      const partitions = Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'];
+      const attributes = Condition?.['ForAllValues:StringEquals']?.['dynamodb:Attributes'];
+      return partitions === undefined ? [] : [{ Sid, partitions, attributes }];
+    });
 
-    expect(partitionsOf('poller')).toEqual(['A#*', 'READ#*']);
-    expect(partitionsOf('notifier')).toEqual(['ALERT#*']);
-    expect(partitionsOf('api')).toEqual(Object.values(PARTITIONS));
+  test('each function reads its own partitions of the table, and updates fewer', () => {
+    const of = (name: FunctionName) =>
+      tableStatementsOf(name).map(({ Sid, partitions }) => [Sid, ...partitions]);
+
+    expect(of('poller')).toEqual([
+      ['Read', 'A#*', 'READ#*'],
+      ['UpdateProtocol', 'A#*'],
+      ['UpdateReadRequests', 'READ#*'],
+    ]);
+    expect(of('notifier')).toEqual([
+      ['Read', 'ALERT#*'],
+      ['UpdateAlerts', 'ALERT#*'],
+    ]);
+    expect(of('api')).toEqual([
+      ['Read', 'A#*', 'ALERT#*', 'TOKEN#*', 'IDEMPOTENCY#*', 'AUDIT#*'],
+      ['UpdateProtocol', 'A#*'],
+      ['UpdateReadRequests', 'READ#*'],
+      ['UpdateIdempotency', 'IDEMPOTENCY#*'],
+      ['UpdateAudit', 'AUDIT#*'],
+    ]);
+  });
+
+  test('what is updated is updated in the attributes that items there have, which the tests hold the code to', () => {
+    for (const name of Object.keys(functionDefinitions) as FunctionName[]) {
+      for (const { Sid, attributes } of tableStatementsOf(name).filter(({ Sid: sid }) => sid !== 'Read')) {
+        const partition = `${Sid.charAt(6).toLowerCase()}${Sid.slice(7)}` as Partition;
+
+        expect(attributes).toEqual(WRITTEN_ATTRIBUTES[partition]);
+      }
+    }
+    const memory = createMemoryTable();
+    const foreign = { key: tokenKey('t'), set: { watermark: 'soon' } };
+    expect(() => memory.sync.update(foreign)).toThrow('No role may write watermark');
+  });
+
+  test('every key is in one of the partitions', () => {
     const keys = [
       accountKey('a'),
       projectKey('a', 'p'),
@@ -386,6 +425,7 @@ describe('privileges', () => {
       alertChannelKey('slack'),
     ];
     const known = Object.values(PARTITIONS).map((partition) => partition.slice(0, -1));
+
     expect(keys.filter(({ pk }) => !known.some((prefix) => pk.startsWith(prefix)))).toEqual([]);
   });
 

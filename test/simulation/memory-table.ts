@@ -1,5 +1,6 @@
 /** `Table` in memory, with DynamoDB's conditions, sparse index and write units; the simulation adds faults around it. */
 
+import { foreignAttributes } from '../../shared/store/attributes.ts';
 import type { Attribute, Condition, Item, Key, Table, Update } from '../../shared/store/table.ts';
 
 export interface MemoryTable extends Table {
@@ -32,7 +33,11 @@ export function createMemoryTable(): MemoryTable {
     get: (key) => items.get(idOf(key)),
     items: () => [...items.values()],
 
-    update({ key, set, remove = [], condition }) {
+    update(update) {
+      const { key, set, remove = [], condition } = update;
+      const foreign = foreignAttributes(update);
+      if (foreign.length > 0)
+        throw new Error(`No role may write ${foreign.join(', ')} to ${key.pk} / ${key.sk}`);
       const before = items.get(idOf(key));
       if (condition !== undefined && !holds(condition, before)) {
         spent.base += unitsOf(before);
