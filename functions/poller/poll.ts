@@ -143,6 +143,9 @@ function noteRecorded(poll: Poll, record: OperationRecord): void {
   if (entry?.type !== 'state_changed') return;
   poll.recordedCount += 1;
   telemetry.measure('TransitionsRecorded', 1);
+  telemetry.measure('TransitionsByStatus', 1, entry.status);
+  const failureCount = Math.max(entry.new_failures, entry.status === 'error' ? 1 : 0);
+  if (failureCount > 0) telemetry.measure('FailuresByAction', failureCount, record.action);
   if (entry.late === true) telemetry.measure('LateOperations', 1);
   if (entry.observed_by === 'backfill' || entry.late === true) return;
   const changedAtMs = Date.parse(entry.operation_updated_at);

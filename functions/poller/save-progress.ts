@@ -16,11 +16,17 @@ export async function saveProgress(poll: Poll, walk: WalkState): Promise<void> {
     if (poll.isSweep && walk.outcome === 'interrupted') await store.markSwept(projectId, clock.now());
     return;
   }
-  // The head of this walk's own first page: anything read one by one may be newer than what the walk has covered.
-  if (walk.head !== undefined && !walk.isUnordered && isWorthMoving(poll, walk)) {
-    await store.advanceWatermark(projectId, walk.head, arrivalsOf(poll));
-  }
-  if (poll.isSweep) await store.markSwept(projectId, clock.now());
+  const sweptAtMs = poll.isSweep ? clock.now() : undefined;
+  const isMoved = await moveWatermark(poll, walk, sweptAtMs);
+  if (sweptAtMs !== undefined && !isMoved) await store.markSwept(projectId, sweptAtMs);
+}
+
+/** To the head of this walk's own first page: anything read one by one may be newer than what the walk has covered. */
+async function moveWatermark(poll: Poll, walk: WalkState, sweptAtMs: number | undefined): Promise<boolean> {
+  const { head } = walk;
+  if (head === undefined || walk.isUnordered || !isWorthMoving(poll, walk)) return false;
+  const known = { arrivals: arrivalsOf(poll), sweptAtMs };
+  return (await poll.deps.store.advanceWatermark(poll.request.projectId, head, known)) === 'recorded';
 }
 
 function arrivalsOf({ activity }: Poll): StoredArrivals | undefined {
@@ -28,10 +34,12 @@ function arrivalsOf({ activity }: Poll): StoredArrivals | undefined {
 }
 
 /** A watermark that lags by a few rows costs nothing: the first page shows them anyway. */
-function isWorthMoving({ project, deps, newerIds }: Poll, walk: WalkState): boolean {
+function isWorthMoving({ project, deps, newerIds, isSweep }: Poll, walk: WalkState): boolean {
   const { watermark, resume } = project ?? {};
   if (watermark === undefined || resume !== undefined || walk.pagesRead > 1) return true;
   if (walk.head === undefined || walk.head <= watermark) return false;
+  // There is a write anyway.
+  if (isSweep) return true;
   const agedMs = epochMsOf(walk.head) - epochMsOf(watermark);
   return newerIds.size >= deps.options.watermarkStepRows || agedMs > WATERMARK_AGE_MS_MAX;
 }

@@ -20,11 +20,11 @@ export function createTally<T extends Telemetry>(
   return {
     telemetry: {
       ...telemetry,
-      measure(metric, value) {
+      measure(metric, value, name) {
         if (metric === 'UpstreamRequests') requestCount += value;
         if (metric === 'UpstreamThrottled') throttledCount += value;
         if (metric === 'DetectionDelayMs' && delaysMs.length < DELAYS_MAX) delaysMs.push(value);
-        telemetry.measure(metric, value);
+        telemetry.measure(metric, value, name);
       },
     },
     tally: {

@@ -9,7 +9,7 @@ import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
 import type { MetricName } from '../../shared/runtime/metric-names.ts';
 import type { Api } from './api.ts';
 import { CANARY_EVERY_MINUTES, type Events } from './events.ts';
-import { bridgeMetric } from './metrics.ts';
+import { bridgeMetric, percentage } from './metrics.ts';
 import type { Notifier } from './notifier.ts';
 import type { Poller } from './poller.ts';
 
@@ -31,6 +31,9 @@ interface AlarmDefinition {
   readonly periods?: number;
   readonly missing?: cloudwatch.TreatMissingData;
 }
+
+/** A single failure among the poller's five invocations in five minutes is more; it has to happen twice running. */
+const ERROR_PERCENT_MAX = 10;
 
 export class Alarms extends Construct {
   constructor(scope: Construct, parts: AlarmParts) {
@@ -57,14 +60,11 @@ export class Alarms extends Construct {
 }
 
 function accountAlarms({ config }: AlarmParts): readonly AlarmDefinition[] {
-  const { walk_age_minutes, unpublished_age_minutes, throttled_per_5_minutes } = config.thresholds;
+  const { walk_age_minutes, unpublished_age_minutes, throttled_percent } = config.thresholds;
+  const period = Duration.minutes(5);
   return config.accounts.flatMap(({ account_id }) => {
     const of = (metric: MetricName, statistic: string) =>
-      bridgeMetric(
-        metric,
-        { service: 'poller', account: account_id },
-        { statistic, period: Duration.minutes(5) },
-      );
+      bridgeMetric(metric, { service: 'poller', account: account_id }, { statistic, period });
     return [
       {
         name: `no-complete-walk:${account_id}`,
@@ -89,9 +89,9 @@ function accountAlarms({ config }: AlarmParts): readonly AlarmDefinition[] {
       },
       {
         name: `upstream-throttled:${account_id}`,
-        means: `The upstream refuses requests of account ${account_id} for their rate; events come later.`,
-        metric: of('UpstreamThrottled', 'Sum'),
-        threshold: throttled_per_5_minutes,
+        means: `The upstream refuses more than ${throttled_percent} % of the requests of account ${account_id} for their rate; events come later.`,
+        metric: percentage(of('UpstreamThrottled', 'Sum'), of('UpstreamRequests', 'Sum'), period),
+        threshold: throttled_percent,
         periods: 3,
       },
       {
@@ -154,9 +154,13 @@ function systemAlarms({ events, poller, api, notifier }: AlarmParts): readonly A
     ...functions.flatMap((fn): readonly AlarmDefinition[] => [
       {
         name: `function-errors:${fn.name}`,
-        means: `The ${fn.name} fails.`,
-        metric: fn.lambda.metricErrors({ period, statistic: 'Sum' }),
-        threshold: 2,
+        means: `More than ${ERROR_PERCENT_MAX} % of the invocations of the ${fn.name} fail.`,
+        metric: percentage(
+          fn.lambda.metricErrors({ period, statistic: 'Sum' }),
+          fn.lambda.metricInvocations({ period, statistic: 'Sum' }),
+          period,
+        ),
+        threshold: ERROR_PERCENT_MAX,
         periods: 2,
       },
       {

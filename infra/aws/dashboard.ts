@@ -5,7 +5,7 @@ import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
 import type { MetricName } from '../../shared/runtime/metric-names.ts';
 import type { AlarmParts } from './alarms.ts';
-import { bridgeMetric } from './metrics.ts';
+import { bridgeMetric, splitMetric } from './metrics.ts';
 
 const HALF = 12;
 
@@ -48,6 +48,10 @@ export class Dashboard extends Construct {
             ],
             'per minute',
           ),
+        ],
+        [
+          graph('Transitions by status', [splitMetric('TransitionsByStatus', period)], 'per minute'),
+          graph('Failures by action', [splitMetric('FailuresByAction', period)], 'per minute'),
         ],
         [
           graph(

@@ -1,7 +1,13 @@
 /** Metrics of the bridge as CloudWatch knows them: the emitting code's own names, units and dimensions. */
 
+import type { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
-import { METRIC_NAMESPACE, type MetricName } from '../../shared/runtime/metric-names.ts';
+import {
+  METRIC_NAMESPACE,
+  type MetricName,
+  type SplitMetricName,
+  splitMetrics,
+} from '../../shared/runtime/metric-names.ts';
 
 /** As `createPowertoolsTelemetry` writes them. */
 export interface BridgeDimensions {
@@ -19,5 +25,30 @@ export function bridgeMetric(
     metricName,
     dimensionsMap: { ...dimensions },
     ...options,
+  });
+}
+
+/** Whatever values of its dimension there are, of all accounts: each becomes a line of its own. */
+export function splitMetric(metricName: SplitMetricName, period: Duration): cloudwatch.MathExpression {
+  const { dimension } = splitMetrics[metricName];
+  const schema = [METRIC_NAMESPACE, ...['account', 'service', dimension].toSorted()].join(',');
+  return new cloudwatch.MathExpression({
+    expression: `SEARCH('{${schema}} MetricName="${metricName}"', 'Sum', ${period.toSeconds()})`,
+    label: `\${PROP('Dim.account')} \${PROP('Dim.${dimension}')}`,
+    usingMetrics: {},
+    period,
+  });
+}
+
+/** A share of something in percent; without the whole there is no share. */
+export function percentage(
+  part: cloudwatch.IMetric,
+  whole: cloudwatch.IMetric,
+  period: Duration,
+): cloudwatch.MathExpression {
+  return new cloudwatch.MathExpression({
+    expression: '100 * part / whole',
+    usingMetrics: { part, whole },
+    period,
   });
 }

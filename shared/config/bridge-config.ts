@@ -88,9 +88,10 @@ export const bridgeConfigSchema = z.strictObject({
       /** No project may be unread for longer. */
       walk_age_minutes: z.number().int().min(5).max(1_440).default(30),
       unpublished_age_minutes: z.number().int().min(1).max(60).default(5),
-      throttled_per_5_minutes: z.number().int().min(1).max(1_000).default(20),
+      /** Of the poller's requests, refused for their rate over a quarter of an hour. */
+      throttled_percent: z.number().min(0.1).max(100).default(5),
     })
-    .default({ walk_age_minutes: 30, unpublished_age_minutes: 5, throttled_per_5_minutes: 20 }),
+    .default({ walk_age_minutes: 30, unpublished_age_minutes: 5, throttled_percent: 5 }),
   log_retention_days: z.union([z.literal(7), z.literal(30), z.literal(90), z.literal(365)]).default(30),
   archive_days: z.number().int().min(1).max(365).default(30),
   tags: z.record(z.string(), z.string()).default({}),

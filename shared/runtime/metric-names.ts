@@ -10,6 +10,10 @@ export const metricUnits = {
   UpstreamFailed: 'Count',
   KeyRejected: 'Count',
   TransitionsRecorded: 'Count',
+  /** By the status that an operation came to. */
+  TransitionsByStatus: 'Count',
+  /** Failed attempts and errors, by the operation's action. */
+  FailuresByAction: 'Count',
   EventsPublished: 'Count',
   EventsParked: 'Count',
   /** Entries recorded and not yet accepted by the bus when a run ended. */
@@ -27,3 +31,46 @@ export const metricUnits = {
 } as const;
 
 export type MetricName = keyof typeof metricUnits;
+
+/** Metrics that are split by one more dimension, and the values it may have: each is billed as a metric of its own. */
+export const splitMetrics = {
+  TransitionsByStatus: {
+    dimension: 'status',
+    /** Specification "States and transitions", and `error` of the public contract. */
+    values: ['scheduling', 'running', 'finished', 'failed', 'error', 'cancelling', 'cancelled', 'skipped'],
+  },
+  FailuresByAction: {
+    dimension: 'action',
+    /** Specification "Operation actions". */
+    values: [
+      'apply_config',
+      'apply_storage_config',
+      'check_availability',
+      'create_branch',
+      'create_timeline',
+      'delete_tenant',
+      'start_compute',
+      'suspend_compute',
+      'tenant_attach',
+      'tenant_detach',
+      'tenant_reattach',
+      'timeline_archive',
+      'timeline_unarchive',
+    ],
+  },
+} as const;
+
+export type SplitMetricName = keyof typeof splitMetrics;
+
+/** What the upstream may name one day and this list does not. */
+export const OTHER = 'other';
+
+/** The value of the metric's dimension. */
+export function splitBy(metric: SplitMetricName, name: string): string {
+  const known: readonly string[] = splitMetrics[metric].values;
+  return known.includes(name) ? name : OTHER;
+}
+
+export function isSplit(metric: MetricName): metric is SplitMetricName {
+  return metric in splitMetrics;
+}

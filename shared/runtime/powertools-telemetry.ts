@@ -2,7 +2,16 @@
 
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
-import { METRIC_NAMESPACE, type MetricName, metricUnits } from './metric-names.ts';
+import {
+  isSplit,
+  METRIC_NAMESPACE,
+  type MetricName,
+  metricUnits,
+  OTHER,
+  type SplitMetricName,
+  splitBy,
+  splitMetrics,
+} from './metric-names.ts';
 import type { Telemetry } from './telemetry.ts';
 
 export interface FlushableTelemetry extends Telemetry {
@@ -21,18 +30,21 @@ export function createPowertoolsTelemetry(serviceName: string, accountId: string
     defaultDimensions: { account: accountId },
   });
   const collected = new Map<MetricName, number[]>();
+  const split = new Map<SplitMetricName, Map<string, number>>();
 
   return {
     log(level, event, fields = {}) {
       logger[level](event, fields);
     },
-    measure(metric, value) {
+    measure(metric, value, name = OTHER) {
+      if (isSplit(metric)) return addSplit(metric, splitBy(metric, name), value);
       const values = collected.get(metric) ?? [];
       // Counts add up to one number; of durations every one is kept, for percentiles.
       if (metricUnits[metric] === 'Count') collected.set(metric, [(values[0] ?? 0) + value]);
       else collected.set(metric, [...values, value]);
     },
     flush() {
+      flushSplit();
       while (collected.size > 0) {
         for (const [metric, values] of collected) {
           for (const value of values.splice(0, VALUES_PER_RECORD_MAX)) {
@@ -44,4 +56,21 @@ export function createPowertoolsTelemetry(serviceName: string, accountId: string
       }
     },
   };
+
+  function addSplit(metric: SplitMetricName, name: string, value: number): void {
+    const counts = split.get(metric) ?? new Map<string, number>();
+    split.set(metric, counts.set(name, (counts.get(name) ?? 0) + value));
+  }
+
+  /** A record of its own for each: one record has one set of dimensions. */
+  function flushSplit(): void {
+    for (const [metric, counts] of split) {
+      for (const [name, value] of counts) {
+        const single = metrics.singleMetric();
+        single.addDimension(splitMetrics[metric].dimension, name);
+        single.addMetric(metric, metricUnits[metric], value);
+      }
+    }
+    split.clear();
+  }
 }

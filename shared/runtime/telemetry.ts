@@ -9,8 +9,8 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 
 export interface Telemetry {
   log(level: LogLevel, event: string, fields?: LogFields): void;
-  /** The unit is part of the metric's name. */
-  measure(metric: MetricName, value: number): void;
+  /** The unit is part of the metric's name. `name`: of the status or action, for a metric that is split by it. */
+  measure(metric: MetricName, value: number, name?: string): void;
 }
 
 export const silentTelemetry: Telemetry = { log: () => {}, measure: () => {} };

@@ -126,15 +126,26 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
       });
     },
 
-    /** Only ever forwards. The walk that ends here is complete, so there is nothing left to resume. */
+    /**
+     * Only ever forwards. The walk that ends here is complete, so there is nothing left to resume. What else is known of
+     * it goes along in the one write. `conflict`: the watermark is there already, or further.
+     */
     async advanceWatermark(
       projectId: string,
       watermark: Timestamp,
-      arrivals?: StoredArrivals,
-    ): Promise<void> {
-      await table.update({
+      {
+        arrivals,
+        sweptAtMs,
+      }: { readonly arrivals?: StoredArrivals | undefined; readonly sweptAtMs?: number | undefined } = {},
+    ): Promise<RecordResult> {
+      const result = await table.update({
         key: projectKey(accountId, projectId),
-        set: { ...projectIdentity(projectId), watermark, ...(arrivals && { arrivals: { ...arrivals } }) },
+        set: {
+          ...projectIdentity(projectId),
+          watermark,
+          swept_at_ms: sweptAtMs,
+          ...(arrivals && { arrivals: { ...arrivals } }),
+        },
         remove: ['resume'],
         condition: {
           kind: 'any',
@@ -144,6 +155,7 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
           ],
         },
       });
+      return toResult(result);
     },
 
     async saveResumePoint(projectId: string, { head, cursor }: ResumePoint): Promise<void> {

@@ -3,7 +3,13 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
-import { METRIC_NAMESPACE, type MetricName } from '../../shared/runtime/metric-names.ts';
+import {
+  METRIC_NAMESPACE,
+  type MetricName,
+  OTHER,
+  type SplitMetricName,
+  splitMetrics,
+} from '../../shared/runtime/metric-names.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import { type Resource, type Synthesized, synthesize } from './stack-under-test.ts';
 
@@ -23,7 +29,13 @@ interface Emitted {
 }
 
 /** What CloudWatch makes of the lines that the telemetry of production writes. */
-function emit(service: string, account: string, metric: MetricName, value: number): readonly Emitted[] {
+function emit(
+  service: string,
+  account: string,
+  metric: MetricName,
+  value: number,
+  name?: string,
+): readonly Emitted[] {
   const lines: string[] = [];
   const spy = vi.spyOn(process.stdout, 'write').mockImplementation((chunk) => {
     lines.push(
@@ -34,7 +46,7 @@ function emit(service: string, account: string, metric: MetricName, value: numbe
     return true;
   });
   const telemetry = createPowertoolsTelemetry(service, account);
-  telemetry.measure(metric, value);
+  telemetry.measure(metric, value, name);
   telemetry.flush();
   spy.mockRestore();
   return lines.flatMap((line) => {
@@ -58,58 +70,143 @@ function emit(service: string, account: string, metric: MetricName, value: numbe
   });
 }
 
-/** CloudWatch matches a metric by namespace, name and exactly these dimensions. */
-function sees({ Properties }: Resource, emitted: readonly Emitted[]): boolean {
-  const wanted = Object.fromEntries(
-    (Properties.Dimensions as { Name: string; Value: string }[]).map(({ Name, Value }) => [Name, Value]),
-  );
-  return emitted.some(
-    ({ namespace, dimensions, name, value }) =>
-      namespace === Properties.Namespace &&
-      name === Properties.MetricName &&
-      isSame(dimensions, wanted) &&
-      value > Properties.Threshold,
-  );
+interface Watched {
+  readonly id: string;
+  readonly namespace: string;
+  readonly name: string;
+  readonly dimensions: Readonly<Record<string, unknown>>;
 }
 
-function isSame(a: Readonly<Record<string, string>>, b: Readonly<Record<string, string>>): boolean {
+interface Watch {
+  readonly alarm: string;
+  readonly threshold: number;
+  /** Over the ids of `metrics`. */
+  readonly expression: string;
+  readonly metrics: readonly Watched[];
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: a resource of the template
+type Template = any;
+
+/** One metric, or arithmetic over several: the template has a form for each. */
+function watchOf(alarm: Resource): Watch {
+  const { Properties } = alarm;
+  const dimensionsOf = (list: { Name: string; Value: unknown }[]) =>
+    Object.fromEntries(list.map(({ Name, Value }) => [Name, Value]));
+  const watched = (id: string, { Namespace, MetricName: name, Dimensions }: Template): Watched => ({
+    id,
+    namespace: Namespace,
+    name,
+    dimensions: dimensionsOf(Dimensions),
+  });
+  const queries: Template[] = Properties.Metrics ?? [];
+  const whole = { alarm: nameOf(alarm), threshold: Properties.Threshold as number };
+  if (queries.length === 0) return { ...whole, expression: 'm', metrics: [watched('m', Properties)] };
+  return {
+    ...whole,
+    expression: queries.find(({ Expression }) => Expression !== undefined).Expression,
+    metrics: queries.flatMap(({ Id, MetricStat }) => (MetricStat ? watched(Id, MetricStat.Metric) : [])),
+  };
+}
+
+/** CloudWatch matches a metric by namespace, name and exactly these dimensions; without data there is no value. */
+function sees({ metrics, expression, threshold }: Watch, emitted: readonly Emitted[]): boolean {
+  const values = metrics.map((wanted) => {
+    const own = emitted.filter(
+      ({ namespace, name, dimensions }) =>
+        namespace === wanted.namespace && name === wanted.name && isSame(dimensions, wanted.dimensions),
+    );
+    return own.length === 0 ? Number.NaN : own.reduce((sum, { value }) => sum + value, 0);
+  });
+  const evaluate = new Function(...metrics.map(({ id }) => id), `return ${expression}`);
+  return (evaluate(...values) as number) > threshold;
+}
+
+function isSame(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): boolean {
   const names = Object.keys(a);
   return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
 }
 
+const isOwn = ({ metrics }: Watch) => metrics.every(({ namespace }) => namespace === METRIC_NAMESPACE);
+
 describe('an alarm on a metric of the bridge', () => {
   test('is crossed by what the code emits above its threshold, and not by what is below or of another account', () => {
-    const own = alarms().filter(({ Properties }) => Properties.Namespace === METRIC_NAMESPACE);
-    expect(own.map(nameOf)).toHaveLength(6);
-    for (const alarm of own) {
-      const { MetricName: metric, Threshold: threshold, Dimensions } = alarm.Properties;
-      const value = (name: string) =>
-        Dimensions.find(({ Name }: { Name: string }) => Name === name)?.Value as string;
-      const [service, account] = [value('service'), value('account')];
+    const own = alarms().map(watchOf).filter(isOwn);
+    expect(own).toHaveLength(6);
+    for (const watch of own) {
+      // Of a share in percent: so many of a hundred.
+      const emitAll = (value: number, { service, account }: { service?: string; account?: string } = {}) =>
+        watch.metrics.flatMap(({ id, name, dimensions }) =>
+          emit(
+            service ?? String(dimensions['service']),
+            account ?? String(dimensions['account']),
+            name as MetricName,
+            id === 'whole' ? 100 : value,
+          ),
+        );
 
-      expect([nameOf(alarm), sees(alarm, emit(service, account, metric, threshold + 1))]).toEqual([
-        nameOf(alarm),
-        true,
-      ]);
-      expect(sees(alarm, emit(service, account, metric, threshold))).toBe(false);
-      expect(sees(alarm, emit(service, 'another', metric, threshold + 1))).toBe(false);
-      expect(sees(alarm, emit('another', account, metric, threshold + 1))).toBe(false);
+      expect([watch.alarm, sees(watch, emitAll(watch.threshold + 1))]).toEqual([watch.alarm, true]);
+      expect(sees(watch, emitAll(watch.threshold))).toBe(false);
+      expect(sees(watch, emitAll(watch.threshold + 1, { account: 'another' }))).toBe(false);
+      expect(sees(watch, emitAll(watch.threshold + 1, { service: 'another' }))).toBe(false);
     }
   });
 });
 
 describe('an alarm on a metric of AWS', () => {
-  test('names a resource of this stack', () => {
-    const foreign = alarms().filter(({ Properties }) => Properties.Namespace !== METRIC_NAMESPACE);
+  test('names resources of this stack', () => {
+    const foreign = alarms()
+      .map(watchOf)
+      .filter((watch) => !isOwn(watch));
 
     expect(foreign.length).toBeGreaterThan(8);
-    for (const { Properties } of foreign) {
-      const targets = (Properties.Dimensions as { Value: { Ref?: string; 'Fn::GetAtt'?: string[] } }[]).map(
-        ({ Value }) => Value.Ref ?? Value['Fn::GetAtt']?.[0] ?? '',
-      );
-      expect(targets.every((id) => stack.resource(id) !== undefined)).toBe(true);
+    for (const { alarm, metrics } of foreign) {
+      const targets = metrics
+        .flatMap(({ dimensions }) => Object.values(dimensions))
+        .map((value) => {
+          const { Ref, 'Fn::GetAtt': attribute } = value as { Ref?: string; 'Fn::GetAtt'?: string[] };
+          return Ref ?? attribute?.[0] ?? '';
+        });
+      expect([alarm, targets.filter((id) => stack.resource(id) === undefined)]).toEqual([alarm, []]);
+      expect(targets.length).toBeGreaterThan(0);
     }
   });
+
+  test('on errors of a function looks at their share of all invocations', () => {
+    const watch = alarms()
+      .map(watchOf)
+      .find(({ alarm }) => alarm === 'function-errors-api');
+
+    expect(watch).toMatchObject({ expression: '100 * part / whole', threshold: 10 });
+    expect(watch?.metrics.map(({ id, name }) => [id, name])).toEqual([
+      ['part', 'Errors'],
+      ['whole', 'Invocations'],
+    ]);
+  });
+});
+
+describe('the dashboard', () => {
+  test.each(Object.keys(splitMetrics) as SplitMetricName[])(
+    'finds %s by the dimensions that the code writes, whatever the name is',
+    (metric) => {
+      const [dashboard] = stack.ofType('AWS::CloudWatch::Dashboard');
+      const text = JSON.stringify(dashboard?.Properties.DashboardBody);
+      const [known] = splitMetrics[metric].values;
+      const emitted = [known, 'something new'].flatMap((name) => emit('poller', 'main', metric, 3, name));
+
+      expect(emitted.map(({ name, value }) => [name, value])).toEqual([
+        [metric, 3],
+        [metric, 3],
+      ]);
+      expect(emitted.map(({ dimensions }) => dimensions[splitMetrics[metric].dimension])).toEqual([
+        known,
+        OTHER,
+      ]);
+      const schema = Object.keys(emitted[0]?.dimensions ?? {}).toSorted();
+      expect(text).toContain(`{${[METRIC_NAMESPACE, ...schema].join(',')}} MetricName=`);
+      expect(text).toContain(metric);
+    },
+  );
 });
 
 describe('the runbook', () => {

@@ -7,7 +7,6 @@ import { apiEnvironment, readApiSettings } from '../../shared/config/api-config.
 import { alertPolicySchema, alertRulePattern, notifierQueue } from '../../shared/config/notifier-config.ts';
 import { pollAccountRequest } from '../../shared/config/poller-config.ts';
 import { EVENT_SOURCE, eventCatalog } from '../../shared/events/catalog.ts';
-import { METRIC_NAMESPACE, metricUnits } from '../../shared/runtime/metric-names.ts';
 import { type Partition, WRITTEN_ATTRIBUTES } from '../../shared/store/attributes.ts';
 import {
   accountKey,
@@ -268,19 +267,6 @@ describe('the front door', () => {
 
 describe('alarms', () => {
   const alarms = () => stack.ofType('AWS::CloudWatch::Alarm');
-
-  test('use metrics that the code emits, by the names and dimensions it emits them with', () => {
-    const own = alarms().filter(({ Properties }) => Properties.Namespace === METRIC_NAMESPACE);
-
-    expect(own.length).toBeGreaterThanOrEqual(6);
-    for (const { Properties } of own) {
-      expect(Object.keys(metricUnits)).toContain(Properties.MetricName);
-      expect(Properties.Dimensions.map(({ Name }: { Name: string }) => Name).toSorted()).toEqual([
-        'account',
-        'service',
-      ]);
-    }
-  });
 
   test('silence of what must speak is an alarm', () => {
     const breaching = alarms()

@@ -225,6 +225,21 @@ export function describeStore(name: string, open: () => Table): void {
       expect((await store.readProject(PROJECT_ID))?.watermark).toBe('2026-01-15T12:00:05.000000000Z');
     });
 
+    test('writes what else is known of a walk along with its watermark, or says that the watermark was there', async () => {
+      const { store } = fresh();
+      const watermark = at('2026-01-15T12:00:05.000000000Z');
+      const known = { arrivals: { count: 7, observed_ms: 86_400_000 }, sweptAtMs: 1_768_478_405_000 };
+
+      expect(await store.advanceWatermark(PROJECT_ID, watermark, known)).toBe('recorded');
+      expect(await store.readProject(PROJECT_ID)).toMatchObject({
+        watermark,
+        arrivals: known.arrivals,
+        swept_at_ms: known.sweptAtMs,
+      });
+      expect(await store.advanceWatermark(PROJECT_ID, watermark, { sweptAtMs: 1 })).toBe('conflict');
+      expect((await store.readProject(PROJECT_ID))?.swept_at_ms).toBe(known.sweptAtMs);
+    });
+
     test('forgets where a walk was interrupted once a walk is complete', async () => {
       const { store } = fresh();
       const resume = { head: at('2026-01-15T12:00:01.000000000Z'), cursor: '2026-01-15T11:00:00.12Z' };
@@ -236,17 +251,17 @@ export function describeStore(name: string, open: () => Table): void {
       expect((await store.readProject(PROJECT_ID))?.resume).toBeUndefined();
     });
 
-    test('journal writes of a project leave its watermark alone', async () => {
+    test('journal writes of a project leave alone how far it is read and what was learned of it', async () => {
       const { store } = fresh();
       await store.advanceWatermark(PROJECT_ID, at('2026-01-15T12:00:05.000000000Z'));
-      const project = await store.readProject(PROJECT_ID);
-      if (project === undefined) throw new Error('no project');
+      const stale = await store.readProject(PROJECT_ID);
+      if (stale === undefined) throw new Error('no project');
+      const watermark = at('2026-01-15T12:00:06.000000000Z');
+      const arrivals = { count: 7, observed_ms: 60_000 };
+      await store.advanceWatermark(PROJECT_ID, watermark, { arrivals });
 
-      expect(await store.record({ ...project, is_visible: false }, project.revision)).toBe('recorded');
-      expect(await store.readProject(PROJECT_ID)).toMatchObject({
-        is_visible: false,
-        watermark: '2026-01-15T12:00:05.000000000Z',
-      });
+      expect(await store.record({ ...stale, is_visible: false }, stale.revision)).toBe('recorded');
+      expect(await store.readProject(PROJECT_ID)).toMatchObject({ is_visible: false, watermark, arrivals });
     });
 
     test('of fifty writers at one revision exactly one is heard', async () => {
