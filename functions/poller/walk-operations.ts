@@ -1,6 +1,6 @@
 /** Drives one page walk: fetches what the plan asks for and records every row before the plan moves on. */
 
-import type { Operation } from '../../shared/core/operation.ts';
+import { isTerminal, type Operation } from '../../shared/core/operation.ts';
 import { isSettled } from '../../shared/core/operation-record.ts';
 import {
   boundOf,
@@ -108,7 +108,7 @@ function noteReading(poll: Poll, row: Operation): void {
   if (watermark !== undefined && createdAt !== undefined && createdAt > watermark) poll.newerIds.add(row.id);
   poll.readIds.add(row.id);
   poll.memory.missingSinceMs.delete(row.id);
-  poll.memory.readAtMs.set(row.id, poll.deps.clock.now());
+  if (!isTerminal(row.status)) poll.memory.readAtMs.set(row.id, poll.deps.clock.now());
 }
 
 function isRemembered(poll: Poll, row: Operation): boolean {

@@ -1,17 +1,23 @@
-/** What a month costs, from counted calls: the poller's own limits and the table's own item sizes, not guesses about them. */
+/** What a month costs, from the calls of a day as they were counted (counted.json), and a price list. */
 
-import { accountLimits } from '../../functions/poller/limits.ts';
-import { pollAccountRequest, pollerSchedule } from '../../shared/config/poller-config.ts';
-import { metricUnits } from '../../shared/runtime/metric-names.ts';
+import { metricUnits, splitMetrics } from '../../shared/runtime/metric-names.ts';
 import { functionDefinitions } from '../functions.ts';
+import counted from './counted.json' with { type: 'json' };
 import { prices } from './prices.ts';
 
-export interface Usage {
-  readonly projectCount: number;
-  /** Operations of a project in a day; the reference workload has about thirty. */
-  readonly operationsPerProjectDay: number;
-  /** Alarms of the stack with one account. */
-  readonly alarmCount: number;
+/** One account, its poller at the default settings; `npm run cost:count` counts it anew. */
+export interface CountedDay {
+  readonly projects: number;
+  readonly operations: number;
+  /** To the upstream: they cost nothing but the time that they take. */
+  readonly requests: number;
+  readonly events: number;
+  /** Request units, of the table and all of its indexes. */
+  readonly write_units: number;
+  readonly read_units: number;
+  /** Invocations together. */
+  readonly alive_seconds: number;
+  readonly invocations: number;
 }
 
 export interface CostLine {
@@ -20,70 +26,55 @@ export interface CostLine {
   readonly usd: number;
 }
 
+export const countedDays: readonly CountedDay[] = counted;
+
 const DAYS = 30.4;
 const MINUTES = DAYS * 24 * 60;
 
-/** Scheduling, running and the end. */
-const TRANSITIONS_PER_OPERATION = 3;
+/** Stopped near the end of its minute, an invocation has a moment of its own before and after the polling. */
+const START_AND_STOP_SECONDS = 0.5;
 
-/** Record and acknowledge on the table, and its indexes: two per transition for the feed, two per operation for work, one for its place. */
-const WRITES_PER_TRANSITION = 2 + 2;
-const WRITES_PER_OPERATION = 2 + 1;
+/** Its sweep, once a minute. */
+const NOTIFIER_SECONDS = 0.2;
 
-/** The status of the account, once a minute, at its full two hours of points. */
-const STATUS_WRITE_UNITS = 6;
+/** Lambda polls the queue for its function, five times at once, about three times a minute each. */
+const QUEUE_RECEIVES_PER_MINUTE = 15;
 
-/** Items of the project and of its work, half a unit each. */
-const READS_PER_POLL = 1;
+/** Names under which a split metric reports all month: the usual three statuses and now and then a failure. */
+const SPLIT_NAMES = 4;
 
-export function monthlyCost({
-  projectCount,
-  operationsPerProjectDay,
-  alarmCount,
-}: Usage): readonly CostLine[] {
-  const perMinute = pollAccountRequest.shape.requests_per_minute.parse(undefined);
-  const intervalSeconds = pollAccountRequest.shape.poll_interval_seconds.parse(undefined);
-  const pollsPerMinute = Math.min(perMinute, projectCount * (60 / intervalSeconds));
-  const operations = projectCount * operationsPerProjectDay * DAYS;
-  const transitions = operations * TRANSITIONS_PER_OPERATION;
+export function monthlyCost(day: CountedDay, alarmCount: number): readonly CostLine[] {
   const { poller, notifier } = functionDefinitions;
+  const invocations = day.invocations * DAYS;
+  const pollerSeconds = day.alive_seconds * DAYS + invocations * START_AND_STOP_SECONDS;
   const gbSeconds =
-    MINUTES * (pollerSchedule.everyMs / 1_000) * (poller.memoryMb / 1_024) +
-    MINUTES * 0.2 * (notifier.memoryMb / 1_024);
-  const invocations = MINUTES * 2;
-  const writes =
-    transitions * WRITES_PER_TRANSITION + operations * WRITES_PER_OPERATION + MINUTES * STATUS_WRITE_UNITS;
-  const looksPerMinute =
-    accountLimits.run.workIntervalMs === undefined ? 0 : (60_000 / accountLimits.run.workIntervalMs) * 2;
-  const reads = MINUTES * (pollsPerMinute * READS_PER_POLL + looksPerMinute * 0.5);
-  const metricCount = Object.keys(metricUnits).length;
+    pollerSeconds * (poller.memoryMb / 1_024) + MINUTES * NOTIFIER_SECONDS * (notifier.memoryMb / 1_024);
+  const calls = invocations + MINUTES;
+  const [writes, reads, events] = [day.write_units, day.read_units, day.events].map((count) => count * DAYS);
+  const metricCount = metricCountOf();
   const million = (units: number, price: number) => (units / 1e6) * price;
   return [
     line(
       'Lambda',
-      `${inWords(gbSeconds)} GB s, ${inWords(invocations)} invocations`,
-      gbSeconds * prices.lambdaPerGbSecondArm + million(invocations, prices.lambdaPerMillionRequests),
+      `${inWords(gbSeconds)} GB s, ${inWords(calls)} invocations`,
+      gbSeconds * prices.lambdaPerGbSecondArm + million(calls, prices.lambdaPerMillionRequests),
     ),
     line(
       'DynamoDB',
-      `${inWords(writes)} write and ${inWords(reads)} read units`,
-      million(writes, prices.dynamoDbPerMillionWriteUnits) +
-        million(reads, prices.dynamoDbPerMillionReadUnits),
+      `${inWords(writes ?? 0)} write and ${inWords(reads ?? 0)} read units`,
+      million(writes ?? 0, prices.dynamoDbPerMillionWriteUnits) +
+        million(reads ?? 0, prices.dynamoDbPerMillionReadUnits),
     ),
     line(
       'EventBridge',
-      `${inWords(transitions)} events`,
-      million(transitions, prices.eventBridgePerMillionEvents),
+      `${inWords(events ?? 0)} events`,
+      million(events ?? 0, prices.eventBridgePerMillionEvents),
     ),
-    line(
-      'Scheduler',
-      `${inWords(invocations)} invocations`,
-      million(invocations, prices.schedulerPerMillionInvocations),
-    ),
+    line('Scheduler', `${inWords(calls)} invocations`, million(calls, prices.schedulerPerMillionInvocations)),
     line(
       'SQS',
-      `${inWords(MINUTES * 3)} empty receives and more`,
-      million(MINUTES * 3 * 5, prices.sqsPerMillionRequests),
+      `${inWords(MINUTES * QUEUE_RECEIVES_PER_MINUTE)} empty receives`,
+      million(MINUTES * QUEUE_RECEIVES_PER_MINUTE, prices.sqsPerMillionRequests),
     ),
     line(
       'CloudWatch',
@@ -99,6 +90,11 @@ export function monthlyCost({
 
 export function totalOf(lines: readonly CostLine[]): number {
   return lines.reduce((sum, { usd }) => sum + usd, 0);
+}
+
+function metricCountOf(): number {
+  const split = Object.keys(splitMetrics).length;
+  return Object.keys(metricUnits).length - split + split * SPLIT_NAMES;
 }
 
 /** A few lines and metrics an invocation, about four kilobytes. */

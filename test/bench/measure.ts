@@ -118,8 +118,8 @@ async function measureBridge(row: Row, onHour: ((hour: number) => void) | undefi
     complete,
     refused_by_hour: outcome.refusedByHour,
     other_refused: outcome.otherRefusedCount / Math.max(1, outcome.otherCount),
-    write_units: outcome.writeUnits / outcome.eventCount,
-    index_units: outcome.indexUnits / outcome.eventCount,
+    write_units: outcome.writes / outcome.eventCount,
+    index_units: outcome.workIndexWrites / outcome.eventCount,
     duplicates: outcome.duplicateCount,
     alive: outcome.aliveS / measuredS,
   };

@@ -1,5 +1,10 @@
 /** What the planner and the parsing of a page cost: `npm run bench:micro`. Times depend on the machine, ratios hardly. */
 
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { bundleEntry } from '../../infra/aws/bundle.ts';
 import { recordReading } from '../../shared/core/operation-record.ts';
 import { createPollPlanner } from '../../shared/core/poll-planner.ts';
 import { activityOf } from '../../shared/core/project-activity.ts';
@@ -13,8 +18,12 @@ const PAGE_COUNT = 2_000;
 const NOON_MS = Date.UTC(2026, 0, 15, 12);
 const PROJECT_ID = 'bold-sound-12345678';
 
+/** As much heap as leaves a function of 128 MB its code and its buffers. */
+const HEAP_FLAGS = ['--max-old-space-size=48', '--max-semi-space-size=1'];
+
 measurePlanner();
 measureEngine();
+measureMemory();
 
 function measurePlanner(): void {
   const planner = createPollPlanner({
@@ -39,8 +48,6 @@ function measurePlanner(): void {
   }
   const microseconds = ((performance.now() - startedMs) / DECISION_COUNT) * 1_000;
   console.log(`planner, ${PROJECT_COUNT} projects: ${microseconds.toFixed(1)} us a decision with its report`);
-  const megabytes = process.memoryUsage().rss / 2 ** 20;
-  console.log(`memory of this process with it: ${megabytes.toFixed(0)} MiB resident`);
 }
 
 /** A usual poll: the page is parsed and checked, one row has changed and becomes an event. */
@@ -59,6 +66,23 @@ function measureEngine(): void {
     `a page of ${PAGE_ROWS} operations (${body.length} bytes): JSON.parse ${parseOnly.toFixed(0)} us, ` +
       `with validation, activity and one event ${whole.toFixed(0)} us, ratio ${(whole / parseOnly).toFixed(2)}`,
   );
+}
+
+/** Bundled as it is deployed, in a process of its own. */
+function measureMemory(): void {
+  const folder = mkdtempSync(join(tmpdir(), 'memory-'));
+  try {
+    const bundle = join(folder, 'probe.mjs');
+    bundleEntry(join(import.meta.dirname, 'memory-probe.ts'), bundle);
+    const out = execFileSync(process.execPath, [...HEAP_FLAGS, bundle], { encoding: 'utf8' });
+    const { pollCount, peak, heap } = JSON.parse(out) as { pollCount: number; peak: number; heap: number };
+    console.log(
+      `the whole poller with ${PROJECT_COUNT} projects, after ${pollCount} polls: ${peak} MiB resident at most, ` +
+        `${heap} MiB of it heap (${HEAP_FLAGS.join(' ')})`,
+    );
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
 }
 
 function rowOf(index: number) {

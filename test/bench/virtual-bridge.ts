@@ -14,12 +14,11 @@ import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
-import type { Table } from '../../shared/store/table.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
-import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.ts';
 import { createScheduler, type Process } from '../simulation/scheduler.ts';
 import type { Detections } from './detections.ts';
+import { createMeteredTable, type TableUnits } from './metered-table.ts';
 import { createVirtualUpstream, REQUESTS_PER_MINUTE_MAX } from './virtual-upstream.ts';
 import type { Workload } from './workload.ts';
 
@@ -47,16 +46,13 @@ export interface BridgeScenario {
 }
 
 /** What was counted while it was measured. */
-export interface BridgeOutcome {
+export interface BridgeOutcome extends Readonly<TableUnits> {
   readonly requestCount: number;
   /** Answered 429. */
   readonly refusedCount: number;
   readonly refusedByHour: readonly number[];
   readonly otherCount: number;
   readonly otherRefusedCount: number;
-  /** Of the base table and of its index; the lease and the status, once a minute each, are left out. */
-  readonly writeUnits: number;
-  readonly indexUnits: number;
   readonly eventCount: number;
   /** Events that came twice, with the same id. */
   readonly duplicateCount: number;
@@ -81,8 +77,7 @@ export async function runBridge(
   const otherRequestsPerMinute = otherShare * REQUESTS_PER_MINUTE_MAX;
   const upstreamOptions = { now: scheduler.now, seed, recall, otherRequestsPerMinute, faultShare };
   const upstream = createVirtualUpstream(workload, upstreamOptions);
-  const table = createMemoryTable();
-  const protocol = onlyProtocol(table);
+  const table = createMeteredTable();
   const bus = notingBus(detections, scheduler.now);
   let owner = startProcess();
   let aliveMs = 0;
@@ -114,8 +109,7 @@ export async function runBridge(
       refusedCount: own.refused,
       otherCount: other.sent,
       otherRefusedCount: other.refused,
-      writeUnits: protocol.spent.base,
-      indexUnits: protocol.spent.index,
+      ...table.units,
       eventCount: bus.counts.event,
       duplicateCount: bus.counts.duplicate,
       aliveS: aliveMs / 1_000,
@@ -171,7 +165,7 @@ export async function runBridge(
         budget,
         fetch: upstream.fetch,
       }),
-      store: createBridgeStore(protocol, ACCOUNT_ID, clock),
+      store: createBridgeStore(table, ACCOUNT_ID, clock),
       status: {
         read: () => readAccountStatus(table, ACCOUNT_ID),
         write: (status) => writeAccountStatus(table, status),
@@ -225,25 +219,6 @@ function nextTurnOfTheEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
-}
-
-/** The lease is written with the invocation, not with what happens: it is left out of the count. */
-function onlyProtocol(table: MemoryTable): Table & { readonly spent: MemoryTable['spent'] } {
-  const spent = { base: 0, index: 0 };
-  return {
-    ...table,
-    spent,
-    update(update) {
-      const before = { ...table.spent };
-      // The table has applied it when the call returns; other writes come before the promise is awaited.
-      const result = table.update(update);
-      if (update.key.sk !== 'LEASE') {
-        spent.base += table.spent.base - before.base;
-        spent.index += table.spent.index - before.index;
-      }
-      return result;
-    },
-  };
 }
 
 function notingBus(detections: Detections, now: () => number) {

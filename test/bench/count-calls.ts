@@ -1,0 +1,57 @@
+/**
+ * `npm run cost:count`: what one account's poller calls in a day at its default settings, counted on virtual time and kept in
+ * infra/cost/counted.json, which the page of costs is made from.
+ */
+
+import { writeFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import type { CountedDay } from '../../infra/cost/cost.ts';
+import { pollAccountRequest } from '../../shared/config/poller-config.ts';
+import { createDetections } from './detections.ts';
+import { runBridge } from './virtual-bridge.ts';
+import { createWorkload } from './workload.ts';
+
+const SIZES = [10, 100, 1_000];
+const HOURS = 24;
+
+/** The first reading of everything is not part of a usual day. */
+const WARM_UP_HOURS = 1;
+
+export async function countDay(projectCount: number, hours = HOURS): Promise<CountedDay> {
+  const { shape } = pollAccountRequest;
+  const workload = createWorkload(projectCount, 1, hours + WARM_UP_HOURS);
+  const outcome = await runBridge(workload, createDetections(workload), {
+    scenario: {
+      requestsPerMinute: shape.requests_per_minute.parse(undefined),
+      pollIntervalMs: shape.poll_interval_seconds.parse(undefined) * 1_000,
+      hasHints: true,
+      recall: 0,
+      warmUpMs: WARM_UP_HOURS * 3_600_000,
+    },
+    seed: 1,
+    onHour: (hour) => process.stderr.write(`${projectCount} projects, hour ${hour}\n`),
+  });
+  const measuredFromS = workload.startS + WARM_UP_HOURS * 3_600;
+  const operations = workload.operations
+    .flat()
+    .filter(({ states }) => (states[0]?.atS ?? 0) >= measuredFromS && (states[0]?.atS ?? 0) < workload.endS);
+  const perDay = (count: number) => Math.round((count * 24) / hours);
+  return {
+    projects: projectCount,
+    operations: perDay(operations.length),
+    requests: perDay(outcome.requestCount),
+    events: perDay(outcome.eventCount),
+    write_units: perDay(outcome.writes + outcome.indexWrites + outcome.upkeepWrites),
+    read_units: perDay(outcome.reads),
+    alive_seconds: perDay(outcome.aliveS),
+    invocations: 24 * 60,
+  };
+}
+
+if (import.meta.main) {
+  const days = [];
+  for (const size of SIZES) days.push(await countDay(size));
+  const file = resolve(import.meta.dirname, '../../infra/cost/counted.json');
+  writeFileSync(file, `${JSON.stringify(days, undefined, 2)}\n`);
+  console.log(`Written: ${file}. Now: npm run generate`);
+}

@@ -1,0 +1,129 @@
+/**
+ * The poller of an account of 5,000 projects in a process of its own, as large as its Lambda: everything that production
+ * loads, its whole memory filled, while table and upstream keep nothing. Prints what the process takes, MiB.
+ */
+
+import '../../functions/poller/create-handler.ts';
+import { accountLimits, pollOptionsFor, REQUEST_BURST } from '../../functions/poller/limits.ts';
+import { pollAccount } from '../../functions/poller/poll-account.ts';
+import { emptyAccountMemory } from '../../functions/poller/run.ts';
+import { createPollPlanner } from '../../shared/core/poll-planner.ts';
+import { createSecret } from '../../shared/runtime/secret.ts';
+import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
+import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { accountKey } from '../../shared/store/keys.ts';
+import type { Item, Table } from '../../shared/store/table.ts';
+import { createUpstreamClient } from '../../shared/upstream/client.ts';
+import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
+import { createScheduler } from '../simulation/scheduler.ts';
+
+const PROJECT_COUNT = 5_000;
+const PAGE_ROWS = 100;
+const LIST_ROWS = 400;
+
+/** The project list is read for hints, and every project three times. */
+const ROUNDS = 3;
+const REQUESTS_PER_MINUTE = 700;
+const START_MS = Date.UTC(2026, 0, 15, 12);
+
+const scheduler = createScheduler(START_MS, () => new Promise((resolve) => setImmediate(resolve)));
+const clock = scheduler.clockOf({ name: 'probe', isCrashed: false, clockSkewMs: 0 });
+const key = createSecret('probe');
+const budget = createRequestBudget({ clock, requestsPerMinute: REQUESTS_PER_MINUTE, burst: REQUEST_BURST });
+const durationMs = (ROUNDS * PROJECT_COUNT * 60_000) / REQUESTS_PER_MINUTE;
+const stop = new AbortController();
+void scheduler.delay(undefined, durationMs).then(() => stop.abort());
+const polling = pollAccount(
+  {
+    upstream: createUpstreamClient({
+      baseUrl: 'http://upstream.invalid/api/v2',
+      apiKey: { current: async () => key, refresh: async () => key },
+      clock,
+      random: Math,
+      budget,
+      fetch: async (input: string | URL | Request) => answer(new URL(String(input))),
+    } as never),
+    store: createBridgeStore(forgetfulTable(), 'probe', clock),
+    bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' }) as const) },
+    budget,
+    planner: createPollPlanner({
+      ...accountLimits.planner,
+      requestsPerMinute: REQUESTS_PER_MINUTE,
+      pollIntervalMsMin: 1_000,
+      listIntervalMsMin: 250,
+    }),
+    clock,
+    telemetry: silentTelemetry,
+    newId: () => 'probe',
+    options: pollOptionsFor('open', {}),
+    limits: accountLimits.run,
+  },
+  emptyAccountMemory(),
+  { signal: stop.signal, leaseMs: durationMs },
+);
+await scheduler.runUntil(START_MS + durationMs + 1_000);
+const { pollCount } = await polling;
+const mebibytes = (bytes: number) => Math.round(bytes / 2 ** 20);
+const { rss, heapUsed } = process.memoryUsage();
+const peak = process.resourceUsage().maxRSS * 1_024;
+console.log(
+  JSON.stringify({ pollCount, peak: mebibytes(peak), rss: mebibytes(rss), heap: mebibytes(heapUsed) }),
+);
+
+/** Takes every write; has the account and nothing else. */
+function forgetfulTable(): Table {
+  const accountAt = accountKey('probe');
+  let account: Item | undefined;
+  return {
+    get: async ({ sk }) => (sk === accountAt.sk ? account : undefined),
+    getMany: async () => [],
+    queryWork: async () => [],
+    async update({ key: at, set }) {
+      if (at.sk === accountAt.sk) account = { ...account, ...at, ...set } as Item;
+      return 'applied';
+    },
+  };
+}
+
+function answer({ pathname, searchParams }: URL): Response {
+  const [, , , , projectId] = pathname.split('/');
+  const limit = Number(searchParams.get('limit'));
+  if (projectId !== undefined) return json({ operations: rowsOf(projectId, Math.min(limit, PAGE_ROWS)) });
+  const first = Number(searchParams.get('cursor') ?? '0');
+  const projects = Array.from({ length: Math.min(LIST_ROWS, PROJECT_COUNT - first) }, (_, place) => ({
+    id: `probe-${String(first + place).padStart(8, '0')}`,
+    name: `project ${first + place}`,
+    created_at: '2026-01-01T00:00:00Z',
+    updated_at: '2026-01-15T12:00:00Z',
+    compute_last_active_at: '2026-01-15T11:00:00Z',
+    active_time: 100,
+  }));
+  return json({
+    projects,
+    ...(projects.length > 0 && { pagination: { cursor: String(first + projects.length) } }),
+  });
+}
+
+function rowsOf(projectId: string, count: number) {
+  return Array.from({ length: count }, (_, place) => {
+    const time = new Date(START_MS - (place + 1) * 600_000).toISOString().replace('.000', '');
+    return {
+      id: `${projectId.slice(-8)}-0000-4000-8000-${String(place).padStart(12, '0')}`,
+      project_id: projectId,
+      branch_id: 'br-dawn-scene-747675',
+      endpoint_id: 'ep-little-smoke-851426',
+      action: place % 2 === 0 ? 'suspend_compute' : 'start_compute',
+      status: 'finished',
+      failures_count: 0,
+      created_at: time,
+      updated_at: time,
+      total_duration_ms: 300,
+    };
+  });
+}
+
+function json(body: unknown): Response {
+  return new Response(JSON.stringify(body), {
+    headers: { 'content-type': 'application/json', date: new Date(scheduler.now()).toUTCString() },
+  });
+}

@@ -1,0 +1,84 @@
+/** The in-memory table with DynamoDB's meter: read and write request units, of the table and of every index. */
+
+import {
+  INDEXES,
+  type Index,
+  type Item,
+  type Key,
+  type Table,
+  type Update,
+} from '../../shared/store/table.ts';
+import { createMemoryTable } from '../simulation/memory-table.ts';
+
+/** Request units, on demand. */
+export interface TableUnits {
+  /** Of what happens: records, acknowledgements, progress. */
+  writes: number;
+  /** The work index alone, of what happens. */
+  workIndexWrites: number;
+  /** All indexes, of whatever was written. */
+  indexWrites: number;
+  /** Once in a while whatever happens: the lease and the status. */
+  upkeepWrites: number;
+  reads: number;
+}
+
+export interface MeteredTable extends Table {
+  readonly units: TableUnits;
+}
+
+/** A strongly consistent read of an item of up to 4 kB, also of one that is not there; an index is read for half of it. */
+const UNITS_PER_READ = 1;
+const UNITS_PER_QUERY = 0.5;
+
+const UPKEEP: ReadonlySet<string> = new Set(['LEASE', 'STATUS']);
+
+export function createMeteredTable(): MeteredTable {
+  const table = createMemoryTable();
+  const units: TableUnits = { writes: 0, workIndexWrites: 0, indexWrites: 0, upkeepWrites: 0, reads: 0 };
+
+  return {
+    ...table,
+    units,
+    get(key) {
+      units.reads += UNITS_PER_READ;
+      return table.get(key);
+    },
+    getMany(keys) {
+      units.reads += UNITS_PER_READ * keys.length;
+      return table.getMany(keys);
+    },
+    queryWork(query) {
+      units.reads += UNITS_PER_QUERY;
+      return table.queryWork(query);
+    },
+    // The table has applied it when its call returns: nothing else is counted with it.
+    update: async (update) => metered(update),
+  };
+
+  function metered(update: Update): 'applied' | 'refused' {
+    const before = { item: table.sync.get(update.key), ...table.spent };
+    const result = table.sync.update(update);
+    const after = table.sync.get(update.key);
+    const writes = table.spent.base - before.base;
+    if (UPKEEP.has(update.key.sk)) units.upkeepWrites += writes;
+    else {
+      units.writes += writes;
+      units.workIndexWrites += table.spent.index - before.index;
+    }
+    for (const index of INDEXES) units.indexWrites += unitsOf(index, before.item, after);
+    return result;
+  }
+}
+
+/** Keys only: an entry comes, goes, or moves, which is both. */
+function unitsOf(index: Index, before: Item | undefined, after: Item | undefined): number {
+  const [was, is] = [placeIn(index, before), placeIn(index, after)];
+  if (was === is) return 0;
+  return Number(was !== undefined) + Number(is !== undefined);
+}
+
+function placeIn({ partitionKey, sortKey }: Index, item: (Item & Key) | undefined): string | undefined {
+  const [partition, order] = [item?.[partitionKey], item?.[sortKey]];
+  return partition === undefined || order === undefined ? undefined : `${partition}\n${order}`;
+}
