@@ -146,7 +146,8 @@ async function pollOne(run: Run, projectId: string, permit: Permit): Promise<voi
   if (bootAt === undefined) return;
   let report: PollReport | undefined;
   try {
-    const request = { projectId, bootAt, signal: stop.signal, permit };
+    const history = deps.planner.historyOf(projectId);
+    const request = { projectId, bootAt, signal: stop.signal, permit, history };
     report = await pollProject(deps, request, memoryOf(memory, projectId));
     notePoll(run, report);
     if (report.failure === 'not_found') await noteUnreachable(run, projectId);

@@ -5,7 +5,7 @@ import type { CommandOrigin } from '../../shared/core/journal.ts';
 import type { Operation } from '../../shared/core/operation.ts';
 import type { Backfill, OperationRecord, ReadingContext } from '../../shared/core/operation-record.ts';
 import type { WalkLimits } from '../../shared/core/page-walk.ts';
-import type { ProjectActivity } from '../../shared/core/project-activity.ts';
+import type { ArrivalHistory, ProjectActivity } from '../../shared/core/project-activity.ts';
 import type { ProjectRecord } from '../../shared/core/project-record.ts';
 import { NO_SETTLED_ROWS, type SettledRows } from '../../shared/core/settled-rows.ts';
 import type { StallThresholdsMs } from '../../shared/core/stall.ts';
@@ -44,6 +44,8 @@ export interface PollRequest {
   /** The account's `boot_at`: operations created before it are history when they are met for the first time. */
   readonly bootAt: Timestamp;
   readonly signal?: AbortSignal | undefined;
+  /** How often something happens there, as far as it was known before. */
+  readonly history?: ArrivalHistory | undefined;
   /** For the first request. */
   readonly permit?: Permit | undefined;
 }

@@ -29,8 +29,13 @@ async function moveWatermark(poll: Poll, walk: WalkState, sweptAtMs: number | un
   return (await poll.deps.store.advanceWatermark(poll.request.projectId, head, known)) === 'recorded';
 }
 
-function arrivalsOf({ activity }: Poll): StoredArrivals | undefined {
-  return activity && { count: activity.arrivalCount, observed_ms: Math.round(activity.observedMs) };
+function arrivalsOf({ request, activity }: Poll): StoredArrivals | undefined {
+  const known = request.history ?? activity;
+  return known && { count: roundTo(known.arrivalCount, 2), observed_ms: roundTo(known.observedMs, 0) };
+}
+
+function roundTo(value: number, digits: number): number {
+  return Number(value.toFixed(digits));
 }
 
 /** A watermark that lags by a few rows costs nothing: the first page shows them anyway. */

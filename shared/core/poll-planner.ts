@@ -8,7 +8,7 @@ import type { PollingNeed } from './duty-cycle.ts';
 import { createHintFields, type FieldEvidence, type ProjectRow } from './hint-fields.ts';
 import { ARRIVALS_PER_MS_ASSUMED, coldIntensity, hotIntensity, nextRiseMs } from './poll-intensity.ts';
 import { createPriorityQueue } from './priority-queue.ts';
-import type { ArrivalHistory, ProjectActivity } from './project-activity.ts';
+import { type ArrivalHistory, longRunHistory, type ProjectActivity } from './project-activity.ts';
 
 export interface PollPlanner {
   /**
@@ -25,6 +25,8 @@ export interface PollPlanner {
   markHot(projectId: string): void;
   /** Whether there is a reason to go on polling. `sinceMs`: when this invocation began. O(projects). */
   need(sinceMs: number, nowMs: number): PollingNeed;
+  /** How often something happens there, as far as it is known. */
+  historyOf(projectId: string): ArrivalHistory | undefined;
   /** What was learned of the list's fields, to be kept across restarts. */
   hintEvidence(): readonly FieldEvidence[];
   restoreHints(evidence: readonly FieldEvidence[]): void;
@@ -61,6 +63,8 @@ interface Turn {
   readonly id: string;
   activity: ProjectActivity | undefined;
   history: ArrivalHistory | undefined;
+  /** Undefined while only an earlier process has read it. */
+  learnedAtMs: number | undefined;
   cold: number;
   stride: number;
   finish: number;
@@ -180,6 +184,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       const hasWork = urgent.size + pressingCount > 0 || isOverdue(nowMs);
       return { hasReadAll: unreadCount === 0 || isListedSince(sinceMs), hasWork, expectedTransitionsPerMs };
     },
+    historyOf: (projectId) => turns.get(projectId)?.history,
     hintEvidence: hints.evidence,
     restoreHints: hints.restore,
   };
@@ -234,20 +239,27 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       if (turn === undefined) continue;
       const before = turn.stride;
       turn.stride = strideOf(turn, nowMs);
+      awaitRise(turn, nowMs);
       const isQueued = !turn.isUnderWay && turn.failureCount === 0;
       if (isQueued) queue(turn, Math.max(0, turn.finish - virtualTime) * Math.min(1, turn.stride / before));
     }
   }
 
   function learn(turn: Turn, activity: ProjectActivity, nowMs: number): void {
-    noteHistory(turn.history, activity);
-    turn.history = activity;
+    const history = longRunHistory(turn.history, activity, nowMs - (turn.learnedAtMs ?? nowMs));
+    noteHistory(turn.history, history);
+    turn.history = history;
+    turn.learnedAtMs = nowMs;
     turn.activity = activity;
     const coldBefore = turn.cold;
-    turn.cold = coldIntensity(activity, arrivalsPerMsMean());
+    turn.cold = coldIntensity(history, arrivalsPerMsMean());
     coldSum += turn.cold - coldBefore;
     strideSum += 1 / Math.sqrt(turn.cold) - 1 / Math.sqrt(coldBefore);
-    const riseAtMs = nextRiseMs(activity, nowMs);
+    awaitRise(turn, nowMs);
+  }
+
+  function awaitRise(turn: Turn, nowMs: number): void {
+    const riseAtMs = nextRiseMs(turn.activity, nowMs);
     if (riseAtMs !== undefined && riseAtMs !== turn.riseAtMs) rises.push(turn.id, riseAtMs, 0);
     turn.riseAtMs = riseAtMs;
   }
@@ -338,6 +350,7 @@ function newTurn(id: string, cold: number): Turn {
     id,
     activity: undefined,
     history: undefined,
+    learnedAtMs: undefined,
     cold,
     stride: 1 / Math.sqrt(cold),
     finish: 0,

@@ -16,6 +16,23 @@ export interface ProjectActivity extends ArrivalHistory {
   readonly activeSinceMs: readonly number[];
 }
 
+/**
+ * What is known after one more page. The page of a busy project reaches back an hour or two: by itself it would say much of
+ * this hour and nothing of the day, while a quiet project is known by its whole day. So it counts for the time that passed.
+ */
+export function longRunHistory(
+  before: ArrivalHistory | undefined,
+  page: ArrivalHistory,
+  elapsedMs: number,
+): ArrivalHistory {
+  const saysItAll = page.observedMs >= HISTORY_MS_MAX || elapsedMs >= page.observedMs;
+  if (before === undefined || saysItAll) return page;
+  const observedMs = Math.min(HISTORY_MS_MAX, before.observedMs + elapsedMs);
+  const keptCount = (before.arrivalCount * (observedMs - elapsedMs)) / before.observedMs;
+  const newCount = (page.arrivalCount * elapsedMs) / page.observedMs;
+  return { arrivalCount: keptCount + newCount, observedMs };
+}
+
 export type ActivityRow = Pick<
   Operation,
   'action' | 'status' | 'endpoint_id' | 'branch_id' | 'created_at' | 'updated_at'

@@ -78,6 +78,7 @@ export function plannerOf(policy: Policy): PollPlanner {
     setProjects: () => {},
     reportListing: () => {},
     markHot: () => {},
+    historyOf: () => undefined,
     hintEvidence: () => [],
     restoreHints: () => {},
   };
