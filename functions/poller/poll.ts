@@ -4,7 +4,7 @@ import type { CommandRecord } from '../../shared/core/command-record.ts';
 import type { CommandOrigin } from '../../shared/core/journal.ts';
 import type { Operation } from '../../shared/core/operation.ts';
 import type { Backfill, OperationRecord, ReadingContext } from '../../shared/core/operation-record.ts';
-import type { WalkLimits } from '../../shared/core/page-walk.ts';
+import type { PageReach, WalkLimits } from '../../shared/core/page-walk.ts';
 import type { ArrivalHistory, ProjectActivity } from '../../shared/core/project-activity.ts';
 import type { ProjectRecord } from '../../shared/core/project-record.ts';
 import { NO_SETTLED_ROWS, type SettledRows } from '../../shared/core/settled-rows.ts';
@@ -58,10 +58,12 @@ export interface ProjectMemory {
   readonly readAtMs: Map<string, number>;
   /** When an open operation first answered 404. */
   readonly missingSinceMs: Map<string, number>;
+  /** Of the last first page. */
+  reach: PageReach | undefined;
 }
 
 export function emptyMemory(): ProjectMemory {
-  return { settled: NO_SETTLED_ROWS, readAtMs: new Map(), missingSinceMs: new Map() };
+  return { settled: NO_SETTLED_ROWS, readAtMs: new Map(), missingSinceMs: new Map(), reach: undefined };
 }
 
 /** Everything one poll knows while it runs. */

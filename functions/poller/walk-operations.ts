@@ -1,10 +1,12 @@
 /** Drives one page walk: fetches what the plan asks for and records every row before the plan moves on. */
 
 import { isTerminal, type Operation } from '../../shared/core/operation.ts';
-import { isSettled } from '../../shared/core/operation-record.ts';
+import { isOpen, isSettled } from '../../shared/core/operation-record.ts';
 import {
   boundOf,
   isInReach,
+  reachOf,
+  rowsToShow,
   SWEEP_DEPTH_MS,
   startWalk,
   takePage,
@@ -49,14 +51,16 @@ export async function walkOperations(poll: Poll): Promise<WalkResult> {
   return { state, failure: undefined };
 }
 
-function goalOf({ project, isSweep, deps }: Poll): WalkGoal {
+function goalOf({ project, isSweep, deps, records, memory }: Poll): WalkGoal {
   const { walkLimits, backfill, backfillDepthMs } = deps.options;
+  const openSinceMs = [...records.values()].filter(isOpen).map(({ created_at }) => Date.parse(created_at));
   const depthMs = isSweep ? SWEEP_DEPTH_MS : walkLimits.overlapMs;
   return {
     bound: boundOf(project?.watermark, depthMs),
     depthMs: backfill === 'all' ? undefined : backfillDepthMs,
     resume: isSweep ? undefined : project?.resume,
     // Any number that differs from sweep to sweep; the second of the one before is at hand.
+    firstPageRows: rowsToShow(openSinceMs, memory.reach, walkLimits),
     sweepNumber: isSweep ? Math.floor(Math.abs(project?.swept_at_ms ?? 0) / 1_000) : undefined,
   };
 }
@@ -71,6 +75,7 @@ async function fetchPage(
     const { signal, permit } = request;
     const page = await deps.upstream.listOperations(query, { permit, ...(signal && { signal }) });
     if (cursor === undefined) {
+      poll.memory.reach = reachOf(page.operations);
       poll.activity = activityOf(page.operations, page.operations.length < limit, deps.clock.now());
     }
     if (page.malformedRowCount > 0) deps.telemetry.measure('MalformedRows', page.malformedRowCount);

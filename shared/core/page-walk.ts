@@ -38,6 +38,16 @@ export interface WalkGoal {
    * next with this number, so that no page's end stays where it is in a list that does not change.
    */
   readonly sweepNumber: number | undefined;
+  /** Of the first page, when open operations lie behind the usual one. */
+  readonly firstPageRows?: number | undefined;
+}
+
+/** How far a first page reached back. */
+export interface PageReach {
+  readonly rowCount: number;
+  /** Creation of the newest and of the oldest row, by the upstream's clock. */
+  readonly newestMs: number;
+  readonly oldestMs: number;
 }
 
 export interface WalkPage {
@@ -72,8 +82,8 @@ export interface WalkRequest {
 export const SWEEP_DEPTH_MS = 7 * 24 * 3_600_000;
 
 export function startWalk(goal: WalkGoal, limits: WalkLimits): WalkState {
-  const limit =
-    goal.sweepNumber === undefined ? limits.firstPageRows : sweepPageRows(goal.sweepNumber, limits);
+  const { sweepNumber, firstPageRows = limits.firstPageRows } = goal;
+  const limit = sweepNumber === undefined ? firstPageRows : sweepPageRows(sweepNumber, limits);
   return {
     goal,
     limits,
@@ -86,6 +96,36 @@ export function startWalk(goal: WalkGoal, limits: WalkLimits): WalkState {
     seenIds: new Set(),
     isUnordered: false,
   };
+}
+
+/** Rows come at another rate by the next time; half as many again are seldom too few. */
+const ROWS_MARGIN = 1.5;
+
+/**
+ * So many rows show the open operations that were created then, too: requests are counted and rows are not, so one list is
+ * better than a read for each. Undefined: the usual page shows them, or no page does.
+ */
+export function rowsToShow(
+  createdMs: readonly number[],
+  reach: PageReach | undefined,
+  { firstPageRows, widePageRows }: WalkLimits,
+): number | undefined {
+  if (reach === undefined || reach.newestMs <= reach.oldestMs) return undefined;
+  const rowsPerMs = reach.rowCount / (reach.newestMs - reach.oldestMs);
+  const needs = createdMs
+    .map((openedMs) => Math.ceil((reach.newestMs - openedMs) * rowsPerMs * ROWS_MARGIN))
+    .filter((rows) => rows <= widePageRows);
+  const most = Math.max(0, ...needs);
+  // In steps, so that a page is not another one at each poll.
+  const inSteps = Math.ceil(most / firstPageRows) * firstPageRows;
+  return most > firstPageRows ? Math.min(widePageRows, inSteps) : undefined;
+}
+
+/** Undefined when the page says nothing of how often rows come. */
+export function reachOf(rows: readonly Pick<Operation, 'created_at'>[]): PageReach | undefined {
+  const times = rows.map(({ created_at }) => Date.parse(created_at)).filter((time) => !Number.isNaN(time));
+  if (times.length < 2) return undefined;
+  return { rowCount: times.length, newestMs: Math.max(...times), oldestMs: Math.min(...times) };
 }
 
 /** The state after the answer to `state.next` was read and every row of it was dealt with. */

@@ -2,7 +2,9 @@ import { describe, expect, test } from 'vitest';
 import {
   boundOf,
   isInReach,
+  reachOf,
   resumePoint,
+  rowsToShow,
   startWalk,
   takePage,
   type WalkGoal,
@@ -200,3 +202,35 @@ function tenFrom(newest: number, cursor: string): WalkPage {
     cursor,
   );
 }
+
+describe('a larger first page', () => {
+  const reach = { rowCount: 100, newestMs: 1_000_000, oldestMs: 900_000 };
+  const usual = { ...limits, firstPageRows: 100, widePageRows: 1_000 };
+  const rows = (agesMs: readonly number[]) =>
+    rowsToShow(
+      agesMs.map((ageMs) => reach.newestMs - ageMs),
+      reach,
+      usual,
+    );
+
+  test('is asked for when an open operation lies behind the usual one, with room to spare, in steps', () => {
+    expect(rows([50_000])).toBeUndefined();
+    expect(rows([100_000])).toBe(200);
+    expect(rows([50_000, 300_000])).toBe(500);
+    expect(rows([640_000])).toBe(1_000);
+  });
+
+  test('is not asked for when even the largest does not reach, and not for its sake alone', () => {
+    expect(rows([700_000])).toBeUndefined();
+    expect(rows([700_000, 100_000])).toBe(200);
+    expect(rows([])).toBeUndefined();
+  });
+
+  test('is unknown as long as no page has said how often rows come', () => {
+    expect(rowsToShow([0], undefined, usual)).toBeUndefined();
+    expect(reachOf([])).toBeUndefined();
+    expect(reachOf([{ created_at: '2026-01-15T12:00:00Z' }, { created_at: 'no time' }])).toBeUndefined();
+    const same = reachOf([{ created_at: '2026-01-15T12:00:00Z' }, { created_at: '2026-01-15T12:00:00Z' }]);
+    expect(rowsToShow([0], same, usual)).toBeUndefined();
+  });
+});
