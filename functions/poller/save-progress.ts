@@ -41,10 +41,10 @@ function roundTo(value: number, digits: number): number {
 /** A watermark that lags by a few rows costs nothing: the first page shows them anyway. */
 function isWorthMoving({ project, deps, newerIds, isSweep }: Poll, walk: WalkState): boolean {
   const { watermark, resume } = project ?? {};
-  if (watermark === undefined || resume !== undefined || walk.pagesRead > 1) return true;
+  if (watermark === undefined || resume !== undefined) return true;
   if (walk.head === undefined || walk.head <= watermark) return false;
-  // There is a write anyway.
-  if (isSweep) return true;
+  // After a sweep there is a write anyway, and what was long must not be walked again.
+  if (isSweep || walk.pagesRead > 1) return true;
   const agedMs = epochMsOf(walk.head) - epochMsOf(watermark);
   return newerIds.size >= deps.options.watermarkStepRows || agedMs > WATERMARK_AGE_MS_MAX;
 }

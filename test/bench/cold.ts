@@ -24,12 +24,15 @@ const ENVIRONMENT = {
 
 const emptyModule = join(folder, 'empty.mjs');
 writeFileSync(emptyModule, 'export const handler = () => {};');
-const bareEntry = join(import.meta.dirname, 'bare-sdk.ts');
-const bareModule = join(folder, 'bare.mjs');
-bundleEntry(bareEntry, bareModule);
+const bareBundle = (name: string) => {
+  const bundle = join(folder, `${name}.mjs`);
+  bundleEntry(join(import.meta.dirname, `${name}.ts`), bundle);
+  return bundle;
+};
 const modules = {
   'an empty module': emptyModule,
-  'two AWS clients': bareModule,
+  'two AWS clients': bareBundle('bare-sdk'),
+  'bare packages': bareBundle('bare-packages'),
   poller: join(bundleFunction('poller', folder), 'index.mjs'),
   api: join(bundleFunction('api', folder), 'index.mjs'),
   notifier: join(bundleFunction('notifier', folder), 'index.mjs'),
@@ -37,24 +40,53 @@ const modules = {
 
 const PROBE =
   'const s=performance.now();await import(process.argv[1]);process.stdout.write(String(performance.now()-s))';
-const times = new Map(Object.keys(modules).map((name) => [name, [] as number[]]));
+const times = new Map(
+  Object.keys(modules).map((name) => [name, { import: [] as number[], start: [] as number[] }]),
+);
 for (let round = 0; round < ROUNDS; round++) {
   for (const [name, path] of Object.entries(modules)) {
+    const startedMs = performance.now();
     const text = execFileSync(process.execPath, ['--input-type=module', '-e', PROBE, path], {
       env: { ...process.env, ...ENVIRONMENT },
       encoding: 'utf8',
     });
-    times.get(name)?.push(Number(text));
+    times.get(name)?.start.push(performance.now() - startedMs);
+    times.get(name)?.import.push(Number(text));
   }
 }
 
-const median = (name: string) => times.get(name)?.toSorted((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? 0;
-console.log(`${ROUNDS} cold imports each, in turn; median milliseconds\n`);
+type Measure = 'import' | 'start';
+const median = (name: string, what: Measure) =>
+  times.get(name)?.[what].toSorted((a, b) => a - b)[Math.floor(ROUNDS / 2)] ?? 0;
+const ratio = (name: string, what: Measure, to: string) => (median(name, what) / median(to, what)).toFixed(2);
+
 console.log(
-  `${'module'.padEnd(18)}${'bytes'.padStart(10)}${'import'.padStart(10)}${'/ two clients'.padStart(16)}`,
+  `${ROUNDS} cold starts each, in turn; medians. "start" is the whole process, "import" the module alone.\n`,
 );
+const head = [
+  'module',
+  'bytes',
+  'import ms',
+  '/ two clients',
+  '/ packages',
+  'start / empty',
+  '/ two clients',
+];
+console.log(cells(head));
 for (const [name, path] of Object.entries(modules)) {
   console.log(
-    `${name.padEnd(18)}${String(statSync(path).size).padStart(10)}${median(name).toFixed(1).padStart(10)}${(median(name) / median('two AWS clients')).toFixed(2).padStart(16)}`,
+    cells([
+      name,
+      String(statSync(path).size),
+      median(name, 'import').toFixed(1),
+      ratio(name, 'import', 'two AWS clients'),
+      ratio(name, 'import', 'bare packages'),
+      ratio(name, 'start', 'an empty module'),
+      ratio(name, 'start', 'two AWS clients'),
+    ]),
   );
+}
+
+function cells([first = '', ...rest]: readonly string[]): string {
+  return [first.padEnd(16), ...rest.map((cell) => cell.padStart(14))].join('');
 }

@@ -6,6 +6,9 @@
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
 
 export const DAY_S = 86_400;
+
+/** 15 January 2026: at the beginning of the epoch, a day without a sweep would not have passed yet. */
+const ORIGIN_S = 1_768_435_200;
 export const SUSPEND_AFTER_S = 300;
 export const USE_S_MEAN = 240;
 export const SESSIONS_PER_DAY = 8;
@@ -59,7 +62,7 @@ export interface Workload {
 /** `fromHour`: of the second day; the first sessions of a day come at its hour 0, the most at its hour 12. */
 export function createWorkload(projectCount: number, seed: number, hours: number, fromHour = 0): Workload {
   const random = seededRandom(seed);
-  const startS = DAY_S + fromHour * 3_600;
+  const startS = ORIGIN_S + DAY_S + fromHour * 3_600;
   const endS = startS + hours * 3_600;
   const rates = zipfRates(projectCount, random);
   const offsets: number[] = [];
@@ -123,7 +126,11 @@ function zipfRates(projectCount: number, random: Random): readonly number[] {
 function sessionStarts(rate: number, endS: number, random: Random): readonly number[] {
   const starts: number[] = [];
   const rateMax = rate * (1 + CYCLE_DEPTH);
-  for (let atS = exponential(1 / rateMax, random); atS < endS; atS += exponential(1 / rateMax, random)) {
+  for (
+    let atS = ORIGIN_S + exponential(1 / rateMax, random);
+    atS < endS;
+    atS += exponential(1 / rateMax, random)
+  ) {
     const share = (1 + CYCLE_DEPTH * Math.sin(2 * Math.PI * (atS / DAY_S - 0.25))) / (1 + CYCLE_DEPTH);
     if (random.next() < share) starts.push(atS);
   }
