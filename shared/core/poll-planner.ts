@@ -185,8 +185,8 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       return { hasReadAll: unreadCount === 0 || isListedSince(sinceMs), hasWork, expectedTransitionsPerMs };
     },
     historyOf: (projectId) => turns.get(projectId)?.history,
-    hintEvidence: hints.evidence,
-    restoreHints: hints.restore,
+    hintEvidence: () => hints.evidence(),
+    restoreHints: (evidence) => hints.restore(evidence),
   };
 
   function want(projectId: string): void {

@@ -19,7 +19,7 @@ export function settledRowsOf(states: ReadonlyMap<string, OperationState>): Sett
   const prints = new Float64Array(states.size);
   let place = 0;
   for (const [id, state] of states) prints[place++] = fingerprint(id, state);
-  return among(prints.sort());
+  return among(prints.toSorted());
 }
 
 function among(sorted: Float64Array): SettledRows {

@@ -16,6 +16,7 @@ import type { Item, Table } from '../../shared/store/table.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { createScheduler } from '../simulation/scheduler.ts';
+import { urlOf } from './virtual-upstream.ts';
 
 const PROJECT_COUNT = 5_000;
 const PAGE_ROWS = 100;
@@ -41,7 +42,7 @@ const polling = pollAccount(
       clock,
       random: Math,
       budget,
-      fetch: async (input: string | URL | Request) => answer(new URL(String(input))),
+      fetch: async (input: string | URL | Request) => answer(urlOf(input)),
     } as never),
     store: createBridgeStore(forgetfulTable(), 'probe', clock),
     bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' }) as const) },
@@ -79,7 +80,7 @@ function forgetfulTable(): Table {
     getMany: async () => [],
     queryWork: async () => [],
     async update({ key: at, set }) {
-      if (at.sk === accountAt.sk) account = { ...account, ...at, ...set } as Item;
+      if (at.sk === accountAt.sk) account = { ...account, ...at, ...set };
       return 'applied';
     },
   };

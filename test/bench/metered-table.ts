@@ -80,5 +80,5 @@ function unitsOf(index: Index, before: Item | undefined, after: Item | undefined
 
 function placeIn({ partitionKey, sortKey }: Index, item: (Item & Key) | undefined): string | undefined {
   const [partition, order] = [item?.[partitionKey], item?.[sortKey]];
-  return partition === undefined || order === undefined ? undefined : `${partition}\n${order}`;
+  return typeof partition === 'string' && typeof order === 'string' ? `${partition}\n${order}` : undefined;
 }

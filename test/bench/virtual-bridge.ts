@@ -75,10 +75,10 @@ export async function runBridge(
   const random = seededRandom(seed + 3_000);
   const { otherShare = 0, faultShare = 0, recall } = scenario;
   const otherRequestsPerMinute = otherShare * REQUESTS_PER_MINUTE_MAX;
-  const upstreamOptions = { now: scheduler.now, seed, recall, otherRequestsPerMinute, faultShare };
+  const upstreamOptions = { now: () => scheduler.now(), seed, recall, otherRequestsPerMinute, faultShare };
   const upstream = createVirtualUpstream(workload, upstreamOptions);
   const table = createMeteredTable();
-  const bus = notingBus(detections, scheduler.now);
+  const bus = notingBus(detections, () => scheduler.now());
   let owner = startProcess();
   let aliveMs = 0;
   let beforeMeasuring = countsNow();

@@ -64,7 +64,7 @@ export function createVirtualUpstream(workload: Workload, options: UpstreamOptio
       letOtherSend(nowMs);
       if (!admit(counts.own, nowMs)) return refusal(429, { 'retry-after': '1' });
       if (random.next() < options.faultShare) return fault(random);
-      return answer(new URL(String(input)), nowMs);
+      return answer(urlOf(input), nowMs);
     },
   };
 
@@ -204,6 +204,11 @@ function liveProject(own: readonly WorkOperation[], project: number) {
       total_duration_ms: Math.round((state.atS - createdS(operation)) * 1_000),
     });
   }
+}
+
+/** The client builds a URL; a fetch may be given other forms. */
+export function urlOf(input: string | URL | Request): URL {
+  return input instanceof Request ? new URL(input.url) : new URL(input);
 }
 
 /** Whole seconds, as rows have them. */

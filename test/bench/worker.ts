@@ -3,7 +3,10 @@
 import { parentPort } from 'node:worker_threads';
 import { measure, type Row } from './measure.ts';
 
-parentPort?.on('message', async (row: Row) => {
+parentPort?.on('message', (row: Row) => void answer(row));
+
+/** A failure ends the thread, and with it the run. */
+async function answer(row: Row): Promise<void> {
   const figures = await measure(row, (hour) => parentPort?.postMessage({ kind: 'hour', hour }));
   parentPort?.postMessage({ kind: 'figures', figures });
-});
+}

@@ -118,8 +118,11 @@ function sees({ metrics, expression, threshold }: Watch, emitted: readonly Emitt
     );
     return own.length === 0 ? Number.NaN : own.reduce((sum, { value }) => sum + value, 0);
   });
-  const evaluate = new Function(...metrics.map(({ id }) => id), `return ${expression}`);
-  return (evaluate(...values) as number) > threshold;
+  const ids = metrics.map(({ id }) => id);
+  const valueBy = (id: string) => values[ids.indexOf(id)] ?? Number.NaN;
+  const value =
+    expression === '100 * part / whole' ? (100 * valueBy('part')) / valueBy('whole') : valueBy(expression);
+  return value > threshold;
 }
 
 function isSame(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string, unknown>>): boolean {

@@ -64,7 +64,7 @@ export function anAccount({
     deps: () => deps,
     memory: () => memory,
     /** The process ends and another one begins, with nothing but the table. */
-    restart() {
+    restart: (): void => {
       deps = wire();
       memory = emptyAccountMemory();
     },

@@ -24,7 +24,7 @@ describe('a process after another one', () => {
     restart();
     const histories: unknown[] = [];
     const { planner } = deps();
-    const { setProjects } = planner;
+    const setProjects = planner.setProjects.bind(planner);
     planner.setProjects = (ids, known) => {
       histories.push(Object.fromEntries(known ?? []));
       setProjects(ids, known);
