@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { countedDays } from '../../infra/cost/cost.ts';
+import { countDay } from './count-calls.ts';
 import { lowerBoundS } from './lower-bound.ts';
 import { type Figures, measure, type Row } from './measure.ts';
 import { delayPlot } from './plot.ts';
@@ -95,6 +97,14 @@ describe('the whole bridge', () => {
     expect(knowing.complete).toBe(1);
     expect(knowing.mean_s).toBeLessThan(0.5);
   });
+});
+
+test('the page of costs stands on what is counted now', { timeout: 120_000 }, async () => {
+  const kept = countedDays.find(({ projects }) => projects === 10);
+  const now = await countDay(10, { hours: 1 });
+
+  for (const name of ['requests', 'read_units', 'alive_seconds'] as const)
+    expect([name, Math.abs(now[name] / (kept?.[name] ?? Number.NaN) - 1) < 0.05]).toEqual([name, true]);
 });
 
 test('the plot has a line and a name for each policy and for the bound', () => {

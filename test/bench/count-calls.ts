@@ -17,7 +17,10 @@ const HOURS = 24;
 /** The first reading of everything is not part of a usual day. */
 const WARM_UP_HOURS = 1;
 
-export async function countDay(projectCount: number, hours = HOURS): Promise<CountedDay> {
+export async function countDay(
+  projectCount: number,
+  { hours = HOURS, onHour }: { readonly hours?: number; readonly onHour?: (hour: number) => void } = {},
+): Promise<CountedDay> {
   const { shape } = pollAccountRequest;
   const workload = createWorkload(projectCount, 1, hours + WARM_UP_HOURS);
   const outcome = await runBridge(workload, createDetections(workload), {
@@ -29,7 +32,7 @@ export async function countDay(projectCount: number, hours = HOURS): Promise<Cou
       warmUpMs: WARM_UP_HOURS * 3_600_000,
     },
     seed: 1,
-    onHour: (hour) => process.stderr.write(`${projectCount} projects, hour ${hour}\n`),
+    onHour,
   });
   const measuredFromS = workload.startS + WARM_UP_HOURS * 3_600;
   const operations = workload.operations
@@ -50,7 +53,10 @@ export async function countDay(projectCount: number, hours = HOURS): Promise<Cou
 
 if (import.meta.main) {
   const days = [];
-  for (const size of SIZES) days.push(await countDay(size));
+  for (const size of SIZES) {
+    const onHour = (hour: number) => process.stderr.write(`${size} projects, hour ${hour}\n`);
+    days.push(await countDay(size, { onHour }));
+  }
   const file = resolve(import.meta.dirname, '../../infra/cost/counted.json');
   writeFileSync(file, `${JSON.stringify(days, undefined, 2)}\n`);
   console.log(`Written: ${file}. Now: npm run generate`);
