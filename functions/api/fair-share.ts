@@ -1,17 +1,15 @@
 /** The commands' part of the account's rate limit, and each caller's part of that. */
 
 import {
-  afterRefusal,
-  FULL_SHARE,
   type RateLimit,
   type RateLimitState,
   rateLimitOf,
-  shareAt,
   shareOf,
   spend,
   UNUSED,
   waitMs,
 } from '../../shared/core/rate-limit.ts';
+import { afterRefusal, FULL_SHARE, shareAt } from '../../shared/core/rate-share.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { RequestBudget } from '../../shared/upstream/request-budget.ts';
 

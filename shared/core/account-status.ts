@@ -1,7 +1,7 @@
 /** How the poller is doing with one account: what health checks and people look at. Kept beside the protocol; nothing relies on it. */
 
 import type { FieldEvidence } from './hint-fields.ts';
-import type { LearnedLimit } from './rate-limit.ts';
+import type { LearnedLimit } from './rate-share.ts';
 
 export interface AccountStatus {
   readonly account_id: string;

@@ -4,9 +4,10 @@
  * that minimise the mean delay, and nothing starves: there is no priority, only weight (ADR 0006).
  */
 
+import { createArrivalRates } from './arrival-rates.ts';
 import type { PollingNeed } from './duty-cycle.ts';
 import { createHintFields, type FieldEvidence, type ProjectRow } from './hint-fields.ts';
-import { ARRIVALS_PER_MS_ASSUMED, coldIntensity, hotIntensity, nextRiseMs } from './poll-intensity.ts';
+import { coldIntensity, hotIntensity, nextRiseMs } from './poll-intensity.ts';
 import { createPriorityQueue } from './priority-queue.ts';
 import { type ArrivalHistory, longRunHistory, type ProjectActivity } from './project-activity.ts';
 
@@ -111,8 +112,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   const urgent = new Set<string>();
   const hints = createHintFields();
   let virtualTime = 0;
-  let arrivalCount = 0;
-  let observedMs = 0;
+  const rates = createArrivalRates();
   let coldSum = 0;
   let strideSum = 0;
   let listRequestCount = 1;
@@ -124,7 +124,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       const wanted = new Set(projectIds);
       for (const [id, turn] of turns) if (!wanted.has(id)) remove(turn);
       const added = [...wanted].filter((id) => !turns.has(id));
-      for (const id of added) noteHistory(undefined, histories.get(id));
+      for (const id of added) rates.note(undefined, histories.get(id));
       for (const id of added) add(id, histories.get(id));
       if (limits.listIntervalMsMin !== undefined && listing.version === 0 && turns.size > 0)
         queue(listing, 1);
@@ -247,12 +247,12 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
 
   function learn(turn: Turn, activity: ProjectActivity, nowMs: number): void {
     const history = longRunHistory(turn.history, activity, nowMs - (turn.learnedAtMs ?? nowMs));
-    noteHistory(turn.history, history);
+    rates.note(turn.history, history);
     turn.history = history;
     turn.learnedAtMs = nowMs;
     turn.activity = activity;
     const coldBefore = turn.cold;
-    turn.cold = coldIntensity(history, arrivalsPerMsMean());
+    turn.cold = coldIntensity(history, rates.perMsMean());
     coldSum += turn.cold - coldBefore;
     strideSum += 1 / Math.sqrt(turn.cold) - 1 / Math.sqrt(coldBefore);
     awaitRise(turn, nowMs);
@@ -262,12 +262,6 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     const riseAtMs = nextRiseMs(turn.activity, nowMs);
     if (riseAtMs !== undefined && riseAtMs !== turn.riseAtMs) rises.push(turn.id, riseAtMs, 0);
     turn.riseAtMs = riseAtMs;
-  }
-
-  /** The account's mean, itself with a day of one project at the assumed rate as prior belief. */
-  function arrivalsPerMsMean(): number {
-    const PRIOR_ARRIVALS = 8;
-    return (arrivalCount + PRIOR_ARRIVALS) / (observedMs + PRIOR_ARRIVALS / ARRIVALS_PER_MS_ASSUMED);
   }
 
   function isOverdue(nowMs: number): boolean {
@@ -286,7 +280,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   }
 
   function add(id: string, history: ArrivalHistory | undefined): void {
-    const turn = newTurn(id, coldIntensity(history, arrivalsPerMsMean()));
+    const turn = newTurn(id, coldIntensity(history, rates.perMsMean()));
     turn.history = history;
     turns.set(id, turn);
     coldSum += turn.cold;
@@ -301,18 +295,13 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     queue(turn, turn.stride * ((spreadCount++ * GOLDEN) % 1));
   }
 
-  function noteHistory(before: ArrivalHistory | undefined, after: ArrivalHistory | undefined): void {
-    arrivalCount += (after?.arrivalCount ?? 0) - (before?.arrivalCount ?? 0);
-    observedMs += (after?.observedMs ?? 0) - (before?.observedMs ?? 0);
-  }
-
   function remove(turn: Turn): void {
     turns.delete(turn.id);
     urgent.delete(turn.id);
     hints.forget(turn.id);
     coldSum -= turn.cold;
     strideSum -= 1 / Math.sqrt(turn.cold);
-    noteHistory(turn.history, undefined);
+    rates.note(turn.history, undefined);
   }
 
   function queue(turn: Turn, virtualDelay: number): void {

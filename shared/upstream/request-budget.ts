@@ -1,12 +1,8 @@
 /** The poller's share of the account's rate limit as a queue: callers leave in order, each when the limit allows. */
 
 import {
-  afterRefusal,
-  FULL_SHARE,
-  type LearnedLimit,
   type RateLimitState,
   rateLimitOf,
-  shareAt,
   shareOf,
   spend,
   startEmpty,
@@ -14,6 +10,7 @@ import {
   unspend,
   waitMs,
 } from '../core/rate-limit.ts';
+import { afterRefusal, FULL_SHARE, type LearnedLimit, shareAt } from '../core/rate-share.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 export interface RequestBudget {

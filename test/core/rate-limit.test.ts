@@ -1,17 +1,15 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
-  afterRefusal,
-  FULL_SHARE,
   type RateLimit,
   rateLimitOf,
-  shareAt,
   shareOf,
   spend,
   startEmpty,
   UNUSED,
   waitMs,
 } from '../../shared/core/rate-limit.ts';
+import { afterRefusal, FULL_SHARE, shareAt } from '../../shared/core/rate-share.ts';
 import { NOON_MS } from '../builders.ts';
 
 const MINUTE_MS = 60_000;
