@@ -3,7 +3,7 @@
 import { randomBytes } from 'node:crypto';
 import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { DeliveredEvent } from './aws/event-bus.ts';
+import type { DeliveredEvent } from './aws/deliveries.ts';
 import { UsageError } from './option-values.ts';
 import type { StartOptions } from './start-options.ts';
 

@@ -1,6 +1,6 @@
 /** Counts what passed, for the lines after Ctrl-C. */
 
-import type { DeliveredEvent } from './aws/event-bus.ts';
+import type { DeliveredEvent } from './aws/deliveries.ts';
 import { delayMsOf } from './terminal.ts';
 
 export interface RunSummary {

@@ -1,7 +1,7 @@
 /** What the terminal shows: one line per event, aligned, and coloured where a terminal understands it. */
 
 import { styleText } from 'node:util';
-import type { DeliveredEvent } from './aws/event-bus.ts';
+import type { DeliveredEvent } from './aws/deliveries.ts';
 
 export interface LineStyle {
   readonly isColoured: boolean;

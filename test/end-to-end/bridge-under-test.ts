@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { createPollerHandler, type PollerHandler } from '../../functions/poller/create-handler.ts';
-import type { DeliveredEvent } from '../../infra/local/aws/event-bus.ts';
+import type { DeliveredEvent } from '../../infra/local/aws/deliveries.ts';
 import { type LocalAws, type LocalAwsFaults, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { scaledClock } from '../../infra/local/scaled-clock.ts';
 import { type LocalUpstream, startUpstream } from '../../infra/local/upstream/start-upstream.ts';

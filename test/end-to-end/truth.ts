@@ -1,6 +1,6 @@
 /** The simulated service's log as the checker wants it. */
 
-import type { DeliveredEvent } from '../../infra/local/aws/event-bus.ts';
+import type { DeliveredEvent } from '../../infra/local/aws/deliveries.ts';
 import type { GroundTruthOperation } from '../../infra/local/upstream/ground-truth.ts';
 import { checkHistory, type Violation } from '../simulation/check-history.ts';
 

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import type { DeliveredEvent } from '../../infra/local/aws/event-bus.ts';
+import type { DeliveredEvent } from '../../infra/local/aws/deliveries.ts';
 import { startUpstream } from '../../infra/local/upstream/start-upstream.ts';
 import { compareWithTruth, owedCount } from '../end-to-end/truth.ts';
 import { runCommand } from './child-process.ts';

@@ -6,7 +6,8 @@ import type { ExtraRoute } from '../../../shared/config/api-config.ts';
 import type { Call } from '../../../shared/upstream/calls/call.ts';
 import { type CallId, calls } from '../../../shared/upstream/calls/calls.ts';
 import type { Route } from '../route.ts';
-import { type PassThroughCall, type PassThroughDeps, passThrough } from './pass-through.ts';
+import { type PassThroughDeps, passThrough } from './pass-through.ts';
+import type { PassThroughCall } from './pass-through-call.ts';
 
 export const UPSTREAM_MOUNT = '/api/v2';
 

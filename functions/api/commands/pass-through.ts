@@ -12,6 +12,7 @@ import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
 import { patienceMsOf } from '../patience.ts';
 import { Problem } from '../problem.ts';
 import type { ApiAnswer, ApiRequest } from '../route.ts';
+import type { PassThroughCall } from './pass-through-call.ts';
 import type { IdempotencyDeps } from './send-once.ts';
 import { sendOnce } from './send-once.ts';
 import { shownTo } from './shown-answer.ts';
@@ -20,13 +21,6 @@ import type { UpstreamAccount } from './upstream-account.ts';
 export interface PassThroughDeps extends IdempotencyDeps {
   readonly accounts: ReadonlyMap<string, UpstreamAccount>;
   readonly telemetry: Telemetry;
-}
-
-export interface PassThroughCall {
-  readonly id: string;
-  readonly call: Call;
-  /** Its answer may hold a secret, so it is not kept for a repetition. */
-  readonly isSecret: boolean;
 }
 
 /** Recording goes on in the poller when it takes longer: the caller has its answer to get. */

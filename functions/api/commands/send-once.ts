@@ -13,7 +13,7 @@ import type {
 import { Problem } from '../problem.ts';
 import { invalid } from '../read-request.ts';
 import type { ApiAnswer, ApiRequest } from '../route.ts';
-import type { PassThroughCall } from './pass-through.ts';
+import type { PassThroughCall } from './pass-through-call.ts';
 
 export interface IdempotencyDeps {
   readonly idempotency: IdempotencyStore;

@@ -2,7 +2,20 @@
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { DeliveredEvent } from './event-bus.ts';
+
+/** The envelope that every target receives (User Guide, "Event structure"). */
+export interface DeliveredEvent {
+  readonly version: '0';
+  readonly id: string;
+  readonly 'detail-type': string;
+  readonly source: string;
+  readonly account: string;
+  /** Whole seconds. */
+  readonly time: string;
+  readonly region: string;
+  readonly resources: readonly string[];
+  readonly detail: Readonly<Record<string, unknown>>;
+}
 
 export type Deliver = (event: DeliveredEvent) => void | Promise<void>;
 

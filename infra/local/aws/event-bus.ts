@@ -6,22 +6,8 @@ import {
   parseEventPattern,
 } from '../../../shared/events/pattern/event-pattern.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { createDeliveries, type DeliveriesOptions, type Target } from './deliveries.ts';
+import { createDeliveries, type DeliveredEvent, type DeliveriesOptions, type Target } from './deliveries.ts';
 import { ServiceError } from './service.ts';
-
-/** The envelope that every target receives (User Guide, "Event structure"). */
-export interface DeliveredEvent {
-  readonly version: '0';
-  readonly id: string;
-  readonly 'detail-type': string;
-  readonly source: string;
-  readonly account: string;
-  /** Whole seconds. */
-  readonly time: string;
-  readonly region: string;
-  readonly resources: readonly string[];
-  readonly detail: Readonly<Record<string, unknown>>;
-}
 
 export interface Rule {
   readonly name: string;

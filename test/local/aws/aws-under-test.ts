@@ -9,8 +9,7 @@ import {
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { onTestFinished } from 'vitest';
-import type { Target } from '../../../infra/local/aws/deliveries.ts';
-import type { DeliveredEvent } from '../../../infra/local/aws/event-bus.ts';
+import type { DeliveredEvent, Target } from '../../../infra/local/aws/deliveries.ts';
 import { type LocalAws, type LocalAwsOptions, startLocalAws } from '../../../infra/local/aws/local-aws.ts';
 
 export interface AwsUnderTest {
