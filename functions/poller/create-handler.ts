@@ -46,8 +46,11 @@ export type PollerHandler = (
   signal?: AbortSignal,
 ) => Promise<AccountReport>;
 
-/** Before the deadline: the time to finish the writes and publish calls that are under way. */
-const STOP_RESERVE_MS = 8_000;
+/**
+ * Before the deadline: the time to finish the writes and publish calls that are under way. Polling ends a second before the next
+ * minute begins; what ends later than that, the next invocation waits for.
+ */
+export const STOP_RESERVE_MS = 7_000;
 
 /** The project list is read up to four times in the interval of one project's polls. */
 const LIST_INTERVAL_SHARE_MS = 250;

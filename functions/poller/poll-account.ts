@@ -37,7 +37,7 @@ export async function pollAccount(
 ): Promise<AccountReport> {
   const holder = deps.newId();
   const run = startRun(deps, memory, signal);
-  if (!(await deps.store.acquireLease(holder, leaseMs))) {
+  if (!(await acquireLease(run, holder, leaseMs))) {
     deps.telemetry.log('info', 'lease.held', { account_id: deps.store.accountId });
     return summarise(run, 'lease_held');
   }
@@ -53,6 +53,20 @@ export async function pollAccount(
   }
   measureRun(run);
   return summarise(run, run.rejectedKey ? 'key_rejected' : 'stopped');
+}
+
+/** The invocation of the last minute may still be ending: without a wait, the whole minute would be lost. */
+const LEASE_WAIT_MS_MAX = 5_000;
+const LEASE_LOOK_MS = 250;
+
+async function acquireLease(run: Run, holder: string, leaseMs: number): Promise<boolean> {
+  const { store, clock } = run.deps;
+  const giveUpAtMs = clock.now() + LEASE_WAIT_MS_MAX;
+  for (;;) {
+    if (await store.acquireLease(holder, leaseMs)) return true;
+    if (clock.now() >= giveUpAtMs || run.stop.signal.aborted) return false;
+    await pause(run, LEASE_LOOK_MS);
+  }
 }
 
 function startRun(deps: AccountDeps, memory: AccountMemory, signal: AbortSignal): Run {

@@ -5,7 +5,7 @@
  * list, was reached. Rows show whole seconds while cursors hold microseconds, so cursors go back as they came,
  * and the bound's own second counts as not yet read. Two operations created in the same microsecond can stand on
  * both sides of a page's end, where the second one is skipped by "strictly older than the cursor": so a walk first
- * widens its page and only then follows cursors, and the sweep walks with another page size.
+ * widens its page and only then follows cursors, and the pages of each sweep end elsewhere.
  */
 
 import type { Operation } from './operation.ts';
@@ -34,8 +34,8 @@ export interface WalkGoal {
   readonly depthMs?: number | undefined;
   readonly resume: ResumePoint | undefined;
   /**
-   * A sweep trusts no short page: it follows cursors to the last one. Its page size changes from one sweep to the
-   * next with this number, so that no page's end stays where it is in a list that does not change.
+   * A sweep trusts no short page: it follows cursors to the last one. The size of its first page changes from one sweep to
+   * the next with this number, so that no page's end stays where it is in a list that does not change.
    */
   readonly sweepNumber: number | undefined;
   /** Of the first page, when open operations lie behind the usual one. */
@@ -78,7 +78,7 @@ export interface WalkRequest {
   readonly limit: number;
 }
 
-/** Seven days below the watermark, with a page size that puts the pages' ends elsewhere. */
+/** Seven days below the watermark. */
 export const SWEEP_DEPTH_MS = 7 * 24 * 3_600_000;
 
 export function startWalk(goal: WalkGoal, limits: WalkLimits): WalkState {
@@ -196,8 +196,7 @@ function proceed(state: WalkState, cursor: string | undefined): WalkState {
   if (isNarrow && state.next?.cursor === undefined) {
     return { ...state, ...nextRequest(state, { cursor: undefined, limit: widePageRows }) };
   }
-  const limit = sweepNumber === undefined ? widePageRows : sweepPageRows(sweepNumber, state.limits);
-  return { ...state, lastCursor: cursor, ...nextRequest(state, { cursor, limit }) };
+  return { ...state, lastCursor: cursor, ...nextRequest(state, { cursor, limit: widePageRows }) };
 }
 
 function nextRequest(state: WalkState, request: WalkRequest): Pick<WalkState, 'next' | 'outcome'> {
@@ -232,8 +231,11 @@ function isNewestFirst(times: readonly (Timestamp | undefined)[]): boolean {
   return known.every((time, index) => index === 0 || time <= (known[index - 1] ?? time));
 }
 
+/**
+ * The first page of a sweep is another one each time, and wide ones follow: so all of them end elsewhere, and whatever fits on
+ * a wide page is at some time on one of them.
+ */
 function sweepPageRows(sweepNumber: number, { widePageRows }: WalkLimits): number {
-  return Math.max(1, widePageRows - 1 - (sweepNumber % SWEEP_PAGE_SIZES));
+  const sizes = Math.max(1, widePageRows - 1);
+  return sizes - (sweepNumber % sizes);
 }
-
-const SWEEP_PAGE_SIZES = 7;

@@ -172,15 +172,32 @@ describe('an interrupted walk', () => {
 
 describe('a sweep', () => {
   test('has page ends elsewhere than a walk, and elsewhere each time', () => {
-    const sizes = Array.from({ length: 7 }, (_, sweepNumber) => start({ sweepNumber }).next?.limit);
+    const sizes = Array.from({ length: 10 }, (_, sweepNumber) => start({ sweepNumber }).next?.limit);
 
-    expect(sizes).toEqual([9, 8, 7, 6, 5, 4, 3]);
+    expect(sizes).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 9]);
+  });
+
+  test('has any stretch that fits on a wide page whole on one page, one time or another', () => {
+    const pagesOf = (sweepNumber: number, rowCount: number) => {
+      const ends: number[] = [];
+      const first = start({ sweepNumber }).next?.limit ?? 0;
+      for (let end = first; end < rowCount + limits.widePageRows; end += limits.widePageRows) ends.push(end);
+      return ends;
+    };
+    for (let from = 0; from < 30; from++) {
+      const until = from + limits.widePageRows - 1;
+      const isWhole = Array.from({ length: 9 }, (_, sweepNumber) => pagesOf(sweepNumber, 40)).some(
+        (ends) => !ends.some((end) => end > from && end < until),
+      );
+
+      expect([from, isWhole]).toEqual([from, true]);
+    }
   });
 
   test('trusts no short page: it goes on until there is no further one', () => {
     const state = walk(start({ sweepNumber: 0, bound: time(1) }), page([40, 39]));
 
-    expect(state.next).toEqual({ cursor: 'next', limit: 9 });
+    expect(state.next).toEqual({ cursor: 'next', limit: 10 });
     expect(walk(state, page([], null)).outcome).toBe('complete');
   });
 

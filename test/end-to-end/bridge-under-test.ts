@@ -2,7 +2,11 @@
 
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { createPollerHandler, type PollerHandler } from '../../functions/poller/create-handler.ts';
+import {
+  createPollerHandler,
+  type PollerHandler,
+  STOP_RESERVE_MS,
+} from '../../functions/poller/create-handler.ts';
 import type { DeliveredEvent } from '../../infra/local/aws/deliveries.ts';
 import { type LocalAws, type LocalAwsFaults, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { scaledClock } from '../../infra/local/scaled-clock.ts';
@@ -39,9 +43,6 @@ export interface BridgeOptions {
   readonly sessionsPerHour?: number;
   readonly historyMs?: number;
 }
-
-/** The handler stops this long before its deadline. */
-const STOP_RESERVE_MS = 8_000;
 
 export async function startBridge(options: BridgeOptions): Promise<BridgeUnderTest> {
   const clock = scaledClock(options.speed, Date.now());

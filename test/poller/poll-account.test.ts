@@ -96,6 +96,29 @@ describe('an operation that ends its watch', () => {
   });
 });
 
+describe('the lease', () => {
+  const heldFor = (tries: number) => {
+    let count = 0;
+    return async () => ++count > tries;
+  };
+
+  test('of the minute before is waited for while it ends', async () => {
+    const { poll, calls, deps } = anAccount();
+    Object.assign(deps().store, { acquireLease: heldFor(4) });
+    await poll(20_000);
+
+    expect(calls.length).toBeGreaterThan(2);
+  });
+
+  test('of somebody who goes on is left alone after some seconds', async () => {
+    const { poll, calls, deps } = anAccount();
+    Object.assign(deps().store, { acquireLease: heldFor(1_000) });
+    await poll(20_000);
+
+    expect(calls).toEqual([]);
+  });
+});
+
 describe('an open operation behind the first page', () => {
   const walkLimits = { firstPageRows: 5, widePageRows: 50, pagesMax: 3, overlapMs: 5_000 };
   const tensOfSecondsAgo = (count: number) => atSecond(-10 * count);
