@@ -72,11 +72,10 @@ function drawn(
   colour: string,
   { x, y }: { readonly x: (value: number) => number; readonly y: (value: number) => number },
 ): string {
-  const path = points.map(([rpm, delay]) => `${x(rpm).toFixed(1)},${y(delay).toFixed(1)}`).join(' ');
+  const path = points.map(([rpm, delay]) => `${x(rpm)},${y(delay)}`).join(' ');
   const [lastX = 0, lastY = 1] = points.at(-1) ?? [];
   const dots = points.map(
-    ([rpm, delay]) =>
-      `<circle cx="${x(rpm).toFixed(1)}" cy="${y(delay).toFixed(1)}" r="3" fill="${colour}"/>`,
+    ([rpm, delay]) => `<circle cx="${x(rpm)}" cy="${y(delay)}" r="3" fill="${colour}"/>`,
   );
   return `<polyline points="${path}" fill="none" stroke="${colour}" stroke-width="2"${isBound ? ' stroke-dasharray="5 4"' : ''}/>${isBound ? '' : dots.join('')}<text x="${x(lastX) + 8}" y="${y(lastY) + 4}" style="fill: ${colour}">${name}</text>`;
 }
@@ -89,7 +88,8 @@ function logScale(values: readonly number[], from: number, to: number) {
     return Number((power * ([1, 2, 5][place % 3] ?? 1)).toPrecision(1));
   });
   return {
-    at: (value: number) => from + ((Math.log10(value) - low) / (high - low)) * (to - from),
+    at: (value: number) =>
+      Math.round(10 * (from + ((Math.log10(value) - low) / (high - low)) * (to - from))) / 10,
     ticks: ticks.filter((tick) => Math.log10(tick) >= low && Math.log10(tick) <= high),
   };
 }
