@@ -239,7 +239,6 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       if (turn === undefined) continue;
       const before = turn.stride;
       turn.stride = strideOf(turn, nowMs);
-      awaitRise(turn, nowMs);
       const isQueued = !turn.isUnderWay && turn.failureCount === 0;
       if (isQueued) queue(turn, Math.max(0, turn.finish - virtualTime) * Math.min(1, turn.stride / before));
     }
@@ -255,11 +254,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     turn.cold = coldIntensity(history, rates.perMsMean());
     coldSum += turn.cold - coldBefore;
     strideSum += 1 / Math.sqrt(turn.cold) - 1 / Math.sqrt(coldBefore);
-    awaitRise(turn, nowMs);
-  }
-
-  function awaitRise(turn: Turn, nowMs: number): void {
-    const riseAtMs = nextRiseMs(turn.activity, nowMs);
+    const riseAtMs = nextRiseMs(activity, nowMs);
     if (riseAtMs !== undefined && riseAtMs !== turn.riseAtMs) rises.push(turn.id, riseAtMs, 0);
     turn.riseAtMs = riseAtMs;
   }

@@ -154,6 +154,20 @@ describe('the planner', () => {
     expect(busyPolls(false)).toBeLessThanOrEqual(1);
   });
 
+  test('knows a busy project by its day, however short the time that a page of it shows', () => {
+    const plan = createPollPlanner(limits);
+    plan.setProjects(['a'], new Map([['a', { arrivalCount: 240, observedMs: DAY_MS }]]));
+    const lastHour = { ...quiet, arrivalCount: 100, observedMs: 60 * MINUTE_MS };
+    for (const nowMs of [0, MINUTE_MS]) {
+      plan.next(nowMs);
+      plan.report('a', { ...result, activity: lastHour }, nowMs);
+    }
+
+    const history = plan.historyOf('a');
+    expect(history?.observedMs).toBe(DAY_MS);
+    expect(history?.arrivalCount).toBeCloseTo(240 - 240 / 1_440 + 100 / 60, 6);
+  });
+
   test('forgets projects that are gone and starts with new ones at once', () => {
     const plan = aPlanner('a', 'b');
     plan.next(0);

@@ -131,14 +131,15 @@ function scriptedUpstream(
   const missing = () =>
     new UpstreamError({ kind: 'not_found', method: 'GET', path: '/', message: 'not found' });
   return {
-    async listProjects() {
-      check('projects');
-      const projects = script.projectIds.map((id) => ({ id }));
+    async listProjects({ cursor }) {
+      check('projects', cursor === undefined ? {} : { cursor });
+      const start = cursor === undefined ? 0 : script.projectIds.indexOf(cursor) + 1;
+      const projects = script.projectIds.slice(start).map((id) => ({ id }));
       const { unavailableProjectIds } = script;
       return {
         projects,
         malformedRowCount: 0,
-        cursor: undefined,
+        cursor: projects.at(-1)?.id,
         unavailableProjectIds,
         serverDateMs: nowMs(),
       };

@@ -96,6 +96,66 @@ describe('an operation that ends its watch', () => {
   });
 });
 
+describe('requests', () => {
+  test('of the list as a hint are as many as it has pages: a short one is the last', async () => {
+    const { poll, calls } = anAccount();
+    await poll(MINUTE_MS);
+    const first = calls.filter((call) => call === 'projects').length;
+    const further = calls.filter((call) => call.startsWith('projects ')).length;
+
+    expect(first).toBeGreaterThan(8);
+    // Whoever discovers projects reads on until there is nothing: three times in this minute.
+    expect(further).toBeLessThanOrEqual(4);
+  });
+
+  test('are as many as permits that were taken and not given back, in an account where little is due', async () => {
+    const { poll, calls, deps } = anAccount();
+    const { budget } = deps();
+    const counts = { taken: 0, givenBack: 0 };
+    Object.assign(deps(), {
+      budget: {
+        take: async (signal?: AbortSignal) => {
+          await budget.take(signal);
+          counts.taken += 1;
+        },
+        giveBack: () => {
+          counts.givenBack += 1;
+          budget.giveBack();
+        },
+        learned: () => budget.learned(),
+        restore: () => {},
+      },
+    });
+    await poll(MINUTE_MS);
+    const discoveryCount = 8;
+
+    expect(counts.taken).toBeGreaterThan(counts.givenBack);
+    expect(counts.taken - counts.givenBack).toBeLessThanOrEqual(calls.length);
+    expect(counts.taken - counts.givenBack).toBeGreaterThanOrEqual(calls.length - discoveryCount);
+  });
+});
+
+describe('writes', () => {
+  test('are none for a list of several pages that did not change', async () => {
+    const walkLimits = { firstPageRows: 5, widePageRows: 10, pagesMax: 9, overlapMs: 60_000 };
+    const { script, poll, table } = anAccount({ walkLimits });
+    script.operations = Array.from({ length: 25 }, (_, index) =>
+      anOperation({ id: `row-${index}`, created_at: atSecond(59 - index), status: 'finished' }),
+    );
+    const isProtocol = ({ sk }: { sk: string }) => sk !== 'LEASE' && sk !== 'STATUS';
+    await poll(MINUTE_MS);
+    let writeCount = 0;
+    const update = table.sync.update.bind(table.sync);
+    table.sync.update = (change) => {
+      if (isProtocol(change.key)) writeCount += 1;
+      return update(change);
+    };
+    await poll(2 * MINUTE_MS);
+
+    expect(writeCount).toBe(0);
+  });
+});
+
 describe('the lease', () => {
   const heldFor = (tries: number) => {
     let count = 0;
@@ -257,7 +317,8 @@ describe('a walk that is interrupted', () => {
     // One more row, so that no page of a walk from the head ends where the old one stopped.
     script.operations = [anOperation({ id: 'newest', created_at: atSecond(70) }), ...script.operations];
     let refused: string | undefined;
-    script.fails = ({ cursor }) => {
+    script.fails = ({ name, cursor }) => {
+      if (name !== 'operations') return undefined;
       refused ??= cursor;
       return cursor !== undefined && cursor === refused ? 'rejected' : undefined;
     };

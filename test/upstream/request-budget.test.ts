@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
-import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
+import { createRequestBudget, takenPermit } from '../../shared/upstream/request-budget.ts';
 import { NOON_MS } from '../builders.ts';
 import { fastClock } from './scripted-upstream.ts';
 
@@ -41,6 +41,24 @@ describe('a permit', () => {
     await budget.take();
     expect(clock.now()).toBe(NOON_MS);
   });
+});
+
+test('a permit that was taken before its request was known lets one request leave', () => {
+  const permit = takenPermit();
+
+  expect([permit.use(), permit.use(), permit.use()]).toEqual([true, false, false]);
+});
+
+test('a permit that nothing was sent with is there for the next request', async () => {
+  const { budget, clock } = aBudget();
+  for (let count = 0; count < 5; count++) {
+    await budget.take();
+    budget.giveBack();
+  }
+  await budget.take();
+  expect(clock.now()).toBe(NOON_MS);
+  await budget.take();
+  expect(clock.now()).toBe(NOON_MS + 6_667);
 });
 
 test('a process that does not know what the one before it sent has no burst', async () => {

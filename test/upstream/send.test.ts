@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { ATTEMPTS_MAX, PATIENCE_MS, RETRY_AFTER_MS_MAX } from '../../shared/core/retry-delay.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import type { KeySource } from '../../shared/upstream/client.ts';
+import { takenPermit } from '../../shared/upstream/request-budget.ts';
 import type { UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
 import { NOON_MS } from '../builders.ts';
 import {
@@ -132,6 +133,16 @@ describe('permits', () => {
     await list();
 
     expect(budget.takenCount()).toBe(3);
+    expect(requests).toHaveLength(3);
+  });
+
+  test('a request that brings one takes none, and its repetitions take their own', async () => {
+    const { client, budget, requests } = await startScriptedUpstream(
+      inOrder(answers(500, {}), answers(503, {}), listed),
+    );
+    await client.listOperations({ projectId: 'quiet-pond-12345678' }, { permit: takenPermit() });
+
+    expect(budget.takenCount()).toBe(2);
     expect(requests).toHaveLength(3);
   });
 
