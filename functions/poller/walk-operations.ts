@@ -74,7 +74,8 @@ async function fetchPage(
   try {
     const { signal, permit } = request;
     const page = await deps.upstream.listOperations(query, { permit, ...(signal && { signal }) });
-    if (cursor === undefined) {
+    // The first page of a sweep may be a few rows: what was known before says more than they do.
+    if (cursor === undefined && limit >= deps.options.walkLimits.firstPageRows) {
       poll.memory.reach = reachOf(page.operations);
       poll.activity = activityOf(page.operations, page.operations.length < limit, deps.clock.now());
     }

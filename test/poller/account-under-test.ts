@@ -38,6 +38,7 @@ export function anAccount({
   ...options
 }: {
   readonly walkLimits?: WalkLimits;
+  readonly sweepIntervalMs?: number;
   readonly lingerMs?: number;
 } = {}) {
   const nothingByItself = { operationCount: 0, historyCount: 0, faults: NO_FAULTS };

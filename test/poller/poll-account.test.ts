@@ -135,6 +135,29 @@ describe('requests', () => {
   });
 });
 
+describe('a sweep', () => {
+  test('whose first page is a few rows teaches nothing of how often something happens', async () => {
+    const walkLimits = { firstPageRows: 5, widePageRows: 10, pagesMax: 9, overlapMs: 5_000 };
+    const { script, poll, deps, table } = anAccount({ walkLimits, sweepIntervalMs: 20_000 });
+    script.operations = Array.from({ length: 25 }, (_, index) =>
+      anOperation({ id: `row-${index}`, created_at: atSecond(-10 * index), status: 'finished' }),
+    );
+    const { planner } = deps();
+    const report = planner.report.bind(planner);
+    const counts: (number | undefined)[] = [];
+    planner.report = (projectId, result, nowMs) => {
+      counts.push(result.activity?.arrivalCount);
+      report(projectId, result, nowMs);
+    };
+    await poll(10 * MINUTE_MS);
+    const project = table.sync.items().find(({ kind }) => kind === 'project');
+
+    expect(project?.['swept_at_ms']).toBeGreaterThan(START_MS + 9 * MINUTE_MS);
+    expect(counts.filter((count) => count === undefined).length).toBeGreaterThan(3);
+    expect(Math.min(...counts.filter((count) => count !== undefined))).toBeGreaterThanOrEqual(5);
+  });
+});
+
 describe('writes', () => {
   test('are none for a list of several pages that did not change', async () => {
     const walkLimits = { firstPageRows: 5, widePageRows: 10, pagesMax: 9, overlapMs: 60_000 };
