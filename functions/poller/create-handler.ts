@@ -24,7 +24,7 @@ import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
-import { accountLimits, pollOptionsFor, REQUEST_BURST } from './limits.ts';
+import { accountLimits, pollOptionsFor, REQUEST_BURST, STOP_RESERVE_MS } from './limits.ts';
 import { type AccountReport, pollAccount } from './poll-account.ts';
 import { type AccountDeps, type AccountMemory, emptyAccountMemory } from './run.ts';
 import { createTally } from './tally.ts';
@@ -45,12 +45,6 @@ export type PollerHandler = (
   context: InvocationContext,
   signal?: AbortSignal,
 ) => Promise<AccountReport>;
-
-/**
- * Before the deadline: the time to finish the writes and publish calls that are under way. Polling ends a second before the next
- * minute begins; what ends later than that, the next invocation waits for.
- */
-export const STOP_RESERVE_MS = 7_000;
 
 /** The project list is read up to four times in the interval of one project's polls. */
 const LIST_INTERVAL_SHARE_MS = 250;

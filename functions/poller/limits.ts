@@ -14,6 +14,12 @@ const DAY_MS = 24 * 3_600_000;
  */
 export const REQUEST_BURST = 10;
 
+/**
+ * Before the deadline: the time to finish the writes and publish calls that are under way. Polling ends a second before the next
+ * minute begins; what ends later than that, the next invocation waits for.
+ */
+export const STOP_RESERVE_MS = 7_000;
+
 export const accountLimits = {
   run: {
     pollsAtOnce: 12,

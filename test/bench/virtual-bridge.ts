@@ -3,10 +3,16 @@
  * an in-memory table that counts write units, and a bus that notes when each event came.
  */
 
-import { accountLimits, pollOptionsFor, REQUEST_BURST } from '../../functions/poller/limits.ts';
+import {
+  accountLimits,
+  pollOptionsFor,
+  REQUEST_BURST,
+  STOP_RESERVE_MS,
+} from '../../functions/poller/limits.ts';
 import { pollAccount } from '../../functions/poller/poll-account.ts';
 import { type AccountDeps, type AccountMemory, emptyAccountMemory } from '../../functions/poller/run.ts';
 import { createTally } from '../../functions/poller/tally.ts';
+import { pollerSchedule } from '../../shared/config/poller-config.ts';
 import { createPollPlanner, type PollPlanner } from '../../shared/core/poll-planner.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
@@ -25,8 +31,8 @@ import type { Workload } from './workload.ts';
 const ACCOUNT_ID = 'bench';
 
 /** As the deployment invokes the poller: once a minute, to be stopped before the next one. */
-const INVOKE_EVERY_MS = 60_000;
-const INVOCATION_MS = 59_000;
+const INVOKE_EVERY_MS = pollerSchedule.everyMs;
+const INVOCATION_MS = pollerSchedule.timeoutMs - STOP_RESERVE_MS;
 
 export interface BridgeScenario {
   readonly requestsPerMinute: number;

@@ -2,11 +2,8 @@
 
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import {
-  createPollerHandler,
-  type PollerHandler,
-  STOP_RESERVE_MS,
-} from '../../functions/poller/create-handler.ts';
+import { createPollerHandler, type PollerHandler } from '../../functions/poller/create-handler.ts';
+import { STOP_RESERVE_MS } from '../../functions/poller/limits.ts';
 import type { DeliveredEvent } from '../../infra/local/aws/deliveries.ts';
 import { type LocalAws, type LocalAwsFaults, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { scaledClock } from '../../infra/local/scaled-clock.ts';
