@@ -11,9 +11,10 @@ import { readAccountStatus } from '../../shared/store/account-status-store.ts';
 import { readAlertHistory } from '../../shared/store/alert-history.ts';
 import { createAuditLog } from '../../shared/store/audit-log.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createCommandUsage } from '../../shared/store/command-usage.ts';
 import { createIdempotencyStore } from '../../shared/store/idempotency-store.ts';
 import { createReadModel } from '../../shared/store/read-model.ts';
-import type { Table, TableIndexes } from '../../shared/store/table.ts';
+import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
 import { createTokenStore } from '../../shared/store/token-store.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
 import { type KeySource, shareRefresh } from '../../shared/upstream/key-source.ts';
@@ -33,6 +34,7 @@ import { createJwtVerifier } from './verify-jwt.ts';
 export interface ApiPorts {
   readonly table: Table;
   readonly indexes: TableIndexes;
+  readonly counters: TableCounters;
   readonly bus: EventBus;
   /** For rules that people copy. */
   readonly busName: string;
@@ -56,7 +58,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const { table, pepper, telemetry, clock, newId } = ports;
   const accounts = new Map(
     settings.accounts.map((account) => {
-      const fairShare = fairShareOf(account, clock);
+      const fairShare = fairShareOf(account, ports);
       return [account.account_id, { fairShare, upstream: upstreamAccount(account, ports, fairShare) }];
     }),
   );
@@ -116,9 +118,11 @@ function requestOf(ids: Readonly<Record<string, string>>, idempotencyKey: string
   return { ids, query: new URLSearchParams(), headers, body: async () => new Uint8Array() };
 }
 
-function fairShareOf(account: ApiAccount, clock: Clock): FairShare {
+function fairShareOf(account: ApiAccount, { clock, telemetry, counters }: ApiPorts): FairShare {
   return createFairShare({
     clock,
+    telemetry,
+    usage: createCommandUsage(counters, account.account_id),
     requestsPerMinute: account.requests_per_minute,
     callerRequestsPerMinute: account.caller_requests_per_minute,
   });

@@ -10,6 +10,7 @@ import {
   type FlushableTelemetry,
 } from '../../shared/runtime/powertools-telemetry.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { createDynamoDbCounters } from '../../shared/store/dynamodb-counters.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { type Api, type ApiPorts, createApi } from './create-api.ts';
@@ -33,6 +34,7 @@ export function createApiFunction(
     ...ports,
     table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
+    counters: createDynamoDbCounters(dynamoDb, environment.TABLE_NAME),
     busName: environment.EVENT_BUS_NAME,
     bus: createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME),
     keyOf: ({ key_secret_id }) => createSecretKeySource(secretsManager, key_secret_id, clock),

@@ -1,5 +1,9 @@
-/** The commands' part of the account's rate limit, and each caller's part of that. */
+/**
+ * The commands' part of the account's rate limit, and each caller's part of that. Every request is noted in the table, so the
+ * poller and the other instances of the API know of it, as this one knows of theirs.
+ */
 
+import { COMMAND_BURST } from '../../shared/core/account-rate.ts';
 import {
   type RateLimit,
   type RateLimitState,
@@ -11,31 +15,43 @@ import {
 } from '../../shared/core/rate-limit.ts';
 import { afterRefusal, FULL_SHARE, shareAt } from '../../shared/core/rate-share.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { toError } from '../../shared/runtime/errors.ts';
+import type { Telemetry } from '../../shared/runtime/telemetry.ts';
+import type { CommandUsage } from '../../shared/store/command-usage.ts';
 import type { RequestBudget } from '../../shared/upstream/request-budget.ts';
 
 export interface FairShare {
   /** Takes a permit and gives 0, or takes none and says how long the caller would have to wait, milliseconds. */
   admit(clientId: string): number;
-  /** For the repetitions of a request that was admitted: they count, and do not queue. */
+  /** For the requests that were admitted, and their repetitions: they count, and do not queue. */
   readonly budget: RequestBudget;
+  /** Resolves when everything that was sent is noted, or could not be: then the process may be frozen. */
+  settled(): Promise<void>;
 }
 
 /** Callers whose use is remembered; one that is forgotten starts with a full bucket. */
 const CALLERS_MAX = 1_000;
 
-const BURST = 25;
-
 export function createFairShare(options: {
   readonly clock: Clock;
   readonly requestsPerMinute: number;
   readonly callerRequestsPerMinute: number;
+  readonly usage: CommandUsage;
+  readonly telemetry: Pick<Telemetry, 'log'>;
 }): FairShare {
-  const { clock } = options;
-  const whole = rateLimitOf(options.requestsPerMinute, BURST);
-  const each = rateLimitOf(Math.min(options.callerRequestsPerMinute, options.requestsPerMinute), BURST);
+  const { clock, usage, telemetry } = options;
+  const whole = rateLimitOf(options.requestsPerMinute, COMMAND_BURST);
+  const each = rateLimitOf(
+    Math.min(options.callerRequestsPerMinute, options.requestsPerMinute),
+    COMMAND_BURST,
+  );
   const callers = new Map<string, RateLimitState>();
   let account: RateLimitState = UNUSED;
   let share = FULL_SHARE;
+  let sentCount = 0;
+  /** Of all other instances, as far as it is known; undefined: nothing was sent yet. */
+  let otherCount: number | undefined;
+  const underWay = new Set<Promise<void>>();
   const wholeNow = (nowMs: number): RateLimit => shareOf(whole, shareAt(share, nowMs));
 
   return {
@@ -52,12 +68,35 @@ export function createFairShare(options: {
       return 0;
     },
     budget: {
-      take: async () => {},
+      async take() {
+        sentCount += 1;
+        const noted: Promise<void> = note().finally(() => underWay.delete(noted));
+        underWay.add(noted);
+      },
       pauseFor(durationMs) {
         const nowMs = clock.now();
         share = afterRefusal(share, nowMs);
         account = { ...account, pausedUntilMs: Math.max(account.pausedUntilMs, nowMs + durationMs) };
       },
     },
+    async settled() {
+      await Promise.all(underWay);
+    },
   };
+
+  async function note(): Promise<void> {
+    try {
+      learn(await usage.add(1));
+    } catch (error) {
+      telemetry.log('warn', 'usage.not_noted', { reason: toError(error).name });
+    }
+  }
+
+  /** What others have sent meanwhile is spent here too. Own requests that are not noted yet make it look less, never more. */
+  function learn(noted: number): void {
+    const known = noted - sentCount;
+    const newCount = Math.min(known - (otherCount ?? known), options.requestsPerMinute);
+    if (newCount > 0) account = spend(wholeNow(clock.now()), account, clock.now(), newCount);
+    otherCount = Math.max(otherCount ?? known, known);
+  }
 }

@@ -132,6 +132,20 @@ async function handle(
   intent?: AuditIntent,
 ): Promise<ApiAnswer> {
   const request = await requestOf(deps, route, served);
+  try {
+    return await answerOf(deps, route, request, intent);
+  } finally {
+    // A function is frozen with its answer, and what it had begun to write would wait for the next request.
+    await deps.fairShares.get(request.caller.account_id)?.settled();
+  }
+}
+
+async function answerOf(
+  deps: ServeDeps,
+  route: Route,
+  request: ApiRequest,
+  intent: AuditIntent | undefined,
+): Promise<ApiAnswer> {
   if (intent === undefined) return route.handle(request);
   // Together with the command and not before it: what is lost when both the process and the table fail is one line.
   const begun = deps.audit.begin(intent).catch((error: unknown) => auditFailed(deps, intent, error));

@@ -8,6 +8,7 @@ import {
   type PollerEnvironment,
   pollAccountRequest,
 } from '../../shared/config/poller-config.ts';
+import { sharedRequestsPerMinute } from '../../shared/core/account-rate.ts';
 import { createPollPlanner } from '../../shared/core/poll-planner.ts';
 import type { StallThresholdsMs } from '../../shared/core/stall.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
@@ -21,6 +22,7 @@ import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { readCommandUsage } from '../../shared/store/command-usage.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
@@ -46,7 +48,7 @@ export type PollerHandler = (
   signal?: AbortSignal,
 ) => Promise<AccountReport>;
 
-/** The project list is read up to four times in the interval of one project's polls. */
+/** A page of the project list is read up to four times in the interval of one project's polls. */
 const LIST_INTERVAL_SHARE_MS = 250;
 
 interface Account {
@@ -82,7 +84,11 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
 
   function createAccount(settings: PollAccountSettings): Account {
     const { clock, random, newId } = ports;
-    const requestsPerMinute = settings.requests_per_minute;
+    const commandRequestsPerMinute = settings.command_requests_per_minute;
+    const requestsPerMinute = sharedRequestsPerMinute({
+      pollerRequestsPerMinute: settings.requests_per_minute,
+      commandRequestsPerMinute,
+    });
     const { telemetry, tally } = createTally(
       createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, settings.account_id),
     );
@@ -115,14 +121,23 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
       },
       bus: createEventBridgeBus(clients.eventBridge, environment.EVENT_BUS_NAME),
       budget,
+      ...(commandRequestsPerMinute > 0 && {
+        commands: {
+          sentCount: () => readCommandUsage(table, settings.account_id),
+          requestsPerMinute: commandRequestsPerMinute,
+        },
+      }),
       planner: createPollPlanner({
         ...accountLimits.planner,
         requestsPerMinute,
         pollIntervalMsMin: settings.poll_interval_seconds * 1_000,
-        // One request shows hundreds of projects, so it may come oftener. A list of fixed projects tells nothing.
-        listIntervalMsMin:
+        listing:
           settings.project_ids === undefined
-            ? settings.poll_interval_seconds * LIST_INTERVAL_SHARE_MS
+            ? {
+                intervalMsMax: accountLimits.run.discoveryIntervalMs,
+                // One request shows hundreds of projects, so it may come oftener.
+                hintIntervalMsMin: settings.poll_interval_seconds * LIST_INTERVAL_SHARE_MS,
+              }
             : undefined,
       }),
       clock,

@@ -1,7 +1,8 @@
 /** Keeps the set of polled projects: grown by any listing, shrunk only on evidence, because a listing can be partial. */
 
 import { firstAccountRecord } from '../../shared/core/account-record.ts';
-import type { ProjectRow } from '../../shared/core/hint-fields.ts';
+import { LIST_PAGES_MAX } from '../../shared/core/list-pages.ts';
+import type { PollDecision, ShownPage } from '../../shared/core/poll-planner.ts';
 import type { ArrivalHistory } from '../../shared/core/project-activity.ts';
 import { recordDiscovery, recordUnreachable } from '../../shared/core/project-record.ts';
 import { normaliseTimestamp, type Timestamp } from '../../shared/core/timestamp.ts';
@@ -14,38 +15,41 @@ import type { Run } from './run.ts';
 /** The most projects the list gives on one page (public contract; the specification shows no paging). */
 const PROJECT_PAGE_ROWS = 400;
 
-/** 40,000 projects: a list that goes on after that goes round in circles. */
-const PROJECT_PAGES_MAX = 100;
-
 /** Table calls at once while a first listing is stored. */
 const SIGHTINGS_AT_ONCE = 8;
 
 /** Polls in a row that answered 404 before a whole listing is asked whether the project is gone. */
 const NOT_FOUND_COUNT_MIN = 3;
 
-interface Listing {
-  readonly rows: readonly ProjectRow[];
-  readonly requestCount: number;
+interface Page extends ShownPage {
+  /** Also those that are only said to be unavailable. */
   readonly projectIds: readonly string[];
-  /** Nothing was left out: what is missing here is not visible. */
+  /** Nothing was left out. */
   readonly isWhole: boolean;
-  /** The upstream's clock at the first answer. */
+  /** The upstream's clock. */
   readonly serverDateMs: number;
 }
 
+interface Listing {
+  readonly pages: readonly Page[];
+  readonly projectIds: readonly string[];
+  /** Nothing was left out: what is missing here is not visible. */
+  readonly isWhole: boolean;
+}
+
+/** The whole list: it fixes what counts as history. From then on its pages are read in their turns. */
 export async function discoverProjects(run: Run): Promise<void> {
-  const listing = await listProjects(run);
   const { deps, memory } = run;
-  const account = await bootAccount(run, listing.serverDateMs);
-  const histories = new Map<string, ArrivalHistory>();
-  await forEachConcurrently(listing.projectIds, SIGHTINGS_AT_ONCE, async (projectId) => {
-    const history = await noteSighting(run, projectId, account.is_listed);
-    if (history !== undefined) histories.set(projectId, history);
-  });
+  const listing = await listProjects(run);
+  const serverDateMs = listing.pages[0]?.serverDateMs ?? deps.clock.now();
+  const account = await bootAccount(run, serverDateMs);
+  memory.areSightingsNews = account.is_listed;
+  await addProjects(run, listing.projectIds);
   if (!account.is_listed && listing.isWhole) {
-    await deps.store.record({ ...account, is_listed: true, revision: account.revision }, account.revision);
+    const listed = { ...account, is_listed: true };
+    memory.areSightingsNews = (await deps.store.record(listed, account.revision)) === 'recorded';
   }
-  deps.planner.setProjects([...new Set([...memory.projects.keys(), ...listing.projectIds])], histories);
+  for (const [place, page] of listing.pages.entries()) deps.planner.reportPage(place, page, deps.clock.now());
   if (memory.discoveredAtMs === undefined) {
     deps.telemetry.log('info', 'projects.listed', { project_count: listing.projectIds.length });
   }
@@ -53,16 +57,32 @@ export async function discoverProjects(run: Run): Promise<void> {
   memory.discoveredAtMs = deps.clock.now();
 }
 
-/** The same list as a hint: whose fields moved is polled at once; a new project waits for the discovery, which records it. */
-export async function takeHints(run: Run, permit: Permit): Promise<void> {
+/** Whose fields moved is polled at once, and who is new is added. */
+export async function readListPage(
+  run: Run,
+  { page, cursor }: PollDecision & { kind: 'list' },
+  permit: Permit,
+): Promise<void> {
   const { planner, clock } = run.deps;
-  let listing: Listing | undefined;
+  let shown: Page | undefined;
   try {
-    // A short page is the last one, or a partial one: then the rest is no hint this time, and has its turns as always.
-    listing = await listProjects(run, { endsAtShortPage: true, permit });
+    shown = await readPage(run, cursor, permit);
+    await addProjects(run, shown.projectIds);
   } finally {
-    planner.reportListing(listing?.rows ?? [], listing?.requestCount ?? 1, clock.now());
+    planner.reportPage(page, shown, clock.now());
   }
+}
+
+async function addProjects(run: Run, projectIds: readonly string[]): Promise<void> {
+  const { deps, memory } = run;
+  const added = projectIds.filter((projectId) => !memory.projects.has(projectId));
+  if (added.length === 0 && memory.discoveredAtMs !== undefined) return;
+  const histories = new Map<string, ArrivalHistory>();
+  await forEachConcurrently(added, SIGHTINGS_AT_ONCE, async (projectId) => {
+    const history = await noteSighting(run, projectId);
+    if (history !== undefined) histories.set(projectId, history);
+  });
+  deps.planner.setProjects([...memory.projects.keys()], histories);
 }
 
 /** After several 404s: only a whole listing without the project is evidence that it is gone. */
@@ -86,41 +106,38 @@ function forget({ deps, memory }: Run, projectId: string): void {
   deps.planner.setProjects([...memory.projects.keys()]);
 }
 
-async function listProjects(
-  { deps, stop }: Run,
-  { endsAtShortPage = false, permit }: { readonly endsAtShortPage?: boolean; readonly permit?: Permit } = {},
-): Promise<Listing> {
-  const { upstream, clock, fixedProjectIds } = deps;
-  if (fixedProjectIds !== undefined) {
-    return {
-      projectIds: fixedProjectIds,
-      isWhole: true,
-      serverDateMs: clock.now(),
-      rows: [],
-      requestCount: 0,
-    };
-  }
+async function listProjects(run: Run): Promise<Listing> {
+  const { fixedProjectIds } = run.deps;
+  if (fixedProjectIds !== undefined) return { pages: [], projectIds: fixedProjectIds, isWhole: true };
   const projectIds = new Set<string>();
-  const rows: ProjectRow[] = [];
+  const pages: Page[] = [];
   let isWhole = true;
-  let serverDateMs = Number.NaN;
-  let cursor: string | undefined;
-  for (let pageCount = 1; ; pageCount++) {
-    const query = { limit: PROJECT_PAGE_ROWS, ...(cursor !== undefined && { cursor }) };
-    const page = await upstream.listProjects(query, { signal: stop.signal, permit });
-    if (pageCount === 1) serverDateMs = page.serverDateMs ?? clock.now();
+  for (let cursor: string | undefined; pages.length < LIST_PAGES_MAX; ) {
+    const page = await readPage(run, cursor);
+    pages.push(page);
     const sizeBefore = projectIds.size;
-    for (const row of page.projects) projectIds.add(row.id);
-    rows.push(...page.projects);
-    for (const id of page.unavailableProjectIds) projectIds.add(id);
-    isWhole &&= page.malformedRowCount === 0 && page.unavailableProjectIds.length === 0;
-    const isShort = page.projects.length < (endsAtShortPage ? PROJECT_PAGE_ROWS : 1);
-    const hasEnded = isShort || projectIds.size === sizeBefore || page.cursor === undefined;
-    const listing = { projectIds: [...projectIds], serverDateMs, rows, requestCount: pageCount };
-    if (hasEnded) return { ...listing, isWhole };
-    if (pageCount === PROJECT_PAGES_MAX) return { ...listing, isWhole: false };
+    for (const id of page.projectIds) projectIds.add(id);
+    isWhole &&= page.isWhole;
+    const hasEnded = page.isEmpty || projectIds.size === sizeBefore || page.cursor === undefined;
+    if (hasEnded) return { pages, projectIds: [...projectIds], isWhole };
     cursor = page.cursor;
   }
+  return { pages, projectIds: [...projectIds], isWhole: false };
+}
+
+async function readPage({ deps, stop }: Run, cursor: string | undefined, permit?: Permit): Promise<Page> {
+  const query = { limit: PROJECT_PAGE_ROWS, ...(cursor !== undefined && { cursor }) };
+  const page = await deps.upstream.listProjects(query, { signal: stop.signal, permit });
+  const { projects, unavailableProjectIds, malformedRowCount } = page;
+  return {
+    rows: projects,
+    projectIds: [...projects.map(({ id }) => id), ...unavailableProjectIds],
+    isWhole: malformedRowCount === 0 && unavailableProjectIds.length === 0,
+    isEmpty: projects.length === 0,
+    isFull: projects.length + unavailableProjectIds.length + malformedRowCount >= PROJECT_PAGE_ROWS,
+    cursor: page.cursor,
+    serverDateMs: page.serverDateMs ?? deps.clock.now(),
+  };
 }
 
 /** The account's first answer ever fixes, once and by the upstream's own clock, what counts as history. */
@@ -141,22 +158,19 @@ function bootTimeOf(serverDateMs: number): Timestamp {
 }
 
 /** What an earlier process has learned of a project that this one meets for the first time. */
-async function noteSighting(
-  run: Run,
-  projectId: string,
-  isNews: boolean,
-): Promise<ArrivalHistory | undefined> {
+async function noteSighting(run: Run, projectId: string): Promise<ArrivalHistory | undefined> {
   const { deps, memory } = run;
-  if (memory.projects.has(projectId)) return undefined;
   const { store, clock } = deps;
   const recorded = await store.readProject(projectId);
+  const { areSightingsNews: isNews } = memory;
   const sighting = { account_id: store.accountId, project_id: projectId, nowMs: clock.now(), isNews };
   const next = recordDiscovery(recorded, sighting);
   if (next !== undefined) {
     const result = await store.record(next, recorded?.revision);
     if (result === 'recorded') await relayRecords(deps, [next]);
   }
-  memory.projects.set(projectId, emptyMemory());
+  // Another page may have shown it meanwhile, and a poll of it have begun.
+  if (!memory.projects.has(projectId)) memory.projects.set(projectId, emptyMemory());
   const { arrivals } = recorded ?? {};
   return arrivals && { arrivalCount: arrivals.count, observedMs: arrivals.observed_ms };
 }

@@ -9,16 +9,16 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 3_600_000;
 
 /**
- * Requests that may leave at once after a quiet moment: a dozen polls under way at once use no more, one route allows 40
- * a second, and whatever is kept for a burst is missing from the steady rate.
+ * Requests that may leave at once after a quiet moment: as many as the fastest rate saves up between two invocations, one route
+ * allows 40 a second, and whatever is kept for a burst is missing from the steady rate.
  */
-export const REQUEST_BURST = 10;
+export const REQUEST_BURST = 6;
 
 /**
- * Before the deadline: the time to finish the writes and publish calls that are under way. Polling ends a second before the next
- * minute begins; what ends later than that, the next invocation waits for.
+ * Before the deadline: the time to finish the writes and publish calls that are under way. Polling ends half a second before
+ * the next minute begins; what ends later than that, the next invocation waits for.
  */
-export const STOP_RESERVE_MS = 7_000;
+export const STOP_RESERVE_MS = 6_500;
 
 export const accountLimits = {
   run: {
@@ -46,7 +46,7 @@ export function pollOptionsFor(backfill: Backfill, stallThresholdsMs: StallThres
     backfill,
     // Nothing older can be recorded as settled and still be kept when a walk meets it again.
     backfillDepthMs: 30 * DAY_MS,
-    watermarkStepRows: 16,
+    watermarkStepRows: 24,
     sweepIntervalMs: DAY_MS,
     stallThresholdsMs,
   };

@@ -8,11 +8,12 @@ import { settleCommands } from '../../shared/protocol/settle-commands.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { type Permit, takenPermit } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
-import { discoverProjects, noteUnreachable, takeHints } from './discover-projects.ts';
+import { discoverProjects, noteUnreachable, readListPage } from './discover-projects.ts';
 import { endWhenQuiet } from './end-when-quiet.ts';
 import { emptyMemory, type ProjectMemory } from './poll.ts';
 import { type PollReport, pollProject } from './poll-project.ts';
 import type { AccountDeps, AccountMemory, Run } from './run.ts';
+import { shareWithCommands } from './share-with-commands.ts';
 import { recallStatus, tellStatusAtEnd, tellStatusRepeatedly } from './tell-status.ts';
 import { watchForWork } from './watch-for-work.ts';
 
@@ -100,8 +101,9 @@ async function pollUntilStopped(run: Run): Promise<void> {
   const { pollsAtOnce } = run.deps.limits;
   const workers = Array.from({ length: pollsAtOnce }, () => pollInTurn(run));
   const results = await Promise.allSettled([
-    discoverRepeatedly(run),
+    discoverAtFirst(run),
     watchForWork(run),
+    shareWithCommands(run),
     endWhenQuiet(run),
     ...(run.deps.status === undefined ? [] : [tellStatusRepeatedly(run)]),
     ...workers,
@@ -110,12 +112,14 @@ async function pollUntilStopped(run: Run): Promise<void> {
   if (failed !== undefined) throw failed.reason;
 }
 
-async function discoverRepeatedly(run: Run): Promise<void> {
-  const { clock, limits } = run.deps;
-  while (!run.stop.signal.aborted) {
-    const sinceMs = clock.now() - (run.memory.discoveredAtMs ?? Number.NEGATIVE_INFINITY);
+/** Until the list was whole once: from then on the planner reads its pages. */
+async function discoverAtFirst(run: Run): Promise<void> {
+  const { deps, memory, stop } = run;
+  const { clock, limits } = deps;
+  while (!stop.signal.aborted && !memory.areSightingsNews) {
+    const sinceMs = clock.now() - (memory.discoveredAtMs ?? Number.NEGATIVE_INFINITY);
     if (sinceMs >= limits.discoveryIntervalMs) await guard(run, () => discoverProjects(run));
-    const hasEverListed = run.memory.discoveredAtMs !== undefined;
+    const hasEverListed = memory.discoveredAtMs !== undefined;
     await pause(run, hasEverListed ? limits.discoveryIntervalMs : RETRY_DISCOVERY_MS);
   }
 }
@@ -136,7 +140,7 @@ async function pollInTurn(run: Run): Promise<void> {
     const decision = planner.next(clock.now());
     const permit = takenPermit();
     if (decision.kind === 'poll') await guard(run, () => pollOne(run, decision.projectId, permit));
-    else if (decision.kind === 'list') await guard(run, () => takeHints(run, permit));
+    else if (decision.kind === 'list') await guard(run, () => readListPage(run, decision, permit));
     else await idleUntil(run, decision.untilMs);
   }
 }

@@ -12,13 +12,21 @@ export interface AccountDeps extends PollDeps {
   readonly upstream: Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'>;
   readonly planner: PollPlanner;
   /** The one that `upstream` takes its permits from. */
-  readonly budget: Pick<PollerBudget, 'take' | 'giveBack' | 'learned' | 'restore'>;
+  readonly budget: Pick<PollerBudget, 'take' | 'giveBack' | 'charge' | 'learned' | 'restore'>;
+  /** Who spends the same rate limit through the API; undefined: nobody. */
+  readonly commands?: CommandsPort | undefined;
   readonly newId: () => string;
   readonly limits: AccountLimits;
   /** How the account is doing is told here; undefined: to nobody. */
   readonly status?: StatusPort | undefined;
   /** Poll just these, and list no projects: for a key that may not list them. */
   readonly fixedProjectIds?: readonly string[] | undefined;
+}
+
+export interface CommandsPort {
+  /** All that were ever sent for this account. */
+  sentCount(): Promise<number>;
+  readonly requestsPerMinute: number;
 }
 
 export interface StatusPort {
@@ -31,6 +39,7 @@ export interface StatusPort {
 export interface AccountLimits {
   /** Polls under way at once: one sick project delays nobody, and a dozen sockets are enough for the rate limit. */
   readonly pollsAtOnce: number;
+  /** Between two readings of the whole project list until none of it was left out; then its pages have turns of their own. */
   readonly discoveryIntervalMs: number;
   /** Between two looks at what others have recorded; undefined: nobody else does. */
   readonly workIntervalMs?: number;
@@ -47,6 +56,10 @@ export interface AccountMemory {
   readonly notFoundCounts: Map<string, number>;
   readonly completedAtMs: Map<string, number>;
   discoveredAtMs: number | undefined;
+  /** The list was read as a whole once, so a project that appears is new. */
+  areSightingsNews: boolean;
+  /** Requests that commands had sent when the poller last looked. */
+  commandCount: number | undefined;
   failingSinceMs: number | undefined;
   /** As it was last written. */
   status: AccountStatus | undefined;
@@ -59,6 +72,8 @@ export function emptyAccountMemory(): AccountMemory {
     notFoundCounts: new Map(),
     completedAtMs: new Map(),
     discoveredAtMs: undefined,
+    areSightingsNews: false,
+    commandCount: undefined,
     failingSinceMs: undefined,
     status: undefined,
     statusToldAtMs: undefined,

@@ -46,7 +46,7 @@ export class Api extends Construct {
   private grantWhatItUses(config: BridgeConfig, state: State, events: Events): void {
     this.fn.grantItems(state.table.tableArn, {
       reads: ['protocol', 'alerts', 'tokens', 'idempotency', 'audit'],
-      updates: ['protocol', 'readRequests', 'idempotency', 'audit'],
+      updates: ['protocol', 'readRequests', 'idempotency', 'audit', 'usage'],
     });
     const indexes = [WORK_INDEX, FEED_INDEX, CREATED_INDEX, LIST_INDEX].map(({ name }) =>
       state.indexArn(name),

@@ -60,7 +60,7 @@ export class Poller extends Construct {
   /** It reads and updates items, asks one index, publishes to one bus. It deletes nothing and puts nothing whole. */
   private grantWhatItUses(config: BridgeConfig, state: State, events: Events): void {
     const own = ['protocol', 'readRequests'] as const;
-    this.fn.grantItems(state.table.tableArn, { reads: own, updates: own });
+    this.fn.grantItems(state.table.tableArn, { reads: [...own, 'usage'], updates: own });
     this.fn.grant('WorkIndex', ['dynamodb:Query'], [state.indexArn(WORK_INDEX.name)]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn]);
     const keys = config.accounts.map(({ key_secret_arn }) => key_secret_arn);
@@ -99,12 +99,14 @@ export class Poller extends Construct {
 /** What the schedule hands over is what the handler parses. */
 export function pollRequestOf(account: BridgeConfig['accounts'][number]): PollAccountRequest {
   const { account_id, upstream_base_url, key_secret_arn, poller_requests_per_minute } = account;
+  const { command_requests_per_minute } = account;
   const { poll_interval_seconds, linger_seconds, stalled_after_seconds, backfill, project_ids } = account;
   return {
     account_id,
     upstream_base_url,
     key_secret_id: key_secret_arn,
     requests_per_minute: poller_requests_per_minute,
+    command_requests_per_minute,
     poll_interval_seconds,
     linger_seconds,
     stalled_after_seconds,

@@ -23,8 +23,10 @@ export const pollAccountRequest = z.object({
   upstream_base_url: z.url({ protocol: /^https?$/ }),
   /** Name or ARN of the secret that holds the upstream key. */
   key_secret_id: z.string().min(1),
-  /** The poller's share of the account's rate limit; commands have theirs, and some stays for the Console. */
+  /** The poller's part of the account's rate limit; some stays for the Console. */
   requests_per_minute: z.number().int().min(10).max(700).default(350),
+  /** The part of commands; the poller uses what they leave of it. 0: none are sent. */
+  command_requests_per_minute: z.number().int().min(0).max(690).default(0),
   /**
    * Between two polls of one project, at least; a quarter of it between two readings of the project list. The specification
    * suggests five seconds ("Operations", rule 3); half a second finds transitions of a small account three times as soon.

@@ -7,6 +7,7 @@
 import { createArrivalRates } from './arrival-rates.ts';
 import type { PollingNeed } from './duty-cycle.ts';
 import { createHintFields, type FieldEvidence, type ProjectRow } from './hint-fields.ts';
+import { createListPages, type PageEnd } from './list-pages.ts';
 import { coldIntensity, hotIntensity, nextRiseMs } from './poll-intensity.ts';
 import { createPriorityQueue } from './priority-queue.ts';
 import { type ArrivalHistory, longRunHistory, type ProjectActivity } from './project-activity.ts';
@@ -20,8 +21,11 @@ export interface PollPlanner {
   /** For a request that may leave now. What is handed out counts as under way until it is reported. */
   next(nowMs: number): PollDecision;
   report(projectId: string, result: PollResult, nowMs: number): void;
-  /** `rows`: what the list showed, however partial. */
-  reportListing(rows: readonly ProjectRow[], requestCount: number, nowMs: number): void;
+  /**
+   * What a page of the project list showed, however partial; undefined: it could not be read. The first report starts the
+   * turns of the list: whoever polls has read it to know the projects.
+   */
+  reportPage(page: number, shown: ShownPage | undefined, nowMs: number): void;
   /** Something is known to happen there: poll it as soon as possible. */
   markHot(projectId: string): void;
   /** Whether there is a reason to go on polling. `sinceMs`: when this invocation began. O(projects). */
@@ -35,8 +39,8 @@ export interface PollPlanner {
 
 export type PollDecision =
   | { readonly kind: 'poll'; readonly projectId: string }
-  /** Read the project list for hints. */
-  | { readonly kind: 'list' }
+  /** Read this page of the project list, from this cursor on. */
+  | { readonly kind: 'list'; readonly page: number; readonly cursor: string | undefined }
   /** Nothing may leave before; `untilMs` is infinite when every project is under way or there is none. */
   | { readonly kind: 'wait'; readonly untilMs: number };
 
@@ -49,6 +53,10 @@ export interface PollResult {
   readonly activity: ProjectActivity | undefined;
 }
 
+export interface ShownPage extends PageEnd {
+  readonly rows: readonly ProjectRow[];
+}
+
 export interface PlannerLimits {
   /** No project is polled more often, unless a hint or a command asks for it. */
   readonly pollIntervalMsMin: number;
@@ -56,16 +64,26 @@ export interface PlannerLimits {
   readonly requestsPerMinute: number;
   /** A project that fails is left alone for twice as long each time, up to this. */
   readonly failureBackoffMsMax: number;
-  /** The list is read no more often; undefined: it is no source of hints. */
-  readonly listIntervalMsMin: number | undefined;
+  /** Undefined: the project list is never read. */
+  readonly listing: ListingLimits | undefined;
 }
 
+export interface ListingLimits {
+  /** Each page is read at least so often: a new project is found by then. */
+  readonly intervalMsMax: number;
+  /** No page is read more often for its hints; undefined: it gives none. */
+  readonly hintIntervalMsMin: number | undefined;
+}
+
+/** A project's, or that of a page of the project list. */
 interface Turn {
   readonly id: string;
+  readonly page: number | undefined;
   activity: ProjectActivity | undefined;
   history: ArrivalHistory | undefined;
   /** Undefined while only an earlier process has read it. */
   learnedAtMs: number | undefined;
+  /** Expected per millisecond, at any time; of all projects on it, for a page. */
   cold: number;
   stride: number;
   finish: number;
@@ -83,8 +101,6 @@ interface Turn {
   riseAtMs: number | undefined;
   failureCount: number;
 }
-
-const LISTING = '(the project list)';
 
 /** The first failure of a row: most are over by then. */
 const FAILURE_BACKOFF_MS = 5_000;
@@ -113,11 +129,10 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   const hints = createHintFields();
   let virtualTime = 0;
   const rates = createArrivalRates();
-  let coldSum = 0;
   let strideSum = 0;
-  let listRequestCount = 1;
   let spreadCount = 0;
-  const listing = newTurn(LISTING, 1);
+  const listPages = createListPages();
+  const pages: Turn[] = [];
 
   return {
     setProjects(projectIds, histories = new Map()) {
@@ -126,18 +141,17 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       const added = [...wanted].filter((id) => !turns.has(id));
       for (const id of added) rates.note(undefined, histories.get(id));
       for (const id of added) add(id, histories.get(id));
-      if (limits.listIntervalMsMin !== undefined && listing.version === 0 && turns.size > 0)
-        queue(listing, 1);
     },
 
     next(nowMs) {
       applyRises(nowMs);
       const turn = takeUrgent() ?? takeDelayed(nowMs) ?? takeByFinish(nowMs);
-      if (turn === undefined)
-        return { kind: 'wait', untilMs: byTime.first()?.priority ?? Number.POSITIVE_INFINITY };
+      if (turn === undefined) return { kind: 'wait', untilMs: firstDelayMs() ?? Number.POSITIVE_INFINITY };
       turn.isUnderWay = true;
       turn.version += 1;
-      return turn === listing ? { kind: 'list' } : { kind: 'poll', projectId: turn.id };
+      const { page } = turn;
+      if (page === undefined) return { kind: 'poll', projectId: turn.id };
+      return { kind: 'list', page, cursor: listPages.cursorOf(page) };
     },
 
     report(projectId, result, nowMs) {
@@ -159,17 +173,20 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       if (turn.isWanted) urgent.add(projectId);
     },
 
-    reportListing(rows, requestCount, nowMs) {
-      listRequestCount = Math.max(1, requestCount);
-      for (const id of hints.takeListing(rows)) want(id);
-      listing.isUnderWay = false;
-      listing.polledAtMs = nowMs;
-      if (limits.listIntervalMsMin === undefined || turns.size === 0) return;
-      const recall = hints.recall();
-      listing.stride = Math.sqrt(
-        (listRequestCount * (1 - recall)) / (recall * Math.max(coldSum, Number.MIN_VALUE)),
-      );
-      queue(listing, listing.stride);
+    reportPage(page, shown, nowMs) {
+      if (shown !== undefined) {
+        for (const id of hints.takeListing(shown.rows)) want(id);
+        listPages.note(page, shown);
+        addPages(nowMs);
+      }
+      const turn = pages[page];
+      if (turn === undefined) return;
+      turn.isUnderWay = false;
+      turn.failureCount = shown === undefined ? turn.failureCount + 1 : 0;
+      if (shown === undefined) return delay(turn, nowMs + backoffMs(turn.failureCount));
+      turn.polledAtMs = nowMs;
+      turn.cold = shown.rows.reduce((sum, { id }) => sum + (turns.get(id)?.cold ?? 0), 0);
+      queuePage(turn, nowMs);
     },
 
     markHot: want,
@@ -196,6 +213,30 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     if (!turn.isUnderWay && turn.failureCount === 0) urgent.add(projectId);
   }
 
+  /** As many turns as the list has pages; a page that has shown itself is read at once. */
+  function addPages(nowMs: number): void {
+    if (limits.listing === undefined) return;
+    pages.length = Math.min(pages.length, listPages.count);
+    while (pages.length < listPages.count) {
+      const turn = newTurn(`(page ${pages.length} of the project list)`, 0, pages.length);
+      pages.push(turn);
+      delay(turn, nowMs);
+    }
+  }
+
+  /** By what it tells, and by its age at the latest. */
+  function queuePage(turn: Turn, nowMs: number): void {
+    const { listing } = limits;
+    if (listing === undefined) return;
+    if (listing.hintIntervalMsMin !== undefined) {
+      const recall = hints.recall();
+      const told = recall * Math.max(turn.cold, Number.MIN_VALUE);
+      turn.stride = Math.sqrt((1 - recall) / told);
+      queue(turn, turn.stride);
+    } else turn.version += 1;
+    byTime.push(turn.id, nowMs + listing.intervalMsMax, turn.version);
+  }
+
   function takeUrgent(): Turn | undefined {
     for (const id of urgent) {
       urgent.delete(id);
@@ -209,11 +250,17 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   }
 
   function takeDelayed(nowMs: number): Turn | undefined {
+    const atMs = firstDelayMs();
+    if (atMs === undefined || atMs > nowMs) return undefined;
+    const entry = byTime.shift();
+    return entry && currentTurn(entry.id, entry.version);
+  }
+
+  /** When the first delayed turn comes; entries that are out of date are dropped. */
+  function firstDelayMs(): number | undefined {
     for (let entry = byTime.first(); entry !== undefined; entry = byTime.first()) {
-      const turn = currentTurn(entry.id, entry.version);
-      if (turn !== undefined && entry.priority > nowMs) return undefined;
+      if (currentTurn(entry.id, entry.version) !== undefined) return entry.priority;
       byTime.shift();
-      if (turn !== undefined) return turn;
     }
     return undefined;
   }
@@ -223,8 +270,9 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       const turn = currentTurn(entry.id, entry.version);
       if (turn === undefined) continue;
       virtualTime = Math.max(virtualTime, entry.priority);
-      const intervalMs = turn === listing ? (limits.listIntervalMsMin ?? 0) : limits.pollIntervalMsMin;
-      const readyAtMs = turn.polledAtMs + intervalMs;
+      const isPage = turn.page !== undefined;
+      const intervalMs = isPage ? limits.listing?.hintIntervalMsMin : limits.pollIntervalMsMin;
+      const readyAtMs = turn.polledAtMs + (intervalMs ?? 0);
       if (nowMs >= readyAtMs) return turn;
       delay(turn, readyAtMs);
     }
@@ -252,7 +300,6 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     turn.activity = activity;
     const coldBefore = turn.cold;
     turn.cold = coldIntensity(history, rates.perMsMean());
-    coldSum += turn.cold - coldBefore;
     strideSum += 1 / Math.sqrt(turn.cold) - 1 / Math.sqrt(coldBefore);
     const riseAtMs = nextRiseMs(activity, nowMs);
     if (riseAtMs !== undefined && riseAtMs !== turn.riseAtMs) rises.push(turn.id, riseAtMs, 0);
@@ -260,12 +307,13 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   }
 
   function isOverdue(nowMs: number): boolean {
-    return (byTime.first()?.priority ?? Number.POSITIVE_INFINITY) <= nowMs;
+    return (firstDelayMs() ?? Number.POSITIVE_INFINITY) <= nowMs;
   }
 
   /** A list that has proved itself stands for a reading of everything; what it misses is read at the latest by its age. */
   function isListedSince(sinceMs: number): boolean {
-    return listing.polledAtMs >= sinceMs && !listing.isUnderWay && hints.recall() >= RECALL_PROVEN;
+    const areRead = pages.every((page) => page.polledAtMs >= sinceMs && !page.isUnderWay);
+    return pages.length > 0 && areRead && hints.recall() >= RECALL_PROVEN;
   }
 
   /** No project is polled much less often than one of the mean cold stride: it costs nothing and cuts the longest delays. */
@@ -278,7 +326,6 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     const turn = newTurn(id, coldIntensity(history, rates.perMsMean()));
     turn.history = history;
     turns.set(id, turn);
-    coldSum += turn.cold;
     strideSum += turn.stride;
     // What was never read is read first, before its rate is known: the others have been seen.
     if (history === undefined) queue(turn, 0);
@@ -294,7 +341,6 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     turns.delete(turn.id);
     urgent.delete(turn.id);
     hints.forget(turn.id);
-    coldSum -= turn.cold;
     strideSum -= 1 / Math.sqrt(turn.cold);
     rates.note(turn.history, undefined);
   }
@@ -311,7 +357,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   }
 
   function currentTurn(id: string, version: number): Turn | undefined {
-    const turn = id === LISTING ? listing : turns.get(id);
+    const turn = turns.get(id) ?? pages.find((page) => page.id === id);
     return turn?.version === version && !turn.isUnderWay ? turn : undefined;
   }
 
@@ -329,9 +375,10 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   }
 }
 
-function newTurn(id: string, cold: number): Turn {
+function newTurn(id: string, cold: number, page?: number): Turn {
   return {
     id,
+    page,
     activity: undefined,
     history: undefined,
     learnedAtMs: undefined,

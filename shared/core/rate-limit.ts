@@ -57,9 +57,14 @@ export function waitMs(limit: RateLimit, state: RateLimitState, nowMs: number): 
   return Math.max(0, Math.ceil(earliestMs - nowMs));
 }
 
-/** The state after a request left at `nowMs`. */
-export function spend(limit: RateLimit, state: RateLimitState, nowMs: number): RateLimitState {
-  return { ...state, nextAtMs: Math.max(state.nextAtMs, nowMs) + limit.intervalMs };
+/** The state after requests left at `nowMs`, whether there was room for them or not. */
+export function spend(
+  limit: RateLimit,
+  state: RateLimitState,
+  nowMs: number,
+  requestCount = 1,
+): RateLimitState {
+  return { ...state, nextAtMs: Math.max(state.nextAtMs, nowMs) + requestCount * limit.intervalMs };
 }
 
 /** The state as if the last request had not left: what it would have been before is at most this. */

@@ -4,6 +4,7 @@
  */
 
 import { STATUS_ATTRIBUTES } from './account-status-store.ts';
+import { USAGE_ATTRIBUTES } from './command-usage.ts';
 import { IDEMPOTENCY_ATTRIBUTES } from './idempotency-store.ts';
 import { RECORD_ATTRIBUTES } from './items.ts';
 import { PARTITIONS } from './keys.ts';
@@ -66,6 +67,7 @@ export const WRITTEN_ATTRIBUTES: Readonly<Record<Partition, readonly string[]>> 
     'duration_ms',
     'operation_ids',
   ],
+  usage: ['pk', 'sk', ...USAGE_ATTRIBUTES],
 };
 
 /** Names of this update that items of its partition do not have; empty for partitions that are nobody's. */

@@ -11,6 +11,7 @@ export const PARTITIONS = {
   tokens: 'TOKEN#*',
   idempotency: 'IDEMPOTENCY#*',
   audit: 'AUDIT#*',
+  usage: 'USAGE#*',
 } as const;
 
 const OPERATION_PREFIX = 'OP#';
@@ -52,6 +53,11 @@ export function workOf(accountId: string): string {
 /** Partition of the list index: the account's projects, by id. */
 export function projectsListOf(accountId: string): string {
   return `PROJECTS#${accountId}`;
+}
+
+/** How much of the account's rate limit commands have used. */
+export function commandUsageKey(accountId: string): Key {
+  return { pk: `USAGE#${accountId}`, sk: 'COMMANDS' };
 }
 
 /** Somebody asks for a fresh reading of the project. */

@@ -66,6 +66,22 @@ export interface IndexPage {
   readonly next: IndexPosition | undefined;
 }
 
+/** Numbers that several processes add to. */
+export interface TableCounters {
+  /**
+   * Adds to a number of an item, creating either when missing, and gives the sum. A rejection means that the outcome is
+   * unknown: it may have been added.
+   */
+  increment(counter: Increment): Promise<number>;
+}
+
+export interface Increment {
+  readonly key: Key;
+  /** Of the attribute. */
+  readonly name: string;
+  readonly by: number;
+}
+
 /** What pages and lists for people need of the table; the protocol does without. */
 export interface TableIndexes {
   query(query: IndexQuery): Promise<IndexPage>;

@@ -24,6 +24,8 @@ export interface RequestBudget {
 export interface PollerBudget extends RequestBudget {
   /** Nothing was sent with the last permit. */
   giveBack(): void;
+  /** Somebody else has sent so many requests out of the same limit. */
+  charge(requestCount: number): void;
   learned(): LearnedLimit;
   restore(learned: LearnedLimit): void;
 }
@@ -97,6 +99,11 @@ export function createRequestBudget(options: {
     },
     giveBack() {
       state = unspend(shareOf(wholeLimit, shareAt(share, clock.now())), state);
+    },
+    charge(requestCount) {
+      // More than a minute of the limit is no longer anybody's minute.
+      const count = Math.min(requestCount, options.requestsPerMinute);
+      state = spend(shareOf(wholeLimit, shareAt(share, clock.now())), state, clock.now(), count);
     },
     learned: () => ({ share, pausedUntilMs: state.pausedUntilMs }),
     restore(learned) {

@@ -125,6 +125,7 @@ export function createApiUnderTest(options: ApiOptions) {
     {
       table,
       indexes: createMemoryIndexes(memory),
+      counters: memory,
       busName: 'operations-bridge',
       bus: options.wrapBus?.(bus) ?? bus,
       keyOf: () => ({ current: async () => key, refresh: async () => key }),

@@ -5,6 +5,7 @@ import { describe, expect, test } from 'vitest';
 import { createFairShare } from '../../functions/api/fair-share.ts';
 import { parseForm } from '../../functions/api/parse-form.ts';
 import { patienceMsOf } from '../../functions/api/patience.ts';
+import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
 
 describe('a form', () => {
@@ -96,6 +97,15 @@ describe('patience', () => {
   });
 });
 
+const shareOf100 = (now: () => number) =>
+  createFairShare({
+    clock: { now, sleep: async () => {} },
+    requestsPerMinute: 100,
+    callerRequestsPerMinute: 40,
+    usage: { add: async (requestCount) => requestCount },
+    telemetry: silentTelemetry,
+  });
+
 describe('the parts of the rate limit', () => {
   test('no minute has more than the whole, and no caller more than its part, however they ask', () => {
     const asks = fc.array(
@@ -105,11 +115,7 @@ describe('the parts of the rate limit', () => {
     fc.assert(
       fc.property(asks, (list) => {
         let nowMs = 0;
-        const share = createFairShare({
-          clock: { now: () => nowMs, sleep: async () => {} },
-          requestsPerMinute: 100,
-          callerRequestsPerMinute: 40,
-        });
+        const share = shareOf100(() => nowMs);
         const admitted: { caller: string; atMs: number }[] = [];
         for (const { caller, afterMs } of list) {
           nowMs += afterMs;
@@ -128,11 +134,7 @@ describe('the parts of the rate limit', () => {
 
   test('who waits as long as it is told is let in', () => {
     let nowMs = 0;
-    const share = createFairShare({
-      clock: { now: () => nowMs, sleep: async () => {} },
-      requestsPerMinute: 100,
-      callerRequestsPerMinute: 40,
-    });
+    const share = shareOf100(() => nowMs);
     let delayMs = 0;
     while (delayMs === 0) delayMs = share.admit('a');
 
@@ -143,11 +145,7 @@ describe('the parts of the rate limit', () => {
 
   test('a refusal by the upstream holds everybody back', () => {
     let nowMs = 0;
-    const share = createFairShare({
-      clock: { now: () => nowMs, sleep: async () => {} },
-      requestsPerMinute: 100,
-      callerRequestsPerMinute: 40,
-    });
+    const share = shareOf100(() => nowMs);
     share.budget.pauseFor(10_000);
 
     expect(share.admit('a')).toBe(10_000);

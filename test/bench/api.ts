@@ -17,6 +17,7 @@ import { systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
+import { createDynamoDbCounters } from '../../shared/store/dynamodb-counters.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { createTokenStore } from '../../shared/store/token-store.ts';
@@ -160,6 +161,7 @@ async function startBridge(upstreamOrigin: string, tableEndpoint: string) {
     {
       table: dynamoDb,
       indexes: createDynamoDbIndexes(client, 'bench'),
+      counters: createDynamoDbCounters(client, 'bench'),
       busName: 'bench',
       bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' as const })) },
       keyOf: () => ({ current: async () => key, refresh: async () => key }),

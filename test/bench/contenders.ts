@@ -1,13 +1,6 @@
-/** What is compared: ways to decide the next request, and what may happen to the whole bridge meanwhile. */
+/** What is compared: ways to decide the next request, and what may happen to the bridge meanwhile. */
 
-import {
-  clairvoyant,
-  oracleRoot,
-  type Policy,
-  productionPolicy,
-  roundRobin,
-  strictlyHot,
-} from './policies.ts';
+import { clairvoyant, oracleRoot, type Policy, roundRobin, strictlyHot } from './policies.ts';
 import type { BridgeScenario } from './virtual-bridge.ts';
 import type { Workload } from './workload.ts';
 
@@ -17,16 +10,14 @@ export interface Contender {
   readonly learningHours?: number;
   /** Share of the transitions that move a field of the project list. */
   readonly recall: number;
-  readonly decide: (workload: Workload, requestsPerMinute: number) => Policy;
-  /** Undefined: the planner of production, with these settings. */
+  /** In the place of the planner of production. */
+  readonly decide?: (workload: Workload, requestsPerMinute: number) => Policy;
   readonly bridge?: Partial<BridgeScenario>;
 }
 
 const MINUTE_MS = 60_000;
 
-const planner = (pollIntervalMs: number, hasHints: boolean): Pick<Contender, 'decide' | 'bridge'> => ({
-  decide: ({ projectCount }, requestsPerMinute) =>
-    productionPolicy({ projectCount, requestsPerMinute, pollIntervalMs, hasHints }),
+const planner = (pollIntervalMs: number, hasHints: boolean): Pick<Contender, 'bridge'> => ({
   bridge: { pollIntervalMs, hasHints },
 });
 
@@ -54,8 +45,8 @@ export const contenders: readonly Contender[] = [
 
 const usual = { pollIntervalMs: 1_000, hasHints: false };
 
-/** Only the whole bridge can live through these. */
-export const scenarios: readonly Omit<Contender, 'decide'>[] = [
+/** Trouble, and invocations that end early. */
+export const scenarios: readonly Contender[] = [
   { name: 'killed-10min', recall: 0, bridge: { ...usual, killEveryMs: 10 * MINUTE_MS } },
   { name: 'faults-1%', recall: 0, bridge: { ...usual, faultShare: 0.01 } },
   { name: 'second-user-30%', recall: 0, bridge: { ...usual, otherShare: 0.3 } },

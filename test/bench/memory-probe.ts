@@ -51,7 +51,7 @@ const polling = pollAccount(
       ...accountLimits.planner,
       requestsPerMinute: REQUESTS_PER_MINUTE,
       pollIntervalMsMin: 1_000,
-      listIntervalMsMin: 250,
+      listing: { intervalMsMax: 60_000, hintIntervalMsMin: 250 },
     }),
     clock,
     telemetry: silentTelemetry,

@@ -30,7 +30,7 @@ function measurePlanner(): void {
     pollIntervalMsMin: 1_000,
     requestsPerMinute: 700,
     failureBackoffMsMax: 300_000,
-    listIntervalMsMin: undefined,
+    listing: undefined,
   });
   planner.setProjects(Array.from({ length: PROJECT_COUNT }, (_, index) => `project-${index}`));
   const quiet = { openSinceMs: undefined, activeSinceMs: [], arrivalCount: 8, observedMs: 86_400_000 };

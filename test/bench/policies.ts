@@ -1,82 +1,32 @@
-/** The production planner, and what it is compared with: each decides the next request of one virtual account. */
+/** What the planner of production is compared with: each decides the next request. */
 
 import { REQUEST_BURST } from '../../functions/poller/limits.ts';
-import { createPollPlanner, type PollPlanner } from '../../shared/core/poll-planner.ts';
-import type { ProjectActivity } from '../../shared/core/project-activity.ts';
+import type { PollPlanner } from '../../shared/core/poll-planner.ts';
 import { rateLimitOf } from '../../shared/core/rate-limit.ts';
 import { projectIdOf, projectOf } from './virtual-upstream.ts';
 import type { Workload } from './workload.ts';
 
 export type Decision =
   | { readonly kind: 'poll'; readonly project: number }
-  | { readonly kind: 'list' }
   | { readonly kind: 'wait'; readonly untilMs: number };
-
-export interface PollOutcome {
-  readonly foundTransition: boolean;
-  readonly hasOpen: boolean;
-  /** Only the planner asks for it: it is read from the rows, as in production. */
-  readonly activity: () => ProjectActivity;
-}
 
 export interface Policy {
   next(nowMs: number): Decision;
-  report(project: number, outcome: PollOutcome, nowMs: number): void;
-  reportListing(revisions: readonly number[], requestCount: number, nowMs: number): void;
-}
-
-export function productionPolicy(options: {
-  readonly projectCount: number;
-  readonly requestsPerMinute: number;
-  readonly pollIntervalMs: number;
-  readonly hasHints: boolean;
-}): Policy {
-  const ids = Array.from({ length: options.projectCount }, (_, project) => `p${project}`);
-  const planner = createPollPlanner({
-    pollIntervalMsMin: options.pollIntervalMs,
-    requestsPerMinute: options.requestsPerMinute,
-    failureBackoffMsMax: 300_000,
-    listIntervalMsMin: options.hasHints ? HINT_INTERVAL_MS : undefined,
-  });
-  planner.setProjects(ids);
-  return {
-    next(nowMs) {
-      const decision = planner.next(nowMs);
-      return decision.kind === 'poll'
-        ? { kind: 'poll', project: Number(decision.projectId.slice(1)) }
-        : decision;
-    },
-    report(project, { foundTransition, activity }, nowMs) {
-      const result = { hasFailed: false, foundTransition, hasLeftovers: false };
-      planner.report(ids[project] ?? '', { ...result, activity: activity() }, nowMs);
-    },
-    reportListing(revisions, requestCount, nowMs) {
-      const rows = revisions.map((revision, project) => ({ id: ids[project] ?? '', updated_at: revision }));
-      planner.reportListing(rows, requestCount, nowMs);
-    },
-  };
+  report(project: number, hasOpen: boolean, nowMs: number): void;
 }
 
 /** Another way to decide, in the place of production's planner in the whole bridge. */
 export function plannerOf(policy: Policy): PollPlanner {
-  const nothingKnown: ProjectActivity = {
-    openSinceMs: undefined,
-    activeSinceMs: [],
-    arrivalCount: 0,
-    observedMs: 1,
-  };
   return {
     next(nowMs) {
       const decision = policy.next(nowMs);
       return decision.kind === 'poll' ? { kind: 'poll', projectId: projectIdOf(decision.project) } : decision;
     },
-    report(projectId, { foundTransition, activity = nothingKnown }, nowMs) {
-      const hasOpen = activity.openSinceMs !== undefined;
-      policy.report(projectOf(projectId), { foundTransition, hasOpen, activity: () => activity }, nowMs);
-    },
+    report: (projectId, { activity }, nowMs) =>
+      policy.report(projectOf(projectId), activity?.openSinceMs !== undefined, nowMs),
     need: () => ({ hasReadAll: false, hasWork: false, expectedTransitionsPerMs: 0 }),
     setProjects: () => {},
-    reportListing: () => {},
+    reportPage: () => {},
     markHot: () => {},
     historyOf: () => undefined,
     hintEvidence: () => [],
@@ -102,12 +52,8 @@ export function clairvoyant({ transitions }: Workload): Policy {
       return { kind: 'poll', project: moment.project };
     },
     report: () => {},
-    reportListing: () => {},
   };
 }
-
-/** The least that an account can be configured with: a quarter of the shortest poll interval. */
-const HINT_INTERVAL_MS = 250;
 
 /** One after the other, as fast as the limit allows but no faster than `roundMs` for all. */
 export function roundRobin(projectCount: number, roundMs: number): Policy {
@@ -136,11 +82,10 @@ export function strictlyHot(projectCount: number): Policy {
       while (hotAtMs.has(last) && hotAtMs.size < projectCount);
       return { kind: 'poll', project: last };
     },
-    report(project, { hasOpen }, nowMs) {
+    report(project, hasOpen, nowMs) {
       hotAtMs.delete(project);
       if (hasOpen) hotAtMs.set(project, nowMs + 5_000);
     },
-    reportListing: () => {},
   };
 }
 
@@ -164,7 +109,6 @@ function dueFirst(intervalMsOf: (project: number) => number, projectCount: numbe
       return { kind: 'poll', project: first.project };
     },
     report: () => {},
-    reportListing: () => {},
   };
 }
 

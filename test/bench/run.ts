@@ -4,24 +4,21 @@ import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { Worker } from 'node:worker_threads';
-import { type Figures, namesOf, type Row } from './measure.ts';
+import { contenders, scenarios } from './contenders.ts';
+import type { Figures, Row } from './measure.ts';
 import { delayPlot } from './plot.ts';
 import { tableHead, tableLine } from './table.ts';
 
 const HELP = `npm run bench -- [options]   delays, requests and writes on virtual time; figures on stdout, progress on stderr
-  --through WHAT   planner: who decides alone, over a day; bridge: the whole poller, over two hours; both (default)
-  --projects N,..  sizes of the account (default 50,500 for the planner, 500 for the bridge)
-  --policy A,B     only these rows (default: all)
+  --projects N,..  sizes of the account (default 50,500,5000)
+  --policy A,B     only these rows (default: ways to poll; also ${scenarios.map(({ name }) => name).join(', ')})
   --seeds S        seeds 1 to S (default 1)
   --rpm R,..       requests a minute (default 700)
-  --hours H        what is measured
+  --hours H        what is measured, around the mean of the day (default 4)
   --json           one line of figures per row
   --svg FILE       draw mean delay against requests a minute; give several --rpm`;
 
-const DEFAULTS = {
-  planner: { projects: '50,500', hours: '24' },
-  bridge: { projects: '500', hours: '2' },
-} as const;
+const names = [...contenders, ...scenarios].map(({ name }) => name);
 
 const THREADS_MAX = 8;
 
@@ -34,43 +31,32 @@ interface Options {
 function parseOptions(): Options | undefined {
   const { values } = parseArgs({
     options: {
-      through: { type: 'string', default: 'both' },
-      projects: { type: 'string' },
+      projects: { type: 'string', default: '50,500,5000' },
       policy: { type: 'string' },
       seeds: { type: 'string', default: '1' },
       rpm: { type: 'string', default: '700' },
-      hours: { type: 'string' },
+      hours: { type: 'string', default: '4' },
       json: { type: 'boolean', default: false },
       svg: { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
   if (values.help) return undefined;
-  const kinds = values.through === 'both' ? (['planner', 'bridge'] as const) : [kindOf(values.through)];
-  const rows = kinds.flatMap((through) => {
-    const names = values.policy?.split(',') ?? namesOf(through);
-    const known = names.filter((name) => namesOf(through).includes(name));
-    const hours = numberOf('hours', values.hours ?? DEFAULTS[through].hours, { min: 0.1, max: 720 });
-    return listOf('projects', values.projects ?? DEFAULTS[through].projects, { min: 1, max: 20_000 }).flatMap(
-      (projects) =>
-        seedsUpTo(values.seeds).flatMap((seed) =>
-          listOf('rpm', values.rpm, { min: 10, max: 700 }).flatMap((requestsPerMinute) =>
-            known.map((policy): Row => ({ policy, through, projects, seed, hours, requestsPerMinute })),
-          ),
-        ),
-    );
-  });
-  if (rows.length === 0) {
-    throw new RangeError(
-      `--policy: none of "${values.policy}" is known; there are ${namesOf('bridge').join(', ')}`,
-    );
-  }
+  const policies = values.policy?.split(',') ?? contenders.map(({ name }) => name);
+  const unknown = policies.filter((policy) => !names.includes(policy));
+  if (unknown.length > 0)
+    throw new RangeError(`--policy: "${unknown.join(',')}" is not known; there are ${names.join(', ')}`);
+  const hours = numberOf('hours', values.hours, { min: 0.1, max: 720 });
+  const sizes = listOf('projects', values.projects, { min: 1, max: 20_000 });
+  const rates = listOf('rpm', values.rpm, { min: 10, max: 700 });
+  const rows = sizes.flatMap((projects) =>
+    seedsUpTo(values.seeds).flatMap((seed) =>
+      rates.flatMap((requestsPerMinute) =>
+        policies.map((policy): Row => ({ policy, projects, seed, hours, requestsPerMinute })),
+      ),
+    ),
+  );
   return { rows, json: values.json, svg: values.svg };
-}
-
-function kindOf(text: string): Row['through'] {
-  if (text === 'planner' || text === 'bridge') return text;
-  throw new RangeError(`--through is planner, bridge or both, not "${text}"`);
 }
 
 function seedsUpTo(text: string): readonly number[] {
@@ -141,8 +127,8 @@ function measuredBy(worker: Worker, row: Row, onHour: (hour: number) => void): P
   });
 }
 
-function describe({ policy, projects, seed, through }: Row): string {
-  return `${policy} with ${projects} projects, seed ${seed}, through the ${through}`;
+function describe({ policy, projects, seed }: Row): string {
+  return `${policy} with ${projects} projects, seed ${seed}`;
 }
 
 /** Over itself in a terminal, a line each elsewhere. */

@@ -1,11 +1,11 @@
-/** The rows as a person reads them: one line each, a dash where a figure does not apply. */
+/** The rows as a person reads them: one line each. */
 
 import type { Figures } from './measure.ts';
 
 interface Column {
   readonly head: string;
   readonly width: number;
-  readonly of: (row: Figures) => string | undefined;
+  readonly of: (row: Figures) => string;
 }
 
 const seconds = (value: number) => value.toFixed(value < 10 ? 2 : 1);
@@ -20,17 +20,13 @@ const columns: readonly Column[] = [
   { head: 'p95', width: 5, of: (row) => seconds(row.p95_s) },
   { head: 'p99', width: 5, of: (row) => seconds(row.p99_s) },
   { head: 'max', width: 6, of: (row) => seconds(row.max_s) },
-  { head: 'stalest', width: 7, of: (row) => row.stalest_s?.toFixed(0) },
+  { head: 'stalest', width: 7, of: (row) => row.stalest_s.toFixed(0) },
   { head: 'req/tr', width: 6, of: (row) => row.requests_per_transition.toFixed(1) },
   { head: 'states', width: 6, of: (row) => `${(100 * row.states_told).toFixed(0)}%` },
-  { head: 'complete', width: 8, of: (row) => row.complete?.toFixed(3) },
+  { head: 'complete', width: 8, of: (row) => row.complete.toFixed(3) },
   { head: '429', width: 4, of: (row) => String(row.refused) },
-  { head: 'wu/tr', width: 5, of: (row) => row.write_units?.toFixed(2) },
-  {
-    head: 'alive',
-    width: 5,
-    of: ({ alive }) => (alive === undefined ? undefined : `${(100 * alive).toFixed(0)}%`),
-  },
+  { head: 'wu/tr', width: 5, of: (row) => row.write_units.toFixed(2) },
+  { head: 'alive', width: 5, of: ({ alive }) => `${(100 * alive).toFixed(0)}%` },
   { head: 'x bound', width: 7, of: (row) => row.over_bound.toFixed(2) },
   { head: 'p99/(N/R)', width: 9, of: (row) => row.p99_over_round.toFixed(2) },
 ];
@@ -38,7 +34,7 @@ const columns: readonly Column[] = [
 export const tableHead = columns.map(({ head, width }) => padded(head, width)).join(' ');
 
 export function tableLine(row: Figures): string {
-  return columns.map(({ width, of }) => padded(of(row) ?? '-', width)).join(' ');
+  return columns.map(({ width, of }) => padded(of(row), width)).join(' ');
 }
 
 /** A negative width pads on the right. */

@@ -57,6 +57,8 @@ export interface BridgeOutcome extends Readonly<TableUnits> {
   /** Answered 429. */
   readonly refusedCount: number;
   readonly refusedByHour: readonly number[];
+  /** The longest time that a project was not read for. */
+  readonly stalestS: number;
   readonly otherCount: number;
   readonly otherRefusedCount: number;
   readonly eventCount: number;
@@ -91,7 +93,10 @@ export async function runBridge(
 
   for (let atMs = startMs; atMs < endMs; atMs += INVOKE_EVERY_MS) {
     if ((atMs - startMs) % 3_600_000 === 0) onHour?.((atMs - startMs) / 3_600_000);
-    if (atMs - startMs === (scenario.warmUpMs ?? 0)) beforeMeasuring = countsNow();
+    if (atMs - startMs === (scenario.warmUpMs ?? 0)) {
+      beforeMeasuring = countsNow();
+      upstream.age.startOver();
+    }
     void invoke(owner);
     const killAtMs = nextKillMs(atMs);
     if (killAtMs !== undefined) {
@@ -103,10 +108,11 @@ export async function runBridge(
   }
   const measured = difference(countsNow(), beforeMeasuring);
   const refusedByHour = [...upstream.counts.own.refusedByHour];
+  const stalestS = upstream.age.stalestS();
   detections.close();
   // Nothing may be lost: what was not told yet is told when the bridge looks once more, undisturbed.
   await catchUp();
-  return { ...measured, refusedByHour };
+  return { ...measured, refusedByHour, stalestS };
 
   function countsNow() {
     const { own, other } = upstream.counts;
@@ -195,7 +201,7 @@ export async function runBridge(
   }
 }
 
-type Counts = Omit<BridgeOutcome, 'refusedByHour'>;
+type Counts = Omit<BridgeOutcome, 'refusedByHour' | 'stalestS'>;
 
 function difference(after: Counts, before: Counts): Counts {
   const names = Object.keys(after) as (keyof Counts)[];
@@ -210,7 +216,10 @@ function plannerOf({ planner, pollIntervalMs, requestsPerMinute, hasHints }: Bri
     ...accountLimits.planner,
     requestsPerMinute,
     pollIntervalMsMin: pollIntervalMs,
-    listIntervalMsMin: hasHints ? pollIntervalMs / 4 : undefined,
+    listing: {
+      intervalMsMax: accountLimits.run.discoveryIntervalMs,
+      hintIntervalMsMin: hasHints ? pollIntervalMs / 4 : undefined,
+    },
   });
 }
 

@@ -24,6 +24,15 @@ export interface VirtualUpstream {
     readonly own: RequestCounts;
     readonly other: RequestCounts;
   };
+  readonly age: ReadingAge;
+}
+
+/** How long a project is not read for. */
+export interface ReadingAge {
+  /** What was before does not count. */
+  startOver(): void;
+  /** The longest since then, seconds. */
+  stalestS(): number;
 }
 
 export interface RequestCounts {
@@ -52,6 +61,7 @@ export function createVirtualUpstream(workload: Workload, options: UpstreamOptio
   const startMs = workload.startS * 1_000;
   const window = createWindow();
   const counts = { own: noRequests(), other: noRequests() };
+  const age = createReadingAge(workload.projectCount, now);
   const projects = workload.operations.map((own, project) => liveProject(own, project));
   const moves = workload.transitions.map((own) => own.filter(() => random.next() < options.recall));
   const movePlaces = new Int32Array(workload.projectCount);
@@ -59,6 +69,7 @@ export function createVirtualUpstream(workload: Workload, options: UpstreamOptio
 
   return {
     counts,
+    age,
     fetch: async (input) => {
       const nowMs = now();
       letOtherSend(nowMs);
@@ -89,6 +100,7 @@ export function createVirtualUpstream(workload: Workload, options: UpstreamOptio
     if (projectId === undefined) return json(listPage(limit, cursor, nowMs), nowMs);
     const project = projects[projectOf(projectId)];
     if (project === undefined) return refusal(404, {});
+    if (operationId === undefined) age.noteRead(projectOf(projectId));
     if (operationId === undefined) return json(project.page(limit, cursor, nowMs / 1_000), nowMs);
     const row = project.row(operationId, nowMs / 1_000);
     return row === undefined ? refusal(404, {}) : json(`{"operation":${row}}`, nowMs);
@@ -119,6 +131,22 @@ export function createVirtualUpstream(workload: Workload, options: UpstreamOptio
 
 function noRequests(): RequestCounts {
   return { sent: 0, refused: 0, refusedByHour: [] };
+}
+
+function createReadingAge(projectCount: number, now: () => number) {
+  const readAtMs = new Float64Array(projectCount).fill(now());
+  let stalestMs = 0;
+  return {
+    noteRead(project: number) {
+      stalestMs = Math.max(stalestMs, now() - (readAtMs[project] ?? 0));
+      readAtMs[project] = now();
+    },
+    startOver() {
+      readAtMs.fill(now());
+      stalestMs = 0;
+    },
+    stalestS: () => Math.max(stalestMs, ...readAtMs.map((atMs) => now() - atMs)) / 1_000,
+  };
 }
 
 /** Sliding windows of a minute and of a second; what is refused does not count. */

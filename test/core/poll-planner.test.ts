@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import type { ProjectRow } from '../../shared/core/hint-fields.ts';
+import type { PageEnd } from '../../shared/core/list-pages.ts';
 import { createPollPlanner, type PollPlanner, type PollResult } from '../../shared/core/poll-planner.ts';
 import type { ProjectActivity } from '../../shared/core/project-activity.ts';
 
@@ -8,7 +10,7 @@ const limits = {
   pollIntervalMsMin: 5_000,
   requestsPerMinute: 350,
   failureBackoffMsMax: 60_000,
-  listIntervalMsMin: undefined,
+  listing: undefined,
 };
 const result = {
   hasFailed: false,
@@ -22,6 +24,13 @@ const quiet: ProjectActivity = {
   arrivalCount: 0,
   observedMs: DAY_MS,
 };
+
+const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
+
+/** The last page of the list. */
+function pageOf(rows: readonly ProjectRow[], end: Partial<PageEnd> = {}) {
+  return { rows, isEmpty: rows.length === 0, isFull: false, cursor: rows.at(-1)?.id, ...end };
+}
 
 function aPlanner(...ids: readonly string[]): PollPlanner {
   const created = createPollPlanner(limits);
@@ -39,7 +48,7 @@ function pollFor(
   for (let nowMs = 0; nowMs < durationMs; ) {
     const decision = plan.next(nowMs);
     if (decision.kind === 'wait') nowMs = Math.max(nowMs + 1, Math.ceil(decision.untilMs));
-    else if (decision.kind === 'list') plan.reportListing([], 1, nowMs);
+    else if (decision.kind === 'list') plan.reportPage(decision.page, pageOf([]), nowMs);
     else {
       nowMs += MINUTE_MS / limits.requestsPerMinute;
       const { projectId } = decision;
@@ -219,21 +228,109 @@ describe('the reason to go on', () => {
   });
 
   test('is gone with one reading of a list that has proved itself, until a project is older than the cap', () => {
-    const plan = createPollPlanner({ ...limits, listIntervalMsMin: 1_000 });
+    const plan = createPollPlanner({ ...limits, listing });
     plan.setProjects(['a', 'b']);
     const proven = { recall: { foundCount: 200, missedCount: 2 }, hitCount: 200, moveCount: 210 };
     plan.restoreHints([{ name: 'updated_at', ...proven }]);
     for (let count = 0; count < 2; count++) poll(plan, 0);
     expect(plan.need(30_000, 30_000)).toMatchObject({ hasReadAll: false, hasWork: false });
-    plan.reportListing([], 1, 30_000);
+    plan.reportPage(0, pageOf([]), 30_000);
 
     expect(plan.need(30_000, 30_000)).toMatchObject({ hasReadAll: true, hasWork: false });
     expect(plan.need(30_000, 61_000)).toMatchObject({ hasReadAll: true, hasWork: true });
   });
 });
 
+describe('the pages of the project list', () => {
+  const full = pageOf([{ id: 'a' }], { isFull: true });
+
+  /** Polls whoever has a turn now, and says which pages had one. */
+  function pagesAt(plan: PollPlanner, nowMs: number) {
+    const pages: unknown[] = [];
+    for (let decision = plan.next(nowMs); decision.kind !== 'wait'; decision = plan.next(nowMs)) {
+      if (decision.kind === 'list') pages.push([decision.page, decision.cursor]);
+      else plan.report(decision.projectId, { ...result, activity: quiet }, nowMs);
+    }
+    return pages;
+  }
+
+  test('have turns of their own: each is read from where the one before it ended', () => {
+    const plan = createPollPlanner({ ...limits, listing });
+    plan.setProjects(['a', 'b', 'c']);
+    expect(pagesAt(plan, 0)).toEqual([]);
+    plan.reportPage(0, full, 0);
+    expect(pagesAt(plan, 1)).toEqual([[1, 'a']]);
+    plan.reportPage(1, pageOf([{ id: 'b' }, { id: 'c' }]), 1);
+
+    expect(pagesAt(plan, 2)).toEqual([]);
+    expect(pagesAt(plan, MINUTE_MS + 1)).toEqual([
+      [0, undefined],
+      [1, 'a'],
+    ]);
+  });
+
+  test('are read at least once in the longest interval, also when they give no hints or the account is empty', () => {
+    const plan = createPollPlanner({ ...limits, listing: { ...listing, hintIntervalMsMin: undefined } });
+    plan.setProjects([]);
+    plan.reportPage(0, pageOf([]), 0);
+
+    expect(pagesAt(plan, MINUTE_MS - 1)).toEqual([]);
+    expect(pagesAt(plan, MINUTE_MS)).toHaveLength(1);
+  });
+
+  test('come oftener the more is to be expected of the projects on them', () => {
+    const busy = { ...quiet, arrivalCount: 900 };
+    const ids = Array.from({ length: 40 }, (_, place) => `p${place}`);
+    const rowsOf = (page: number) => ids.slice(20 * page, 20 * page + 20).map((id) => ({ id }));
+    const plan = createPollPlanner({ ...limits, listing });
+    plan.setProjects(ids);
+    plan.reportPage(0, pageOf(rowsOf(0), { isFull: true }), 0);
+    const counts = [0, 0];
+    for (let nowMs = 0; nowMs < 30 * MINUTE_MS; ) {
+      const decision = plan.next(nowMs);
+      nowMs = decision.kind === 'wait' ? Math.max(nowMs + 1, decision.untilMs) : nowMs + 200;
+      if (decision.kind === 'poll') {
+        const isBusy = ids.indexOf(decision.projectId) < 20;
+        plan.report(decision.projectId, { ...result, activity: isBusy ? busy : quiet }, nowMs);
+      } else if (decision.kind === 'list') {
+        const { page } = decision;
+        counts[page] = (counts[page] ?? 0) + 1;
+        plan.reportPage(page, pageOf(rowsOf(page), { isFull: page === 0 }), nowMs);
+      }
+    }
+
+    expect(counts[0]).toBeGreaterThan(2 * (counts[1] ?? 0));
+    expect(counts[1]).toBeGreaterThan(29);
+  });
+
+  test('that cannot be read are tried again later and later, and keep nobody waiting', () => {
+    const plan = createPollPlanner({ ...limits, listing });
+    plan.setProjects(['a']);
+    plan.reportPage(0, pageOf([{ id: 'a' }]), 0);
+    const triedAtMs: number[] = [];
+    for (let nowMs = MINUTE_MS; nowMs < 3 * MINUTE_MS; nowMs += 1_000) {
+      if (pagesAt(plan, nowMs).length === 0) continue;
+      triedAtMs.push(nowMs - MINUTE_MS);
+      plan.reportPage(0, undefined, nowMs);
+    }
+
+    expect(triedAtMs).toEqual([0, 5_000, 15_000, 35_000, 75_000]);
+  });
+
+  test('that have gone are read no more', () => {
+    const plan = createPollPlanner({ ...limits, listing });
+    plan.setProjects(['a']);
+    plan.reportPage(0, full, 0);
+    expect(pagesAt(plan, 1)).toEqual([[1, 'a']]);
+    plan.reportPage(0, pageOf([{ id: 'a' }]), 2);
+    plan.reportPage(1, pageOf([]), 3);
+
+    expect(pagesAt(plan, MINUTE_MS + 3)).toEqual([[0, undefined]]);
+  });
+});
+
 describe('the project list as a hint', () => {
-  const withHints = { ...limits, requestsPerMinute: 600, listIntervalMsMin: 1_000, pollIntervalMsMin: 1_000 };
+  const withHints = { ...limits, requestsPerMinute: 600, listing, pollIntervalMsMin: 1_000 };
 
   test('a project whose field moved is polled next; one that is new or missing is no hint', () => {
     const plan = createPollPlanner(withHints);
@@ -242,15 +339,12 @@ describe('the project list as a hint', () => {
       const decision = plan.next(0);
       if (decision.kind === 'poll') plan.report(decision.projectId, { ...result, activity: quiet }, 0);
     }
-    plan.reportListing(
-      [
-        { id: 'a', updated_at: '1' },
-        { id: 'b', updated_at: '1' },
-      ],
-      1,
-      0,
-    );
-    plan.reportListing([{ id: 'b', updated_at: '2' }], 1, 0);
+    const before = [
+      { id: 'a', updated_at: '1' },
+      { id: 'b', updated_at: '1' },
+    ];
+    plan.reportPage(0, pageOf(before), 0);
+    plan.reportPage(0, pageOf([{ id: 'b', updated_at: '2' }]), 0);
 
     expect(plan.next(500)).toEqual({ kind: 'poll', projectId: 'b' });
     expect(plan.next(500)).toMatchObject({ kind: 'wait' });
@@ -261,6 +355,7 @@ describe('the project list as a hint', () => {
       const ids = Array.from({ length: 100 }, (_, index) => `p${index}`);
       const plan = createPollPlanner(withHints);
       plan.setProjects(ids);
+      plan.reportPage(0, pageOf(ids.map((id) => ({ id }))), 0);
       let listCount = 0;
       const values = new Map<string, number>();
       let pollCount = 0;
@@ -270,11 +365,8 @@ describe('the project list as a hint', () => {
         else if (decision.kind === 'list') {
           nowMs += MINUTE_MS / withHints.requestsPerMinute;
           listCount += 1;
-          plan.reportListing(
-            ids.map((id) => ({ id, updated_at: tells ? values.get(id) : 'never' })),
-            1,
-            nowMs,
-          );
+          const rows = ids.map((id) => ({ id, updated_at: tells ? values.get(id) : 'never' }));
+          plan.reportPage(decision.page, pageOf(rows), nowMs);
         } else {
           nowMs += MINUTE_MS / withHints.requestsPerMinute;
           pollCount += 1;

@@ -331,6 +331,7 @@ describe('privileges', () => {
       'UpdateIdempotency dynamodb:UpdateItem',
       'UpdateProtocol dynamodb:UpdateItem',
       'UpdateReadRequests dynamodb:UpdateItem',
+      'UpdateUsage dynamodb:UpdateItem',
       'WriteLog logs:CreateLogStream',
       'WriteLog logs:PutLogEvents',
     ]);
@@ -369,7 +370,7 @@ describe('privileges', () => {
       tableStatementsOf(name).map(({ Sid, partitions }) => [Sid, ...partitions]);
 
     expect(of('poller')).toEqual([
-      ['Read', 'A#*', 'READ#*'],
+      ['Read', 'A#*', 'READ#*', 'USAGE#*'],
       ['UpdateProtocol', 'A#*'],
       ['UpdateReadRequests', 'READ#*'],
     ]);
@@ -383,6 +384,7 @@ describe('privileges', () => {
       ['UpdateReadRequests', 'READ#*'],
       ['UpdateIdempotency', 'IDEMPOTENCY#*'],
       ['UpdateAudit', 'AUDIT#*'],
+      ['UpdateUsage', 'USAGE#*'],
     ]);
   });
 

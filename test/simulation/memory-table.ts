@@ -1,9 +1,17 @@
 /** `Table` in memory, with DynamoDB's conditions, sparse index and write units; the simulation adds faults around it. */
 
 import { foreignAttributes } from '../../shared/store/attributes.ts';
-import type { Attribute, Condition, Item, Key, Table, Update } from '../../shared/store/table.ts';
+import type {
+  Attribute,
+  Condition,
+  Item,
+  Key,
+  Table,
+  TableCounters,
+  Update,
+} from '../../shared/store/table.ts';
 
-export interface MemoryTable extends Table {
+export interface MemoryTable extends Table, TableCounters {
   /** The same calls without promises: the simulation decides when they happen. */
   readonly sync: {
     get(key: Key): Item | undefined;
@@ -73,6 +81,11 @@ export function createMemoryTable(): MemoryTable {
     getMany: async (keys) => keys.flatMap((key) => sync.get(key) ?? []),
     update: async (update) => sync.update(update),
     queryWork: async (query) => sync.queryWork(query),
+    async increment({ key, name, by }) {
+      const sum = Number(sync.get(key)?.[name] ?? 0) + by;
+      sync.update({ key, set: { [name]: sum } });
+      return sum;
+    },
   };
 }
 

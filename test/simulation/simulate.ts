@@ -152,7 +152,7 @@ export function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
     planner: createPollPlanner({
       pollIntervalMsMin: options.pollIntervalMs,
       requestsPerMinute: 10_000,
-      listIntervalMsMin: options.pollIntervalMs,
+      listing: { intervalMsMax: 20_000, hintIntervalMsMin: options.pollIntervalMs },
       failureBackoffMsMax: 10_000,
     }),
     clock,

@@ -19,7 +19,7 @@ const options: SimulationOptions = {
   widePageRows: 1_000,
   pagesMax: 20,
   overlapMs: 5 * MINUTE_MS,
-  watermarkStepRows: 16,
+  watermarkStepRows: 24,
   pollIntervalMs: 5_000,
   sweepIntervalMs: 24 * 60 * MINUTE_MS,
   faults: NO_FAULTS,

@@ -1,10 +1,12 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll } from 'vitest';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
+import { createDynamoDbCounters } from '../../shared/store/dynamodb-counters.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { tableDefinition } from '../../shared/store/table-definition.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
+import { describeCounters } from './counters-contract.ts';
 import { describeStore } from './store-contract.ts';
 
 const TABLE_NAME = 'store-contract';
@@ -26,4 +28,9 @@ afterAll(async () => {
 const memory = createMemoryTable();
 
 describeStore('the in-memory table of the simulation', () => memory);
+describeCounters('the in-memory table of the simulation', () => [memory, memory]);
 describeStore('DynamoDB over HTTP', () => createDynamoDbTable(client, TABLE_NAME));
+describeCounters('DynamoDB over HTTP', () => [
+  createDynamoDbTable(client, TABLE_NAME),
+  createDynamoDbCounters(client, TABLE_NAME),
+]);

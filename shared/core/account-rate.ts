@@ -1,0 +1,38 @@
+/**
+ * One bucket for all requests of an account: commands take what they need, up to their part, and the poller has the rest. The
+ * poller learns some seconds late what commands have sent, and that much is kept free below the upstream's limit.
+ */
+
+import { rateLimitOf } from './rate-limit.ts';
+
+/** Specification "Limits": requests a minute of one account. */
+export const REQUESTS_PER_MINUTE_MAX = 700;
+
+/** Commands that may leave at once after a quiet moment: a person's clicks and a script's first lines. */
+export const COMMAND_BURST = 25;
+
+/** Between two looks at what commands have sent; a read unit each is less than a dollar a year. */
+export const USAGE_LOOK_MS = 5_000;
+
+/** Between the end of one invocation and the first look of the next. */
+const BLIND_MS = 1_000;
+
+export interface AccountRate {
+  readonly pollerRequestsPerMinute: number;
+  readonly commandRequestsPerMinute: number;
+}
+
+/** Of the bucket that the poller takes its requests from, and out of which commands are taken as they become known. */
+export function sharedRequestsPerMinute(rate: AccountRate): number {
+  const { pollerRequestsPerMinute, commandRequestsPerMinute } = rate;
+  const together = pollerRequestsPerMinute + commandRequestsPerMinute;
+  const safe = REQUESTS_PER_MINUTE_MAX - unknownCommandsMax(commandRequestsPerMinute);
+  return Math.max(pollerRequestsPerMinute, Math.min(together, safe));
+}
+
+/** The most that commands can have sent since the poller last looked. */
+export function unknownCommandsMax(commandRequestsPerMinute: number): number {
+  if (commandRequestsPerMinute === 0) return 0;
+  const { intervalMs, toleranceMs } = rateLimitOf(commandRequestsPerMinute, COMMAND_BURST);
+  return Math.ceil((toleranceMs + USAGE_LOOK_MS + BLIND_MS) / intervalMs) + 1;
+}

@@ -1,0 +1,25 @@
+/** How many requests commands have sent to the upstream, so that all who spend the account's rate limit know of each other. */
+
+import { commandUsageKey } from './keys.ts';
+import type { Table, TableCounters } from './table.ts';
+
+export interface CommandUsage {
+  /** Notes requests that leave now; gives all that were ever noted. */
+  add(requestCount: number): Promise<number>;
+}
+
+/** Names of the attributes of its items. */
+export const USAGE_ATTRIBUTES = ['request_count'] as const;
+
+export function createCommandUsage(counters: TableCounters, accountId: string): CommandUsage {
+  const key = commandUsageKey(accountId);
+  return {
+    add: (requestCount) => counters.increment({ key, name: 'request_count', by: requestCount }),
+  };
+}
+
+/** All that were ever noted. */
+export async function readCommandUsage(table: Pick<Table, 'get'>, accountId: string): Promise<number> {
+  const item = await table.get(commandUsageKey(accountId));
+  return Number(item?.['request_count'] ?? 0);
+}
