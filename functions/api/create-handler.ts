@@ -32,7 +32,7 @@ export function createApiFunction(
   const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock);
   const api = createApi(settings, {
     ...ports,
-    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME),
+    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, 'api'),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     counters: createDynamoDbCounters(dynamoDb, environment.TABLE_NAME),
     busName: environment.EVENT_BUS_NAME,

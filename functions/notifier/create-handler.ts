@@ -25,7 +25,10 @@ const queueBatch = z.object({ Records: z.array(z.object({ messageId: z.string(),
 export function createNotifierHandler(environment: NotifierEnvironment, clock: Clock): NotifierHandler {
   const telemetry = createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, 'all');
   const deps: NotifierDeps = {
-    store: createAlertStore(createDynamoDbTable(new DynamoDBClient({}), environment.TABLE_NAME), clock),
+    store: createAlertStore(
+      createDynamoDbTable(new DynamoDBClient({}), environment.TABLE_NAME, 'notifier'),
+      clock,
+    ),
     policy: readConfig(alertPolicySchema, parseJson(environment.ALERT_POLICY), 'ALERT_POLICY'),
     clock,
     telemetry,

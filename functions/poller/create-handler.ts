@@ -92,7 +92,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
     const { telemetry, tally } = createTally(
       createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, settings.account_id),
     );
-    const table = createDynamoDbTable(clients.dynamoDb, environment.TABLE_NAME);
+    const table = createDynamoDbTable(clients.dynamoDb, environment.TABLE_NAME, 'poller');
     const budget = createRequestBudget({
       clock,
       requestsPerMinute,

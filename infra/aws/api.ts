@@ -9,6 +9,7 @@ import type * as z from 'zod';
 import type { ApiEnvironment, apiAccounts } from '../../shared/config/api-config.ts';
 import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
 import { commandSettled, operationStateChanged } from '../../shared/events/catalog.ts';
+import { PARTITIONS, projectsListOf, workOf } from '../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { Events } from './events.ts';
@@ -44,14 +45,15 @@ export class Api extends Construct {
   }
 
   private grantWhatItUses(config: BridgeConfig, state: State, events: Events): void {
-    this.fn.grantItems(state.table.tableArn, {
-      reads: ['protocol', 'alerts', 'tokens', 'idempotency', 'audit'],
-      updates: ['protocol', 'readRequests', 'idempotency', 'audit', 'usage'],
-    });
-    const indexes = [WORK_INDEX, FEED_INDEX, CREATED_INDEX, LIST_INDEX].map(({ name }) =>
-      state.indexArn(name),
-    );
-    this.fn.grant('Indexes', ['dynamodb:Query'], indexes);
+    const accountIds = config.accounts.map(({ account_id }) => account_id);
+    this.fn.grantItems(state.table.tableArn);
+    for (const [index, partitions] of [
+      [WORK_INDEX, accountIds.map(workOf)],
+      [FEED_INDEX, accountIds],
+      [CREATED_INDEX, [PARTITIONS.protocol]],
+      [LIST_INDEX, accountIds.map(projectsListOf)],
+    ] as const)
+      this.fn.grantIndex(index, state.indexArn(index.name), partitions);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
       'ForAllValues:StringEquals': { 'events:detail-type': OWN_EVENTS },
     });

@@ -5,8 +5,9 @@ import * as iam from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
-import { type Partition, WRITTEN_ATTRIBUTES } from '../../shared/store/attributes.ts';
+import { ACCESS, type Access, type Partition } from '../../shared/store/access.ts';
 import { PARTITIONS } from '../../shared/store/keys.ts';
+import type { Index } from '../../shared/store/table.ts';
 import { type FunctionName, functionDefinitions } from '../functions.ts';
 
 export interface BridgeFunctionProps {
@@ -56,25 +57,33 @@ export class BridgeFunction extends Construct {
     });
   }
 
-  /** Items of these partitions are read, and of those updated in the attributes that they have: nothing is deleted or put whole. */
-  grantItems(
-    tableArn: string,
-    { reads, updates }: { readonly reads: readonly Partition[]; readonly updates: readonly Partition[] },
-  ): void {
-    this.grant('Read', ['dynamodb:GetItem', 'dynamodb:BatchGetItem'], [tableArn], {
-      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': reads.map((name) => PARTITIONS[name]) },
-    });
-    for (const name of updates) {
-      this.grant(
-        `Update${name.charAt(0).toUpperCase()}${name.slice(1)}`,
-        ['dynamodb:UpdateItem'],
-        [tableArn],
-        {
-          'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [PARTITIONS[name]] },
-          'ForAllValues:StringEquals': { 'dynamodb:Attributes': [...WRITTEN_ATTRIBUTES[name]] },
-        },
-      );
+  /**
+   * Its own part of the table: per partition the attributes that it reads and those that it updates. Nothing is deleted or
+   * put whole. (IAM User Guide, "DynamoDB: Allows access to specific attributes".)
+   */
+  grantItems(tableArn: string): void {
+    const { reads, readsMany, updates }: Access = ACCESS[this.name];
+    const onlyThese = { StringEqualsIfExists: { 'dynamodb:Select': 'SPECIFIC_ATTRIBUTES' } };
+    const onlyWritten = { StringEqualsIfExists: { 'dynamodb:ReturnValues': ['NONE', 'UPDATED_NEW'] } };
+    for (const [partition, attributes] of entriesOf(reads)) {
+      const many = readsMany.includes(partition) ? ['dynamodb:BatchGetItem'] : [];
+      this.grant(`Read${capitalised(partition)}`, ['dynamodb:GetItem', ...many], [tableArn], {
+        ...within(partition, attributes),
+        ...onlyThese,
+      });
     }
+    for (const [partition, attributes] of entriesOf(updates))
+      this.grant(`Update${capitalised(partition)}`, ['dynamodb:UpdateItem'], [tableArn], {
+        ...within(partition, attributes),
+        ...onlyWritten,
+      });
+  }
+
+  /** Keys of one index, in these partitions of it. */
+  grantIndex(index: Index, indexArn: string, partitions: readonly string[]): void {
+    this.grant(`Query${capitalised(index.name)}`, ['dynamodb:Query'], [indexArn], {
+      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [...partitions] },
+    });
   }
 
   /** Exactly these actions on exactly these resources. */
@@ -93,4 +102,19 @@ export class BridgeFunction extends Construct {
       }),
     );
   }
+}
+
+function within(partition: Partition, attributes: readonly string[]) {
+  return {
+    'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [PARTITIONS[partition]] },
+    'ForAllValues:StringEquals': { 'dynamodb:Attributes': [...attributes] },
+  };
+}
+
+function entriesOf(attributes: Access['reads']): readonly (readonly [Partition, readonly string[]])[] {
+  return Object.entries(attributes) as [Partition, readonly string[]][];
+}
+
+function capitalised(name: string): string {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
 }

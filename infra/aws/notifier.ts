@@ -16,6 +16,7 @@ import {
   notifierQueue,
   notifierSchedule,
 } from '../../shared/config/notifier-config.ts';
+import { alertWorkOf } from '../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../shared/store/table.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import { type Events, sendFromRule } from './events.ts';
@@ -120,8 +121,8 @@ export class Notifier extends Construct {
   }
 
   private grantWhatItUses(config: BridgeConfig, state: State): void {
-    this.fn.grantItems(state.table.tableArn, { reads: ['alerts'], updates: ['alerts'] });
-    this.fn.grant('WorkIndex', ['dynamodb:Query'], [state.indexArn(WORK_INDEX.name)]);
+    this.fn.grantItems(state.table.tableArn);
+    this.fn.grantIndex(WORK_INDEX, state.indexArn(WORK_INDEX.name), [alertWorkOf('*')]);
     this.fn.grant(
       'Queue',
       ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],

@@ -12,6 +12,7 @@ import {
   type PollerEnvironment,
   pollerSchedule,
 } from '../../shared/config/poller-config.ts';
+import { readRequestsOf, workOf } from '../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../shared/store/table.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { Events } from './events.ts';
@@ -59,9 +60,12 @@ export class Poller extends Construct {
 
   /** It reads and updates items, asks one index, publishes to one bus. It deletes nothing and puts nothing whole. */
   private grantWhatItUses(config: BridgeConfig, state: State, events: Events): void {
-    const own = ['protocol', 'readRequests'] as const;
-    this.fn.grantItems(state.table.tableArn, { reads: [...own, 'usage'], updates: own });
-    this.fn.grant('WorkIndex', ['dynamodb:Query'], [state.indexArn(WORK_INDEX.name)]);
+    const accountIds = config.accounts.map(({ account_id }) => account_id);
+    this.fn.grantItems(state.table.tableArn);
+    this.fn.grantIndex(WORK_INDEX, state.indexArn(WORK_INDEX.name), [
+      ...accountIds.map(workOf),
+      ...accountIds.map(readRequestsOf),
+    ]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn]);
     const keys = config.accounts.map(({ key_secret_arn }) => key_secret_arn);
     this.fn.grant('UpstreamKeys', ['secretsmanager:GetSecretValue'], [...new Set(keys)]);

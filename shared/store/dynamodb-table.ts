@@ -10,6 +10,7 @@ import {
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import { AppError } from '../runtime/errors.ts';
+import { type Role, readableAttributes } from './access.ts';
 import type { Condition, Item, Key, Table, Update } from './table.ts';
 import { WORK_INDEX } from './table.ts';
 
@@ -22,12 +23,13 @@ const BATCH_ROUNDS_MAX = 8;
 /** A thousand open or unpublished operations a page of 1 MB, a hundred thousand in all: far beyond any account seen. */
 const WORK_PAGES_MAX = 100;
 
-export function createDynamoDbTable(client: DynamoDBClient, tableName: string): Table {
+/** `role`: whose attributes are asked for, as the function's role allows no others; undefined: all. */
+export function createDynamoDbTable(client: DynamoDBClient, tableName: string, role?: Role): Table {
   const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
   return {
     async get(key) {
       const answer = await documents.send(
-        new GetCommand({ TableName: tableName, Key: key, ConsistentRead: true }),
+        new GetCommand({ TableName: tableName, Key: key, ConsistentRead: true, ...projection(role, [key]) }),
       );
       return answer.Item as Item | undefined;
     },
@@ -35,7 +37,9 @@ export function createDynamoDbTable(client: DynamoDBClient, tableName: string): 
       const batches = Array.from({ length: Math.ceil(keys.length / BATCH_KEYS_MAX) }, (_, index) =>
         keys.slice(index * BATCH_KEYS_MAX, (index + 1) * BATCH_KEYS_MAX),
       );
-      return (await Promise.all(batches.map((batch) => getBatch(documents, tableName, batch)))).flat();
+      return (
+        await Promise.all(batches.map((batch) => getBatch(documents, { tableName, role }, batch)))
+      ).flat();
     },
     async update(update) {
       try {
@@ -52,7 +56,7 @@ export function createDynamoDbTable(client: DynamoDBClient, tableName: string): 
 
 async function getBatch(
   documents: DynamoDBDocumentClient,
-  tableName: string,
+  { tableName, role }: { readonly tableName: string; readonly role: Role | undefined },
   keys: readonly Key[],
 ): Promise<readonly Item[]> {
   const items: Item[] = [];
@@ -65,12 +69,23 @@ async function getBatch(
         `Table ${tableName} left ${left.length} keys unread after ${round} rounds`,
       );
     }
-    const RequestItems = { [tableName]: { Keys: left, ConsistentRead: true } };
+    const RequestItems = { [tableName]: { Keys: left, ConsistentRead: true, ...projection(role, keys) } };
     const answer = await documents.send(new BatchGetCommand({ RequestItems }));
     items.push(...((answer.Responses?.[tableName] ?? []) as Item[]));
     left = answer.UnprocessedKeys?.[tableName]?.Keys ?? [];
   }
   return items;
+}
+
+/** The attributes of the role in the partitions of these keys; a partition that is not the role's is left to DynamoDB to refuse. */
+function projection(role: Role | undefined, keys: readonly Key[]) {
+  if (role === undefined) return {};
+  const names = [...new Set(keys.flatMap(({ pk }) => readableAttributes(role, pk) ?? []))];
+  if (names.length === 0) return {};
+  return {
+    ProjectionExpression: names.map((_, place) => `#a${place}`).join(', '),
+    ExpressionAttributeNames: Object.fromEntries(names.map((name, place) => [`#a${place}`, name])),
+  };
 }
 
 async function queryWork(

@@ -148,13 +148,13 @@ const commandItem = z.object({
   is_settled: z.boolean(),
 }) satisfies z.ZodType<CommandRecord>;
 
-/** Of all four kinds of record. */
-export const RECORD_ATTRIBUTES: readonly string[] = [
-  operationItem,
-  projectItem,
-  accountItem,
-  commandItem,
-].flatMap(({ shape }) => Object.keys(shape));
+/** Names of the attributes of each kind of record. */
+export const RECORD_ATTRIBUTES = {
+  operation: Object.keys(operationItem.shape),
+  project: Object.keys(projectItem.shape),
+  account: Object.keys(accountItem.shape),
+  command: Object.keys(commandItem.shape),
+} as const satisfies Record<JournalRecord['kind'], readonly string[]>;
 
 const recordItem = z.discriminatedUnion('kind', [operationItem, projectItem, accountItem, commandItem]);
 

@@ -93,7 +93,8 @@ export const furtherCalls = [
 export function createApiUnderTest(options: ApiOptions) {
   const clock = options.clock ?? systemClock;
   const memory = createMemoryTable();
-  const table = options.wrapTable?.(memory) ?? memory;
+  const ours = memory.as('api');
+  const table = options.wrapTable?.(ours) ?? ours;
   const published: BusEvent[] = [];
   const bus: EventBus = {
     publish: async (events) => {
@@ -125,7 +126,7 @@ export function createApiUnderTest(options: ApiOptions) {
     {
       table,
       indexes: createMemoryIndexes(memory),
-      counters: memory,
+      counters: ours,
       busName: 'operations-bridge',
       bus: options.wrapBus?.(bus) ?? bus,
       keyOf: () => ({ current: async () => key, refresh: async () => key }),

@@ -51,7 +51,7 @@ export async function simulateIdempotency(seed: number): Promise<readonly Idempo
     },
     START_MS,
   );
-  const table = createMemoryTable();
+  const table = createMemoryTable().as('api');
   const index = createLaggingIndex(world);
   const commands = Array.from({ length: COMMANDS }, (_, place) => aCommand(place));
   const violations: IdempotencyViolation[] = [];

@@ -42,7 +42,7 @@ async function run(account: Account) {
   const fails = async () => {
     if (isTableDown()) throw new Error('the table is down');
   };
-  const usage = createCommandUsage(table, 'main');
+  const usage = createCommandUsage(table.as('api'), 'main');
   const instances = Array.from({ length: instanceCount }, (_, place) =>
     createFairShare({
       clock: scheduler.clockOf({ name: `api-${place}`, isCrashed: false, clockSkewMs: 0 }),
@@ -61,7 +61,7 @@ async function run(account: Account) {
       commandRequestsPerMinute: commands,
     });
     const budget = createRequestBudget({ clock, requestsPerMinute, burst: REQUEST_BURST, startsEmpty: true });
-    const sentCount = () => fails().then(() => readCommandUsage(table, 'main'));
+    const sentCount = () => fails().then(() => readCommandUsage(table.as('poller'), 'main'));
     const port = { sentCount, requestsPerMinute: commands };
     void shareWithCommands({
       deps: { clock, budget, commands: port },

@@ -34,7 +34,7 @@ const UNITS_PER_QUERY = 0.5;
 const UPKEEP: ReadonlySet<string> = new Set(['LEASE', 'STATUS']);
 
 export function createMeteredTable(): MeteredTable {
-  const table = createMemoryTable();
+  const table = createMemoryTable().as('poller');
   const units: TableUnits = { writes: 0, workIndexWrites: 0, indexWrites: 0, upkeepWrites: 0, reads: 0 };
 
   return {
@@ -57,9 +57,9 @@ export function createMeteredTable(): MeteredTable {
   };
 
   function metered(update: Update): 'applied' | 'refused' {
-    const before = { item: table.sync.get(update.key), ...table.spent };
+    const before = { item: table.sync.peek(update.key), ...table.spent };
     const result = table.sync.update(update);
-    const after = table.sync.get(update.key);
+    const after = table.sync.peek(update.key);
     const writes = table.spent.base - before.base;
     if (UPKEEP.has(update.key.sk)) units.upkeepWrites += writes;
     else {

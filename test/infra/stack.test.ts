@@ -7,7 +7,7 @@ import { apiEnvironment, readApiSettings } from '../../shared/config/api-config.
 import { alertPolicySchema, alertRulePattern, notifierQueue } from '../../shared/config/notifier-config.ts';
 import { pollAccountRequest } from '../../shared/config/poller-config.ts';
 import { EVENT_SOURCE, eventCatalog } from '../../shared/events/catalog.ts';
-import { type Partition, WRITTEN_ATTRIBUTES } from '../../shared/store/attributes.ts';
+import { ACCESS, type Access } from '../../shared/store/access.ts';
 import {
   accountKey,
   alertChannelKey,
@@ -309,12 +309,13 @@ describe('privileges', () => {
     expect(actionsOf('poller')).toEqual([
       'Failures sqs:SendMessage',
       'Publish events:PutEvents',
-      'Read dynamodb:BatchGetItem',
-      'Read dynamodb:GetItem',
+      'QueryWork dynamodb:Query',
+      'ReadProtocol dynamodb:BatchGetItem',
+      'ReadProtocol dynamodb:GetItem',
+      'ReadUsage dynamodb:GetItem',
       'UpdateProtocol dynamodb:UpdateItem',
       'UpdateReadRequests dynamodb:UpdateItem',
       'UpstreamKeys secretsmanager:GetSecretValue',
-      'WorkIndex dynamodb:Query',
       'WriteLog logs:CreateLogStream',
       'WriteLog logs:PutLogEvents',
     ]);
@@ -322,10 +323,16 @@ describe('privileges', () => {
 
   test('the API publishes only the events that commands bring about', () => {
     expect(actionsOf('api')).toEqual([
-      'Indexes dynamodb:Query',
       'Publish events:PutEvents',
-      'Read dynamodb:BatchGetItem',
-      'Read dynamodb:GetItem',
+      'QueryCreated dynamodb:Query',
+      'QueryFeed dynamodb:Query',
+      'QueryList dynamodb:Query',
+      'QueryWork dynamodb:Query',
+      'ReadAlerts dynamodb:GetItem',
+      'ReadIdempotency dynamodb:GetItem',
+      'ReadProtocol dynamodb:BatchGetItem',
+      'ReadProtocol dynamodb:GetItem',
+      'ReadTokens dynamodb:GetItem',
       'Secrets secretsmanager:GetSecretValue',
       'UpdateAudit dynamodb:UpdateItem',
       'UpdateIdempotency dynamodb:UpdateItem',
@@ -345,60 +352,110 @@ describe('privileges', () => {
   test('the notifier reads its queue and writes mails', () => {
     expect(actionsOf('notifier')).toEqual([
       'Mail sns:Publish',
+      'QueryWork dynamodb:Query',
       'Queue sqs:DeleteMessage',
       'Queue sqs:GetQueueAttributes',
       'Queue sqs:ReceiveMessage',
-      'Read dynamodb:BatchGetItem',
-      'Read dynamodb:GetItem',
+      'ReadAlerts dynamodb:BatchGetItem',
+      'ReadAlerts dynamodb:GetItem',
       'UpdateAlerts dynamodb:UpdateItem',
-      'WorkIndex dynamodb:Query',
       'WriteLog logs:CreateLogStream',
       'WriteLog logs:PutLogEvents',
     ]);
   });
 
-  type Conditions = Record<string, Record<string, string[]>>;
+  type Conditions = Record<string, Record<string, string | string[]>>;
   const tableStatementsOf = (name: FunctionName) =>
     statementsOf(name).flatMap(({ Sid = '', Condition }: Statement & { Condition?: Conditions }) => {
       const partitions = Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'];
       const attributes = Condition?.['ForAllValues:StringEquals']?.['dynamodb:Attributes'];
-      return partitions === undefined ? [] : [{ Sid, partitions, attributes }];
+      const bound = { ...Condition?.['StringEqualsIfExists'] };
+      return partitions === undefined ? [] : [{ Sid, partitions: [partitions].flat(), attributes, bound }];
     });
 
-  test('each function reads its own partitions of the table, and updates fewer', () => {
+  test('each function reads its own partitions of the table and of its indexes, and updates fewer', () => {
     const of = (name: FunctionName) =>
       tableStatementsOf(name).map(({ Sid, partitions }) => [Sid, ...partitions]);
 
     expect(of('poller')).toEqual([
-      ['Read', 'A#*', 'READ#*', 'USAGE#*'],
+      ['ReadProtocol', 'A#*'],
+      ['ReadUsage', 'USAGE#*'],
       ['UpdateProtocol', 'A#*'],
       ['UpdateReadRequests', 'READ#*'],
+      ['QueryWork', 'main', 'READ#main'],
     ]);
     expect(of('notifier')).toEqual([
-      ['Read', 'ALERT#*'],
+      ['ReadAlerts', 'ALERT#*'],
       ['UpdateAlerts', 'ALERT#*'],
+      ['QueryWork', 'ALERT#*'],
     ]);
     expect(of('api')).toEqual([
-      ['Read', 'A#*', 'ALERT#*', 'TOKEN#*', 'IDEMPOTENCY#*', 'AUDIT#*'],
+      ['ReadProtocol', 'A#*'],
+      ['ReadAlerts', 'ALERT#*'],
+      ['ReadTokens', 'TOKEN#*'],
+      ['ReadIdempotency', 'IDEMPOTENCY#*'],
       ['UpdateProtocol', 'A#*'],
       ['UpdateReadRequests', 'READ#*'],
       ['UpdateIdempotency', 'IDEMPOTENCY#*'],
       ['UpdateAudit', 'AUDIT#*'],
       ['UpdateUsage', 'USAGE#*'],
+      ['QueryWork', 'main'],
+      ['QueryFeed', 'main'],
+      ['QueryCreated', 'A#*'],
+      ['QueryList', 'PROJECTS#main'],
     ]);
   });
 
-  test('what is updated is updated in the attributes that items there have, which the tests hold the code to', () => {
+  test('items are read and updated in the attributes that the tests hold the code to, and never shown whole', () => {
     for (const name of Object.keys(functionDefinitions) as FunctionName[]) {
-      for (const { Sid, attributes } of tableStatementsOf(name).filter(({ Sid: sid }) => sid !== 'Read')) {
-        const partition = `${Sid.charAt(6).toLowerCase()}${Sid.slice(7)}` as Partition;
+      const { reads, updates }: Access = ACCESS[name];
+      const items = tableStatementsOf(name).filter(({ Sid }) => !Sid.startsWith('Query'));
+      const granted = Object.fromEntries(items.map(({ Sid, attributes }) => [Sid, attributes]));
+      const sidOf = (verb: string, partition: string) =>
+        `${verb}${partition.charAt(0).toUpperCase()}${partition.slice(1)}`;
 
-        expect(attributes).toEqual(WRITTEN_ATTRIBUTES[partition]);
-      }
+      expect(granted).toEqual({
+        ...Object.fromEntries(Object.entries(reads).map(([key, names]) => [sidOf('Read', key), names])),
+        ...Object.fromEntries(Object.entries(updates).map(([key, names]) => [sidOf('Update', key), names])),
+      });
+      for (const { Sid, bound } of items)
+        expect(bound).toEqual(
+          Sid.startsWith('Read')
+            ? { 'dynamodb:Select': 'SPECIFIC_ATTRIBUTES' }
+            : { 'dynamodb:ReturnValues': ['NONE', 'UPDATED_NEW'] },
+        );
     }
-    const memory = createMemoryTable();
-    const foreign = { key: tokenKey('t'), set: { watermark: 'soon' } };
-    expect(() => memory.sync.update(foreign)).toThrow('No role may write watermark');
+  });
+
+  test('how far the account is read, and who reads it, is the poller’s alone to write', () => {
+    const { api } = ACCESS;
+    const written: readonly string[] = api.updates.protocol;
+
+    for (const name of [
+      'watermark',
+      'resume',
+      'swept_at_ms',
+      'arrivals',
+      'boot_at',
+      'is_listed',
+      'holder',
+      'learned',
+    ])
+      expect(written).not.toContain(name);
+    const table = createMemoryTable();
+    const project = { key: projectKey('a', 'p'), set: { watermark: 'soon' } };
+    expect(() => table.as('api').sync.update(project)).toThrow('The api may not write watermark');
+    expect(() => table.as('notifier').sync.get(tokenKey('t'))).toThrow('The notifier may not read TOKEN#t');
+    expect(table.as('poller').sync.update(project)).toBe('applied');
+    expect(() => table.as('poller').sync.update({ key: tokenKey('t'), set: {} })).toThrow(
+      'may not write pk, sk',
+    );
+  });
+
+  test('the policy of a role is within what IAM stores', () => {
+    const INLINE_POLICY_CHARACTERS_MAX = 10_240;
+    for (const name of Object.keys(functionDefinitions) as FunctionName[])
+      expect(JSON.stringify(statementsOf(name)).length).toBeLessThan(INLINE_POLICY_CHARACTERS_MAX * 0.8);
   });
 
   test('every key is in one of the partitions', () => {

@@ -26,7 +26,7 @@ export interface ChannelUnderTest {
 export function aNotifier(policy: object = {}) {
   let nowMs = NOON_MS;
   const clock = { now: () => nowMs, sleep: async () => {} };
-  const table = createMemoryTable();
+  const table = createMemoryTable().as('notifier');
   const [slack, email] = [channelUnderTest('slack'), channelUnderTest('email')];
   const deps: NotifierDeps = {
     store: createAlertStore(table, clock),

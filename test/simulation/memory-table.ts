@@ -1,6 +1,6 @@
 /** `Table` in memory, with DynamoDB's conditions, sparse index and write units; the simulation adds faults around it. */
 
-import { foreignAttributes } from '../../shared/store/attributes.ts';
+import { foreignAttributes, type Role, readableAttributes, readsMany } from '../../shared/store/access.ts';
 import type {
   Attribute,
   Condition,
@@ -15,11 +15,15 @@ export interface MemoryTable extends Table, TableCounters {
   /** The same calls without promises: the simulation decides when they happen. */
   readonly sync: {
     get(key: Key): Item | undefined;
+    /** The whole item, whoever asks. */
+    peek(key: Key): Item | undefined;
     update(update: Update): 'applied' | 'refused';
     queryWork(query: { readonly work: string; readonly pk?: string }): readonly Key[];
     items(): readonly Item[];
   };
   readonly spent: WriteUnits;
+  /** The same items as a function sees them: what its role may not read is not there, what it may not do throws. */
+  as(role: Role): MemoryTable;
 }
 
 /** Write request units so far. A refused conditional write is billed like one that was applied. */
@@ -31,41 +35,68 @@ export interface WriteUnits {
 
 const BYTES_PER_WRITE_UNIT = 1_024;
 
+/** Without `as`, whoever uses it may do everything. */
 export function createMemoryTable(): MemoryTable {
   const items = new Map<string, Item>();
   const spent: WriteUnits = { base: 0, index: 0 };
   const idOf = ({ pk, sk }: Key) => `${pk}\n${sk}`;
   const byWork = new Map<unknown, Map<string, Key>>();
+  return tableFor(undefined);
 
-  const sync: MemoryTable['sync'] = {
-    get: (key) => items.get(idOf(key)),
-    items: () => [...items.values()],
+  function tableFor(role: Role | undefined): MemoryTable {
+    const sync: MemoryTable['sync'] = {
+      get: (key) => shownTo(role, key, items.get(idOf(key))),
+      peek: (key) => items.get(idOf(key)),
+      items: () => [...items.values()],
+      update(update) {
+        const foreign = role === undefined ? [] : foreignAttributes(role, update);
+        if (foreign.length > 0)
+          throw new Error(
+            `The ${role} may not write ${foreign.join(', ')} of ${update.key.pk} / ${update.key.sk}`,
+          );
+        return apply(update);
+      },
+      queryWork: ({ work, pk }) =>
+        [...(byWork.get(work)?.values() ?? [])].filter((key) => pk === undefined || key.pk === pk),
+    };
+    const oneOfMany = (key: Key) => {
+      if (role !== undefined && !readsMany(role, key.pk))
+        throw new Error(`The ${role} may not read many of ${key.pk} at once`);
+      return sync.get(key);
+    };
+    return {
+      sync,
+      spent,
+      as: tableFor,
+      get: async (key) => sync.get(key),
+      getMany: async (keys) => keys.flatMap((key) => oneOfMany(key) ?? []),
+      update: async (update) => sync.update(update),
+      queryWork: async (query) => sync.queryWork(query),
+      async increment({ key, name, by }) {
+        const sum = Number(sync.peek(key)?.[name] ?? 0) + by;
+        sync.update({ key, set: { [name]: sum } });
+        return sum;
+      },
+    };
+  }
 
-    update(update) {
-      const { key, set, remove = [], condition } = update;
-      const foreign = foreignAttributes(update);
-      if (foreign.length > 0)
-        throw new Error(`No role may write ${foreign.join(', ')} to ${key.pk} / ${key.sk}`);
-      const before = items.get(idOf(key));
-      if (condition !== undefined && !holds(condition, before)) {
-        spent.base += unitsOf(before);
-        return 'refused';
-      }
-      const after: Record<string, Attribute | undefined> = { ...before, ...key };
-      for (const [name, value] of Object.entries(set)) if (value !== undefined) after[name] = clone(value);
-      for (const name of remove) delete after[name];
-      items.set(idOf(key), after as Item);
-      spent.base += Math.max(unitsOf(before), unitsOf(after as Item));
-      if (before?.['work'] !== after['work']) {
-        spent.index += Number(before?.['work'] !== undefined) + Number(after['work'] !== undefined);
-        moveInIndex({ pk: key.pk, sk: key.sk }, before?.['work'], after['work']);
-      }
-      return 'applied';
-    },
-
-    queryWork: ({ work, pk }) =>
-      [...(byWork.get(work)?.values() ?? [])].filter((key) => pk === undefined || key.pk === pk),
-  };
+  function apply({ key, set, remove = [], condition }: Update): 'applied' | 'refused' {
+    const before = items.get(idOf(key));
+    if (condition !== undefined && !holds(condition, before)) {
+      spent.base += unitsOf(before);
+      return 'refused';
+    }
+    const after: Record<string, Attribute | undefined> = { ...before, ...key };
+    for (const [name, value] of Object.entries(set)) if (value !== undefined) after[name] = clone(value);
+    for (const name of remove) delete after[name];
+    items.set(idOf(key), after as Item);
+    spent.base += Math.max(unitsOf(before), unitsOf(after as Item));
+    if (before?.['work'] !== after['work']) {
+      spent.index += Number(before?.['work'] !== undefined) + Number(after['work'] !== undefined);
+      moveInIndex({ pk: key.pk, sk: key.sk }, before?.['work'], after['work']);
+    }
+    return 'applied';
+  }
 
   function moveInIndex(key: Key, before: unknown, after: unknown): void {
     byWork.get(before)?.delete(idOf(key));
@@ -73,20 +104,16 @@ export function createMemoryTable(): MemoryTable {
     const members = byWork.get(after) ?? new Map<string, Key>();
     byWork.set(after, members.set(idOf(key), key));
   }
+}
 
-  return {
-    sync,
-    spent,
-    get: async (key) => sync.get(key),
-    getMany: async (keys) => keys.flatMap((key) => sync.get(key) ?? []),
-    update: async (update) => sync.update(update),
-    queryWork: async (query) => sync.queryWork(query),
-    async increment({ key, name, by }) {
-      const sum = Number(sync.get(key)?.[name] ?? 0) + by;
-      sync.update({ key, set: { [name]: sum } });
-      return sum;
-    },
-  };
+function shownTo(role: Role | undefined, key: Key, item: Item | undefined): Item | undefined {
+  if (role === undefined) return item;
+  const names = readableAttributes(role, key.pk);
+  if (names === undefined) throw new Error(`The ${role} may not read ${key.pk} / ${key.sk}`);
+  if (item === undefined) return undefined;
+  const shown: Record<string, Attribute | undefined> = { ...key };
+  for (const name of names) if (item[name] !== undefined) shown[name] = item[name];
+  return shown as Item;
 }
 
 function holds(condition: Condition, item: Item | undefined): boolean {

@@ -49,9 +49,9 @@ export function createFaultyTable(
   { table, index, owner }: { table: MemoryTable; index: LaggingIndex; owner: Process },
 ): Table {
   const apply = (update: Update): 'applied' | 'refused' => {
-    const before = table.sync.get(update.key)?.[WORK_INDEX.partitionKey];
+    const before = table.sync.peek(update.key)?.[WORK_INDEX.partitionKey];
     const result = table.sync.update(update);
-    const after = table.sync.get(update.key)?.[WORK_INDEX.partitionKey];
+    const after = table.sync.peek(update.key)?.[WORK_INDEX.partitionKey];
     index.note(update, before as string | undefined, after as string | undefined);
     return result;
   };

@@ -83,7 +83,7 @@ export function setTheStage(options: SimulationOptions, chance: UpstreamModelOpt
   return {
     world,
     model: createUpstreamModel({ ...options, startMs: START_MS, endMs, chance }, world.random),
-    table: createMemoryTable(),
+    table: createMemoryTable().as('poller'),
     index: createLaggingIndex(world),
     delivered: [],
   };
@@ -205,9 +205,9 @@ function countWorldFaults({ world, model }: Stage): void {
 function watchWatermarks({ table }: Stage, violations: Violation[]): void {
   const update = table.sync.update.bind(table.sync);
   table.sync.update = (change) => {
-    const before = table.sync.get(change.key)?.['watermark'];
+    const before = table.sync.peek(change.key)?.['watermark'];
     const result = update(change);
-    const after = table.sync.get(change.key)?.['watermark'];
+    const after = table.sync.peek(change.key)?.['watermark'];
     if (typeof before === 'string' && typeof after === 'string' && after < before) {
       violations.push({ rule: 'watermark', operation_id: '', detail: `${before} -> ${after}` });
     }
