@@ -29,6 +29,8 @@ const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 
 /** Operations and commands: what a command through the API begins. */
 const BEGUN = [...RECORD_ATTRIBUTES.operation, ...RECORD_ATTRIBUTES.command];
+/** What is decided of an operation later on, by whoever reads it again. */
+const DECIDED_LATER: ReadonlySet<string> = new Set(['stalled_threshold_ms']);
 const RECORDS = [...BEGUN, ...RECORD_ATTRIBUTES.project, ...RECORD_ATTRIBUTES.account];
 
 /** How far the poller has got, and what it has learned, is its own. */
@@ -72,7 +74,9 @@ export const ACCESS = {
     },
     readsMany: ['protocol'],
     updates: {
-      protocol: distinct([...WORK, FEED_INDEX.sortKey, ...BEGUN, ...PARKED]),
+      protocol: distinct([...WORK, FEED_INDEX.sortKey, ...BEGUN, ...PARKED]).filter(
+        (name) => !DECIDED_LATER.has(name),
+      ),
       readRequests: WORK,
       idempotency: distinct([...KEY, 'kind', 'expires_at', ...IDEMPOTENCY_ATTRIBUTES]),
       audit: [

@@ -3,7 +3,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { SCOPES } from '../../shared/callers/scopes.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
-import { operationKey } from '../../shared/store/keys.ts';
+import { operationKey, parkedKey } from '../../shared/store/keys.ts';
 import { KEY, type Service, startService } from '../conformance/service-under-test.ts';
 import { ACCOUNT_ID, type ApiOptions, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
 import { createUpstreamDouble } from './upstream-double.ts';
@@ -94,6 +94,23 @@ describe('a command that starts operations', () => {
     const key = operationKey(ACCOUNT_ID, service.projectId, body.operations[0].id as string);
     expect(status).toBe(200);
     expect(await api.memory.get(key)).toMatchObject({ work: ACCOUNT_ID, revision: 1, published: 0 });
+  });
+
+  test('keeps an event that the bus refuses for good, for a person to look at', async () => {
+    const { service, api, ask } = await setUp({
+      wrapBus: () => ({
+        publish: async (events) => events.map(() => ({ kind: 'refused', code: 'InvalidArgument' })),
+      }),
+    });
+
+    const { body } = await ask('POST', endpointPath(service, '/start'));
+
+    const key = operationKey(ACCOUNT_ID, service.projectId, body.operations[0].id as string);
+    expect(await api.memory.get(parkedKey(key, 1))).toMatchObject({
+      kind: 'parked',
+      code: 'InvalidArgument',
+    });
+    expect(await api.memory.get(key)).toMatchObject({ revision: 1, published: 1 });
   });
 });
 

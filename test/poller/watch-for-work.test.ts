@@ -30,23 +30,25 @@ let isBusy = false;
 const table = createMemoryTable();
 const queryWork: typeof table.queryWork = (query) =>
   isBusy ? Promise.reject(new Error('busy')) : table.queryWork(query);
-const store = createBridgeStore({ ...table, queryWork }, 'main', { now: () => 0, sleep: async () => {} });
+const clock = { now: () => 0, sleep: async () => {} };
+const store = createBridgeStore({ ...table.as('poller'), queryWork }, 'main', clock);
+const api = createBridgeStore(table.as('api'), 'main', clock);
 
 describe('commands of others', () => {
   test('make their projects hot once, when they appear', async () => {
-    await store.record(commandRecord('before-1', 'request-0'), undefined);
+    await api.record(commandRecord('before-1', 'request-0'), undefined);
 
     const hot = await watch([
-      () => store.record(commandRecord('a-1', 'request-1'), undefined),
+      () => api.record(commandRecord('a-1', 'request-1'), undefined),
       async () => {},
-      () => store.record(commandRecord('b-1', 'request-2'), undefined),
+      () => api.record(commandRecord('b-1', 'request-2'), undefined),
     ]);
 
     expect(hot).toEqual(['a-1', 'b-1']);
   });
 
   test('and wishes for a fresh reading are fulfilled once', async () => {
-    const hot = await watch([() => store.requestRead('d-1'), () => store.requestRead('d-1'), async () => {}]);
+    const hot = await watch([() => api.requestRead('d-1'), () => api.requestRead('d-1'), async () => {}]);
 
     expect(hot).toEqual(['d-1', 'd-1']);
     expect(await store.takeReadRequests()).toEqual([]);
@@ -59,7 +61,7 @@ describe('commands of others', () => {
       },
       async () => {
         isBusy = false;
-        await store.record(commandRecord('c-1', 'request-3'), undefined);
+        await api.record(commandRecord('c-1', 'request-3'), undefined);
       },
     ]);
 
