@@ -16,7 +16,8 @@ export default defineBridge({
       upstream_base_url: 'https://upstream.example.com/api/v2',
       key_secret_arn:
         'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/upstream-key-AbCdEf',
-      // 700 requests a minute belong to the account: the poller's part, and the commands' part.
+      // 700 requests a minute belong to the account: the poller's part, and the commands' part; what commands leave of theirs,
+      // the poller uses.
       poller_requests_per_minute: 350,
       command_requests_per_minute: 250,
       // Between two polls of one project, at least. Smaller finds changes sooner in a small account.

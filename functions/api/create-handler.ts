@@ -10,6 +10,7 @@ import {
   type FlushableTelemetry,
 } from '../../shared/runtime/powertools-telemetry.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { apiAccess } from '../../shared/store/access/api.ts';
 import { createDynamoDbCounters } from '../../shared/store/dynamodb-counters.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
@@ -32,7 +33,7 @@ export function createApiFunction(
   const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock);
   const api = createApi(settings, {
     ...ports,
-    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, 'api'),
+    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, apiAccess),
     indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     counters: createDynamoDbCounters(dynamoDb, environment.TABLE_NAME),
     busName: environment.EVENT_BUS_NAME,

@@ -10,6 +10,7 @@ import { AppError } from '../../shared/runtime/errors.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { notifierAccess } from '../../shared/store/access/notifier.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { createAlertStore } from './alert-store.ts';
 import { createMailChannel } from './mail-channel.ts';
@@ -26,7 +27,7 @@ export function createNotifierHandler(environment: NotifierEnvironment, clock: C
   const telemetry = createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, 'all');
   const deps: NotifierDeps = {
     store: createAlertStore(
-      createDynamoDbTable(new DynamoDBClient({}), environment.TABLE_NAME, 'notifier'),
+      createDynamoDbTable(new DynamoDBClient({}), environment.TABLE_NAME, notifierAccess),
       clock,
     ),
     policy: readConfig(alertPolicySchema, parseJson(environment.ALERT_POLICY), 'ALERT_POLICY'),

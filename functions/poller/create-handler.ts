@@ -20,6 +20,7 @@ import {
 import type { Random } from '../../shared/runtime/random.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { pollerAccess } from '../../shared/store/access/poller.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
@@ -92,7 +93,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
     const { telemetry, tally } = createTally(
       createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, settings.account_id),
     );
-    const table = createDynamoDbTable(clients.dynamoDb, environment.TABLE_NAME, 'poller');
+    const table = createDynamoDbTable(clients.dynamoDb, environment.TABLE_NAME, pollerAccess);
     const budget = createRequestBudget({
       clock,
       requestsPerMinute,

@@ -11,11 +11,20 @@ const ROOT = resolve(import.meta.dirname, '../..');
 export function bundleFunction(name: FunctionName, outputFolder: string): string {
   const folder = join(outputFolder, name);
   mkdirSync(folder, { recursive: true });
-  bundleEntry(join(ROOT, functionDefinitions[name].entry), join(folder, 'index.mjs'));
+  bundleEntry(join(ROOT, functionDefinitions[name].entry), join(folder, 'index.mjs'), FOR_LAMBDA);
   return folder;
 }
 
-export function bundleEntry(entry: string, outfile: string): void {
+/** What stands in another module's place where credentials come in the environment. */
+export const FOR_LAMBDA = {
+  '@aws-sdk/credential-provider-node': join(import.meta.dirname, 'lambda-credentials.ts'),
+} as const;
+
+export function bundleEntry(
+  entry: string,
+  outfile: string,
+  alias: Readonly<Record<string, string>> = {},
+): void {
   buildSync({
     entryPoints: [entry],
     outfile,
@@ -28,6 +37,7 @@ export function bundleEntry(entry: string, outfile: string): void {
     mainFields: ['module', 'main'],
     // Some dependencies still ask for Node's own modules by `require`.
     banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
+    alias: { ...alias },
     logLevel: 'error',
   });
 }

@@ -8,7 +8,8 @@ import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import * as z from 'zod';
-import { EVENT_SOURCE, eventCatalog } from '../../shared/events/catalog.ts';
+import { eventCatalog } from '../../shared/events/catalog.ts';
+import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 
 export const CANARY_SOURCE = `${EVENT_SOURCE}.canary`;
 

@@ -1,7 +1,8 @@
 /** The documentation of the events, made from their definitions: one page for people, one JSON Schema per event. */
 
 import * as z from 'zod';
-import { EVENT_SOURCE, eventCatalog } from '../../shared/events/catalog.ts';
+import { eventCatalog } from '../../shared/events/catalog.ts';
+import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 
 export interface GeneratedFile {
   /** From the project's root. */

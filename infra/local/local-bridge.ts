@@ -9,7 +9,7 @@ import {
 import type * as z from 'zod';
 import type { apiAccounts } from '../../shared/config/api-config.ts';
 import type { PollAccountRequest } from '../../shared/config/poller-config.ts';
-import { EVENT_SOURCE } from '../../shared/events/catalog.ts';
+import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';

@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 import { SCOPES } from '../callers/scopes.ts';
+import { PARTS_PER_MINUTE } from '../core/account-rate.ts';
 import { readConfig } from '../runtime/read-config.ts';
 
 /** One account that callers may be let into. */
@@ -12,7 +13,7 @@ const apiAccount = z.strictObject({
   /** Name or ARN of the secret that holds the upstream key for commands. */
   key_secret_id: z.string().min(1),
   /** The commands' share of the account's rate limit (700 a minute, specification "Limits"). */
-  requests_per_minute: z.number().int().min(10).max(700).default(250),
+  requests_per_minute: z.number().int().min(10).max(700).default(PARTS_PER_MINUTE.commands),
   /** What one caller gets of it at most, so that nobody starves the others. */
   caller_requests_per_minute: z.number().int().min(2).max(700).default(125),
   /** The operations of a command may take so long before an event names those that are missing. */

@@ -26,7 +26,7 @@ const account = z
     key_secret_arn: secretArn,
     /** Holds the upstream key for commands; a key of its own can be withdrawn alone. Default: the poller's. */
     command_key_secret_arn: secretArn.optional(),
-    /** Of the account's 700 requests a minute: the poller's part. */
+    /** Of the account's 700 requests a minute: the poller's part, beside what commands leave of theirs. */
     poller_requests_per_minute: poll.requests_per_minute,
     poll_interval_seconds: poll.poll_interval_seconds,
     linger_seconds: poll.linger_seconds,

@@ -1,7 +1,7 @@
 /** What the notifier is told by its deployment, and the rule and queue that feed it: code and deployment read it here. */
 
 import * as z from 'zod';
-import { EVENT_SOURCE } from '../events/catalog.ts';
+import { EVENT_SOURCE } from '../events/event-names.ts';
 
 /** Which channels hear of which projects; the first route that fits decides. */
 const route = z.object({

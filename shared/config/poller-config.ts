@@ -1,6 +1,7 @@
 /** What the poller is told: its environment by the deployment, the account by the schedule that invokes it. */
 
 import * as z from 'zod';
+import { PARTS_PER_MINUTE } from '../core/account-rate.ts';
 
 export const pollerEnvironment = z.object({
   TABLE_NAME: z.string().min(3),
@@ -24,9 +25,9 @@ export const pollAccountRequest = z.object({
   /** Name or ARN of the secret that holds the upstream key. */
   key_secret_id: z.string().min(1),
   /** The poller's part of the account's rate limit; some stays for the Console. */
-  requests_per_minute: z.number().int().min(10).max(700).default(350),
+  requests_per_minute: z.number().int().min(10).max(700).default(PARTS_PER_MINUTE.poller),
   /** The part of commands; the poller uses what they leave of it. 0: none are sent. */
-  command_requests_per_minute: z.number().int().min(0).max(690).default(0),
+  command_requests_per_minute: z.number().int().min(0).max(690).default(PARTS_PER_MINUTE.commands),
   /**
    * Between two polls of one project, at least; a quarter of it between two readings of the project list. The specification
    * suggests five seconds ("Operations", rule 3); half a second finds transitions of a small account three times as soon.

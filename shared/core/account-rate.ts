@@ -8,6 +8,9 @@ import { rateLimitOf } from './rate-limit.ts';
 /** Specification "Limits": requests a minute of one account. */
 export const REQUESTS_PER_MINUTE_MAX = 700;
 
+/** The parts of an account that says nothing of them, requests a minute; the rest is for the Console and for scripts. */
+export const PARTS_PER_MINUTE = { poller: 350, commands: 250 } as const;
+
 /** Commands that may leave at once after a quiet moment: a person's clicks and a script's first lines. */
 export const COMMAND_BURST = 25;
 
@@ -27,7 +30,7 @@ export function sharedRequestsPerMinute(rate: AccountRate): number {
   const { pollerRequestsPerMinute, commandRequestsPerMinute } = rate;
   const together = pollerRequestsPerMinute + commandRequestsPerMinute;
   const safe = REQUESTS_PER_MINUTE_MAX - unknownCommandsMax(commandRequestsPerMinute);
-  return Math.max(pollerRequestsPerMinute, Math.min(together, safe));
+  return Math.min(together, safe);
 }
 
 /** The most that commands can have sent since the poller last looked. */

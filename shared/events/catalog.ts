@@ -2,9 +2,7 @@
 
 import * as z from 'zod';
 import { defineEvent } from './define-event.ts';
-
-/** `source` of every event on the bus. */
-export const EVENT_SOURCE = 'operations-bridge';
+import { DETAIL_TYPES } from './event-names.ts';
 
 const common = {
   schema: z.literal(1).describe('Version of this detail. Fields are only ever added within a version.'),
@@ -26,7 +24,7 @@ const command = z
   .describe('The command through this bridge that started the operation, and the caller who sent it.');
 
 export const operationStateChanged = defineEvent({
-  detailType: 'Operation State Changed',
+  detailType: DETAIL_TYPES.state_changed,
   summary:
     'The status or the failure count of an operation changed, or the operation was seen for the first time.',
   detail: z.object({
@@ -82,7 +80,7 @@ export const operationStateChanged = defineEvent({
 });
 
 export const operationStalled = defineEvent({
-  detailType: 'Operation Stalled',
+  detailType: DETAIL_TYPES.operation_stalled,
   summary:
     'An operation has been open for longer than its action usually takes. Once per operation and threshold.',
   detail: z.object({
@@ -113,7 +111,7 @@ export const operationStalled = defineEvent({
 });
 
 export const commandSettled = defineEvent({
-  detailType: 'Command Settled',
+  detailType: DETAIL_TYPES.command_settled,
   summary:
     'Every operation that one command through the bridge started has come to an end, or the deadline passed.',
   detail: z.object({
@@ -160,7 +158,7 @@ export const commandSettled = defineEvent({
 });
 
 export const operationWatchEnded = defineEvent({
-  detailType: 'Operation Watch Ended',
+  detailType: DETAIL_TYPES.watch_ended,
   summary: 'The bridge stopped watching an operation that never reached a terminal status.',
   detail: z.object({
     ...common,
@@ -195,14 +193,14 @@ const projectExample = {
 };
 
 export const projectDiscovered = defineEvent({
-  detailType: 'Project Discovered',
+  detailType: DETAIL_TYPES.project_discovered,
   summary: 'A project became visible to the account after the bridge had first listed its projects.',
   detail: projectDetail,
   example: projectExample,
 });
 
 export const projectUnreachable = defineEvent({
-  detailType: 'Project Unreachable',
+  detailType: DETAIL_TYPES.project_unreachable,
   summary:
     'A project is deleted or no longer visible: its operations answer 404 and a whole listing lacks it.',
   detail: projectDetail,
@@ -226,14 +224,14 @@ const healthExample = {
 };
 
 export const accountDegraded = defineEvent({
-  detailType: 'Account Degraded',
+  detailType: DETAIL_TYPES.account_degraded,
   summary: 'Nothing of the account can be read at present; its events will be late.',
   detail: healthDetail,
   example: healthExample,
 });
 
 export const accountRecovered = defineEvent({
-  detailType: 'Account Recovered',
+  detailType: DETAIL_TYPES.account_recovered,
   summary: 'The account can be read again. `reason` is why it could not.',
   detail: healthDetail,
   example: healthExample,

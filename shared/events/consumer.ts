@@ -4,7 +4,8 @@
  */
 
 import * as z from 'zod';
-import { EVENT_SOURCE, eventCatalog } from './catalog.ts';
+import { eventCatalog } from './catalog.ts';
+import { EVENT_SOURCE } from './event-names.ts';
 
 export * from './catalog.ts';
 

@@ -4,7 +4,7 @@ import type { CommandSettledEntry, JournalEntry, StalledEntry, StateChangedEntry
 import type { JournalRecord } from '../core/journal-record.ts';
 import { isTerminal } from '../core/operation.ts';
 import type { OperationRecord } from '../core/operation-record.ts';
-import * as catalog from './catalog.ts';
+import { DETAIL_TYPES, EVENT_SOURCE } from './event-names.ts';
 
 export interface BusEvent {
   readonly source: string;
@@ -26,24 +26,13 @@ export function renderEvent(record: JournalRecord, entry: JournalEntry): BusEven
     observed_at: entry.observed_at,
   };
   return {
-    source: catalog.EVENT_SOURCE,
+    source: EVENT_SOURCE,
     detailType: DETAIL_TYPES[entry.type],
     // JSON leaves undefined fields out, which is what "optional" means in the catalog.
     detail: JSON.stringify(detail),
     time: entry.observed_at,
   };
 }
-
-const DETAIL_TYPES: Record<JournalEntry['type'], string> = {
-  state_changed: catalog.operationStateChanged.detailType,
-  watch_ended: catalog.operationWatchEnded.detailType,
-  project_discovered: catalog.projectDiscovered.detailType,
-  project_unreachable: catalog.projectUnreachable.detailType,
-  account_degraded: catalog.accountDegraded.detailType,
-  account_recovered: catalog.accountRecovered.detailType,
-  operation_stalled: catalog.operationStalled.detailType,
-  command_settled: catalog.commandSettled.detailType,
-};
 
 /** The fields of an operation that never change once it is recorded. */
 function operationIdentity({ operation_id, action, branch_id, endpoint_id }: OperationRecord): object {

@@ -10,7 +10,7 @@ import {
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import { AppError } from '../runtime/errors.ts';
-import { type Role, readableAttributes } from './access.ts';
+import { type Access, readableAttributes } from './access/access.ts';
 import type { Condition, Item, Key, Table, Update } from './table.ts';
 import { WORK_INDEX } from './table.ts';
 
@@ -23,13 +23,22 @@ const BATCH_ROUNDS_MAX = 8;
 /** A thousand open or unpublished operations a page of 1 MB, a hundred thousand in all: far beyond any account seen. */
 const WORK_PAGES_MAX = 100;
 
-/** `role`: whose attributes are asked for, as the function's role allows no others; undefined: all. */
-export function createDynamoDbTable(client: DynamoDBClient, tableName: string, role?: Role): Table {
+/** `access`: the attributes that are asked for, as the function's role allows no others; undefined: all. */
+export function createDynamoDbTable(
+  client: DynamoDBClient,
+  tableName: string,
+  access?: Pick<Access, 'reads'>,
+): Table {
   const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
   return {
     async get(key) {
       const answer = await documents.send(
-        new GetCommand({ TableName: tableName, Key: key, ConsistentRead: true, ...projection(role, [key]) }),
+        new GetCommand({
+          TableName: tableName,
+          Key: key,
+          ConsistentRead: true,
+          ...projection(access, [key]),
+        }),
       );
       return answer.Item as Item | undefined;
     },
@@ -38,7 +47,7 @@ export function createDynamoDbTable(client: DynamoDBClient, tableName: string, r
         keys.slice(index * BATCH_KEYS_MAX, (index + 1) * BATCH_KEYS_MAX),
       );
       return (
-        await Promise.all(batches.map((batch) => getBatch(documents, { tableName, role }, batch)))
+        await Promise.all(batches.map((batch) => getBatch(documents, { tableName, access }, batch)))
       ).flat();
     },
     async update(update) {
@@ -56,7 +65,7 @@ export function createDynamoDbTable(client: DynamoDBClient, tableName: string, r
 
 async function getBatch(
   documents: DynamoDBDocumentClient,
-  { tableName, role }: { readonly tableName: string; readonly role: Role | undefined },
+  { tableName, access }: { readonly tableName: string; readonly access: Pick<Access, 'reads'> | undefined },
   keys: readonly Key[],
 ): Promise<readonly Item[]> {
   const items: Item[] = [];
@@ -69,7 +78,7 @@ async function getBatch(
         `Table ${tableName} left ${left.length} keys unread after ${round} rounds`,
       );
     }
-    const RequestItems = { [tableName]: { Keys: left, ConsistentRead: true, ...projection(role, keys) } };
+    const RequestItems = { [tableName]: { Keys: left, ConsistentRead: true, ...projection(access, keys) } };
     const answer = await documents.send(new BatchGetCommand({ RequestItems }));
     items.push(...((answer.Responses?.[tableName] ?? []) as Item[]));
     left = answer.UnprocessedKeys?.[tableName]?.Keys ?? [];
@@ -77,10 +86,10 @@ async function getBatch(
   return items;
 }
 
-/** The attributes of the role in the partitions of these keys; a partition that is not the role's is left to DynamoDB to refuse. */
-function projection(role: Role | undefined, keys: readonly Key[]) {
-  if (role === undefined) return {};
-  const names = [...new Set(keys.flatMap(({ pk }) => readableAttributes(role, pk) ?? []))];
+/** The attributes that may be read in the partitions of these keys; another partition is left to DynamoDB to refuse. */
+function projection(access: Pick<Access, 'reads'> | undefined, keys: readonly Key[]) {
+  if (access === undefined) return {};
+  const names = [...new Set(keys.flatMap(({ pk }) => readableAttributes(access, pk) ?? []))];
   if (names.length === 0) return {};
   return {
     ProjectionExpression: names.map((_, place) => `#a${place}`).join(', '),

@@ -18,7 +18,7 @@ import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
-import type { Table } from '../../shared/store/table.ts';
+import type { Table, TableCounters } from '../../shared/store/table.ts';
 import { createTokenStore } from '../../shared/store/token-store.ts';
 import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.ts';
 import { createMemoryIndexes } from '../store/memory-indexes.ts';
@@ -33,6 +33,7 @@ export interface ApiOptions {
   readonly extraRoutes?: readonly object[];
   readonly oidc?: OidcSettings;
   readonly clock?: Clock;
+  readonly wrapCounters?: (counters: TableCounters) => TableCounters;
   readonly wrapTable?: (table: MemoryTable) => Table;
   readonly wrapBus?: (bus: EventBus) => EventBus;
   readonly fetch?: typeof fetch;
@@ -126,7 +127,7 @@ export function createApiUnderTest(options: ApiOptions) {
     {
       table,
       indexes: createMemoryIndexes(memory),
-      counters: ours,
+      counters: options.wrapCounters?.(ours) ?? ours,
       busName: 'operations-bridge',
       bus: options.wrapBus?.(bus) ?? bus,
       keyOf: () => ({ current: async () => key, refresh: async () => key }),

@@ -3,6 +3,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { SCOPES } from '../../shared/callers/scopes.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
+import { readCommandUsage } from '../../shared/store/command-usage.ts';
 import { operationKey, parkedKey } from '../../shared/store/keys.ts';
 import { KEY, type Service, startService } from '../conformance/service-under-test.ts';
 import { ACCOUNT_ID, type ApiOptions, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
@@ -111,6 +112,39 @@ describe('a command that starts operations', () => {
       code: 'InvalidArgument',
     });
     expect(await api.memory.get(key)).toMatchObject({ revision: 1, published: 1 });
+  });
+});
+
+describe('a request to the upstream', () => {
+  test('is noted for the poller before its caller has the answer, each of its repetitions too', async () => {
+    const upstream = createUpstreamDouble(() => new Response('', { status: 503 }));
+    const { service, api, ask } = await setUp({
+      fetch: upstream.fetch,
+      wrapCounters: (counters) => ({
+        increment: (counter) =>
+          new Promise((resolve) => {
+            setTimeout(() => resolve(counters.increment(counter)), 100);
+          }),
+      }),
+    });
+
+    await ask('GET', `/projects/${service.projectId}/operations`, undefined, { prefer: 'wait=0' });
+    expect(await readCommandUsage(api.memory, ACCOUNT_ID)).toBe(1);
+    await ask('POST', endpointPath(service, '/start'), undefined, { prefer: 'wait=2' });
+
+    expect(upstream.sent.length).toBeGreaterThan(2);
+    expect(await readCommandUsage(api.memory, ACCOUNT_ID)).toBe(upstream.sent.length);
+  });
+
+  test('is answered all the same when it cannot be noted', async () => {
+    const { service, api, ask } = await setUp({
+      wrapCounters: () => ({ increment: () => Promise.reject(new Error('The table is away')) }),
+    });
+
+    const { status } = await ask('GET', `/projects/${service.projectId}/operations`);
+
+    expect(status).toBe(200);
+    expect(api.logged).toMatchObject([{ level: 'warn', event: 'usage.not_noted' }]);
   });
 });
 

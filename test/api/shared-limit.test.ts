@@ -5,7 +5,12 @@ import { createFairShare } from '../../functions/api/fair-share.ts';
 import { REQUEST_BURST } from '../../functions/poller/limits.ts';
 import { emptyAccountMemory } from '../../functions/poller/run.ts';
 import { shareWithCommands } from '../../functions/poller/share-with-commands.ts';
-import { REQUESTS_PER_MINUTE_MAX, sharedRequestsPerMinute } from '../../shared/core/account-rate.ts';
+import {
+  REQUESTS_PER_MINUTE_MAX,
+  sharedRequestsPerMinute,
+  USAGE_LOOK_MS,
+  unknownCommandsMax,
+} from '../../shared/core/account-rate.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createCommandUsage, readCommandUsage } from '../../shared/store/command-usage.ts';
@@ -161,6 +166,41 @@ describe('the rate limit of one account', () => {
 
     // Each instance begins with a burst of its own, before it has heard of the others.
     expect(rateIn(commands, 1, 10)).toBeLessThan(1.02 * 250);
+  });
+
+  test('is all there again soon after the table could not be read for a while', async () => {
+    const minute = (nowMs: number) => Math.floor(nowMs / MINUTE_MS);
+    let nowMs = () => 0;
+    const { poller } = await run({
+      poller: 350,
+      commands: 250,
+      askedPerMinute: (atMs) => {
+        nowMs = () => atMs;
+        return minute(atMs) < 4 ? 2_000 : 0;
+      },
+      isTableDown: () => minute(nowMs()) === 2 || minute(nowMs()) === 3,
+    });
+
+    expect(rateIn(poller, 2.2, 4)).toBeLessThan(1.1 * 350);
+    expect(rateIn(poller, 4.2, 5.2)).toBeGreaterThan(0.97 * 600);
+  });
+
+  test('was used by commands of long ago in no minute of ours', async () => {
+    const scheduler = createScheduler(START_MS);
+    const clock = scheduler.clockOf({ name: 'poller', isCrashed: false, clockSkewMs: 0 });
+    const memory = { ...emptyAccountMemory(), commandCount: 1_000 };
+    const charged: number[] = [];
+    let sentCount = 9_000;
+    const commands = { sentCount: async () => sentCount, requestsPerMinute: 250 };
+    const stop = new AbortController();
+    const budget = { charge: (count: number) => void charged.push(count) };
+    void shareWithCommands({ deps: { clock, budget, commands }, memory, stop } as never);
+    await scheduler.runUntil(START_MS + 1);
+    sentCount += 70;
+    await scheduler.runUntil(START_MS + USAGE_LOOK_MS + 1);
+    stop.abort();
+
+    expect(charged).toEqual([unknownCommandsMax(250), 70]);
   });
 
   test('leaves the poller its part while the table cannot be read, and commands theirs', async () => {

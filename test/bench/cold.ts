@@ -7,7 +7,7 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { bundleEntry, bundleFunction } from '../../infra/aws/bundle.ts';
+import { bundleEntry, bundleFunction, FOR_LAMBDA } from '../../infra/aws/bundle.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 15);
 const folder = mkdtempSync(join(tmpdir(), 'cold-'));
@@ -24,15 +24,16 @@ const ENVIRONMENT = {
 
 const emptyModule = join(folder, 'empty.mjs');
 writeFileSync(emptyModule, 'export const handler = () => {};');
-const bareBundle = (name: string) => {
-  const bundle = join(folder, `${name}.mjs`);
-  bundleEntry(join(import.meta.dirname, `${name}.ts`), bundle);
+const bareBundle = (name: string, isDeployed = false) => {
+  const bundle = join(folder, `${name}${isDeployed ? '-deployed' : ''}.mjs`);
+  bundleEntry(join(import.meta.dirname, `${name}.ts`), bundle, isDeployed ? FOR_LAMBDA : {});
   return bundle;
 };
 const modules = {
   'an empty module': emptyModule,
   'two AWS clients': bareBundle('bare-sdk'),
   'bare packages': bareBundle('bare-packages'),
+  'clients, bundled': bareBundle('bare-sdk', true),
   poller: join(bundleFunction('poller', folder), 'index.mjs'),
   api: join(bundleFunction('api', folder), 'index.mjs'),
   notifier: join(bundleFunction('notifier', folder), 'index.mjs'),

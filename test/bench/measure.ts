@@ -52,13 +52,20 @@ export interface Figures {
 /** The reference workload has its mean rate at this hour of its day. */
 const MEAN_HOUR = 6;
 
-/** Everything is read for the first time, and nothing is measured. */
-const WARM_UP_HOURS = 0.25;
+/** Everything is read for the first time, the quietest project after four rounds, and nothing is measured. */
+const WARM_UP_HOURS_MIN = 0.25;
+const WARM_UP_ROUNDS = 4;
+
+function warmUpHoursOf({ projects, requestsPerMinute }: Row): number {
+  // Whole minutes, as invocations come.
+  return Math.max(WARM_UP_HOURS_MIN, Math.ceil((WARM_UP_ROUNDS * projects) / requestsPerMinute) / 60);
+}
 
 export async function measure(row: Row, onHour?: (hour: number) => void): Promise<Figures> {
   const { requestsPerMinute, seed } = row;
   const contender = contenderOf(row);
-  const { decide, learningHours: warmUpHours = WARM_UP_HOURS } = contender;
+  const { decide, learningHours = 0 } = contender;
+  const warmUpHours = Math.max(learningHours, warmUpHoursOf(row));
   const fromHour = MEAN_HOUR - row.hours / 2 - warmUpHours;
   const workload = createWorkload(row.projects, seed, row.hours + warmUpHours, fromHour);
   const measuredFromS = workload.startS + warmUpHours * 3_600;

@@ -13,6 +13,7 @@ import { pollAccount } from '../../functions/poller/poll-account.ts';
 import { type AccountDeps, type AccountMemory, emptyAccountMemory } from '../../functions/poller/run.ts';
 import { createTally } from '../../functions/poller/tally.ts';
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
+import { PARTS_PER_MINUTE } from '../../shared/core/account-rate.ts';
 import { createPollPlanner, type PollPlanner } from '../../shared/core/poll-planner.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
@@ -20,6 +21,7 @@ import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { readCommandUsage } from '../../shared/store/command-usage.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { createScheduler, type Process } from '../simulation/scheduler.ts';
@@ -42,7 +44,7 @@ export interface BridgeScenario {
   /** The process is killed after so long, again and again; its memory is lost. */
   readonly killEveryMs?: number;
   /** Another way to decide; production's otherwise. */
-  readonly planner?: () => PollPlanner;
+  readonly planner?: (() => PollPlanner) | undefined;
   /** Of the whole limit, used by somebody else who takes no notice. */
   readonly otherShare?: number;
   readonly faultShare?: number;
@@ -128,9 +130,9 @@ export async function runBridge(
     };
   }
 
-  function startProcess() {
+  function startProcess(settings: BridgeScenario = scenario) {
     const process: Process = { name: 'poller', isCrashed: false, clockSkewMs: 0 };
-    const deps = dependenciesOf(process, scenario);
+    const deps = dependenciesOf(process, settings);
     return { process, deps, memory: emptyAccountMemory() };
   }
 
@@ -150,7 +152,8 @@ export async function runBridge(
   async function catchUp(): Promise<void> {
     owner.process.isCrashed = true;
     await scheduler.runUntil(endMs + 2 * INVOKE_EVERY_MS);
-    const { deps, memory } = startProcess();
+    // By production's planner, whoever decided before: a policy that knows what is to come would not look.
+    const { deps, memory } = startProcess({ ...scenario, planner: undefined });
     const rounds = Math.ceil((3 * workload.projectCount) / scenario.requestsPerMinute) + 3;
     for (let round = 0; round < rounds; round++) {
       void invokeOnce({ ...deps, limits: { ...deps.limits, lingerMs: undefined } }, memory, INVOCATION_MS);
@@ -186,6 +189,11 @@ export async function runBridge(
       },
       bus: bus.port,
       budget,
+      // Nobody sends any here, and the poller looks all the same.
+      commands: {
+        sentCount: () => readCommandUsage(table, ACCOUNT_ID),
+        requestsPerMinute: PARTS_PER_MINUTE.commands,
+      },
       planner: plannerOf(settings),
       clock,
       telemetry,

@@ -237,6 +237,7 @@ describe('the reason to go on', () => {
     plan.reportPage(0, pageOf([]), 30_000);
 
     expect(plan.need(30_000, 30_000)).toMatchObject({ hasReadAll: true, hasWork: false });
+    expect(plan.need(30_001, 30_001)).toMatchObject({ hasReadAll: false });
     expect(plan.need(30_000, 61_000)).toMatchObject({ hasReadAll: true, hasWork: true });
   });
 });

@@ -6,8 +6,10 @@ import { type FunctionName, functionDefinitions } from '../../infra/functions.ts
 import { apiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
 import { alertPolicySchema, alertRulePattern, notifierQueue } from '../../shared/config/notifier-config.ts';
 import { pollAccountRequest } from '../../shared/config/poller-config.ts';
-import { EVENT_SOURCE, eventCatalog } from '../../shared/events/catalog.ts';
-import { ACCESS, type Access } from '../../shared/store/access.ts';
+import { eventCatalog } from '../../shared/events/catalog.ts';
+import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
+import type { Access } from '../../shared/store/access/access.ts';
+import { ACCESS } from '../../shared/store/access/roles.ts';
 import {
   accountKey,
   alertChannelKey,
@@ -126,7 +128,12 @@ describe('polling', () => {
     );
 
     expect(inputs).toMatchObject([
-      { account_id: 'main', requests_per_minute: 350, stalled_after_seconds: { create_branch: [300] } },
+      {
+        account_id: 'main',
+        requests_per_minute: 350,
+        command_requests_per_minute: 250,
+        stalled_after_seconds: { create_branch: [300] },
+      },
     ]);
     expect(schedules()[0]?.Properties).toMatchObject({
       ScheduleExpression: 'rate(1 minute)',

@@ -5,7 +5,7 @@ import { CreateTableCommand, waitUntilTableExists } from '@aws-sdk/client-dynamo
 import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { expect, test } from 'vitest';
 import { startLocalNotifier } from '../../infra/local/local-notifier.ts';
-import { EVENT_SOURCE } from '../../shared/events/catalog.ts';
+import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { tableDefinition } from '../../shared/store/table-definition.ts';
 import { anEvent } from '../notifier/channel-under-test.ts';

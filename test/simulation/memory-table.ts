@@ -1,6 +1,7 @@
 /** `Table` in memory, with DynamoDB's conditions, sparse index and write units; the simulation adds faults around it. */
 
-import { foreignAttributes, type Role, readableAttributes, readsMany } from '../../shared/store/access.ts';
+import { foreignAttributes, readableAttributes, readsMany } from '../../shared/store/access/access.ts';
+import { ACCESS, type Role } from '../../shared/store/access/roles.ts';
 import type {
   Attribute,
   Condition,
@@ -49,7 +50,7 @@ export function createMemoryTable(): MemoryTable {
       peek: (key) => items.get(idOf(key)),
       items: () => [...items.values()],
       update(update) {
-        const foreign = role === undefined ? [] : foreignAttributes(role, update);
+        const foreign = role === undefined ? [] : foreignAttributes(ACCESS[role], update);
         if (foreign.length > 0)
           throw new Error(
             `The ${role} may not write ${foreign.join(', ')} of ${update.key.pk} / ${update.key.sk}`,
@@ -60,7 +61,7 @@ export function createMemoryTable(): MemoryTable {
         [...(byWork.get(work)?.values() ?? [])].filter((key) => pk === undefined || key.pk === pk),
     };
     const oneOfMany = (key: Key) => {
-      if (role !== undefined && !readsMany(role, key.pk))
+      if (role !== undefined && !readsMany(ACCESS[role], key.pk))
         throw new Error(`The ${role} may not read many of ${key.pk} at once`);
       return sync.get(key);
     };
@@ -108,7 +109,7 @@ export function createMemoryTable(): MemoryTable {
 
 function shownTo(role: Role | undefined, key: Key, item: Item | undefined): Item | undefined {
   if (role === undefined) return item;
-  const names = readableAttributes(role, key.pk);
+  const names = readableAttributes(ACCESS[role], key.pk);
   if (names === undefined) throw new Error(`The ${role} may not read ${key.pk} / ${key.sk}`);
   if (item === undefined) return undefined;
   const shown: Record<string, Attribute | undefined> = { ...key };

@@ -5,8 +5,8 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret, type Secret } from '../../shared/runtime/secret.ts';
-import { createUpstreamCalls } from '../../shared/upstream/client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
+import { createUpstreamCalls } from '../../shared/upstream/typed-calls.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { KEY, type Service, startService } from '../conformance/service-under-test.ts';
 

@@ -1,7 +1,8 @@
 /** Events with filters, and how to subscribe to what a filter shows. */
 
 import { html } from 'hono/html';
-import { EVENT_SOURCE, eventCatalog } from '../../../shared/events/catalog.ts';
+import { eventCatalog } from '../../../shared/events/catalog.ts';
+import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import type { FeedEvent, FeedFilter } from '../../../shared/store/event-feed.ts';
 import { eventTable } from './event-table.ts';
 import { empty, type Html } from './parts.ts';

@@ -6,8 +6,15 @@ import { authCalls } from './auth.ts';
 import type { Call } from './call.ts';
 import { computeCalls } from './computes.ts';
 import type { IdsOf } from './ids.ts';
+import { operationCalls } from './operations.ts';
+import { projectCalls } from './projects.ts';
 
-export const calls = { ...authCalls, ...computeCalls } as const satisfies Readonly<Record<string, Call>>;
+export const calls = {
+  ...authCalls,
+  ...operationCalls,
+  ...computeCalls,
+  ...projectCalls,
+} as const satisfies Readonly<Record<string, Call>>;
 
 export type CallId = keyof typeof calls;
 

@@ -1,7 +1,7 @@
-/** Operations, computes and projects. */
+/** Computes. */
 
 import * as z from 'zod';
-import { endpointSchema, operationListSchema, projectListSchema } from '../schemas.ts';
+import { endpointSchema } from '../schemas.ts';
 import { defineCall } from './call.ts';
 import { branchId } from './ids.ts';
 
@@ -31,36 +31,7 @@ const endpointWithOperations = z.looseObject({
   operations: z.array(z.unknown()).default([]),
 });
 
-const page = { cursor: z.string().min(1).max(1_000).optional() };
-
 export const computeCalls = {
-  /**
-   * Newest first; a page of `limit` (1 to 1000) operations, all of them without it.
-   *
-   * Specification "Operations". Refused with 404 for an unknown project, 400 for a limit or cursor that is none.
-   */
-  listOperations: defineCall({
-    method: 'GET',
-    path: '/projects/{project_id}/operations',
-    summary: 'List operations',
-    section: 'Operations',
-    query: z.strictObject({ limit: z.coerce.number().int().min(1).max(1_000).optional(), ...page }),
-    answer: operationListSchema,
-    status: 200,
-  }),
-  /**
-   * One operation.
-   *
-   * Specification "Operations". Refused with 404 for an unknown operation.
-   */
-  getOperation: defineCall({
-    method: 'GET',
-    path: '/projects/{project_id}/operations/{operation_id}',
-    summary: 'Get an operation',
-    section: 'Operations',
-    answer: z.looseObject({ operation: z.unknown() }),
-    status: 200,
-  }),
   /**
    * Creates a compute and starts it; `read_write` once per branch, read replicas as many as wanted.
    *
@@ -136,29 +107,6 @@ export const computeCalls = {
     summary: 'Restart a compute',
     section: 'Computes',
     answer: endpointWithOperations,
-    status: 200,
-  }),
-  /**
-   * The projects that the key can see; a page of `limit` (1 to 400), ten without it.
-   *
-   * Specification "Computes". Refused with 404 for a key that is scoped to one project.
-   */
-  listProjects: defineCall({
-    method: 'GET',
-    path: '/projects',
-    summary: 'List projects',
-    section: 'Computes',
-    query: z.strictObject({
-      limit: z.coerce.number().int().min(1).max(400).optional(),
-      ...page,
-      search: z.string().max(200).optional(),
-      org_id: z
-        .string()
-        .regex(/^[a-z0-9-]{1,60}$/)
-        .optional(),
-      timeout: z.coerce.number().int().min(100).max(30_000).optional(),
-    }),
-    answer: projectListSchema,
     status: 200,
   }),
 } as const;

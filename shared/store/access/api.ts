@@ -1,0 +1,55 @@
+/** What the API reads and writes: records to show, and what a command begins. How far the account is read is not its business. */
+
+import { STATUS_ATTRIBUTES } from '../account-status-store.ts';
+import { USAGE_ATTRIBUTES } from '../command-usage.ts';
+import { IDEMPOTENCY_ATTRIBUTES } from '../idempotency-store.ts';
+import { RECORD_ATTRIBUTES } from '../items.ts';
+import { FEED_INDEX, LIST_INDEX } from '../table.ts';
+import { TOKEN_ATTRIBUTES } from '../token-store.ts';
+import { type Access, distinct, KEY, PARKED, WORK } from './access.ts';
+
+const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
+const BEGUN = [...RECORD_ATTRIBUTES.operation, ...RECORD_ATTRIBUTES.command];
+const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
+
+/** How far the poller has got, and what it has learned. */
+const POLLERS_OWN: ReadonlySet<string> = new Set(['resume', 'swept_at_ms', 'arrivals', 'learned']);
+
+/** What is decided of an operation later on, by whoever reads it again. */
+const DECIDED_LATER: ReadonlySet<string> = new Set(['stalled_threshold_ms']);
+
+export const apiAccess = {
+  reads: {
+    protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES]).filter((name) => !POLLERS_OWN.has(name)),
+    alerts: [...KEY, 'body'],
+    tokens: distinct([...KEY, ...TOKEN_ATTRIBUTES]),
+    idempotency: distinct([...KEY, ...IDEMPOTENCY_ATTRIBUTES]),
+  },
+  readsMany: ['protocol'],
+  updates: {
+    protocol: distinct([...WORK, FEED_INDEX.sortKey, ...BEGUN, ...PARKED]).filter(
+      (name) => !DECIDED_LATER.has(name),
+    ),
+    readRequests: WORK,
+    idempotency: distinct([...KEY, 'kind', 'expires_at', ...IDEMPOTENCY_ATTRIBUTES]),
+    audit: [
+      ...KEY,
+      'kind',
+      'expires_at',
+      ...LISTED,
+      'account_id',
+      'request_id',
+      'client_id',
+      'call',
+      'project_id',
+      'resource',
+      'received_at',
+      'outcome',
+      'status',
+      'problem',
+      'duration_ms',
+      'operation_ids',
+    ],
+    usage: [...KEY, ...USAGE_ATTRIBUTES],
+  },
+} as const satisfies Access;

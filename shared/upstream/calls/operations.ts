@@ -1,0 +1,39 @@
+/** Operations. */
+
+import * as z from 'zod';
+import { operationListSchema } from '../schemas.ts';
+import { defineCall } from './call.ts';
+import { pageCursor } from './page-cursor.ts';
+
+export const operationCalls = {
+  /**
+   * Newest first; a page of `limit` (1 to 1000) operations, all of them without it.
+   *
+   * Specification "Operations". Refused with 404 for an unknown project, 400 for a limit or cursor that is none.
+   */
+  listOperations: defineCall({
+    method: 'GET',
+    path: '/projects/{project_id}/operations',
+    summary: 'List operations',
+    section: 'Operations',
+    query: z.strictObject({
+      limit: z.coerce.number().int().min(1).max(1_000).optional(),
+      cursor: pageCursor,
+    }),
+    answer: operationListSchema,
+    status: 200,
+  }),
+  /**
+   * One operation.
+   *
+   * Specification "Operations". Refused with 404 for an unknown operation.
+   */
+  getOperation: defineCall({
+    method: 'GET',
+    path: '/projects/{project_id}/operations/{operation_id}',
+    summary: 'Get an operation',
+    section: 'Operations',
+    answer: z.looseObject({ operation: z.unknown() }),
+    status: 200,
+  }),
+} as const;

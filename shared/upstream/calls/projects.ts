@@ -1,0 +1,32 @@
+/** Projects. */
+
+import * as z from 'zod';
+import { projectListSchema } from '../schemas.ts';
+import { defineCall } from './call.ts';
+import { pageCursor } from './page-cursor.ts';
+
+export const projectCalls = {
+  /**
+   * The projects that the key can see; a page of `limit` (1 to 400), ten without it.
+   *
+   * Specification "Computes". Refused with 404 for a key that is scoped to one project.
+   */
+  listProjects: defineCall({
+    method: 'GET',
+    path: '/projects',
+    summary: 'List projects',
+    section: 'Computes',
+    query: z.strictObject({
+      limit: z.coerce.number().int().min(1).max(400).optional(),
+      cursor: pageCursor,
+      search: z.string().max(200).optional(),
+      org_id: z
+        .string()
+        .regex(/^[a-z0-9-]{1,60}$/)
+        .optional(),
+      timeout: z.coerce.number().int().min(100).max(30_000).optional(),
+    }),
+    answer: projectListSchema,
+    status: 200,
+  }),
+} as const;
