@@ -43,6 +43,24 @@ describe('a permit', () => {
   });
 });
 
+describe('what others send out of the same limit', () => {
+  test('is waited for like what was sent here', async () => {
+    const { budget, clock } = aBudget();
+    budget.charge(3);
+    await budget.take();
+
+    expect(clock.now() - NOON_MS).toBe(20_000);
+  });
+
+  test('is waited for no longer than it can matter, however much it is said to be', async () => {
+    const { budget, clock } = aBudget();
+    budget.charge(1_000_000);
+    await budget.take();
+
+    expect(clock.now() - NOON_MS).toBeLessThan(70_000);
+  });
+});
+
 test('a permit that was taken before its request was known lets one request leave', () => {
   const permit = takenPermit();
 
