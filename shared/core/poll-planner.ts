@@ -11,6 +11,7 @@ import { createListPages, type PageEnd } from './list-pages.ts';
 import { coldIntensity, hotIntensity, nextRiseMs } from './poll-intensity.ts';
 import { createPriorityQueue } from './priority-queue.ts';
 import { type ArrivalHistory, longRunHistory, type ProjectActivity } from './project-activity.ts';
+import { newTurn, type Turn } from './turn.ts';
 
 export interface PollPlanner {
   /**
@@ -73,33 +74,6 @@ export interface ListingLimits {
   readonly intervalMsMax: number;
   /** No page is read more often for its hints; undefined: it gives none. */
   readonly hintIntervalMsMin: number | undefined;
-}
-
-/** A project's, or that of a page of the project list. */
-interface Turn {
-  readonly id: string;
-  readonly page: number | undefined;
-  activity: ProjectActivity | undefined;
-  history: ArrivalHistory | undefined;
-  /** Undefined while only an earlier process has read it. */
-  learnedAtMs: number | undefined;
-  /** Expected per millisecond, at any time; of all projects on it, for a page. */
-  cold: number;
-  stride: number;
-  finish: number;
-  /** Entries of the queues with another version are out of date. */
-  version: number;
-  isUnderWay: boolean;
-  isWanted: boolean;
-  /** Under way because of a hint, a command or a person. */
-  isPressing: boolean;
-  /** Has a place of its own among the others; all at once, they would stay a crowd for ever. */
-  isSpread: boolean;
-  /** The last poll left events that did not reach the bus. */
-  hasLeftovers: boolean;
-  polledAtMs: number;
-  riseAtMs: number | undefined;
-  failureCount: number;
 }
 
 /** The first failure of a row: most are over by then. */
@@ -373,26 +347,4 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     const firstMs = Math.max(FAILURE_BACKOFF_MS, limits.pollIntervalMsMin);
     return Math.min(firstMs * 2 ** (failureCount - 1), limits.failureBackoffMsMax);
   }
-}
-
-function newTurn(id: string, cold: number, page?: number): Turn {
-  return {
-    id,
-    page,
-    activity: undefined,
-    history: undefined,
-    learnedAtMs: undefined,
-    cold,
-    stride: 1 / Math.sqrt(cold),
-    finish: 0,
-    version: 0,
-    isUnderWay: false,
-    isWanted: false,
-    isPressing: false,
-    isSpread: false,
-    hasLeftovers: false,
-    polledAtMs: Number.NEGATIVE_INFINITY,
-    riseAtMs: undefined,
-    failureCount: 0,
-  };
 }
