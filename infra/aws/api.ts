@@ -9,7 +9,7 @@ import type * as z from 'zod';
 import type { ApiEnvironment, apiAccounts } from '../../shared/config/api-config.ts';
 import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
 import { commandSettled, operationStateChanged } from '../../shared/events/catalog.ts';
-import { PARTITIONS, projectsListOf, workOf } from '../../shared/store/keys.ts';
+import { PARTITIONS, projectsListOf } from '../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { Events } from './events.ts';
@@ -47,13 +47,13 @@ export class Api extends Construct {
   private grantWhatItUses(config: BridgeConfig, state: State, events: Events): void {
     const accountIds = config.accounts.map(({ account_id }) => account_id);
     this.fn.grantItems(state.table.tableArn);
-    for (const [index, partitions] of [
-      [WORK_INDEX, accountIds.map(workOf)],
-      [FEED_INDEX, accountIds],
-      [CREATED_INDEX, [PARTITIONS.protocol]],
-      [LIST_INDEX, accountIds.map(projectsListOf)],
-    ] as const)
-      this.fn.grantIndex(index, state.indexArn(index.name), partitions);
+    const [work, feed, created, list] = [WORK_INDEX, FEED_INDEX, CREATED_INDEX, LIST_INDEX].map(({ name }) =>
+      state.indexArn(name),
+    ) as [string, string, string, string];
+    // Both are partitioned by account, and a policy has no room for all their names twice.
+    this.fn.grantQuery('Accounts', [work, feed], accountIds);
+    this.fn.grantQuery('Created', [created], [PARTITIONS.protocol]);
+    this.fn.grantQuery('List', [list], [projectsListOf('*')]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
       'ForAllValues:StringEquals': { 'events:detail-type': OWN_EVENTS },
     });

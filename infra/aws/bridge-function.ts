@@ -8,7 +8,6 @@ import { Construct } from 'constructs';
 import type { Access, Partition } from '../../shared/store/access/access.ts';
 import { ACCESS } from '../../shared/store/access/roles.ts';
 import { PARTITIONS } from '../../shared/store/keys.ts';
-import type { Index } from '../../shared/store/table.ts';
 import { type FunctionName, functionDefinitions } from '../functions.ts';
 
 export interface BridgeFunctionProps {
@@ -80,9 +79,9 @@ export class BridgeFunction extends Construct {
       });
   }
 
-  /** Keys of one index, in these partitions of it. */
-  grantIndex(index: Index, indexArn: string, partitions: readonly string[]): void {
-    this.grant(`Query${capitalised(index.name)}`, ['dynamodb:Query'], [indexArn], {
+  /** Keys of these indexes, in these partitions of them. */
+  grantQuery(id: string, indexArns: readonly string[], partitions: readonly string[]): void {
+    this.grant(`Query${id}`, ['dynamodb:Query'], indexArns, {
       'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [...partitions] },
     });
   }

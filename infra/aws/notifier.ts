@@ -122,7 +122,7 @@ export class Notifier extends Construct {
 
   private grantWhatItUses(config: BridgeConfig, state: State): void {
     this.fn.grantItems(state.table.tableArn);
-    this.fn.grantIndex(WORK_INDEX, state.indexArn(WORK_INDEX.name), [alertWorkOf('*')]);
+    this.fn.grantQuery('Work', [state.indexArn(WORK_INDEX.name)], [alertWorkOf('*')]);
     this.fn.grant(
       'Queue',
       ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],

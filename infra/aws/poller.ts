@@ -62,10 +62,11 @@ export class Poller extends Construct {
   private grantWhatItUses(config: BridgeConfig, state: State, events: Events): void {
     const accountIds = config.accounts.map(({ account_id }) => account_id);
     this.fn.grantItems(state.table.tableArn);
-    this.fn.grantIndex(WORK_INDEX, state.indexArn(WORK_INDEX.name), [
-      ...accountIds.map(workOf),
-      ...accountIds.map(readRequestsOf),
-    ]);
+    this.fn.grantQuery(
+      'Work',
+      [state.indexArn(WORK_INDEX.name)],
+      [...accountIds.map(workOf), readRequestsOf('*')],
+    );
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn]);
     const keys = config.accounts.map(({ key_secret_arn }) => key_secret_arn);
     this.fn.grant('UpstreamKeys', ['secretsmanager:GetSecretValue'], [...new Set(keys)]);

@@ -44,6 +44,9 @@ const account = z
     error: 'together with poller_requests_per_minute it may be 700 at most; leave some for the Console',
   });
 
+/** The role of each function names every account and its secrets, and IAM has room for so many. */
+export const ACCOUNTS_MAX = 30;
+
 export const bridgeConfigSchema = z.strictObject({
   /** Prefix of every resource's name. */
   name: z
@@ -53,7 +56,7 @@ export const bridgeConfigSchema = z.strictObject({
   accounts: z
     .array(account)
     .min(1)
-    .max(50)
+    .max(ACCOUNTS_MAX)
     .refine((accounts) => new Set(accounts.map(({ account_id }) => account_id)).size === accounts.length, {
       error: 'each account_id may stand there once',
     }),
