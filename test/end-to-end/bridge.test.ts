@@ -1,4 +1,5 @@
-import { afterEach, describe, expect, test } from 'vitest';
+import { DynamoDBDocumentClient } from '@aws-sdk/lib-dynamodb';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { API_KEY, type BridgeOptions, type BridgeUnderTest, startBridge } from './bridge-under-test.ts';
@@ -139,6 +140,22 @@ describe('the bridge over HTTP', { timeout: 120_000 }, () => {
     } finally {
       globalThis.fetch = original;
     }
+  });
+
+  test('looks at what commands have sent, unless there are none', async () => {
+    const send = vi.spyOn(DynamoDBDocumentClient.prototype, 'send');
+    const looksIn = async (request: NonNullable<BridgeOptions['request']>) => {
+      const { invoke, coldStart, close } = await start({ request });
+      send.mockClear();
+      await invoke(coldStart(), 12_000);
+      await close();
+      return send.mock.calls.filter(([{ input }]) => JSON.stringify(input).includes('USAGE#main')).length;
+    };
+
+    expect(await looksIn({ command_requests_per_minute: 250 })).toBeGreaterThan(1);
+    expect(await looksIn({ command_requests_per_minute: 0 })).toBe(0);
+    bridge = undefined;
+    send.mockRestore();
   });
 
   test('refuses a payload that names no account, and says what is wrong with it', async () => {

@@ -1,7 +1,7 @@
 /** Each function as it is deployed: its bundle in a process of its own, its environment from the template, real event shapes. */
 
 import { execFile } from 'node:child_process';
-import { mkdtempSync } from 'node:fs';
+import { mkdtempSync, readFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -12,7 +12,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import example from '../../bridge.config.example.ts';
 import { BridgeStack } from '../../infra/aws/bridge-stack.ts';
 import { bundleFunction } from '../../infra/aws/bundle.ts';
-import type { FunctionName } from '../../infra/functions.ts';
+import { type FunctionName, functionDefinitions } from '../../infra/functions.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { issueDevelopmentToken } from '../../infra/local/local-api.ts';
 import { type LocalUpstream, startUpstream } from '../../infra/local/upstream/start-upstream.ts';
@@ -126,6 +126,17 @@ describe('as deployed', () => {
     expect(stdout).toContain('"WalkAgeMs"');
     expect(stdout).not.toContain('a-key');
   });
+
+  test.each(Object.keys(functionDefinitions) as FunctionName[])(
+    '%s has its credentials from the environment, and no other way to look for them',
+    (name) => {
+      const text = readFileSync(join(folders.get(name) ?? '', 'index.mjs'), 'utf8');
+      const elsewhere = ['AWS_WEB_IDENTITY_TOKEN_FILE', 'sso_start_url'];
+
+      expect(elsewhere.filter((variable) => text.includes(variable))).toEqual([]);
+      expect(text.includes('AWS_SESSION_TOKEN')).toBe(true);
+    },
+  );
 
   test('the API lets a caller with a token in, and nobody else', { timeout: 60_000 }, async () => {
     const client = dynamoDb();

@@ -297,6 +297,24 @@ describe('the set of projects', () => {
     expect(events().map(({ type }) => type)).not.toContain('Project Unreachable');
   });
 
+  test('one that is listed as unavailable is polled all the same, first seen or new', async () => {
+    const { script, poll, calls, events } = anAccount();
+    script.unavailableProjectIds = [other];
+    script.fails = ({ projectId }) => (projectId === other ? 'unavailable' : undefined);
+    await poll(10_000);
+    expect(calls).toContain(`operations ${other}`);
+    script.unavailableProjectIds = [];
+    script.projectIds.push(other);
+    await poll(MINUTE_MS);
+    script.unavailableProjectIds = ['one-more-1'];
+    await poll(MINUTE_MS);
+
+    expect(calls).toContain('operations one-more-1');
+    expect(events().map(({ type, project_id }) => [type, project_id])).toEqual([
+      ['Project Discovered', 'one-more-1'],
+    ]);
+  });
+
   test('one sick project delays no other', async () => {
     const { script, poll, calls } = anAccount();
     script.projectIds.push(other);
@@ -305,6 +323,24 @@ describe('the set of projects', () => {
 
     expect(calls.filter((call) => call === `operations ${PROJECT_ID}`).length).toBeGreaterThan(20);
   });
+});
+
+test('what commands send is taken out of the limit while polls go on', async () => {
+  const { poll, calls, deps } = anAccount();
+  const { budget } = deps();
+  const charged: number[] = [];
+  const charge = budget.charge.bind(budget);
+  budget.charge = (count) => {
+    charged.push(count);
+    charge(count);
+  };
+  let sentCount = 0;
+  const commands = { sentCount: async () => (sentCount += 3), requestsPerMinute: 250 };
+  Object.assign(deps(), { commands });
+  await poll(20_500);
+
+  expect(charged).toEqual([3, 3, 3, 3, 3]);
+  expect(calls.length).toBeGreaterThan(3);
 });
 
 describe('a walk that is interrupted', () => {

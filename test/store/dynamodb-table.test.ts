@@ -1,8 +1,9 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { BatchGetCommand, DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
+import { BatchGetCommand, DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { compileUpdate, createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { projectKey } from '../../shared/store/keys.ts';
 
 /** What the local stand-in never does: hand keys back, and answer a small query in pieces. */
 const documents = mockClient(DynamoDBDocumentClient);
@@ -61,6 +62,24 @@ describe('the DynamoDB table', () => {
       IndexName: 'work',
       KeyConditionExpression: '#work = :work AND #pk = :pk',
     });
+  });
+
+  test('asks for the attributes that its role may read, and for no others', async () => {
+    documents.on(GetCommand).resolves({});
+    documents.on(BatchGetCommand).resolves({});
+    const reads = { protocol: ['pk', 'sk', 'status'], tokens: ['hash'] };
+    const bound = createDynamoDbTable(new DynamoDBClient({ region: 'us-east-1' }), 'table', { reads });
+    await bound.get(projectKey('a', 'p'));
+    await bound.getMany([projectKey('a', 'p'), projectKey('a', 'q')]);
+
+    const projection = {
+      ProjectionExpression: '#a0, #a1, #a2',
+      ExpressionAttributeNames: { '#a0': 'pk', '#a1': 'sk', '#a2': 'status' },
+    };
+    expect(documents.commandCalls(GetCommand)[0]?.args[0].input).toMatchObject(projection);
+    expect(documents.commandCalls(BatchGetCommand)[0]?.args[0].input.RequestItems?.['table']).toMatchObject(
+      projection,
+    );
   });
 
   test('compiles an update into expressions in which no name or value stands as text', () => {
