@@ -1,6 +1,8 @@
 /** A local Lambda and its schedule: invokes the poller once a minute of simulated time, never twice at once. */
 
+import { once } from 'node:events';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import type { AccountReport } from '../../functions/poller/poll-account.ts';
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
@@ -13,7 +15,10 @@ export interface WorkerSettings {
 
 export type ToWorker =
   | { readonly kind: 'invoke'; readonly event: unknown; readonly timeoutMs: number }
-  | { readonly kind: 'stop' };
+  /** The invocation that runs comes to its end. */
+  | { readonly kind: 'stop' }
+  /** No invocation comes any more. */
+  | { readonly kind: 'end' };
 
 export type FromWorker =
   | { readonly kind: 'done'; readonly report: AccountReport }
@@ -36,9 +41,10 @@ export async function runLocalLambda(options: LocalLambdaOptions, signal: AbortS
     stdout: true,
     stderr: true,
   });
-  for (const stream of [worker.stdout, worker.stderr]) {
-    createInterface({ input: stream }).on('line', options.onLogLine);
-  }
+  const lines = [worker.stdout, worker.stderr].map((input) =>
+    createInterface({ input }).on('line', options.onLogLine),
+  );
+  const allRead = Promise.all(lines.map((each) => once(each, 'close')));
   const onStop = () => worker.postMessage({ kind: 'stop' } satisfies ToWorker);
   signal.addEventListener('abort', onStop, { once: true });
   try {
@@ -52,9 +58,14 @@ export async function runLocalLambda(options: LocalLambdaOptions, signal: AbortS
     }
   } finally {
     signal.removeEventListener('abort', onStop);
+    worker.postMessage({ kind: 'end' } satisfies ToWorker);
+    // The last invocation's metrics are still on their way; a thread that does not end by itself is ended.
+    await Promise.race([allRead, sleep(END_MS_MAX, undefined, { ref: false })]);
     await worker.terminate();
   }
 }
+
+const END_MS_MAX = 2_000;
 
 function invoke(worker: Worker, event: unknown): Promise<FromWorker> {
   return new Promise((resolve, reject) => {

@@ -19,6 +19,7 @@ const stop = new AbortController();
 
 parentPort?.on('message', (message: ToWorker) => {
   if (message.kind === 'stop') stop.abort(new Error('The process is told to stop'));
+  else if (message.kind === 'end') parentPort?.close();
   else void invoke(message);
 });
 

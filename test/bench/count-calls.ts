@@ -7,6 +7,7 @@ import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import type { CountedDay } from '../../infra/cost/cost.ts';
 import { pollAccountRequest } from '../../shared/config/poller-config.ts';
+import { sharedRequestsPerMinute } from '../../shared/core/account-rate.ts';
 import { createDetections } from './detections.ts';
 import { runBridge } from './virtual-bridge.ts';
 import { createWorkload } from './workload.ts';
@@ -25,7 +26,10 @@ export async function countDay(
   const workload = createWorkload(projectCount, 1, hours + WARM_UP_HOURS);
   const outcome = await runBridge(workload, createDetections(workload), {
     scenario: {
-      requestsPerMinute: shape.requests_per_minute.parse(undefined),
+      requestsPerMinute: sharedRequestsPerMinute({
+        pollerRequestsPerMinute: shape.requests_per_minute.parse(undefined),
+        commandRequestsPerMinute: shape.command_requests_per_minute.parse(undefined),
+      }),
       pollIntervalMs: shape.poll_interval_seconds.parse(undefined) * 1_000,
       hasHints: true,
       recall: 0,

@@ -145,10 +145,10 @@ describe('the bridge over HTTP', { timeout: 120_000 }, () => {
   test('looks at what commands have sent, unless there are none', async () => {
     const send = vi.spyOn(DynamoDBDocumentClient.prototype, 'send');
     const looksIn = async (request: NonNullable<BridgeOptions['request']>) => {
-      const { invoke, coldStart, close } = await start({ request });
+      const under = await start({ request });
       send.mockClear();
-      await invoke(coldStart(), 12_000);
-      await close();
+      await under.invoke(under.coldStart(), 12_000);
+      await under.close();
       return send.mock.calls.filter(([{ input }]) => JSON.stringify(input).includes('USAGE#main')).length;
     };
 

@@ -47,8 +47,15 @@ describe('npm start', { timeout: 150_000 }, () => {
     expect(command.output()).toMatch(/\d+ of \d+ projects read/);
     expect(command.output()).toMatch(/\d\d:\d\d:\d\d {2}[a-z]+-[a-z]+-\d+ +[a-z_]+ +\w+ -> \w+ +\+\d+\.\d s/);
     expect(command.output()).toMatch(/\n\d+ events of \d+ projects: .*\d+ finished/);
-    expect(command.output()).toMatch(/\d+ requests, \d+ a minute, 0 of them throttled/);
+    expect(command.output()).toMatch(/[1-9]\d* requests, [1-9]\d* a minute, 0 of them throttled/);
     expect(command.errors()).toBe('');
+  });
+
+  test('counts also what the poller did in a minute that was cut short', async () => {
+    const command = runCommand(START, ['--projects', '3', '--for', '3s']);
+
+    expect(await command.ended()).toBe(0);
+    expect(command.output()).toMatch(/[1-9]\d* requests, [1-9]\d* a minute/);
   });
 
   test('loses nothing to kill -9 and publishes nothing twice under a new id', async () => {
