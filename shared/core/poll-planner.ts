@@ -70,7 +70,7 @@ export interface PlannerLimits {
 }
 
 export interface ListingLimits {
-  /** Each page is read at least so often: a new project is found by then. */
+  /** Each page is read at least so often, and in a large account at least every few times: a new project is found by then. */
   readonly intervalMsMax: number;
   /** No page is read more often for its hints; undefined: it gives none. */
   readonly hintIntervalMsMin: number | undefined;
@@ -90,6 +90,12 @@ const STRIDE_SHARE_MAX = 0.9;
 
 /** Of the transitions of a project nine tenths moved a field of the list. */
 const RECALL_PROVEN = 0.9;
+
+/** Of the rate limit, for pages that give no hints. A list of 5,000 projects has 13. */
+const LISTING_SHARE_MAX = 0.005;
+
+/** So many times the usual interval, a new project has waited long enough. */
+const LISTING_DELAY_MAX = 5;
 
 /** Even spacing of the first turns: the golden ratio never repeats. */
 const GOLDEN = 0.618_033_988_75;
@@ -208,7 +214,13 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       turn.stride = Math.sqrt((1 - recall) / told);
       queue(turn, turn.stride);
     } else turn.version += 1;
-    byTime.push(turn.id, nowMs + listing.intervalMsMax, turn.version);
+    byTime.push(turn.id, nowMs + listingIntervalMs(listing.intervalMsMax), turn.version);
+  }
+
+  /** New projects are rare: looking for them is worth a small part of the limit, however many pages there are. */
+  function listingIntervalMs(usualMs: number): number {
+    const affordableMs = (listPages.count * 60_000) / (LISTING_SHARE_MAX * limits.requestsPerMinute);
+    return Math.min(Math.max(usualMs, affordableMs), LISTING_DELAY_MAX * usualMs);
   }
 
   function takeUrgent(): Turn | undefined {

@@ -256,7 +256,7 @@ describe('the pages of the project list', () => {
   }
 
   test('have turns of their own: each is read from where the one before it ended', () => {
-    const plan = createPollPlanner({ ...limits, listing });
+    const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
     plan.setProjects(['a', 'b', 'c']);
     expect(pagesAt(plan, 0)).toEqual([]);
     plan.reportPage(0, full, 0);
@@ -271,7 +271,11 @@ describe('the pages of the project list', () => {
   });
 
   test('are read at least once in the longest interval, also when they give no hints or the account is empty', () => {
-    const plan = createPollPlanner({ ...limits, listing: { ...listing, hintIntervalMsMin: undefined } });
+    const plan = createPollPlanner({
+      ...limits,
+      requestsPerMinute: 700,
+      listing: { ...listing, hintIntervalMsMin: undefined },
+    });
     plan.setProjects([]);
     plan.reportPage(0, pageOf([]), 0);
 
@@ -279,11 +283,30 @@ describe('the pages of the project list', () => {
     expect(pagesAt(plan, MINUTE_MS)).toHaveLength(1);
   });
 
+  test('are read less often when they are many, and still every few minutes', () => {
+    const intervalS = (pageCount: number, requestsPerMinute: number) => {
+      const silent = { ...listing, hintIntervalMsMin: undefined };
+      const plan = createPollPlanner({ ...limits, requestsPerMinute, listing: silent });
+      plan.setProjects([]);
+      // Twice: only with the last of them it is known how many there are.
+      for (let count = 0; count < 2 * pageCount; count++) {
+        const page = count % pageCount;
+        plan.reportPage(page, pageOf([{ id: `p${page}` }], { isFull: page + 1 < pageCount }), 0);
+      }
+      const decision = plan.next(0);
+      return decision.kind === 'wait' ? decision.untilMs / 1_000 : 0;
+    };
+
+    expect(intervalS(1, 700)).toBe(60);
+    expect(intervalS(13, 700)).toBeCloseTo((13 * 60) / 3.5);
+    expect(intervalS(1, 10)).toBe(300);
+  });
+
   test('come oftener the more is to be expected of the projects on them', () => {
     const busy = { ...quiet, arrivalCount: 900 };
     const ids = Array.from({ length: 40 }, (_, place) => `p${place}`);
     const rowsOf = (page: number) => ids.slice(20 * page, 20 * page + 20).map((id) => ({ id }));
-    const plan = createPollPlanner({ ...limits, listing });
+    const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
     plan.setProjects(ids);
     plan.reportPage(0, pageOf(rowsOf(0), { isFull: true }), 0);
     const counts = [0, 0];
@@ -305,7 +328,7 @@ describe('the pages of the project list', () => {
   });
 
   test('that cannot be read are tried again later and later, and keep nobody waiting', () => {
-    const plan = createPollPlanner({ ...limits, listing });
+    const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
     plan.setProjects(['a']);
     plan.reportPage(0, pageOf([{ id: 'a' }]), 0);
     const triedAtMs: number[] = [];
@@ -319,7 +342,7 @@ describe('the pages of the project list', () => {
   });
 
   test('that have gone are read no more', () => {
-    const plan = createPollPlanner({ ...limits, listing });
+    const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
     plan.setProjects(['a']);
     plan.reportPage(0, full, 0);
     expect(pagesAt(plan, 1)).toEqual([[1, 'a']]);
