@@ -34,15 +34,17 @@ export function plannerOf(policy: Policy): PollPlanner {
   };
 }
 
-/** Knows every instant at which something will happen, and reads the project then: only the budget holds it up. */
-export function clairvoyant({ transitions }: Workload): Policy {
+/** Reads everything once. Then it knows every instant at which something will happen, and reads the project then: only the budget holds it up. */
+export function clairvoyant({ transitions, projectCount }: Workload): Policy {
   const moments = transitions
     .flatMap((own, project) => own.map(({ atS }) => ({ atMs: Math.ceil(atS * 1_000), project })))
     .toSorted((a, b) => a.atMs - b.atMs);
   const readAtMs = new Map<number, number>();
   let place = 0;
+  let readCount = 0;
   return {
     next(nowMs) {
+      if (readCount < projectCount) return { kind: 'poll', project: readCount++ };
       let moment = moments[place];
       while (moment !== undefined && (readAtMs.get(moment.project) ?? -1) >= moment.atMs)
         moment = moments[++place];
