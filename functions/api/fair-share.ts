@@ -1,9 +1,9 @@
 /**
- * The commands' part of the account's rate limit, and each caller's part of that. Every request is noted in the table, so the
+ * The commands' part of the account's rate limit, and each caller's part of that. What is sent is counted in the table, so the
  * poller and the other instances of the API know of it, as this one knows of theirs.
  */
 
-import { COMMAND_BURST } from '../../shared/core/account-rate.ts';
+import { COMMAND_BURST, USAGE_NOTE_MS } from '../../shared/core/account-rate.ts';
 import {
   type RateLimit,
   type RateLimitState,
@@ -25,7 +25,7 @@ export interface FairShare {
   admit(clientId: string): number;
   /** For the requests that were admitted, and their repetitions: they count, and do not queue. */
   readonly budget: RequestBudget;
-  /** Resolves when everything that was sent is noted, or could not be: then the process may be frozen. */
+  /** Resolves when no note is under way: then the process may be frozen. What is not noted yet goes along with the next. */
   settled(): Promise<void>;
 }
 
@@ -48,7 +48,9 @@ export function createFairShare(options: {
   const callers = new Map<string, RateLimitState>();
   let account: RateLimitState = UNUSED;
   let share = FULL_SHARE;
-  let sentCount = 0;
+  let unnotedCount = 0;
+  let notedCount = 0;
+  let notedAtMs = Number.NEGATIVE_INFINITY;
   /** Of all other instances, as far as it is known; undefined: nothing was sent yet. */
   let otherCount: number | undefined;
   const underWay = new Set<Promise<void>>();
@@ -69,7 +71,8 @@ export function createFairShare(options: {
     },
     budget: {
       async take() {
-        sentCount += 1;
+        unnotedCount += 1;
+        if (clock.now() - notedAtMs < USAGE_NOTE_MS) return;
         const noted: Promise<void> = note().finally(() => underWay.delete(noted));
         underWay.add(noted);
       },
@@ -85,16 +88,22 @@ export function createFairShare(options: {
   };
 
   async function note(): Promise<void> {
+    const count = unnotedCount;
+    unnotedCount = 0;
+    notedCount += count;
+    notedAtMs = clock.now();
     try {
-      learn(await usage.add(1));
+      learn(await usage.add(count));
     } catch (error) {
+      unnotedCount += count;
+      notedCount -= count;
       telemetry.log('warn', 'usage.not_noted', { reason: toError(error).name });
     }
   }
 
-  /** What others have sent meanwhile is spent here too. Own requests that are not noted yet make it look less, never more. */
-  function learn(noted: number): void {
-    const known = noted - sentCount;
+  /** What others have sent meanwhile is spent here too. Own notes that are under way make it look less, never more. */
+  function learn(sum: number): void {
+    const known = sum - notedCount;
     const newCount = Math.min(known - (otherCount ?? known), options.requestsPerMinute);
     if (newCount > 0) account = spend(wholeNow(clock.now()), account, clock.now(), newCount);
     otherCount = Math.max(otherCount ?? known, known);

@@ -17,6 +17,9 @@ export const COMMAND_BURST = 25;
 /** Between two looks at what commands have sent; a read unit each is less than a dollar a year. */
 export const USAGE_LOOK_MS = 5_000;
 
+/** An instance of the API notes what it has sent at most so often: the rest goes along with the next note. */
+export const USAGE_NOTE_MS = 1_000;
+
 /** Between the end of one invocation and the first look of the next. */
 const BLIND_MS = 1_000;
 
@@ -37,5 +40,5 @@ export function sharedRequestsPerMinute(rate: AccountRate): number {
 export function unknownCommandsMax(commandRequestsPerMinute: number): number {
   if (commandRequestsPerMinute === 0) return 0;
   const { intervalMs, toleranceMs } = rateLimitOf(commandRequestsPerMinute, COMMAND_BURST);
-  return Math.ceil((toleranceMs + USAGE_LOOK_MS + BLIND_MS) / intervalMs) + 1;
+  return Math.ceil((toleranceMs + USAGE_NOTE_MS + USAGE_LOOK_MS + BLIND_MS) / intervalMs) + 1;
 }

@@ -153,3 +153,48 @@ describe('the parts of the rate limit', () => {
     expect(share.admit('a')).toBe(0);
   });
 });
+
+describe('what is sent to the upstream', () => {
+  function counted() {
+    let nowMs = 0;
+    let isDown = false;
+    const notes: number[] = [];
+    const share = createFairShare({
+      clock: { now: () => nowMs, sleep: async () => {} },
+      requestsPerMinute: 100,
+      callerRequestsPerMinute: 40,
+      usage: {
+        add: async (count) => {
+          if (isDown) throw new Error('The table is away');
+          notes.push(count);
+          return notes.reduce((sum, each) => sum + each, 0);
+        },
+      },
+      telemetry: silentTelemetry,
+    });
+    const send = async (atMs: number, count: number, tableIsDown = false) => {
+      nowMs = atMs;
+      isDown = tableIsDown;
+      for (let place = 0; place < count; place++) await share.budget.take();
+      await share.settled();
+    };
+    return { notes, send };
+  }
+
+  test('is counted at once, and what follows within a second together with what comes after it', async () => {
+    const { notes, send } = counted();
+    await send(0, 5);
+    await send(999, 2);
+    await send(1_000, 1);
+
+    expect(notes).toEqual([1, 7]);
+  });
+
+  test('is counted later when the table is away', async () => {
+    const { notes, send } = counted();
+    await send(0, 3, true);
+    await send(1_000, 1);
+
+    expect(notes).toEqual([4]);
+  });
+});
