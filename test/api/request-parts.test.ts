@@ -178,7 +178,7 @@ describe('what is sent to the upstream', () => {
       for (let place = 0; place < count; place++) await share.budget.take();
       await share.settled();
     };
-    return { notes, send };
+    return { notes, send, share };
   }
 
   test('is counted at once, and what follows within a second together with what comes after it', async () => {
@@ -196,5 +196,16 @@ describe('what is sent to the upstream', () => {
     await send(1_000, 1);
 
     expect(notes).toEqual([4]);
+  });
+
+  test('by others is spent here too, also after the table was away', async () => {
+    const { notes, send, share } = counted();
+    await send(0, 1);
+    await send(1_000, 10, true);
+    notes.push(10);
+    await send(2_000, 1);
+
+    // As many as may leave at once.
+    expect(share.admit('a')).toBeGreaterThan(0);
   });
 });

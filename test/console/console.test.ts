@@ -2,9 +2,12 @@
 
 import { describe, expect, test } from 'vitest';
 import { open, seal } from '../../functions/api/console/session.ts';
+import { createAlertStore } from '../../functions/notifier/alert-store.ts';
+import { noticeOf } from '../../shared/alerts/notice.ts';
 import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
 import type { Operation } from '../../shared/core/operation.ts';
 import { recordReading } from '../../shared/core/operation-record.ts';
+import { renderEvent } from '../../shared/events/render-event.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createTokenStore } from '../../shared/store/token-store.ts';
@@ -76,6 +79,30 @@ function setUp(answer: (sent: Sent) => Response = usual) {
     now: () => nowMs,
   };
 }
+
+test('the page of an operation says which channels have told people, as the notifier has stored it', async () => {
+  const { api, record, signIn, now } = setUp();
+  await record({ status: 'failed', failures_count: 1 });
+  const store = createBridgeStore(api.memory, ACCOUNT_ID, { now, sleep: async () => {} });
+  const recorded = await store.readOperation(OPERATION.project_id, OPERATION.id);
+  const [entry] = recorded?.entries ?? [];
+  if (recorded === undefined || entry === undefined) throw new Error('Nothing was recorded');
+  const { detailType, detail } = renderEvent(recorded, entry);
+  const notice = noticeOf(detailType, JSON.parse(detail));
+  if (notice === undefined) throw new Error('Nobody has to know');
+  const alerts = createAlertStore(api.memory.as('notifier'), { now, sleep: async () => {} });
+  await alerts.add('email', notice);
+  const [untold] = await alerts.listUntold('email', []);
+  if (untold === undefined) throw new Error('Nothing is untold');
+  await alerts.noteTold('email', untold, [notice]);
+  await alerts.add('slack', notice);
+
+  const { text } = await (await signIn()).get(PAGE);
+
+  expect(text).toContain(
+    '<dt>People were told</dt><dd>slack, 1 waiting for a digest or the channel; email, 1 sent</dd>',
+  );
+});
 
 describe('signing in', () => {
   test('whoever is not signed in is asked to, and comes back to the page of the link', async () => {
