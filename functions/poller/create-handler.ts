@@ -26,8 +26,8 @@ import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
-import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
-import { accountLimits, pollOptionsFor, REQUEST_BURST, STOP_RESERVE_MS } from './limits.ts';
+import { createAccountBudget } from './account-budget.ts';
+import { accountLimits, pollOptionsFor, STOP_RESERVE_MS } from './limits.ts';
 import { type AccountReport, pollAccount } from './poll-account.ts';
 import { type AccountDeps, type AccountMemory, emptyAccountMemory } from './run.ts';
 import { createTally } from './tally.ts';
@@ -85,21 +85,16 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
 
   function createAccount(settings: PollAccountSettings): Account {
     const { clock, random, newId } = ports;
-    const commandRequestsPerMinute = settings.command_requests_per_minute;
-    const requestsPerMinute = sharedRequestsPerMinute({
+    const rate = {
       pollerRequestsPerMinute: settings.requests_per_minute,
-      commandRequestsPerMinute,
-    });
+      commandRequestsPerMinute: settings.command_requests_per_minute,
+    };
+    const requestsPerMinute = sharedRequestsPerMinute(rate);
     const { telemetry, tally } = createTally(
       createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, settings.account_id),
     );
     const table = createDynamoDbTable(clients.dynamoDb, environment.TABLE_NAME, pollerAccess);
-    const budget = createRequestBudget({
-      clock,
-      requestsPerMinute,
-      burst: REQUEST_BURST,
-      startsEmpty: true,
-    });
+    const budget = createAccountBudget(clock, rate);
     const deps: AccountDeps = {
       upstream: createUpstreamClient({
         baseUrl: settings.upstream_base_url,
@@ -122,10 +117,10 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
       },
       bus: createEventBridgeBus(clients.eventBridge, environment.EVENT_BUS_NAME),
       budget,
-      ...(commandRequestsPerMinute > 0 && {
+      ...(rate.commandRequestsPerMinute > 0 && {
         commands: {
           sentCount: () => readCommandUsage(table, settings.account_id),
-          requestsPerMinute: commandRequestsPerMinute,
+          requestsPerMinute: rate.commandRequestsPerMinute,
         },
       }),
       planner: createPollPlanner({

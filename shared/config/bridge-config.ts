@@ -1,6 +1,7 @@
 /** The one file that a team fills in, as a schema: whatever can have a default has one, and errors name the key. */
 
 import * as z from 'zod';
+import { REQUESTS_PER_MINUTE_MAX } from '../core/account-rate.ts';
 import { AppError } from '../runtime/errors.ts';
 import { apiAccounts, extraRoutes } from './api-config.ts';
 import { alertPolicySchema } from './notifier-config.ts';
@@ -39,10 +40,13 @@ const account = z
     caller_requests_per_minute: commands.caller_requests_per_minute,
     settle_within_seconds: commands.settle_within_seconds,
   })
-  .refine(({ poller_requests_per_minute: a, command_requests_per_minute: b }) => a + b <= 700, {
-    path: ['command_requests_per_minute'],
-    error: 'together with poller_requests_per_minute it may be 700 at most; leave some for the Console',
-  });
+  .refine(
+    ({ poller_requests_per_minute: a, command_requests_per_minute: b }) => a + b <= REQUESTS_PER_MINUTE_MAX,
+    {
+      path: ['command_requests_per_minute'],
+      error: `together with poller_requests_per_minute it may be ${REQUESTS_PER_MINUTE_MAX} at most; leave some for the Console`,
+    },
+  );
 
 /** The role of each function names every account and its secrets, and IAM has room for so many. */
 export const ACCOUNTS_MAX = 30;

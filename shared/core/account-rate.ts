@@ -23,6 +23,9 @@ export const USAGE_NOTE_MS = 1_000;
 /** Between the end of one invocation and the first look of the next. */
 const BLIND_MS = 1_000;
 
+/** From a command to the look that finds it. */
+const SEEN_LATE_MS = USAGE_NOTE_MS + USAGE_LOOK_MS + BLIND_MS;
+
 export interface AccountRate {
   readonly pollerRequestsPerMinute: number;
   readonly commandRequestsPerMinute: number;
@@ -33,12 +36,14 @@ export function sharedRequestsPerMinute(rate: AccountRate): number {
   const { pollerRequestsPerMinute, commandRequestsPerMinute } = rate;
   const together = pollerRequestsPerMinute + commandRequestsPerMinute;
   const safe = REQUESTS_PER_MINUTE_MAX - unknownCommandsMax(commandRequestsPerMinute);
-  return Math.min(together, safe);
+  // Should commands take their whole part all of a sudden, what is polled until that is known has to fit beside it.
+  const besideAll = ((REQUESTS_PER_MINUTE_MAX - commandRequestsPerMinute) * 60_000) / SEEN_LATE_MS;
+  return Math.floor(Math.min(together, safe, besideAll));
 }
 
 /** The most that commands can have sent since the poller last looked. */
 export function unknownCommandsMax(commandRequestsPerMinute: number): number {
   if (commandRequestsPerMinute === 0) return 0;
   const { intervalMs, toleranceMs } = rateLimitOf(commandRequestsPerMinute, COMMAND_BURST);
-  return Math.ceil((toleranceMs + USAGE_NOTE_MS + USAGE_LOOK_MS + BLIND_MS) / intervalMs) + 1;
+  return Math.ceil((toleranceMs + SEEN_LATE_MS) / intervalMs) + 1;
 }

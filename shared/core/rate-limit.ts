@@ -67,6 +67,16 @@ export function spend(
   return { ...state, nextAtMs: Math.max(state.nextAtMs, nowMs) + requestCount * limit.intervalMs };
 }
 
+/** The state in which nothing may leave for a minute: whatever left before is in nobody's minute then. */
+export function usedUp({ toleranceMs }: RateLimit, nowMs: number): RateLimitState {
+  return { nextAtMs: nowMs + toleranceMs + MINUTE_MS, pausedUntilMs: 0 };
+}
+
+/** The state with no more owed than that. */
+export function forgive(limit: RateLimit, state: RateLimitState, nowMs: number): RateLimitState {
+  return { ...state, nextAtMs: Math.min(state.nextAtMs, usedUp(limit, nowMs).nextAtMs) };
+}
+
 /** The state as if the last request had not left: what it would have been before is at most this. */
 export function unspend(limit: RateLimit, state: RateLimitState): RateLimitState {
   return { ...state, nextAtMs: state.nextAtMs - limit.intervalMs };

@@ -1,6 +1,8 @@
 /** The poller's share of the account's rate limit as a queue: callers leave in order, each when the limit allows. */
 
 import {
+  forgive,
+  type RateLimit,
   type RateLimitState,
   rateLimitOf,
   shareOf,
@@ -8,6 +10,7 @@ import {
   startEmpty,
   UNUSED,
   unspend,
+  usedUp,
   waitMs,
 } from '../core/rate-limit.ts';
 import { afterRefusal, FULL_SHARE, type LearnedLimit, shareAt } from '../core/rate-share.ts';
@@ -50,14 +53,24 @@ export function takenPermit(): Permit {
 export function createRequestBudget(options: {
   readonly clock: Clock;
   readonly requestsPerMinute: number;
+  /** Of them so many are the caller's own, whatever others send out of the same limit; default: none in particular. */
+  readonly ownRequestsPerMinute?: number;
   readonly burst: number;
   /** An earlier process may have sent up to now: there is no burst until one was saved up. */
   readonly startsEmpty?: boolean;
 }): PollerBudget {
   const { clock } = options;
   const wholeLimit = rateLimitOf(options.requestsPerMinute, options.burst);
+  const { ownRequestsPerMinute } = options;
+  const ownLimit =
+    ownRequestsPerMinute === undefined ? undefined : rateLimitOf(ownRequestsPerMinute, options.burst);
   let share = FULL_SHARE;
-  let state: RateLimitState = options.startsEmpty === true ? startEmpty(wholeLimit, clock.now()) : UNUSED;
+  const startsEmpty = options.startsEmpty === true;
+  /** What was sent by all. */
+  let state: RateLimitState = startsEmpty ? startEmpty(wholeLimit, clock.now()) : UNUSED;
+  /** What was sent here; an earlier process may have used up its minute, and that of others. */
+  let ownState: RateLimitState =
+    startsEmpty && ownLimit !== undefined ? usedUp(ownLimit, clock.now()) : UNUSED;
   let queue: Promise<void> = Promise.resolve();
 
   /** `leave` is called in the same step as the permit is spent: no abort comes between the two. */
@@ -65,15 +78,33 @@ export function createRequestBudget(options: {
     for (;;) {
       if (signal?.aborted) return;
       const nowMs = clock.now();
-      const limit = shareOf(wholeLimit, shareAt(share, nowMs));
-      const delayMs = waitMs(limit, state, nowMs);
+      const delayMs = delayAt(nowMs);
       if (delayMs === 0) {
-        state = spend(limit, state, nowMs);
+        spendAt(nowMs, 1, 1);
         return leave();
       }
       await clock.sleep(delayMs, signal);
     }
   };
+
+  function partOf(limit: RateLimit, nowMs: number): RateLimit {
+    return shareOf(limit, shareAt(share, nowMs));
+  }
+
+  function delayAt(nowMs: number): number {
+    const delayMs = waitMs(partOf(wholeLimit, nowMs), state, nowMs);
+    if (ownLimit === undefined) return delayMs;
+    const own = { ...ownState, pausedUntilMs: state.pausedUntilMs };
+    return Math.min(delayMs, waitMs(partOf(ownLimit, nowMs), own, nowMs));
+  }
+
+  function spendAt(nowMs: number, count: number, ownCount: number): void {
+    const whole = partOf(wholeLimit, nowMs);
+    state = forgive(whole, spend(whole, state, nowMs, count), nowMs);
+    if (ownLimit === undefined || ownCount === 0) return;
+    const own = partOf(ownLimit, nowMs);
+    ownState = forgive(own, spend(own, ownState, nowMs, ownCount), nowMs);
+  }
 
   function pauseUntil(atMs: number): void {
     state = { ...state, pausedUntilMs: Math.max(state.pausedUntilMs, atMs) };
@@ -98,12 +129,12 @@ export function createRequestBudget(options: {
       pauseUntil(clock.now() + durationMs);
     },
     giveBack() {
-      state = unspend(shareOf(wholeLimit, shareAt(share, clock.now())), state);
+      const nowMs = clock.now();
+      state = unspend(partOf(wholeLimit, nowMs), state);
+      if (ownLimit !== undefined) ownState = unspend(partOf(ownLimit, nowMs), ownState);
     },
     charge(requestCount) {
-      // More than a minute of the limit is no longer anybody's minute.
-      const count = Math.min(requestCount, options.requestsPerMinute);
-      state = spend(shareOf(wholeLimit, shareAt(share, clock.now())), state, clock.now(), count);
+      spendAt(clock.now(), requestCount, 0);
     },
     learned: () => ({ share, pausedUntilMs: state.pausedUntilMs }),
     restore(learned) {

@@ -52,6 +52,23 @@ describe('what others send out of the same limit', () => {
     expect(clock.now() - NOON_MS).toBe(20_000);
   });
 
+  test('leaves the part that is the own one, once what was borrowed before is a minute old', async () => {
+    const { clock } = fastClock();
+    const options = { requestsPerMinute: 60, ownRequestsPerMinute: 10, burst: 1 };
+    const budget = createRequestBudget({ clock, ...options });
+    const takenAtMs: number[] = [];
+    const take = async () => {
+      // Others use up all that is not ours, and more.
+      budget.charge(1_000);
+      await budget.take();
+      takenAtMs.push(clock.now() - NOON_MS);
+    };
+    for (let count = 0; count < 10; count++) await take();
+
+    expect((takenAtMs.at(-1) ?? 0) / 1_000).toBeLessThan(9 * 6.7);
+    expect((takenAtMs.at(-1) ?? 0) / 1_000).toBeGreaterThan(50);
+  });
+
   test('is waited for no longer than it can matter, however much it is said to be', async () => {
     const { budget, clock } = aBudget();
     budget.charge(1_000_000);
