@@ -2,12 +2,13 @@
 
 import type { AccountRecord } from '../core/account-record.ts';
 import type { CommandRecord } from '../core/command-record.ts';
+import { SETTLED_KEPT_MS } from '../core/history.ts';
 import type { JournalEntry } from '../core/journal.ts';
 import { acknowledged, hasWork, type JournalRecord } from '../core/journal-record.ts';
 import type { OperationRecord } from '../core/operation-record.ts';
-import type { ResumePoint } from '../core/page-walk.ts';
-import type { ProjectRecord, StoredArrivals } from '../core/project-record.ts';
+import type { ProjectRecord } from '../core/project-record.ts';
 import type { Timestamp } from '../core/timestamp.ts';
+import type { Progress } from '../core/walk-progress.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { attributesOf, keyOf, parseRecord, parseRecordOf } from './items.ts';
 import {
@@ -27,10 +28,10 @@ import {
 import type { Condition, Key, Table, Update } from './table.ts';
 
 /**
- * Settled operations stay for this long: longer than any walk reaches back, so that a row found there and missing
- * here is news. DynamoDB deletes them some time later; one that is still there is still true, so nothing filters.
+ * Settled operations stay for this long. DynamoDB deletes them some time later; one that is still there is still true, so
+ * nothing filters. What may have been deleted is not taken for news (`mayBeForgotten`).
  */
-export const SETTLED_KEPT_SECONDS = 45 * 24 * 3_600;
+export const SETTLED_KEPT_SECONDS = SETTLED_KEPT_MS / 1_000;
 
 export type RecordResult = 'recorded' | 'conflict';
 
@@ -127,45 +128,11 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
     },
 
     /**
-     * Only ever forwards. The walk that ends here is complete, so there is nothing left to resume. What else is known of
-     * it goes along in the one write. `conflict`: the watermark is there already, or further.
+     * How far the project is read, in one write. `conflict`: the watermark is there already, or further, and nothing was
+     * written.
      */
-    async advanceWatermark(
-      projectId: string,
-      watermark: Timestamp,
-      {
-        arrivals,
-        sweptAtMs,
-      }: { readonly arrivals?: StoredArrivals | undefined; readonly sweptAtMs?: number | undefined } = {},
-    ): Promise<RecordResult> {
-      const result = await table.update({
-        key: projectKey(accountId, projectId),
-        set: {
-          ...projectIdentity(projectId),
-          watermark,
-          swept_at_ms: sweptAtMs,
-          ...(arrivals && { arrivals: { ...arrivals } }),
-        },
-        remove: ['resume'],
-        condition: {
-          kind: 'any',
-          of: [
-            { kind: 'absent', name: 'watermark' },
-            { kind: 'less', name: 'watermark', value: watermark },
-          ],
-        },
-      });
-      return toResult(result);
-    },
-
-    async saveResumePoint(projectId: string, { head, cursor }: ResumePoint): Promise<void> {
-      const set = { ...projectIdentity(projectId), resume: { head, cursor } };
-      await table.update({ key: projectKey(accountId, projectId), set });
-    },
-
-    async markSwept(projectId: string, sweptAtMs: number): Promise<void> {
-      const set = { ...projectIdentity(projectId), swept_at_ms: sweptAtMs };
-      await table.update({ key: projectKey(accountId, projectId), set });
+    async saveProgress(projectId: string, progress: Progress): Promise<RecordResult> {
+      return toResult(await table.update(progressUpdate(accountId, projectId, progress)));
     },
 
     /** Asks the poller to read the project at once; asking twice is asking once. */
@@ -207,10 +174,32 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
       });
     },
   };
+}
 
-  function projectIdentity(projectId: string) {
-    return { kind: 'project', account_id: accountId, project_id: projectId };
-  }
+/** A watermark only ever moves forwards. */
+function progressUpdate(accountId: string, projectId: string, progress: Progress): Update {
+  const { watermark, resume, sweep, sweptAtMs, arrivals } = progress;
+  const removed = { resume, sweep };
+  return {
+    key: projectKey(accountId, projectId),
+    set: {
+      kind: 'project',
+      account_id: accountId,
+      project_id: projectId,
+      watermark,
+      swept_at_ms: sweptAtMs,
+      ...(resume && { resume: { ...resume } }),
+      ...(sweep && { sweep: { ...sweep } }),
+      ...(arrivals && { arrivals: { ...arrivals } }),
+    },
+    remove: (['resume', 'sweep'] as const).filter((name) => removed[name] === null),
+    ...(watermark !== undefined && { condition: isNewerThanStored(watermark) }),
+  };
+}
+
+function isNewerThanStored(watermark: Timestamp): Condition {
+  const isAbsent: Condition = { kind: 'absent', name: 'watermark' };
+  return { kind: 'any', of: [isAbsent, { kind: 'less', name: 'watermark', value: watermark }] };
 }
 
 function recordUpdate(next: JournalRecord, expectedRevision: number | undefined, expiresAt: number): Update {
