@@ -21,6 +21,8 @@ export interface MemoryTable extends Table, TableCounters {
     update(update: Update): 'applied' | 'refused';
     queryWork(query: { readonly work: string; readonly pk?: string }): readonly Key[];
     items(): readonly Item[];
+    /** Deletes the items whose `expires_at` has passed, and gives their number. */
+    expire(nowMs: number): number;
   };
   readonly spent: WriteUnits;
   /** The same items as a function sees them: what its role may not read is not there, what it may not do throws. */
@@ -49,6 +51,16 @@ export function createMemoryTable(): MemoryTable {
       get: (key) => shownTo(role, key, items.get(idOf(key))),
       peek: (key) => items.get(idOf(key)),
       items: () => [...items.values()],
+      expire(nowMs) {
+        const expired = [...items].filter(
+          ([, item]) => Number(item['expires_at'] ?? Infinity) * 1_000 < nowMs,
+        );
+        for (const [id, item] of expired) {
+          items.delete(id);
+          moveInIndex({ pk: item.pk, sk: item.sk }, item['work'], undefined);
+        }
+        return expired.length;
+      },
       update(update) {
         const foreign = role === undefined ? [] : foreignAttributes(ACCESS[role], update);
         if (foreign.length > 0)
