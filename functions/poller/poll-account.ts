@@ -1,13 +1,12 @@
 /** One invocation: polls the projects of one account, many at once, until it is told to stop. */
 
-import type { DegradedReason } from '../../shared/core/account-record.ts';
-import { recordHealth } from '../../shared/core/account-record.ts';
 import type { PollResult } from '../../shared/core/poll-planner.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { settleCommands } from '../../shared/protocol/settle-commands.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { type Permit, takenPermit } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
+import { noteGoodAnswer, noteHealth } from './account-health.ts';
 import { discoverProjects, noteUnreachable, readListPage } from './discover-projects.ts';
 import { endWhenQuiet } from './end-when-quiet.ts';
 import { emptyMemory, type ProjectMemory } from './poll.ts';
@@ -16,6 +15,7 @@ import type { AccountDeps, AccountMemory, Run } from './run.ts';
 import { shareWithCommands } from './share-with-commands.ts';
 import { recallStatus, tellStatusAtEnd, tellStatusRepeatedly } from './tell-status.ts';
 import { watchForWork } from './watch-for-work.ts';
+import { rejectKey, watchKey } from './watch-key.ts';
 
 export interface AccountReport {
   readonly outcome: 'stopped' | 'lease_held' | 'key_rejected';
@@ -36,35 +36,36 @@ export async function pollAccount(
   memory: AccountMemory,
   { signal, leaseMs }: Invocation,
 ): Promise<AccountReport> {
-  const holder = deps.newId();
   const run = startRun(deps, memory, signal);
-  if (!(await acquireLease(run, holder, leaseMs))) {
+  if (!(await acquireLease(run, leaseMs))) {
     deps.telemetry.log('info', 'lease.held', { account_id: deps.store.accountId });
     return summarise(run, 'lease_held');
   }
   try {
     await recallStatus(run);
-    run.bootAt = (await deps.store.readAccount())?.boot_at;
+    const account = await deps.store.readAccount();
+    run.bootAt = account?.boot_at;
+    run.isDegraded = account?.degraded_reason !== undefined;
     await relayLeftovers(run);
     await pollUntilStopped(run);
     await noteHealth(run);
     await tellStatusAtEnd(run);
   } finally {
-    await deps.store.releaseLease(holder);
+    await deps.lease.release();
   }
   measureRun(run);
-  return summarise(run, run.rejectedKey ? 'key_rejected' : 'stopped');
+  return summarise(run, memory.isKeyRejected ? 'key_rejected' : 'stopped');
 }
 
 /** The invocation of the last minute may still be ending: without a wait, the whole minute would be lost. */
 const LEASE_WAIT_MS_MAX = 5_000;
 const LEASE_LOOK_MS = 250;
 
-async function acquireLease(run: Run, holder: string, leaseMs: number): Promise<boolean> {
-  const { store, clock } = run.deps;
+async function acquireLease(run: Run, leaseMs: number): Promise<boolean> {
+  const { lease, clock } = run.deps;
   const giveUpAtMs = clock.now() + LEASE_WAIT_MS_MAX;
   for (;;) {
-    if (await store.acquireLease(holder, leaseMs)) return true;
+    if (await lease.acquire(leaseMs)) return true;
     if (clock.now() >= giveUpAtMs || run.stop.signal.aborted) return false;
     await pause(run, LEASE_LOOK_MS);
   }
@@ -75,7 +76,7 @@ function startRun(deps: AccountDeps, memory: AccountMemory, signal: AbortSignal)
   if (signal.aborted) stop.abort(signal.reason);
   signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true, signal: stop.signal });
   const counts = { pollCount: 0, recordedCount: 0, publishedCount: 0, unpublishedCount: 0 };
-  return { deps, memory, stop, bootAt: undefined, rejectedKey: false, ...counts };
+  return { deps, memory, stop, bootAt: undefined, isDegraded: false, ...counts };
 }
 
 /** What a crash left behind leaves first, also of projects that are not polled any more. */
@@ -104,6 +105,7 @@ async function pollUntilStopped(run: Run): Promise<void> {
     discoverAtFirst(run),
     watchForWork(run),
     shareWithCommands(run),
+    watchKey(run),
     endWhenQuiet(run),
     ...(run.deps.status === undefined ? [] : [tellStatusRepeatedly(run)]),
     ...workers,
@@ -118,7 +120,8 @@ async function discoverAtFirst(run: Run): Promise<void> {
   const { clock, limits } = deps;
   while (!stop.signal.aborted && !memory.areSightingsNews) {
     const sinceMs = clock.now() - (memory.discoveredAtMs ?? Number.NEGATIVE_INFINITY);
-    if (sinceMs >= limits.discoveryIntervalMs) await guard(run, () => discoverProjects(run));
+    if (sinceMs >= limits.discoveryIntervalMs && !memory.isKeyRejected)
+      await guard(run, () => discoverProjects(run).then(() => noteGoodAnswer(run)));
     const hasEverListed = memory.discoveredAtMs !== undefined;
     await pause(run, hasEverListed ? limits.discoveryIntervalMs : RETRY_DISCOVERY_MS);
   }
@@ -133,14 +136,15 @@ const IDLE_WAIT_MS_MAX = 1_000;
 async function pollInTurn(run: Run): Promise<void> {
   const { planner, clock } = run.deps;
   while (!run.stop.signal.aborted) {
-    if (run.bootAt === undefined || !(await tookPermit(run))) {
+    if (run.bootAt === undefined || run.memory.isKeyRejected || !(await tookPermit(run))) {
       await pause(run, IDLE_WAIT_MS_MAX);
       continue;
     }
     const decision = planner.next(clock.now());
     const permit = takenPermit();
     if (decision.kind === 'poll') await guard(run, () => pollOne(run, decision.projectId, permit));
-    else if (decision.kind === 'list') await guard(run, () => readListPage(run, decision, permit));
+    else if (decision.kind === 'list')
+      await guard(run, () => readListPage(run, decision, permit).then(() => noteGoodAnswer(run)));
     else await idleUntil(run, decision.untilMs);
   }
 }
@@ -167,7 +171,7 @@ async function pollOne(run: Run, projectId: string, permit: Permit): Promise<voi
     const history = deps.planner.historyOf(projectId);
     const request = { projectId, bootAt, signal: stop.signal, permit, history };
     report = await pollProject(deps, request, memoryOf(memory, projectId));
-    notePoll(run, report);
+    await notePoll(run, report);
     if (report.failure === 'not_found') await noteUnreachable(run, projectId);
     else memory.notFoundCounts.delete(projectId);
     if (report.outcome === 'complete') noteComplete(run, projectId);
@@ -193,7 +197,7 @@ function noteComplete({ deps, memory }: Run, projectId: string): void {
   if (isFirst) deps.telemetry.log('info', 'project.read', { project_id: projectId });
 }
 
-function notePoll(run: Run, report: PollReport): void {
+async function notePoll(run: Run, report: PollReport): Promise<void> {
   const { deps, memory } = run;
   run.pollCount += 1;
   run.recordedCount += report.recordedCount;
@@ -201,24 +205,17 @@ function notePoll(run: Run, report: PollReport): void {
   run.unpublishedCount += report.relay.unpublishedCount;
   deps.telemetry.measure('EventsPublished', report.relay.publishedCount);
   deps.telemetry.measure('UnpublishedBacklog', report.relay.unpublishedCount);
-  if (report.failure === undefined) {
-    memory.failingSinceMs = undefined;
-    return;
-  }
+  if (report.failure === undefined) return noteGoodAnswer(run);
   if (report.failure === 'cancelled') return;
   memory.failingSinceMs ??= deps.clock.now();
-  if (report.failure === 'unauthorized') rejectKey(run);
+  if (report.failure === 'unauthorized') await noteRejectedKey(run);
   else deps.telemetry.log('warn', 'poll.interrupted', { reason: report.failure });
 }
 
-function rejectKey(run: Run): void {
-  run.rejectedKey = true;
-  run.deps.telemetry.measure('KeyRejected', 1);
-  run.deps.telemetry.log('error', 'key.rejected', {
-    account_id: run.deps.store.accountId,
-    advice: 'The upstream refused the key after a fresh read of the secret. Put a valid key into the secret.',
-  });
-  run.stop.abort(new Error('The upstream rejected the key'));
+async function noteRejectedKey(run: Run): Promise<void> {
+  if (run.memory.isKeyRejected) return;
+  rejectKey(run);
+  await noteHealth(run);
 }
 
 /** A failure of one poll or of one table call ends that poll, not the invocation: the next turn comes. */
@@ -226,7 +223,7 @@ async function guard(run: Run, task: () => Promise<void>): Promise<void> {
   try {
     await task();
   } catch (error) {
-    if (isUpstreamError(error) && error.kind === 'unauthorized') return rejectKey(run);
+    if (isUpstreamError(error) && error.kind === 'unauthorized') return noteRejectedKey(run);
     if (isUpstreamError(error) && error.kind === 'cancelled') return;
     if (isUpstreamError(error)) run.memory.failingSinceMs ??= run.deps.clock.now();
     const { name, message } = toError(error);
@@ -234,28 +231,12 @@ async function guard(run: Run, task: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Tells subscribers that events will be late, once, and once that they are on time again. */
-async function noteHealth(run: Run): Promise<void> {
-  const { store, clock } = run.deps;
-  const record = await store.readAccount();
-  if (record === undefined) return;
-  const next = recordHealth(record, degradedReason(run), clock.now());
-  const isUndecided = run.pollCount === 0 && run.memory.failingSinceMs === undefined && !run.rejectedKey;
-  if (next === undefined || isUndecided) return;
-  if ((await store.record(next, record.revision)) === 'recorded') await relayRecords(run.deps, [next]);
-}
-
-function degradedReason({ rejectedKey, memory, deps }: Run): DegradedReason | undefined {
-  if (rejectedKey) return 'key_rejected';
-  const failingMs = memory.failingSinceMs === undefined ? 0 : deps.clock.now() - memory.failingSinceMs;
-  return failingMs >= deps.limits.failingMsMax ? 'upstream_failing' : undefined;
-}
-
 function measureRun(run: Run): void {
   const { deps, memory } = run;
   const oldest = Math.min(...memory.completedAtMs.values());
   if (Number.isFinite(oldest)) deps.telemetry.measure('WalkAgeMs', deps.clock.now() - oldest);
   deps.telemetry.measure('ProjectsPolled', run.pollCount);
+  if (memory.isKeyRejected) deps.telemetry.measure('KeyRejected', 1);
 }
 
 async function pause(run: Run, durationMs: number): Promise<void> {

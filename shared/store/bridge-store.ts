@@ -1,5 +1,6 @@
 /** The writes and reads of the protocol for one account, over any `Table`. */
 
+import * as z from 'zod';
 import type { AccountRecord } from '../core/account-record.ts';
 import type { CommandRecord } from '../core/command-record.ts';
 import { SETTLED_KEPT_MS } from '../core/history.ts';
@@ -32,6 +33,14 @@ import type { Condition, Key, Table, Update } from './table.ts';
  * nothing filters. What may have been deleted is not taken for news (`mayBeForgotten`).
  */
 export const SETTLED_KEPT_SECONDS = SETTLED_KEPT_MS / 1_000;
+
+/**
+ * The state of the rate limit at the end of a lease: when the next request would leave if all left evenly, milliseconds
+ * since the epoch. `whole`: of everything that is sent for the account. `own`: of the poller's own part.
+ */
+const leaseSpending = z.object({ whole_next_at_ms: z.number(), own_next_at_ms: z.number() });
+
+export type LeaseSpending = z.infer<typeof leaseSpending>;
 
 export type RecordResult = 'recorded' | 'conflict';
 
@@ -154,6 +163,7 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
       const result = await table.update({
         key: leaseKey(accountId),
         set: { kind: 'lease', holder, expires_at_ms: nowMs + durationMs },
+        remove: ['spending'],
         condition: {
           kind: 'any',
           of: [
@@ -166,12 +176,19 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
       return result === 'applied';
     },
 
-    async releaseLease(holder: string): Promise<void> {
+    /** Ends the lease at once, and hands over what its holder has spent. */
+    async releaseLease(holder: string, spending?: LeaseSpending): Promise<void> {
       await table.update({
         key: leaseKey(accountId),
-        set: { expires_at_ms: 0 },
+        set: { expires_at_ms: 0, ...(spending && { spending: { ...spending } }) },
         condition: { kind: 'equals', name: 'holder', value: holder },
       });
+    },
+
+    /** What the last holder has handed over; undefined: it has not ended, or not in order. */
+    async readLease(): Promise<{ readonly spending: LeaseSpending | undefined } | undefined> {
+      const item = await table.get(leaseKey(accountId));
+      return item && { spending: leaseSpending.safeParse(item['spending']).data };
     },
   };
 }

@@ -35,8 +35,20 @@ export interface PollerBudget extends RequestBudget {
   giveBack(): void;
   /** Somebody else has sent so many requests out of the same limit. */
   charge(requestCount: number): void;
+  /** What was spent up to now, for the process after this one. */
+  spending(): Spending;
+  /** Goes on from what the process before has spent. Undefined: it has not handed that over, so everything is assumed. */
+  takeOver(spending: Spending | undefined): void;
   learned(): LearnedLimit;
   restore(learned: LearnedLimit): void;
+}
+
+/** When the next request would leave if all left evenly, milliseconds since the epoch. */
+export interface Spending {
+  /** Of everything that is sent for the account. */
+  readonly whole_next_at_ms: number;
+  /** Of the caller's own part. */
+  readonly own_next_at_ms: number;
 }
 
 /** A permit that was taken before its request was known. */
@@ -157,6 +169,15 @@ export function createRequestBudget(options: {
     },
     charge(requestCount) {
       spendAt(clock.now(), requestCount, 0);
+    },
+    spending: () => ({ whole_next_at_ms: state.nextAtMs, own_next_at_ms: ownState.nextAtMs }),
+    takeOver(spending) {
+      const nowMs = clock.now();
+      state = { ...state, nextAtMs: spending?.whole_next_at_ms ?? startEmpty(wholeLimit, nowMs).nextAtMs };
+      state = forgive(wholeLimit, state, nowMs);
+      if (ownLimit === undefined) return;
+      ownState = { ...ownState, nextAtMs: spending?.own_next_at_ms ?? usedUp(ownLimit, nowMs).nextAtMs };
+      ownState = forgive(ownLimit, ownState, nowMs);
     },
     learned: () => ({ share, pausedUntilMs: state.pausedUntilMs, ...(isProbing && { isProbing }) }),
     restore(learned) {

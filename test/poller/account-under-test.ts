@@ -30,6 +30,8 @@ export interface Script {
   pageRowsMax: () => number;
   /** As the project list says; undefined: it does not say. */
   createdAtOf: (projectId: string) => string | undefined;
+  /** Whether the secret holds another key than the one that the upstream has refused. */
+  hasAnotherKey: () => boolean;
   /** Consulted before every call. */
   fails: (call: {
     readonly name: string;
@@ -63,6 +65,7 @@ export function anAccount({
     hidden: [],
     pageRowsMax: () => Number.POSITIVE_INFINITY,
     createdAtOf: () => undefined,
+    hasAnotherKey: () => false,
     fails: () => undefined,
   };
   const calls: string[] = [];
@@ -112,6 +115,7 @@ export function anAccount({
     const wired = dependenciesOf(stage, { name: 'test', isCrashed: false, clockSkewMs: 0 });
     return {
       ...wired,
+      key: { hasAnother: async () => script.hasAnotherKey() },
       upstream: scriptedUpstream(script, { calls, nowMs: () => world.scheduler.now() }),
       options: { ...wired.options, sweepIntervalMs: 90 * 24 * 3_600_000, ...options },
       limits: { ...wired.limits, ...(lingerMs !== undefined && { lingerMs }) },

@@ -188,7 +188,7 @@ describe('the lease', () => {
 
   test('of the minute before is waited for while it ends', async () => {
     const { poll, calls, deps } = anAccount();
-    Object.assign(deps().store, { acquireLease: heldFor(4) });
+    Object.assign(deps().lease, { acquire: heldFor(4) });
     await poll(20_000);
 
     expect(calls.length).toBeGreaterThan(2);
@@ -196,7 +196,7 @@ describe('the lease', () => {
 
   test('of somebody who goes on is left alone after some seconds', async () => {
     const { poll, calls, deps } = anAccount();
-    Object.assign(deps().store, { acquireLease: heldFor(1_000) });
+    Object.assign(deps().lease, { acquire: heldFor(1_000) });
     await poll(20_000);
 
     expect(calls).toEqual([]);
@@ -399,12 +399,37 @@ describe('the account', () => {
     await poll(MINUTE_MS);
     expect(calls.length).toBeLessThan(6);
     script.fails = () => undefined;
+    script.hasAnotherKey = () => true;
     await poll(MINUTE_MS);
 
     expect(events().map(({ type, reason }) => [type, reason])).toEqual([
       ['Account Degraded', 'key_rejected'],
       ['Account Recovered', 'key_rejected'],
     ]);
+  });
+
+  test('notices a valid key within seconds, in the same invocation, and publishes both at once', async () => {
+    const { script, begin, pass, deps, events, calls } = anAccount();
+    const logged: string[] = [];
+    Object.assign(deps(), {
+      telemetry: { measure: () => {}, log: (_level: string, event: string) => void logged.push(event) },
+    });
+    const types = () => events().map(({ type }) => type);
+    begin(MINUTE_MS);
+    await pass(10_000);
+    script.fails = () => 'unauthorized';
+    await pass(8_000);
+    expect(types()).toEqual(['Account Degraded']);
+    calls.length = 0;
+    await pass(12_000);
+    expect(calls).toEqual([]);
+    script.fails = () => undefined;
+    script.hasAnotherKey = () => true;
+    await pass(7_000);
+
+    expect(types()).toEqual(['Account Degraded', 'Account Recovered']);
+    expect(calls.length).toBeGreaterThan(0);
+    expect(logged.filter((event) => event === 'key.rejected')).toHaveLength(1);
   });
 
   test('is degraded when nothing succeeded for long, and recovers', async () => {
