@@ -6,6 +6,7 @@ import type { Timestamp } from '../../shared/core/timestamp.ts';
 import type { PollerBudget } from '../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import type { PollDeps, ProjectMemory } from './poll.ts';
+import type { Leftovers } from './relay-leftovers.ts';
 import type { TallyKeeper } from './tally.ts';
 
 export interface AccountDeps extends PollDeps {
@@ -92,4 +93,5 @@ export interface Run {
   recordedCount: number;
   publishedCount: number;
   unpublishedCount: number;
+  readonly leftovers: Leftovers;
 }

@@ -24,7 +24,7 @@ import {
   readRequestsOf,
   workOf,
 } from './keys.ts';
-import type { Condition, Key, Table, Update } from './table.ts';
+import type { Condition, IndexPosition, Key, Table, Update } from './table.ts';
 
 /**
  * Settled operations stay for this long: longer than any walk reaches back, so that a row found there and missing
@@ -41,6 +41,20 @@ export interface WorkPlace {
   readonly operationId: string | undefined;
   /** Of a command whose operations have not all ended, or whose end is not published. */
   readonly isCommand: boolean;
+}
+
+export interface WorkPageRequest {
+  readonly limit: number;
+  /** Where the page before ended; undefined: at the beginning. */
+  readonly start?: IndexPosition | undefined;
+  /** Undefined: of the whole account. */
+  readonly projectId?: string | undefined;
+}
+
+export interface WorkPlacePage {
+  readonly places: readonly WorkPlace[];
+  /** Undefined: there is nothing behind this page at the moment. */
+  readonly next: IndexPosition | undefined;
 }
 
 export type BridgeStore = ReturnType<typeof createBridgeStore>;
@@ -85,13 +99,14 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
     /** What a crash left unpublished and what is still open; the index may lag, so read the items themselves. */
     async findWork(projectId?: string): Promise<readonly WorkPlace[]> {
       const pk = projectId === undefined ? {} : { pk: projectKey(accountId, projectId).pk };
-      const keys = await table.queryWork({ work: workOf(accountId), ...pk });
-      return keys.map((key) => ({
-        key,
-        projectId: projectIdOf(key, accountId),
-        operationId: operationIdOf(key),
-        isCommand: isCommandKey(key),
-      }));
+      return (await table.queryWork({ work: workOf(accountId), ...pk })).map(placeOf);
+    },
+
+    /** At most `limit` of the same, for whatever may be large: an outage of the bus leaves everything there. */
+    async findWorkPage({ limit, start, projectId }: WorkPageRequest): Promise<WorkPlacePage> {
+      const pk = projectId === undefined ? {} : { pk: projectKey(accountId, projectId).pk };
+      const page = await table.queryWorkPage({ work: workOf(accountId), limit, start, ...pk });
+      return { places: page.keys.map(placeOf), next: page.next };
     },
 
     /** State, event and its discoverability in one write. `expectedRevision` undefined: the item is new. */
@@ -207,6 +222,15 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
       });
     },
   };
+
+  function placeOf(key: Key): WorkPlace {
+    return {
+      key,
+      projectId: projectIdOf(key, accountId),
+      operationId: operationIdOf(key),
+      isCommand: isCommandKey(key),
+    };
+  }
 
   function projectIdentity(projectId: string) {
     return { kind: 'project', account_id: accountId, project_id: projectId };

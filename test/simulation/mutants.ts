@@ -29,9 +29,9 @@ export const mutants: readonly Mutant[] = [
     name: 'acknowledge-before-publish',
     mistake: 'entries count as published before the bus has answered',
     file: 'shared/protocol/relay-records.ts',
-    find: '  const outcomes = await deps.bus.publish(pending.map(({ event }) => event));',
-    replace: `  for (const record of records) await deps.store.acknowledge(record, record.revision);
-  const outcomes = await deps.bus.publish(pending.map(({ event }) => event));`,
+    find: '    const outcomes = await deps.bus.publish(pending.map(({ event }) => event));',
+    replace: `    for (const record of claimed) await deps.store.acknowledge(record, record.revision);
+    const outcomes = await deps.bus.publish(pending.map(({ event }) => event));`,
   },
   {
     name: 'ignore-failed-entries',
