@@ -20,8 +20,8 @@ const PAGE_KEYS = 200;
 const PROBE_KEYS = 40;
 
 /**
- * Each event costs about a third of a millisecond of a whole core (`npm run bench:drain`), and 256 MB of Lambda have a seventh
- * of one: at this rate the larger part of it is left to the polls. 100,000 events drain in a quarter of an hour.
+ * An event costs half a millisecond of a whole core (`npm run bench:drain`), and 256 MB of Lambda have a seventh of one: at this
+ * rate three fifths of it are left to the polls. 100,000 events drain in a quarter of an hour.
  */
 const EVENTS_PER_SECOND_MAX = 110;
 

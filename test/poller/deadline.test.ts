@@ -43,7 +43,7 @@ describe('an invocation with a slow table', () => {
         seed: 4,
         projectCount: 5,
         operationCount: 1_500,
-        minutes: 2,
+        minutes: 3,
         tableMs: 25,
         busMs: 25,
       });
