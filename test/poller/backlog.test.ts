@@ -47,7 +47,7 @@ describe('a backlog that an outage of the bus left behind', () => {
     for (let round = 0; round < 10; round++) {
       const account = aSlowAccount({ ...USUAL, projectCount: 3, operationCount: 0, minutes: 2 });
       await account.leaveUnsent(600);
-      await account.killAfter(200 + random.next() * 5_000);
+      await account.killAfter(130 + random.next() * 250);
       await account.run(1);
 
       expect(account.unsentCount()).toBe(0);
