@@ -1,6 +1,7 @@
 /** Publishes, once each, that events of the account will be late and that they are on time again. */
 
-import { type AccountRecord, type DegradedReason, recordHealth } from '../../shared/core/account-record.ts';
+import { type DegradedReason, recordHealth } from '../../shared/core/account-record.ts';
+import { isJournalFull } from '../../shared/core/journal.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import type { Run } from './run.ts';
 
@@ -21,11 +22,13 @@ export async function noteGoodAnswer(run: Run): Promise<void> {
 
 async function publishHealth(run: Run, reason: DegradedReason | undefined): Promise<void> {
   const { store, clock } = run.deps;
-  const record: AccountRecord | undefined = await store.readAccount();
-  const next = record && recordHealth(record, reason, clock.now());
+  const record = await store.readAccount();
+  // A change that a full journal holds back is found again by the next invocation.
+  if (record === undefined || isJournalFull(record)) return;
+  const next = recordHealth(record, reason, clock.now());
   run.isDegraded = reason !== undefined;
   if (next === undefined) return;
-  if ((await store.record(next, record?.revision)) === 'recorded') await relayRecords(run.deps, [next]);
+  if ((await store.record(next, record.revision)) === 'recorded') await relayRecords(run.deps, [next]);
 }
 
 function degradedReason({ memory, deps }: Run): DegradedReason | undefined {

@@ -57,6 +57,14 @@ export type PollerHandler = (
 /** A page of the project list is read up to four times in the interval of one project's polls. */
 const LIST_INTERVAL_SHARE_MS = 250;
 
+/**
+ * A call that is never answered must not hold up a loop for the rest of the invocation. The slowest call that is still a call
+ * took a second; the SDK tries twice more. After the stop signal nobody waits for it (`wind-up.ts`).
+ */
+const CALLS_END = {
+  requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
+} as const;
+
 interface Account {
   readonly deps: AccountDeps;
   readonly memory: AccountMemory;
@@ -66,9 +74,9 @@ interface Account {
 export function createPollerHandler(environment: PollerEnvironment, ports: HandlerPorts): PollerHandler {
   const accounts = createWarmAccounts<Account>();
   const clients = {
-    dynamoDb: new DynamoDBClient({}),
-    eventBridge: new EventBridgeClient({}),
-    secretsManager: new SecretsManagerClient({}),
+    dynamoDb: new DynamoDBClient(CALLS_END),
+    eventBridge: new EventBridgeClient(CALLS_END),
+    secretsManager: new SecretsManagerClient(CALLS_END),
   };
 
   return async (event, context, signal) => {

@@ -57,7 +57,8 @@ export async function discoverProjects(run: Run): Promise<void> {
   const serverDateMs = listing.sighted[0]?.seenAtMs ?? listing.pages[0]?.serverDateMs ?? deps.clock.now();
   const account = await bootAccount(run, serverDateMs);
   memory.areSightingsNews = account.is_listed;
-  await addProjects(run, listing.sighted, account.boot_at);
+  // What the stop signal left out must not be taken for a new project later: the list counts as read another time.
+  if (!(await addProjects(run, listing.sighted, account.boot_at))) return;
   if (!account.is_listed && listing.isWhole) {
     const listed = { ...account, is_listed: true };
     memory.areSightingsNews = (await deps.store.record(listed, account.revision)) === 'recorded';
@@ -86,16 +87,19 @@ export async function readListPage(
   }
 }
 
-async function addProjects(run: Run, sighted: readonly Sighted[], bootAt: Timestamp): Promise<void> {
+/** Whether all of them are known now: once the invocation stops, no further one is looked up. */
+async function addProjects(run: Run, sighted: readonly Sighted[], bootAt: Timestamp): Promise<boolean> {
   const { deps, memory } = run;
   const added = sighted.filter(({ projectId }) => !memory.projects.has(projectId));
-  if (added.length === 0 && memory.discoveredAtMs !== undefined) return;
+  if (added.length === 0 && memory.discoveredAtMs !== undefined) return true;
   const histories = new Map<string, ArrivalHistory>();
-  await forEachConcurrently(added, SIGHTINGS_AT_ONCE, async (project) => {
+  const note = async (project: Sighted) => {
     const history = await noteSighting(run, project, bootAt);
     if (history !== undefined) histories.set(project.projectId, history);
-  });
+  };
+  const areAllKnown = await forEachConcurrently(added, SIGHTINGS_AT_ONCE, note, run.stop.signal);
   deps.planner.setProjects([...memory.projects.keys()], histories);
+  return areAllKnown;
 }
 
 /** After several 404s: only a whole listing without the project is evidence that it is gone. */

@@ -1,8 +1,7 @@
 /** One invocation: polls the projects of one account, many at once, until it is told to stop. */
 
 import type { PollResult } from '../../shared/core/poll-planner.ts';
-import { relayRecords } from '../../shared/protocol/relay-records.ts';
-import { settleCommands } from '../../shared/protocol/settle-commands.ts';
+import { createRelayLedger } from '../../shared/protocol/relay-ledger.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { type Permit, takenPermit } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
@@ -11,11 +10,13 @@ import { discoverProjects, noteUnreachable, readListPage } from './discover-proj
 import { endWhenQuiet } from './end-when-quiet.ts';
 import { emptyMemory, type ProjectMemory } from './poll.ts';
 import { type PollReport, pollProject } from './poll-project.ts';
+import { noLeftovers, relayLeftovers } from './relay-leftovers.ts';
 import type { AccountDeps, AccountMemory, Run } from './run.ts';
 import { shareWithCommands } from './share-with-commands.ts';
 import { recallStatus, tellStatusAtEnd, tellStatusRepeatedly } from './tell-status.ts';
 import { watchForWork } from './watch-for-work.ts';
 import { rejectKey, watchKey } from './watch-key.ts';
+import { release, reportAtEnd, untilLoopsEnd } from './wind-up.ts';
 
 export interface AccountReport {
   readonly outcome: 'stopped' | 'lease_held' | 'key_rejected';
@@ -46,14 +47,12 @@ export async function pollAccount(
     const account = await deps.store.readAccount();
     run.bootAt = account?.boot_at;
     run.isDegraded = account?.degraded_reason !== undefined;
-    await relayLeftovers(run);
     await pollUntilStopped(run);
-    await noteHealth(run);
-    await tellStatusAtEnd(run);
+    await reportAtEnd(run, { health: () => noteHealth(run), status: () => tellStatusAtEnd(run) });
   } finally {
-    await deps.lease.release();
+    measureRun(run);
+    await release(run);
   }
-  measureRun(run);
   return summarise(run, memory.isKeyRejected ? 'key_rejected' : 'stopped');
 }
 
@@ -76,32 +75,22 @@ function startRun(deps: AccountDeps, memory: AccountMemory, signal: AbortSignal)
   if (signal.aborted) stop.abort(signal.reason);
   signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true, signal: stop.signal });
   const counts = { pollCount: 0, recordedCount: 0, publishedCount: 0, unpublishedCount: 0 };
-  return { deps, memory, stop, bootAt: undefined, isDegraded: false, ...counts };
-}
-
-/** What a crash left behind leaves first, also of projects that are not polled any more. */
-async function relayLeftovers(run: Run): Promise<void> {
-  const { store, planner } = run.deps;
-  const places = await store.findWork();
-  const records = await store.readRecords(places.map(({ key }) => key));
-  // Also those whose project nobody polls any more: their deadline is kept here.
-  const open = records.filter((record) => record.kind === 'command');
-  const settled = await settleCommands(run.deps, open);
-  const pending = [...records.filter((record) => record.published < record.revision), ...settled];
-  const relay = await relayRecords(run.deps, pending);
-  run.publishedCount += relay.publishedCount;
-  if (pending.length > 0)
-    run.deps.telemetry.log('info', 'leftovers.relayed', { event_count: relay.publishedCount });
-  const projectIds = places.flatMap(({ projectId }) => projectId ?? []);
-  // After a cold start these are all that is known until the projects are listed, and the list may fail.
-  if (run.memory.projects.size === 0) planner.setProjects(projectIds);
-  for (const projectId of projectIds) planner.markHot(projectId);
+  return {
+    deps: { ...deps, ledger: createRelayLedger() },
+    memory,
+    stop,
+    bootAt: undefined,
+    isDegraded: false,
+    ...counts,
+    leftovers: noLeftovers(),
+  };
 }
 
 async function pollUntilStopped(run: Run): Promise<void> {
   const { pollsAtOnce } = run.deps.limits;
   const workers = Array.from({ length: pollsAtOnce }, () => pollInTurn(run));
-  const results = await Promise.allSettled([
+  await untilLoopsEnd(run, [
+    relayLeftovers(run),
     discoverAtFirst(run),
     watchForWork(run),
     shareWithCommands(run),
@@ -110,8 +99,6 @@ async function pollUntilStopped(run: Run): Promise<void> {
     ...(run.deps.status === undefined ? [] : [tellStatusRepeatedly(run)]),
     ...workers,
   ]);
-  const failed = results.find((result) => result.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
 }
 
 /** Until the list was whole once: from then on the planner reads its pages. */
@@ -203,6 +190,7 @@ async function notePoll(run: Run, report: PollReport): Promise<void> {
   run.recordedCount += report.recordedCount;
   run.publishedCount += report.relay.publishedCount;
   run.unpublishedCount += report.relay.unpublishedCount;
+  if (report.relay.unpublishedCount + report.leftoverCount > 0) run.leftovers.areExpected = true;
   deps.telemetry.measure('EventsPublished', report.relay.publishedCount);
   deps.telemetry.measure('UnpublishedBacklog', report.relay.unpublishedCount);
   if (report.failure === undefined) return noteGoodAnswer(run);

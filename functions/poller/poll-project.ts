@@ -1,6 +1,5 @@
 /** One project: read the store, read the upstream, record what changed, publish it, and remember how far it got. */
 
-import type { JournalRecord } from '../../shared/core/journal-record.ts';
 import { isOpen, isSettled } from '../../shared/core/operation-record.ts';
 import type { WalkState } from '../../shared/core/page-walk.ts';
 import type { ProjectActivity } from '../../shared/core/project-activity.ts';
@@ -22,7 +21,15 @@ export interface PollReport {
   readonly recordedCount: number;
   readonly activity: ProjectActivity | undefined;
   readonly relay: RelayReport;
+  /** Records with unpublished entries that others wrote: they are relayed beside the polls. */
+  readonly leftoverCount: number;
 }
+
+/**
+ * Open and unpublished items that one poll reads. Projects have a few; after an outage of the bus there may be thousands, and
+ * then each poll reads the ones behind those of the poll before it.
+ */
+const PLACES_MAX = 100;
 
 export async function pollProject(
   deps: PollDeps,
@@ -35,8 +42,11 @@ export async function pollProject(
   if (walk.failure === undefined) await readUnlisted(poll);
   await tellStalls(poll);
   await saveProgress(poll, walk.state, sweep?.state);
-  const settledCommands = await settleCommands(deps, poll.commands, poll.records);
-  const relay = await relayRecords(deps, [...withPending(poll), ...settledCommands]);
+  const { signal } = request;
+  const settledCommands = await settleCommands(deps, poll.commands, poll.records, signal);
+  const pending = [...poll.records.values()].filter((record) => record.published < record.revision);
+  const recorded = pending.filter((record) => !poll.readAtFirst.has(record));
+  const relay = await relayRecords(deps, [...recorded, ...settledCommands], signal);
   keepInMind(poll, relay, walk.state);
   return {
     outcome: walk.state.outcome === 'complete' ? 'complete' : 'interrupted',
@@ -44,6 +54,7 @@ export async function pollProject(
     recordedCount: poll.counts.recorded,
     activity: poll.activity,
     relay,
+    leftoverCount: pending.length - recorded.length,
   };
 }
 
@@ -55,10 +66,12 @@ function rejectionOf(failure: UpstreamErrorKind | undefined): UpstreamErrorKind 
 /** The store is read before the upstream: what makes every later compare-and-set safe (ADR 0002). */
 async function startPoll(deps: PollDeps, request: PollRequest, memory: ProjectMemory): Promise<Poll> {
   const { store } = deps;
-  const [project, work] = await Promise.all([
-    store.readProject(request.projectId),
-    store.findWork(request.projectId),
+  const { projectId } = request;
+  const [project, { places: work, next }] = await Promise.all([
+    store.readProject(projectId),
+    store.findWorkPage({ projectId, limit: PLACES_MAX, start: memory.nextPlaces }),
   ]);
+  memory.nextPlaces = next;
   const operationIds = work.flatMap(({ operationId }) => operationId ?? []);
   const commandKeys = work.flatMap(({ key, isCommand }) => (isCommand ? key : []));
   const [records, commands] = await Promise.all([
@@ -73,6 +86,7 @@ async function startPoll(deps: PollDeps, request: PollRequest, memory: ProjectMe
     commands,
     isSweeping: false,
     records,
+    readAtFirst: new Set(records.values()),
     readIds: new Set(),
     settled: new Map(),
     newerIds: new Set(),
@@ -80,13 +94,6 @@ async function startPoll(deps: PollDeps, request: PollRequest, memory: ProjectMe
     activity: undefined,
     upstreamNowMs: undefined,
   };
-}
-
-/** Records with unpublished entries: those this poll wrote and those an earlier crash left behind. */
-function withPending({ project, commands, records }: Poll): readonly JournalRecord[] {
-  const own = project === undefined ? [] : [project];
-  const all: readonly JournalRecord[] = [...own, ...commands, ...records.values()];
-  return all.filter((record) => record.published < record.revision);
 }
 
 /**

@@ -1,7 +1,7 @@
 /** Everything one poll of one project knows while it runs, and the one way in which it records a reading. */
 
 import type { CommandRecord } from '../../shared/core/command-record.ts';
-import type { CommandOrigin } from '../../shared/core/journal.ts';
+import { type CommandOrigin, isJournalFull, PENDING_ENTRIES_MAX } from '../../shared/core/journal.ts';
 import type { ListEnd } from '../../shared/core/list-end.ts';
 import type { Operation } from '../../shared/core/operation.ts';
 import type { Backfill, OperationRecord, ReadingContext } from '../../shared/core/operation-record.ts';
@@ -15,9 +15,11 @@ import { epochMsOf, normaliseTimestamp, type Timestamp } from '../../shared/core
 import { hasChanged, type OperationState } from '../../shared/core/transition.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import { type RecordOutcome, recordOperation } from '../../shared/protocol/record-operation.ts';
+import type { RelayLedger } from '../../shared/protocol/relay-ledger.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../shared/store/bridge-store.ts';
+import type { IndexPosition } from '../../shared/store/table.ts';
 import type { Permit } from '../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 
@@ -27,6 +29,8 @@ export interface PollDeps {
   readonly bus: EventBus;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
+  /** Of the invocation: what its loops are publishing at present. */
+  readonly ledger?: RelayLedger | undefined;
   readonly options: PollOptions;
 }
 
@@ -60,6 +64,8 @@ export interface ProjectMemory {
   readonly readAtMs: Map<string, number>;
   /** When an open operation first answered 404. */
   readonly missingSinceMs: Map<string, number>;
+  /** Where the next poll goes on among the project's open and unpublished items; undefined: at the first. */
+  nextPlaces: IndexPosition | undefined;
   /** How far back the first page of the last walk reached; it sizes the next one. */
   reach: PageReach | undefined;
   /** Rows of the last first page, when there were fewer than asked for: a page of this list may hold no more. */
@@ -75,6 +81,7 @@ export function emptyMemory(): ProjectMemory {
     settled: NO_SETTLED_ROWS,
     readAtMs: new Map(),
     missingSinceMs: new Map(),
+    nextPlaces: undefined,
     reach: undefined,
     pageRowsMax: undefined,
     listEnd: undefined,
@@ -94,6 +101,8 @@ export interface Poll {
   readonly isSweeping: boolean;
   /** Operations as they are known to be stored; read before, or written after, any later upstream read. */
   readonly records: Map<string, OperationRecord>;
+  /** Those of them that were stored when this poll began, and that it has not changed. */
+  readonly readAtFirst: ReadonlySet<OperationRecord>;
   /** Operations that this poll has a reading of. */
   readonly readIds: Set<string>;
   /** Settled operations among the rows in reach, for the next poll's memory. */
@@ -129,6 +138,7 @@ export async function recordReadingOf(
     return outcome;
   }
   poll.records.set(reading.id, outcome.record);
+  if (outcome.kind === 'deferred') deps.telemetry.measure('TransitionsDeferred', 1);
   if (outcome.kind === 'recorded') noteRecorded(poll, outcome.record);
   return outcome;
 }
@@ -168,6 +178,11 @@ function isBehindWatermark({ project, deps }: Poll, createdAt: Timestamp | undef
 function noteRecorded(poll: Poll, record: OperationRecord): void {
   const { telemetry, clock } = poll.deps;
   const entry = record.entries.at(-1);
+  // Once per outage: until entries are acknowledged, nothing more is recorded.
+  if (isJournalFull(record)) {
+    const { project_id, operation_id } = record;
+    telemetry.log('warn', 'journal.full', { project_id, operation_id, entry_count: PENDING_ENTRIES_MAX });
+  }
   if (entry?.type !== 'state_changed') return;
   poll.counts.recorded += 1;
   telemetry.measure('TransitionsRecorded', 1);

@@ -8,6 +8,7 @@ import type { PollerBudget } from '../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import type { Lease } from './lease.ts';
 import type { PollDeps, ProjectMemory } from './poll.ts';
+import type { Leftovers } from './relay-leftovers.ts';
 import type { TallyKeeper } from './tally.ts';
 
 export interface AccountDeps extends PollDeps {
@@ -101,4 +102,5 @@ export interface Run {
   recordedCount: number;
   publishedCount: number;
   unpublishedCount: number;
+  readonly leftovers: Leftovers;
 }

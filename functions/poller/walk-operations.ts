@@ -127,8 +127,10 @@ async function recordPage(poll: Poll, state: WalkState, rows: readonly Operation
   const watched = known.filter((row) => poll.records.has(row.id));
   const unread = known.filter((row) => !poll.records.has(row.id));
   // The rows of `watched` were read from the store before this page was asked for: their order of reads is right.
-  await forEachConcurrently(watched.toReversed(), RECORDS_AT_ONCE, (row) => recordWatched(poll, row));
-  await recordUnread(poll, unread);
+  const { signal } = poll.request;
+  const task = (row: Operation) => recordWatched(poll, row);
+  if (!(await forEachConcurrently(watched.toReversed(), RECORDS_AT_ONCE, task, signal))) return false;
+  if (!(await recordUnread(poll, unread))) return false;
   return poll.counts.unresolved === unresolvedBefore;
 }
 
@@ -154,23 +156,27 @@ async function recordWatched(poll: Poll, row: Operation): Promise<void> {
 
 /**
  * The page came before these records were read, so a difference proves nothing yet: the operation is read once more.
- * A record that is missing is the exception: whatever the row says was true, and nothing older is stored.
+ * A record that is missing is the exception: whatever the row says was true, and nothing older is stored. False: the stop signal came first.
  */
-async function recordUnread(poll: Poll, rows: readonly Operation[]): Promise<void> {
-  if (rows.length === 0) return;
+async function recordUnread(poll: Poll, rows: readonly Operation[]): Promise<boolean> {
+  if (rows.length === 0) return true;
+  const { signal } = poll.request;
+  if (signal?.aborted) return false;
   const { store } = poll.deps;
   const stored = await store.readOperations(
     poll.request.projectId,
     rows.map((row) => row.id),
   );
   // Oldest first, so that the events of one page leave about in the order in which the operations began.
-  await forEachConcurrently(rows.toReversed(), RECORDS_AT_ONCE, async (row) => {
+  const task = async (row: Operation) => {
     const record = stored.get(row.id);
     if (record === undefined) await recordUnknown(poll, row);
     else if (isUnchanged(record, row)) poll.records.set(row.id, record);
     else await recordReread(poll, row);
-  });
+  };
+  const areAllRecorded = await forEachConcurrently(rows.toReversed(), RECORDS_AT_ONCE, task, signal);
   for (const [id, record] of stored) if (isSettled(record)) poll.settled.set(id, record);
+  return areAllRecorded;
 }
 
 /** A row that the table may have known once and forgotten since is no news; it is remembered as long as it is walked. */

@@ -26,7 +26,7 @@ import {
   readRequestsOf,
   workOf,
 } from './keys.ts';
-import type { Condition, Key, Table, Update } from './table.ts';
+import type { Condition, IndexPosition, Key, Table, Update } from './table.ts';
 
 /**
  * Settled operations stay for this long. DynamoDB deletes them some time later; one that is still there is still true, so
@@ -51,6 +51,20 @@ export interface WorkPlace {
   readonly operationId: string | undefined;
   /** Of a command whose operations have not all ended, or whose end is not published. */
   readonly isCommand: boolean;
+}
+
+export interface WorkPageRequest {
+  readonly limit: number;
+  /** Where the page before ended; undefined: at the beginning. */
+  readonly start?: IndexPosition | undefined;
+  /** Undefined: of the whole account. */
+  readonly projectId?: string | undefined;
+}
+
+export interface WorkPlacePage {
+  readonly places: readonly WorkPlace[];
+  /** Undefined: there is nothing behind this page at the moment. */
+  readonly next: IndexPosition | undefined;
 }
 
 export type BridgeStore = ReturnType<typeof createBridgeStore>;
@@ -95,13 +109,14 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
     /** What a crash left unpublished and what is still open; the index may lag, so read the items themselves. */
     async findWork(projectId?: string): Promise<readonly WorkPlace[]> {
       const pk = projectId === undefined ? {} : { pk: projectKey(accountId, projectId).pk };
-      const keys = await table.queryWork({ work: workOf(accountId), ...pk });
-      return keys.map((key) => ({
-        key,
-        projectId: projectIdOf(key, accountId),
-        operationId: operationIdOf(key),
-        isCommand: isCommandKey(key),
-      }));
+      return (await table.queryWork({ work: workOf(accountId), ...pk })).map(placeOf);
+    },
+
+    /** At most `limit` of the same, for whatever may be large: an outage of the bus leaves everything there. */
+    async findWorkPage({ limit, start, projectId }: WorkPageRequest): Promise<WorkPlacePage> {
+      const pk = projectId === undefined ? {} : { pk: projectKey(accountId, projectId).pk };
+      const page = await table.queryWorkPage({ work: workOf(accountId), limit, start, ...pk });
+      return { places: page.keys.map(placeOf), next: page.next };
     },
 
     /** State, event and its discoverability in one write. `expectedRevision` undefined: the item is new. */
@@ -191,6 +206,15 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
       return item && { spending: leaseSpending.safeParse(item['spending']).data };
     },
   };
+
+  function placeOf(key: Key): WorkPlace {
+    return {
+      key,
+      projectId: projectIdOf(key, accountId),
+      operationId: operationIdOf(key),
+      isCommand: isCommandKey(key),
+    };
+  }
 }
 
 /** A watermark only ever moves forwards. */

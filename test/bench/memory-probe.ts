@@ -80,6 +80,7 @@ function forgetfulTable(): Table {
     get: async ({ sk }) => (sk === accountAt.sk ? account : undefined),
     getMany: async () => [],
     queryWork: async () => [],
+    queryWorkPage: async () => ({ keys: [], next: undefined }),
     async update({ key: at, set }) {
       if (at.sk === accountAt.sk) account = { ...account, ...at, ...set };
       return 'applied';

@@ -28,10 +28,10 @@ async function watch(steps: readonly (() => Promise<unknown>)[]) {
 
 let isBusy = false;
 const table = createMemoryTable();
-const queryWork: typeof table.queryWork = (query) =>
-  isBusy ? Promise.reject(new Error('busy')) : table.queryWork(query);
+const queryWorkPage: typeof table.queryWorkPage = (query) =>
+  isBusy ? Promise.reject(new Error('busy')) : table.queryWorkPage(query);
 const clock = { now: () => 0, sleep: async () => {} };
-const store = createBridgeStore({ ...table.as('poller'), queryWork }, 'main', clock);
+const store = createBridgeStore({ ...table.as('poller'), queryWorkPage }, 'main', clock);
 const api = createBridgeStore(table.as('api'), 'main', clock);
 
 describe('commands of others', () => {

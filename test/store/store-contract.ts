@@ -298,6 +298,34 @@ export function describeStore(name: string, open: () => Table): void {
       expect(await store.findWork()).toHaveLength(130);
     });
 
+    test('gives the keys of work page by page, each once, though the keys of the page before are gone', async () => {
+      const { store, accountId } = fresh();
+      const ids = Array.from({ length: 25 }, (_, index) => `operation-${String(index).padStart(2, '0')}`);
+      for (const operation_id of ids) await store.record({ ...ours(accountId), operation_id }, undefined);
+      const seen: string[] = [];
+      const sizes: number[] = [];
+      let start: Awaited<ReturnType<typeof store.findWorkPage>>['next'];
+      do {
+        const page = await store.findWorkPage({ limit: 10, start });
+        const records = await store.readRecords(page.places.map(({ key }) => key));
+        for (const record of records) {
+          const isFinished = record.kind === 'operation' && record.operation_id < 'operation-15';
+          if (!isFinished) continue;
+          const next = { ...record, status: 'finished' };
+          await store.record(next, record.revision);
+          await store.acknowledge(next, next.revision);
+        }
+        seen.push(...page.places.flatMap(({ operationId }) => operationId ?? []));
+        sizes.push(page.places.length);
+        start = page.next;
+      } while (start !== undefined);
+
+      expect(seen.toSorted()).toEqual(ids);
+      expect(Math.max(...sizes)).toBe(10);
+      const ofAnother = await store.findWorkPage({ limit: 10, projectId: 'another-project-1' });
+      expect(ofAnother).toEqual({ places: [], next: undefined });
+    });
+
     test('an item of another form fails by name and without its values', async () => {
       const { store, table, accountId } = fresh();
       await table.update({
