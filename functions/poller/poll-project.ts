@@ -1,5 +1,6 @@
 /** One project: read the store, read the upstream, record what changed, publish it, and remember how far it got. */
 
+import type { Journal } from '../../shared/core/journal.ts';
 import { isOpen, isSettled } from '../../shared/core/operation-record.ts';
 import type { ProjectActivity } from '../../shared/core/project-activity.ts';
 import { settledRowsOf } from '../../shared/core/settled-rows.ts';
@@ -41,8 +42,9 @@ export async function pollProject(
   await saveProgress(poll, walk.state);
   const { signal } = request;
   const settledCommands = await settleCommands(deps, poll.commands, poll.records, signal);
-  const pending = [...poll.records.values()].filter((record) => record.published < record.revision);
+  const pending = [...poll.records.values()].filter(isPending);
   const recorded = pending.filter((record) => !poll.readAtFirst.has(record));
+  const others = [...(poll.project ? [poll.project] : []), ...poll.commands].filter(isPending);
   const relay = await relayRecords(deps, [...recorded, ...settledCommands], signal);
   keepInMind(poll, relay);
   return {
@@ -51,8 +53,12 @@ export async function pollProject(
     recordedCount: poll.recordedCount,
     activity: poll.activity,
     relay,
-    leftoverCount: pending.length - recorded.length,
+    leftoverCount: pending.length - recorded.length + others.length,
   };
+}
+
+function isPending({ published, revision }: Journal): boolean {
+  return published < revision;
 }
 
 /** The store is read before the upstream: what makes every later compare-and-set safe (ADR 0002). */
