@@ -1,5 +1,6 @@
 /** One project: read the store, read the upstream, record what changed, publish it, and remember how far it got. */
 
+import type { Journal } from '../../shared/core/journal.ts';
 import { isOpen, isSettled } from '../../shared/core/operation-record.ts';
 import type { WalkState } from '../../shared/core/page-walk.ts';
 import type { ProjectActivity } from '../../shared/core/project-activity.ts';
@@ -44,8 +45,9 @@ export async function pollProject(
   await saveProgress(poll, walk.state, sweep?.state);
   const { signal } = request;
   const settledCommands = await settleCommands(deps, poll.commands, poll.records, signal);
-  const pending = [...poll.records.values()].filter((record) => record.published < record.revision);
+  const pending = [...poll.records.values()].filter(isPending);
   const recorded = pending.filter((record) => !poll.readAtFirst.has(record));
+  const others = [...(poll.project ? [poll.project] : []), ...poll.commands].filter(isPending);
   const relay = await relayRecords(deps, [...recorded, ...settledCommands], signal);
   keepInMind(poll, relay, walk.state);
   return {
@@ -54,13 +56,17 @@ export async function pollProject(
     recordedCount: poll.counts.recorded,
     activity: poll.activity,
     relay,
-    leftoverCount: pending.length - recorded.length,
+    leftoverCount: pending.length - recorded.length + others.length,
   };
 }
 
 /** A sweep that fails delays nobody, since the walk has read what is new; only a rejected key concerns the whole account. */
 function rejectionOf(failure: UpstreamErrorKind | undefined): UpstreamErrorKind | undefined {
   return failure === 'unauthorized' ? failure : undefined;
+}
+
+function isPending({ published, revision }: Journal): boolean {
+  return published < revision;
 }
 
 /** The store is read before the upstream: what makes every later compare-and-set safe (ADR 0002). */

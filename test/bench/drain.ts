@@ -1,12 +1,14 @@
 /**
- * `npm run bench:drain`: how fast a backlog of an outage of the bus drains, what polling keeps of its rate meanwhile (both on
+ * `npm run bench:drain` (`-- --events N` for another backlog than 100,000): how fast a backlog of an outage of the bus drains, what polling keeps of its rate meanwhile (both on
  * virtual time, by the whole production poller), and what an event costs of a processor (really measured).
  */
 
+import { parseArgs } from 'node:util';
 import { aSlowAccount } from '../poller/slow-account.ts';
 import { cpuMsPerEvent } from './drain-cpu.ts';
 
-const BACKLOG = 100_000;
+const { values } = parseArgs({ options: { events: { type: 'string', default: '100000' } } });
+const BACKLOG = Number(values.events);
 const ACCOUNT = { seed: 1, projectCount: 500, operationCount: 2_000, tableMs: 25, busMs: 25 } as const;
 
 /** 256 MB of Lambda have a seventh of a core: 1,769 MB have a whole one (AWS Lambda Developer Guide, "Memory"). */
