@@ -1,6 +1,7 @@
 /**
- * Commands through the API are recorded by another process while this invocation runs, and people ask for fresh readings:
- * such projects are read at once instead of in their turn. One small read of the index for all projects; a late index only makes it later.
+ * Commands through the API are recorded by another process while this invocation runs: their projects are read at once instead
+ * of in their turn. Callers also wish for fresh readings, which are fulfilled within a small share of the requests. One small
+ * read of the index serves all projects; a late index only makes it later.
  */
 
 import type { Run } from './run.ts';
@@ -18,7 +19,7 @@ export async function watchForWork({ deps, stop }: Pick<Run, 'deps' | 'stop'>): 
         if (projectId !== undefined && isNew(key.sk)) planner.markHot(projectId);
       }
       known = new Set(commands.map(({ key }) => key.sk));
-      for (const projectId of await store.takeReadRequests()) planner.markHot(projectId);
+      for (const projectId of await store.takeReadRequests()) planner.wish(projectId);
     } catch {
       // The table is busy: the next look comes in a moment, and every project has its turn anyway.
     }

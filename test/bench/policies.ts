@@ -28,6 +28,7 @@ export function plannerOf(policy: Policy): PollPlanner {
     setProjects: () => {},
     reportPage: () => {},
     markHot: () => {},
+    wish: () => {},
     historyOf: () => undefined,
     hintEvidence: () => [],
     restoreHints: () => {},

@@ -7,6 +7,7 @@ import { createMemoryTable } from '../simulation/memory-table.ts';
 async function watch(steps: readonly (() => Promise<unknown>)[]) {
   const stop = new AbortController();
   const hot: string[] = [];
+  const wished: string[] = [];
   const left = [...steps];
   const clock = {
     now: () => 0,
@@ -19,11 +20,14 @@ async function watch(steps: readonly (() => Promise<unknown>)[]) {
   const deps = {
     clock,
     store,
-    planner: { markHot: (id: string) => void hot.push(id) },
+    planner: {
+      markHot: (id: string) => void hot.push(id),
+      wish: (id: string) => void wished.push(id),
+    },
     limits: { workIntervalMs: 1_000 },
   };
   await watchForWork({ deps: deps as never, stop });
-  return hot;
+  return { hot, wished };
 }
 
 let isBusy = false;
@@ -38,7 +42,7 @@ describe('commands of others', () => {
   test('make their projects hot once, when they appear', async () => {
     await api.record(commandRecord('before-1', 'request-0'), undefined);
 
-    const hot = await watch([
+    const { hot } = await watch([
       () => api.record(commandRecord('a-1', 'request-1'), undefined),
       async () => {},
       () => api.record(commandRecord('b-1', 'request-2'), undefined),
@@ -47,15 +51,20 @@ describe('commands of others', () => {
     expect(hot).toEqual(['a-1', 'b-1']);
   });
 
-  test('and wishes for a fresh reading are fulfilled once', async () => {
-    const hot = await watch([() => api.requestRead('d-1'), () => api.requestRead('d-1'), async () => {}]);
+  test('and wishes for a fresh reading are passed on once, as wishes and not as commands', async () => {
+    const { hot, wished } = await watch([
+      () => api.requestRead('d-1'),
+      () => api.requestRead('d-1'),
+      async () => {},
+    ]);
 
-    expect(hot).toEqual(['d-1', 'd-1']);
+    expect(wished).toEqual(['d-1', 'd-1']);
+    expect(hot).toEqual([]);
     expect(await store.takeReadRequests()).toEqual([]);
   });
 
   test('are looked for again after the table was busy', async () => {
-    const hot = await watch([
+    const { hot } = await watch([
       async () => {
         isBusy = true;
       },
