@@ -13,11 +13,12 @@
  * at which permits really come, or the minimum of a small account as much later.
  * What else is urgent does not appear in it.
  *
- * The proof. A turn is *late* once at most two rounds are left to its deadline; late turns are ordered by deadline, so
- * whoever becomes late joins at the end, with two rounds left and at most n - 1 before it. The k-th is safe when 2k
- * permits fit into the time that it has left. It is safe when it joins (k <= n). While `due` names nobody, the first has
- * more time left than all late turns need together, and the others have more time than the first: all are safe. While it names
- * the first, two permits later everybody has two permits less time and one place less before them: all stay safe.
+ * The proof. A turn becomes *late* at its first sight, and once all but two rounds of the cap have passed since its last
+ * reading. Late turns form a queue: whoever becomes late joins at the end, and has to be read within two rounds from then.
+ * The k-th is safe when 2k permits fit into the time that it has left. It is safe when it joins, because k <= n. While
+ * `due` names nobody, the first has more time left than all late turns need together, and the others have more time than
+ * the first: all are safe. While it names the first, two permits later everybody has two permits less time and one place
+ * less before them: all stay safe. Where turns are removed, `due` only names somebody earlier.
  */
 
 import { createPriorityQueue } from './priority-queue.ts';
@@ -64,7 +65,7 @@ export function createReadingDeadlines(limits: DeadlineLimits, turnCount: () => 
     },
     welcome(turn, nowMs) {
       early.delete(turn);
-      late.set(turn, nowMs - lateAfterMs());
+      late.set(turn, nowMs);
     },
     leave(turn) {
       early.delete(turn);
@@ -74,13 +75,14 @@ export function createReadingDeadlines(limits: DeadlineLimits, turnCount: () => 
       noteLate(nowMs);
       const first = late.first();
       if (first === undefined) return undefined;
-      const leftMs = first.priority + capMs() - nowMs;
+      const leftMs = first.priority + lateMsMax() - nowMs;
       const neededMs = late.size * PERMITS_PER_DUE_TURN * permitMs;
       return leftMs <= neededMs ? first.item : undefined;
     },
     isOverdue(nowMs) {
-      const sinceMs = Math.min(late.first()?.priority ?? nowMs, early.first()?.priority ?? nowMs);
-      return nowMs - sinceMs >= capMs();
+      const lateMs = nowMs - (late.first()?.priority ?? nowMs);
+      const earlyMs = nowMs - (early.first()?.priority ?? nowMs);
+      return (late.size > 0 && lateMs >= lateMsMax()) || earlyMs >= capMs();
     },
     lateAfterMs,
   };
@@ -90,18 +92,21 @@ export function createReadingDeadlines(limits: DeadlineLimits, turnCount: () => 
     for (let first = early.first(); first !== undefined; first = early.first()) {
       if (first.priority > readBeforeMs) return;
       early.delete(first.item);
-      late.set(first.item, first.priority);
+      late.set(first.item, nowMs);
     }
   }
 
-  /** What remains of the cap is enough to read everybody with the permits that `due` is served with. */
   function lateAfterMs(): number {
-    return capMs() - PERMITS_PER_DUE_TURN * turnCount() * permitMs;
+    return capMs() - lateMsMax();
+  }
+
+  /** Two rounds: enough to read everybody with the permits that `due` is served with. */
+  function lateMsMax(): number {
+    return PERMITS_PER_DUE_TURN * turnCount() * permitMs;
   }
 
   function capMs(): number {
-    const roundMs = turnCount() * permitMs;
-    const politeMs = limits.pollIntervalMsMin + PERMITS_PER_DUE_TURN * roundMs;
-    return Math.max(STALENESS_MS_MIN, STALENESS_ROUNDS_MAX * roundMs, politeMs);
+    const politeMs = limits.pollIntervalMsMin + lateMsMax();
+    return Math.max(STALENESS_MS_MIN, STALENESS_ROUNDS_MAX * turnCount() * permitMs, politeMs);
   }
 }

@@ -69,6 +69,7 @@ export function runPlanner(settings: LoadSettings) {
     plan,
     nowMs: () => nowMs,
     readCount: (id: string) => readCounts.get(id) ?? 0,
+    waitedMs: (id: string) => nowMs - (readAtMs.get(id) ?? startedAtMs),
     unreadCount: () => projectIds.filter((id) => !readCounts.has(id)).length,
     /** Those that are waiting now included. */
     longestWaitRounds: () => {
