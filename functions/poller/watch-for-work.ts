@@ -7,7 +7,7 @@
 import type { Run } from './run.ts';
 
 export async function watchForWork({ deps, stop }: Pick<Run, 'deps' | 'stop'>): Promise<void> {
-  const { clock, store, planner, limits } = deps;
+  const { clock, store, planner, limits, telemetry } = deps;
   if (limits.workIntervalMs === undefined) return;
   let known: ReadonlySet<string> | undefined;
   while (!stop.signal.aborted) {
@@ -23,6 +23,8 @@ export async function watchForWork({ deps, stop }: Pick<Run, 'deps' | 'stop'>): 
     } catch {
       // The table is busy: the next look comes in a moment, and every project has its turn anyway.
     }
+    const waitingCount = planner.waitingCount();
+    if (waitingCount > 0) telemetry.measure('ReadingsWaiting', waitingCount);
     await clock.sleep(limits.workIntervalMs, stop.signal).catch(() => {});
   }
 }

@@ -37,6 +37,8 @@ export interface PollPlanner {
   markHot(projectId: string): void;
   /** Somebody wishes for a fresh reading: it comes soon, at most once in a poll interval, and all wishes have a small share. */
   wish(projectId: string): void;
+  /** Commands, hints and wishes that wait for their share of the requests. */
+  waitingCount(): number;
   /** Whether there is a reason to go on polling. `sinceMs`: when this invocation began. O(projects). */
   need(sinceMs: number, nowMs: number): PollingNeed;
   /** How often something happens there, as far as it is known. */
@@ -147,6 +149,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
 
     markHot: (projectId) => askFor(projectId, 'command'),
     wish: (projectId) => askFor(projectId, 'wish'),
+    waitingCount: () => pressing.size,
     need(sinceMs, nowMs) {
       let [unreadCount, pressingCount, expectedTransitionsPerMs] = [0, 0, 0];
       for (const turn of projects.values()) {

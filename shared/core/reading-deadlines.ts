@@ -33,6 +33,7 @@ export interface ReadingDeadlines {
   leave(turn: Turn): void;
   /** The turn that has to be read with one of the next two permits, so that all late turns are read in time. */
   due(nowMs: number): Turn | undefined;
+  /** Somebody has waited for the whole cap, or was never read. */
   isOverdue(nowMs: number): boolean;
   /** When a turn that was left alone until then may be late at the earliest. */
   lateAfterMs(): number;
@@ -80,9 +81,8 @@ export function createReadingDeadlines(limits: DeadlineLimits, turnCount: () => 
       return leftMs <= neededMs ? first.item : undefined;
     },
     isOverdue(nowMs) {
-      const lateMs = nowMs - (late.first()?.priority ?? nowMs);
-      const earlyMs = nowMs - (early.first()?.priority ?? nowMs);
-      return (late.size > 0 && lateMs >= lateMsMax()) || earlyMs >= capMs();
+      const sinceMs = late.first()?.item.polledAtMs ?? early.first()?.priority ?? nowMs;
+      return nowMs - sinceMs >= capMs();
     },
     lateAfterMs,
   };

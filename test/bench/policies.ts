@@ -29,6 +29,7 @@ export function plannerOf(policy: Policy): PollPlanner {
     reportPage: () => {},
     markHot: () => {},
     wish: () => {},
+    waitingCount: () => 0,
     historyOf: () => undefined,
     hintEvidence: () => [],
     restoreHints: () => {},

@@ -1,6 +1,8 @@
 /** The theorem of reading-deadlines.ts, against adversaries that are drawn by seed. */
 
 import { describe, expect, test } from 'vitest';
+import { createReadingDeadlines } from '../../shared/core/reading-deadlines.ts';
+import { newTurn } from '../../shared/core/turn.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { type Adversary, drawAdversary, runAgainst } from './planner-adversary.ts';
 
@@ -42,5 +44,58 @@ describe('the adversaries together', () => {
 
     expect(tightest(true)).toBeGreaterThan(0.8);
     expect(tightest(false)).toBeGreaterThan(0.8);
+  });
+});
+
+describe('a deadline', () => {
+  /** A permit a second, so a round of a hundred takes 100 s and the cap is 400 s. */
+  const limits = { requestsPerMinute: 60, pollIntervalMsMin: 5_000 };
+  const turns = Array.from({ length: 100 }, (_, place) => newTurn(`p${place}`, 1));
+  const [first = newTurn('none', 1)] = turns;
+  const deadlines = () => createReadingDeadlines(limits, () => turns.length);
+
+  test('disturbs nobody while there is time for all who are late', () => {
+    const one = deadlines();
+    one.follow(first, 0);
+    for (let nowMs = 200_000; nowMs < 398_000; nowMs += 1_000) expect(one.due(nowMs)).toBeUndefined();
+    expect(one.due(398_000)).toBe(first);
+
+    const all = deadlines();
+    for (const turn of turns) all.follow(turn, 0);
+    expect(all.due(199_999)).toBeUndefined();
+    expect(all.due(200_000)).toBe(first);
+  });
+
+  test('is over once its turn is read, rests or is gone', () => {
+    const one = deadlines();
+    const read = { ...first, polledAtMs: 0 };
+    one.follow(read, 0);
+    expect(one.isOverdue(399_999)).toBe(false);
+    expect(one.isOverdue(400_000)).toBe(true);
+    one.due(399_999);
+    expect(one.isOverdue(399_999)).toBe(false);
+    expect(one.isOverdue(400_000)).toBe(true);
+    one.leave(read);
+
+    expect(one.due(1_000_000)).toBeUndefined();
+    expect(one.isOverdue(1_000_000)).toBe(false);
+  });
+
+  test('of a newcomer is two rounds away, and an invocation does not end before it was read', () => {
+    const one = deadlines();
+    one.welcome(first, 0);
+
+    expect(one.due(197_999)).toBeUndefined();
+    expect(one.due(198_000)).toBe(first);
+    expect(one.isOverdue(0)).toBe(true);
+  });
+
+  test('is never nearer than the poll interval', () => {
+    const slow = createReadingDeadlines({ ...limits, pollIntervalMsMin: 300_000 }, () => 10);
+    slow.follow(first, 0);
+
+    expect(slow.due(300_000)).toBeUndefined();
+    expect(slow.due(317_999)).toBeUndefined();
+    expect(slow.due(318_000)).toBe(first);
   });
 });

@@ -72,3 +72,11 @@ test('a wish for a project that is being read is fulfilled by a reading that beg
   );
   expect(plan.need(0, 1_030).hasWork).toBe(false);
 });
+
+test('a permit that nobody else needs serves commands and hints beyond their shares', () => {
+  const settings = { projectIds: ['p0'], requestsPerMinute: 600, pollIntervalMsMin: 60_000, seed: 1 };
+  const run = runPlanner(settings);
+  run.pass(MINUTE_MS, { everyMs: 100, happens: (plan) => plan.markHot('p0') });
+
+  expect(run.readCount('p0')).toBeGreaterThan(590);
+});

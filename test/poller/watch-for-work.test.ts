@@ -8,6 +8,7 @@ async function watch(steps: readonly (() => Promise<unknown>)[]) {
   const stop = new AbortController();
   const hot: string[] = [];
   const wished: string[] = [];
+  const measured: string[] = [];
   const left = [...steps];
   const clock = {
     now: () => 0,
@@ -23,11 +24,13 @@ async function watch(steps: readonly (() => Promise<unknown>)[]) {
     planner: {
       markHot: (id: string) => void hot.push(id),
       wish: (id: string) => void wished.push(id),
+      waitingCount: () => wished.length,
     },
     limits: { workIntervalMs: 1_000 },
+    telemetry: { measure: (name: string, value: number) => void measured.push(`${name} ${value}`) },
   };
   await watchForWork({ deps: deps as never, stop });
-  return { hot, wished };
+  return { hot, wished, measured };
 }
 
 let isBusy = false;
@@ -52,7 +55,7 @@ describe('commands of others', () => {
   });
 
   test('and wishes for a fresh reading are passed on once, as wishes and not as commands', async () => {
-    const { hot, wished } = await watch([
+    const { hot, wished, measured } = await watch([
       () => api.requestRead('d-1'),
       () => api.requestRead('d-1'),
       async () => {},
@@ -60,6 +63,7 @@ describe('commands of others', () => {
 
     expect(wished).toEqual(['d-1', 'd-1']);
     expect(hot).toEqual([]);
+    expect(measured).toEqual(['ReadingsWaiting 1', 'ReadingsWaiting 2', 'ReadingsWaiting 2']);
     expect(await store.takeReadRequests()).toEqual([]);
   });
 
