@@ -81,3 +81,14 @@ describe.each(SEEDS)('with seed %i, nobody waits for more than four rounds', (se
     expect(run.unreadCount()).toBe(0);
   });
 });
+
+test('five sixths of the projects that fail have no more than their share of the requests', () => {
+  const projectIds = projects(300);
+  const fails = (id: string) => Number(id.slice(1)) % 6 !== 0;
+  const minutes = 40;
+  const run = runPlanner({ projectIds, requestsPerMinute: 60, seed: 1 });
+  run.pass(minutes * MINUTE_MS, { resultOf: (id) => ({ hasFailed: fails(id) }) });
+  const readings = projectIds.filter((id) => !fails(id)).reduce((sum, id) => sum + run.readCount(id), 0);
+
+  expect(readings / (minutes * 60)).toBeGreaterThan(0.9 / 6);
+});
