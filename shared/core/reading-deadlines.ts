@@ -4,7 +4,7 @@
  *
  * The theorem. From the end of one reading of a project to the beginning of its next one passes at most
  * cap = max(one minute, four rounds, poll interval + two rounds), and from the moment at which a project becomes known to
- * this process to the beginning of its first reading at most two rounds (half a minute in a small account), if
+ * this process to the beginning of its first reading at most two rounds, if
  *   - R permits a minute reach the planner, and every second one is served by `due` whenever that names a turn;
  *   - the turn neither rests after a failure nor is under way; n is the largest number of turns during the wait.
  * After a failure a project rests, by its own back-off, and the cap counts on: from the end of its rest at most two rounds
