@@ -30,6 +30,8 @@ export const metricUnits = {
   WalksCompleted: 'Count',
   /** Since the oldest complete walk among the account's projects. */
   WalkAgeMs: 'Milliseconds',
+  /** Projects of commands, hints and wishes that wait for their share of the requests, summed over a look a second. */
+  ReadingsWaiting: 'Count',
   AlertsSent: 'Count',
   AlertsFailed: 'Count',
 } as const;

@@ -28,6 +28,8 @@ export function plannerOf(policy: Policy): PollPlanner {
     setProjects: () => {},
     reportPage: () => {},
     markHot: () => {},
+    wish: () => {},
+    waitingCount: () => 0,
     historyOf: () => undefined,
     hintEvidence: () => [],
     restoreHints: () => {},

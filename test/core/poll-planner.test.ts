@@ -302,6 +302,16 @@ describe('the pages of the project list', () => {
     expect(intervalS(1, 10)).toBe(300);
   });
 
+  test('are not hurried by their deadline before their usual interval is over', () => {
+    const silent = { ...listing, hintIntervalMsMin: undefined };
+    const plan = createPollPlanner({ ...limits, requestsPerMinute: 10, listing: silent });
+    plan.setProjects([]);
+    plan.reportPage(0, pageOf([]), 0);
+    for (let nowMs = 0; nowMs < 5 * MINUTE_MS; nowMs += 1_000) expect(pagesAt(plan, nowMs)).toEqual([]);
+
+    expect(pagesAt(plan, 5 * MINUTE_MS)).toHaveLength(1);
+  });
+
   test('come oftener the more is to be expected of the projects on them', () => {
     const busy = { ...quiet, arrivalCount: 900 };
     const ids = Array.from({ length: 40 }, (_, place) => `p${place}`);
