@@ -8,10 +8,12 @@ import { settleCommands } from '../../shared/protocol/settle-commands.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { type Permit, takenPermit } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
-import { discoverProjects, noteUnreachable, readListPage } from './discover-projects.ts';
+import { discoverProjects, isListingDue } from './discover-projects.ts';
 import { endWhenQuiet } from './end-when-quiet.ts';
+import { noteAnsweringProject, noteMissingProject, restOf } from './lose-projects.ts';
 import { emptyMemory, type ProjectMemory } from './poll.ts';
 import { type PollReport, pollProject } from './poll-project.ts';
+import { readListPage } from './read-list-page.ts';
 import type { AccountDeps, AccountMemory, Run } from './run.ts';
 import { shareWithCommands } from './share-with-commands.ts';
 import { recallStatus, tellStatusAtEnd, tellStatusRepeatedly } from './tell-status.ts';
@@ -75,7 +77,8 @@ function startRun(deps: AccountDeps, memory: AccountMemory, signal: AbortSignal)
   if (signal.aborted) stop.abort(signal.reason);
   signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true, signal: stop.signal });
   const counts = { pollCount: 0, recordedCount: 0, publishedCount: 0, unpublishedCount: 0 };
-  return { deps, memory, stop, bootAt: undefined, rejectedKey: false, ...counts };
+  const sets = { addedNow: new Set<string>(), boundsMet: new Set<string>() };
+  return { deps, memory, stop, ...sets, bootAt: undefined, rejectedKey: false, ...counts };
 }
 
 /** What a crash left behind leaves first, also of projects that are not polled any more. */
@@ -93,7 +96,10 @@ async function relayLeftovers(run: Run): Promise<void> {
     run.deps.telemetry.log('info', 'leftovers.relayed', { event_count: relay.publishedCount });
   const projectIds = places.flatMap(({ projectId }) => projectId ?? []);
   // After a cold start these are all that is known until the projects are listed, and the list may fail.
-  if (run.memory.projects.size === 0) planner.setProjects(projectIds);
+  if (run.memory.projects.size === 0) {
+    for (const projectId of projectIds) memoryOf(run.memory, projectId);
+    planner.setProjects(projectIds);
+  }
   for (const projectId of projectIds) planner.markHot(projectId);
 }
 
@@ -101,7 +107,7 @@ async function pollUntilStopped(run: Run): Promise<void> {
   const { pollsAtOnce } = run.deps.limits;
   const workers = Array.from({ length: pollsAtOnce }, () => pollInTurn(run));
   const results = await Promise.allSettled([
-    discoverAtFirst(run),
+    discoverRepeatedly(run),
     watchForWork(run),
     shareWithCommands(run),
     endWhenQuiet(run),
@@ -112,20 +118,16 @@ async function pollUntilStopped(run: Run): Promise<void> {
   if (failed !== undefined) throw failed.reason;
 }
 
-/** Until the list was whole once: from then on the planner reads its pages. */
-async function discoverAtFirst(run: Run): Promise<void> {
-  const { deps, memory, stop } = run;
-  const { clock, limits } = deps;
-  while (!stop.signal.aborted && !memory.areSightingsNews) {
-    const sinceMs = clock.now() - (memory.discoveredAtMs ?? Number.NEGATIVE_INFINITY);
-    if (sinceMs >= limits.discoveryIntervalMs) await guard(run, () => discoverProjects(run));
-    const hasEverListed = memory.discoveredAtMs !== undefined;
-    await pause(run, hasEverListed ? limits.discoveryIntervalMs : RETRY_DISCOVERY_MS);
+/** Whenever something needs the whole list; its pages have turns of their own besides. */
+async function discoverRepeatedly(run: Run): Promise<void> {
+  while (!run.stop.signal.aborted) {
+    if (isListingDue(run)) await guard(run, () => discoverProjects(run));
+    await pause(run, DISCOVERY_LOOK_MS);
   }
 }
 
-/** Before the first listing hardly a project is known, so it is tried again soon. */
-const RETRY_DISCOVERY_MS = 5_000;
+/** Before the first listing hardly a project is known, so a failed one is tried again soon. */
+const DISCOVERY_LOOK_MS = 5_000;
 
 /** Polls end up here when nothing is due; short, because a discovery or another poll can change what is. */
 const IDLE_WAIT_MS_MAX = 1_000;
@@ -168,21 +170,22 @@ async function pollOne(run: Run, projectId: string, permit: Permit): Promise<voi
     const request = { projectId, bootAt, signal: stop.signal, permit, history };
     report = await pollProject(deps, request, memoryOf(memory, projectId));
     notePoll(run, report);
-    if (report.failure === 'not_found') await noteUnreachable(run, projectId);
-    else memory.notFoundCounts.delete(projectId);
+    if (report.failure === 'not_found') await noteMissingProject(run, projectId);
+    else if (report.failure === undefined) await noteAnsweringProject(run, projectId);
     if (report.outcome === 'complete') noteComplete(run, projectId);
   } finally {
-    deps.planner.report(projectId, resultOf(report), deps.clock.now());
+    deps.planner.report(projectId, resultOf(report, restOf(run, projectId)), deps.clock.now());
   }
 }
 
-function resultOf(report: PollReport | undefined): PollResult {
+function resultOf(report: PollReport | undefined, restMs: number | undefined): PollResult {
   const { failure } = report ?? {};
   return {
     hasFailed: report === undefined || (failure !== undefined && failure !== 'cancelled'),
     foundTransition: (report?.recordedCount ?? 0) > 0,
     hasLeftovers: (report?.relay.unpublishedCount ?? 0) > 0,
     activity: report?.activity,
+    restMs,
   };
 }
 
@@ -206,7 +209,8 @@ function notePoll(run: Run, report: PollReport): void {
     return;
   }
   if (report.failure === 'cancelled') return;
-  memory.failingSinceMs ??= deps.clock.now();
+  // A project that cannot be seen says nothing of the upstream's health.
+  if (report.failure !== 'not_found') memory.failingSinceMs ??= deps.clock.now();
   if (report.failure === 'unauthorized') rejectKey(run);
   else deps.telemetry.log('warn', 'poll.interrupted', { reason: report.failure });
 }

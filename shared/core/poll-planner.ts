@@ -52,6 +52,8 @@ export interface PollResult {
   readonly hasLeftovers: boolean;
   /** Undefined when the poll read no page: what was known stays. */
   readonly activity: ProjectActivity | undefined;
+  /** After a failure the project is left alone for at least this long; undefined: only the usual back-off counts. */
+  readonly restMs?: number | undefined;
 }
 
 export interface ShownPage extends PageEnd {
@@ -145,7 +147,10 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       if (result.foundTransition) hints.noteTransition(projectId);
       if (result.activity !== undefined) learn(turn, result.activity, nowMs);
       turn.stride = strideOf(turn, nowMs);
-      if (turn.failureCount > 0) return delay(turn, nowMs + backoffMs(turn.failureCount));
+      if (turn.failureCount > 0) {
+        const restMs = Math.max(backoffMs(turn.failureCount), result.restMs ?? 0);
+        return delay(turn, nowMs + restMs);
+      }
       if (result.hasLeftovers) return delay(turn, nowMs + limits.pollIntervalMsMin);
       if (turn.isSpread) queue(turn, turn.stride);
       else spread(turn);
@@ -208,10 +213,10 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   function queuePage(turn: Turn, nowMs: number): void {
     const { listing } = limits;
     if (listing === undefined) return;
-    if (listing.hintIntervalMsMin !== undefined) {
+    // A page without projects, the last one, gives no hints: it is read for its age alone.
+    if (listing.hintIntervalMsMin !== undefined && turn.cold > 0) {
       const recall = hints.recall();
-      const told = recall * Math.max(turn.cold, Number.MIN_VALUE);
-      turn.stride = Math.sqrt((1 - recall) / told);
+      turn.stride = Math.sqrt((1 - recall) / (recall * turn.cold));
       queue(turn, turn.stride);
     } else turn.version += 1;
     byTime.push(turn.id, nowMs + listingIntervalMs(listing.intervalMsMax), turn.version);

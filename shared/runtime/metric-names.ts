@@ -21,6 +21,8 @@ export const metricUnits = {
   /** Of the oldest entry that is recorded and not on the bus; 0 when there is none. About once a minute. */
   UnpublishedAgeMs: 'Milliseconds',
   MalformedRows: 'Count',
+  /** A bound of docs/limits.md was met; the log line `bound.met` names it. */
+  BoundMet: 'Count',
   LateOperations: 'Count',
   ProjectsPolled: 'Count',
   WalksCompleted: 'Count',

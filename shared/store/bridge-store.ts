@@ -32,6 +32,9 @@ import type { Condition, Key, Table, Update } from './table.ts';
  */
 export const SETTLED_KEPT_SECONDS = 45 * 24 * 3_600;
 
+/** A project that is gone is kept for this long after everything else that is kept of it, and leaves all lists then. */
+const GONE_PROJECT_EXTRA_SECONDS = SETTLED_KEPT_SECONDS;
+
 export type RecordResult = 'recorded' | 'conflict';
 
 /** A place in the work index: of an operation, of a project, or (neither) of the account itself. */
@@ -259,7 +262,9 @@ function raisePublishedUpdate(record: JournalRecord, through: number): Update {
 }
 
 function settledAttributes(record: JournalRecord, expiresAt: number): Update['set'] {
-  return record.kind === 'operation' || record.kind === 'command' ? { expires_at: expiresAt } : {};
+  if (record.kind === 'operation' || record.kind === 'command') return { expires_at: expiresAt };
+  const isGone = record.kind === 'project' && !record.is_visible;
+  return isGone ? { expires_at: expiresAt + GONE_PROJECT_EXTRA_SECONDS } : {};
 }
 
 function toResult(outcome: 'applied' | 'refused'): RecordResult {

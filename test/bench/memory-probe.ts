@@ -57,7 +57,7 @@ const polling = pollAccount(
     telemetry: silentTelemetry,
     newId: () => 'probe',
     options: pollOptionsFor('open', {}),
-    limits: accountLimits.run,
+    limits: { ...accountLimits.run, requestsPerMinute: REQUESTS_PER_MINUTE },
   },
   emptyAccountMemory(),
   { signal: stop.signal, leaseMs: durationMs },

@@ -29,7 +29,7 @@ const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
 
 /** The last page of the list. */
 function pageOf(rows: readonly ProjectRow[], end: Partial<PageEnd> = {}) {
-  return { rows, isEmpty: rows.length === 0, isFull: false, cursor: rows.at(-1)?.id, ...end };
+  return { rows, isEmpty: rows.length === 0, cursor: undefined, ...end };
 }
 
 function aPlanner(...ids: readonly string[]): PollPlanner {
@@ -243,7 +243,7 @@ describe('the reason to go on', () => {
 });
 
 describe('the pages of the project list', () => {
-  const full = pageOf([{ id: 'a' }], { isFull: true });
+  const full = pageOf([{ id: 'a' }], { cursor: 'a' });
 
   /** Polls whoever has a turn now, and says which pages had one. */
   function pagesAt(plan: PollPlanner, nowMs: number) {
@@ -291,7 +291,11 @@ describe('the pages of the project list', () => {
       // Twice: only with the last of them it is known how many there are.
       for (let count = 0; count < 2 * pageCount; count++) {
         const page = count % pageCount;
-        plan.reportPage(page, pageOf([{ id: `p${page}` }], { isFull: page + 1 < pageCount }), 0);
+        plan.reportPage(
+          page,
+          pageOf([{ id: `p${page}` }], { cursor: page + 1 < pageCount ? `p${page}` : undefined }),
+          0,
+        );
       }
       const decision = plan.next(0);
       return decision.kind === 'wait' ? decision.untilMs / 1_000 : 0;
@@ -308,7 +312,7 @@ describe('the pages of the project list', () => {
     const rowsOf = (page: number) => ids.slice(20 * page, 20 * page + 20).map((id) => ({ id }));
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
     plan.setProjects(ids);
-    plan.reportPage(0, pageOf(rowsOf(0), { isFull: true }), 0);
+    plan.reportPage(0, pageOf(rowsOf(0), { cursor: 'p19' }), 0);
     const counts = [0, 0];
     for (let nowMs = 0; nowMs < 30 * MINUTE_MS; ) {
       const decision = plan.next(nowMs);
@@ -319,7 +323,7 @@ describe('the pages of the project list', () => {
       } else if (decision.kind === 'list') {
         const { page } = decision;
         counts[page] = (counts[page] ?? 0) + 1;
-        plan.reportPage(page, pageOf(rowsOf(page), { isFull: page === 0 }), nowMs);
+        plan.reportPage(page, pageOf(rowsOf(page), { cursor: page === 0 ? 'p19' : undefined }), nowMs);
       }
     }
 
