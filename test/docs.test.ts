@@ -5,6 +5,7 @@ import { alertDocs } from '../infra/docs/alert-docs.ts';
 import { apiDocs } from '../infra/docs/api-docs.ts';
 import { costDocs } from '../infra/docs/cost-docs.ts';
 import { eventDocs } from '../infra/docs/event-docs.ts';
+import { boundGroups, limitDocs } from '../infra/docs/limit-docs.ts';
 import { createFaultDials } from '../infra/local/upstream/faults.ts';
 import { SERVE_HELP } from '../infra/local/upstream/serve-options.ts';
 import { eventCatalog } from '../shared/events/catalog.ts';
@@ -21,11 +22,12 @@ const PAGES = [
   'docs/api.md',
   'docs/console.md',
   'docs/performance.md',
+  'docs/limits.md',
 ];
 const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
 
 describe('the documentation', () => {
-  test.each([...eventDocs(), ...alertDocs(), ...apiDocs(), ...costDocs()])(
+  test.each([...eventDocs(), ...alertDocs(), ...apiDocs(), ...costDocs(), ...limitDocs()])(
     '$path is what the definitions say (npm run generate)',
     ({ path, text }) => {
       expect(read(path)).toBe(text);
@@ -34,6 +36,19 @@ describe('the documentation', () => {
 
   test.each(eventCatalog)('the example of $detailType is one', ({ detail, example }) => {
     expect(detail.strict().safeParse(example).error).toBeUndefined();
+  });
+
+  test('every bound that the poller reports by name has a row of its own in docs/limits.md', () => {
+    const source = read('functions/poller/note-bound.ts');
+    const names = [...source.matchAll(/^ {2}\| '(\w+)'/gm)].map(([, name]) => name);
+    const signals = boundGroups.flatMap(({ bounds }) => bounds.map(({ signal }) => signal));
+
+    expect(names.length).toBeGreaterThan(5);
+    for (const name of names)
+      expect(
+        signals.filter((signal) => signal.includes(`bound: ${name}\``)),
+        name,
+      ).toHaveLength(1);
   });
 
   test('every dependency is justified in one line', () => {

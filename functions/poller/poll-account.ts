@@ -77,8 +77,9 @@ function startRun(deps: AccountDeps, memory: AccountMemory, signal: AbortSignal)
   if (signal.aborted) stop.abort(signal.reason);
   signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true, signal: stop.signal });
   const counts = { pollCount: 0, recordedCount: 0, publishedCount: 0, unpublishedCount: 0 };
-  const sets = { addedNow: new Set<string>(), boundsMet: new Set<string>() };
-  return { deps, memory, stop, ...sets, bootAt: undefined, rejectedKey: false, ...counts };
+  memory.boundsMet.clear();
+  const addedNow = new Set<string>();
+  return { deps, memory, stop, addedNow, bootAt: undefined, rejectedKey: false, ...counts };
 }
 
 /** What a crash left behind leaves first, also of projects that are not polled any more. */

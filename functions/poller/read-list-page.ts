@@ -8,7 +8,7 @@ import type { Run } from './run.ts';
 import { addProjects } from './sight-projects.ts';
 
 /** The most projects the list gives on one page (public contract; the specification shows no paging). */
-const PROJECT_PAGE_ROWS = 400;
+export const PROJECT_PAGE_ROWS = 400;
 
 export interface ReadPage extends ShownPage, ListingPage {
   readonly cursor: string | undefined;

@@ -72,6 +72,8 @@ export interface AccountMemory {
   listingMs: number;
   /** The list was read as a whole once, so a project that appears is new. */
   areSightingsNews: boolean;
+  /** Bounds that the invocation under way has said it met. */
+  readonly boundsMet: Set<string>;
   /** Requests that commands had sent when the poller last looked. */
   commandCount: number | undefined;
   failingSinceMs: number | undefined;
@@ -92,6 +94,7 @@ export function emptyAccountMemory(): AccountMemory {
     listingCount: 0,
     listingMs: 0,
     areSightingsNews: false,
+    boundsMet: new Set(),
     commandCount: undefined,
     failingSinceMs: undefined,
     status: undefined,
@@ -107,8 +110,6 @@ export interface Run {
   readonly stop: AbortController;
   /** Projects that a page of the list is adding at the moment, so that no other page adds them, too. */
   readonly addedNow: Set<string>;
-  /** Bounds that this invocation has said it met. */
-  readonly boundsMet: Set<string>;
   bootAt: Timestamp | undefined;
   rejectedKey: boolean;
   pollCount: number;

@@ -4,7 +4,9 @@ import { nextStatus } from '../../shared/core/account-status.ts';
 import { type JournalEntry, pendingEntries } from '../../shared/core/journal.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import type { WorkPlace } from '../../shared/store/bridge-store.ts';
+import { noteBound } from './note-bound.ts';
 import type { Run } from './run.ts';
+import { DELAYS_MAX } from './tally.ts';
 
 /** Into an invocation of a minute: late enough to have something to tell, and its end is told too. */
 const FIRST_MS = 10_000;
@@ -43,12 +45,15 @@ export async function tellStatusAtEnd(run: Run): Promise<void> {
   if (run.deps.limits.lingerMs !== undefined && sinceMs >= INTERVAL_MS) await tellStatus(run);
 }
 
-async function tellStatus({ deps, memory }: Run): Promise<void> {
+async function tellStatus(run: Run): Promise<void> {
+  const { deps, memory } = run;
   const { status, clock, store, telemetry, planner, budget } = deps;
   if (status === undefined) return;
   const nowMs = clock.now();
   try {
     const work = await store.findWork();
+    const tally = status.tally.take();
+    noteBounds(run, work.length, tally.delaysMs.length);
     const next = nextStatus(memory.status ?? (await status.read()), {
       nowMs,
       sinceMs: memory.statusToldAtMs ?? nowMs - FIRST_MS,
@@ -57,7 +62,7 @@ async function tellStatus({ deps, memory }: Run): Promise<void> {
       project_count: memory.projects.size,
       open_operation_count: work.filter(({ operationId }) => operationId !== undefined).length,
       requests_per_minute: status.requestsPerMinute,
-      tally: status.tally.take(),
+      tally,
       learned: { limit: budget.learned(), hints: planner.hintEvidence() },
     });
     memory.statusToldAtMs = nowMs;
@@ -69,8 +74,13 @@ async function tellStatus({ deps, memory }: Run): Promise<void> {
   }
 }
 
-/** Items that are looked into: a backlog beyond them is as old as theirs. */
-const WORK_READ_MAX = 100;
+/** Items that are looked into: one read a minute of a few hundred kilobytes; the age of what lies beyond is not known. */
+export const WORK_READ_MAX = 1_000;
+
+function noteBounds(run: Run, workCount: number, delayCount: number): void {
+  if (workCount > WORK_READ_MAX) noteBound(run, 'backlog_looked_at', WORK_READ_MAX);
+  if (delayCount >= DELAYS_MAX) noteBound(run, 'delays_kept', DELAYS_MAX);
+}
 
 async function unpublishedAgeMs({ store, clock }: Run['deps'], work: readonly WorkPlace[]): Promise<number> {
   const records = await store.readRecords(work.slice(0, WORK_READ_MAX).map(({ key }) => key));

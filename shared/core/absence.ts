@@ -29,7 +29,7 @@ const NOT_FOUND_COUNT_MIN = 3;
 const CERTAIN = { absentCount: 2, spanMs: MINUTE_MS } as const;
 
 /** When each listing leaves a doubt: a row that cannot be read for one release of the service is one for hours, but not ours. */
-const DOUBTFUL = { absentCount: 3, spanMs: 10 * MINUTE_MS } as const;
+export const DOUBTFUL = { absentCount: 3, spanMs: 10 * MINUTE_MS } as const;
 
 /** Between two listings that leave a doubt: three of them cover the time in which the project has to be absent. */
 const DOUBTFUL_LISTING_INTERVAL_MS = DOUBTFUL.spanMs / 2;
@@ -38,7 +38,7 @@ const DOUBTFUL_LISTING_INTERVAL_MS = DOUBTFUL.spanMs / 2;
 const LISTED_INTERVAL_MS_MAX = 60 * MINUTE_MS;
 
 /** Of the rate limit, for all projects together that answer 404: in a large deletion they would crowd out the living. */
-const NOT_FOUND_SHARE_MAX = 0.2;
+export const NOT_FOUND_SHARE_MAX = 0.2;
 
 /** A fixed project that is gone is asked this often whether it is back. */
 const GONE_INTERVAL_MS = 15 * MINUTE_MS;

@@ -33,7 +33,7 @@ import type { Condition, Key, Table, Update } from './table.ts';
 export const SETTLED_KEPT_SECONDS = 45 * 24 * 3_600;
 
 /** A project that is gone is kept for this long after everything else that is kept of it, and leaves all lists then. */
-const GONE_PROJECT_EXTRA_SECONDS = SETTLED_KEPT_SECONDS;
+export const GONE_PROJECT_EXTRA_SECONDS = SETTLED_KEPT_SECONDS;
 
 export type RecordResult = 'recorded' | 'conflict';
 

@@ -18,16 +18,20 @@ import { WORK_INDEX } from './table.ts';
 const BATCH_KEYS_MAX = 100;
 
 /** A throttled BatchGetItem hands keys back; the SDK has backed off already, so a few rounds are enough. */
-const BATCH_ROUNDS_MAX = 8;
+export const BATCH_ROUNDS_MAX = 8;
 
 /** A thousand open or unpublished operations a page of 1 MB, a hundred thousand in all: far beyond any account seen. */
-const WORK_PAGES_MAX = 100;
+export const WORK_PAGES_MAX = 100;
 
-/** `access`: the attributes that are asked for, as the function's role allows no others; undefined: all. */
+/**
+ * `access`: the attributes that are asked for, as the function's role allows no others; undefined: all. `onWorkCut`: the index
+ * holds more places of work than one reading of it gives.
+ */
 export function createDynamoDbTable(
   client: DynamoDBClient,
   tableName: string,
   access?: Pick<Access, 'reads'>,
+  onWorkCut: (placeCount: number) => void = () => {},
 ): Table {
   const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
   return {
@@ -59,7 +63,11 @@ export function createDynamoDbTable(
         throw error;
       }
     },
-    queryWork: (query) => queryWork(documents, tableName, query),
+    async queryWork(query) {
+      const { keys, isCut } = await queryWork(documents, tableName, query);
+      if (isCut) onWorkCut(keys.length);
+      return keys;
+    },
   };
 }
 
@@ -101,7 +109,7 @@ async function queryWork(
   documents: DynamoDBDocumentClient,
   tableName: string,
   { work, pk }: { work: string; pk?: string },
-): Promise<readonly Key[]> {
+): Promise<{ readonly keys: readonly Key[]; readonly isCut: boolean }> {
   const keys: Key[] = [];
   let startKey: Record<string, unknown> | undefined;
   for (let page = 0; page < WORK_PAGES_MAX; page++) {
@@ -122,7 +130,7 @@ async function queryWork(
     startKey = answer.LastEvaluatedKey;
     if (startKey === undefined) break;
   }
-  return keys;
+  return { keys, isCut: startKey !== undefined };
 }
 
 /** Exported for the test that pins the expressions. */

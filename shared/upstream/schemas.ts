@@ -4,8 +4,8 @@ import * as z from 'zod';
 import type { Operation } from '../core/operation.ts';
 
 /** Names from an open set end up in keys of metrics and in events: long ones are cut, never refused. */
-const NAME_CHARACTERS_MAX = 100;
-const TEXT_CHARACTERS_MAX = 2_000;
+export const NAME_CHARACTERS_MAX = 100;
+export const TEXT_CHARACTERS_MAX = 2_000;
 
 /** The longest form of ISO 8601 with nanoseconds and a zone has 35; the time is stored as received. */
 const TIME_CHARACTERS_MAX = 64;
@@ -83,7 +83,7 @@ export const endpointSchema = z.looseObject({
 });
 
 /** It travels in a URL, and proxies refuse those over 8 kB. */
-const CURSOR_CHARACTERS_MAX = 1_000;
+export const CURSOR_CHARACTERS_MAX = 1_000;
 
 /**
  * There even when nothing follows; absent on an empty list (public contract). A cursor of another type is not taken

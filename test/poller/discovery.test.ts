@@ -172,7 +172,8 @@ describe('the project list', () => {
       account.memory().sighted.add(id);
     }
     account.script.projectIds = ['new-1', 'new-2'];
-    await account.poll(20_000);
+    await account.poll(4 * MINUTE_MS);
+    expect(listCount(account)).toBeGreaterThan(2);
 
     const bounds = account.logs.filter(({ event }) => event === 'bound.met');
     expect(bounds).toEqual([{ level: 'warn', event: 'bound.met', bound: 'projects', value: PROJECTS_MAX }]);
