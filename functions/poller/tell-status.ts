@@ -90,9 +90,10 @@ async function unpublishedAgeMs({ store, clock }: Run['deps'], work: readonly Wo
   return times.length === 0 ? 0 : Math.max(0, clock.now() - Math.min(...times));
 }
 
-/** The oldest of the latest complete reads; undefined while a project has none. */
-function lastCompleteWalkAtMs({ projects, completedAtMs }: Run['memory']): number | undefined {
-  if (projects.size === 0 || [...projects.keys()].some((id) => !completedAtMs.has(id))) return undefined;
+/** The oldest of the latest complete reads; undefined while a project that can be seen has none. */
+function lastCompleteWalkAtMs({ projects, completedAtMs, unreachable }: Run['memory']): number | undefined {
+  const isUnread = (id: string) => !completedAtMs.has(id) && !unreachable.has(id);
+  if (completedAtMs.size === 0 || [...projects.keys()].some(isUnread)) return undefined;
   return Math.min(...completedAtMs.values());
 }
 

@@ -101,7 +101,10 @@ export const operationListSchema = z.object({
 export const projectListSchema = z.object({
   projects: z.array(z.unknown()),
   pagination: optional(paginationSchema),
-  unavailable_project_ids: optional(z.array(z.string())),
+  // What is no text is no id either; it must not cost the rows.
+  unavailable_project_ids: optional(
+    z.array(z.preprocess((id) => (typeof id === 'string' ? id : ''), z.string())),
+  ),
 });
 
 export const operationAnswerSchema = z.object({ operation: z.unknown() });

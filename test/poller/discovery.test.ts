@@ -272,6 +272,21 @@ describe('of the fixed projects of a key that may not list', () => {
 
     expect(told(account, 'Project Discovered')).toEqual([OTHER]);
     expect(told(account, 'Project Unreachable')).toEqual([OTHER]);
+    account.script.projectIds = [PROJECT_ID];
+    await pollMinutes(account, 20);
+
+    expect(told(account, 'Project Unreachable')).toEqual([OTHER, OTHER]);
+  });
+
+  test('one that is unreachable does not make the account look unread', async () => {
+    const account = aFixedAccount();
+    await pollMinutes(account, 2);
+    account.script.projectIds = [PROJECT_ID];
+    await pollMinutes(account, 60);
+
+    const status = await account.deps().status?.read();
+    const ageMs = account.nowMs() - Date.parse(status?.last_complete_walk_at ?? '');
+    expect(ageMs).toBeLessThan(3 * MINUTE_MS);
   });
 });
 
