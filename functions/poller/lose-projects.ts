@@ -84,13 +84,12 @@ function evidenceOf({ deps }: Run) {
 }
 
 async function leave(run: Run, projectIds: readonly string[]): Promise<void> {
-  const { deps, memory, stop } = run;
+  const { memory, stop } = run;
   await forEachConcurrently(projectIds, LOSSES_AT_ONCE, async (projectId) => {
     // An answer may have come meanwhile.
     if (stop.signal.aborted || !memory.absences.has(projectId)) return;
     if (await recordLoss(run, projectId)) forget(run, projectId);
   });
-  deps.planner.setProjects([...memory.projects.keys()]);
 }
 
 /** False when somebody else has changed the record meanwhile: the next 404 or listing decides again. */
@@ -107,6 +106,11 @@ async function recordLoss({ deps }: Run, projectId: string): Promise<boolean> {
 function forget({ deps, memory }: Run, projectId: string): void {
   memory.absences.delete(projectId);
   memory.completedAtMs.delete(projectId);
-  if (deps.fixedProjectIds !== undefined) memory.unreachable.add(projectId);
-  else for (const known of [memory.projects, memory.sighted]) known.delete(projectId);
+  if (deps.fixedProjectIds !== undefined) {
+    memory.unreachable.add(projectId);
+    return;
+  }
+  memory.projects.delete(projectId);
+  memory.sighted.delete(projectId);
+  deps.planner.removeProjects([projectId]);
 }

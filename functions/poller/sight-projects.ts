@@ -43,7 +43,10 @@ async function addAll(run: Run, added: readonly string[]): Promise<void> {
   } finally {
     for (const projectId of added) addedNow.delete(projectId);
     // Also after a failure: those that were added before it are polled.
-    deps.planner.setProjects([...memory.projects.keys()], histories);
+    deps.planner.addProjects(
+      added.filter((id) => memory.projects.has(id)),
+      histories,
+    );
   }
 }
 

@@ -19,6 +19,10 @@ export interface PollPlanner {
    * in those that an earlier process has read.
    */
   setProjects(projectIds: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void;
+  /** Adds projects to those that are polled, and forgets none; what it costs does not depend on how many there are. */
+  addProjects(projectIds: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void;
+  /** Polls these no more, and forgets what is known of them. */
+  removeProjects(projectIds: readonly string[]): void;
   /** For a request that may leave now. What is handed out counts as under way until it is reported. */
   next(nowMs: number): PollDecision;
   report(projectId: string, result: PollResult, nowMs: number): void;
@@ -120,9 +124,13 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     setProjects(projectIds, histories = new Map()) {
       const wanted = new Set(projectIds);
       for (const [id, turn] of turns) if (!wanted.has(id)) remove(turn);
-      const added = [...wanted].filter((id) => !turns.has(id));
-      for (const id of added) rates.note(undefined, histories.get(id));
-      for (const id of added) add(id, histories.get(id));
+      addAll([...wanted], histories);
+    },
+
+    addProjects: (projectIds, histories = new Map()) => addAll(projectIds, histories),
+
+    removeProjects(projectIds) {
+      for (const turn of projectIds.map((id) => turns.get(id))) if (turn !== undefined) remove(turn);
     },
 
     next(nowMs) {
@@ -311,6 +319,12 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   function strideOf(turn: Turn, nowMs: number): number {
     const strideMax = (STRIDE_SHARE_MAX * strideSum) / Math.max(1, turns.size);
     return Math.min(strideMax, 1 / Math.sqrt(turn.cold + hotIntensity(turn.activity, nowMs)));
+  }
+
+  function addAll(ids: readonly string[], histories: ReadonlyMap<string, ArrivalHistory>): void {
+    const added = ids.filter((id) => !turns.has(id));
+    for (const id of added) rates.note(undefined, histories.get(id));
+    for (const id of added) add(id, histories.get(id));
   }
 
   function add(id: string, history: ArrivalHistory | undefined): void {

@@ -68,6 +68,16 @@ describe('the planner', () => {
     expect(plan.next(0)).toEqual({ kind: 'wait', untilMs: Number.POSITIVE_INFINITY });
   });
 
+  test('adds projects to those that it has, and removes some of them', () => {
+    const plan = aPlanner('a', 'b');
+    plan.addProjects(['b', 'c']);
+    plan.removeProjects(['a', 'unknown']);
+    const chosen = [plan.next(0), plan.next(0)].map((each) => each.kind === 'poll' && each.projectId);
+
+    expect(new Set(chosen)).toEqual(new Set(['b', 'c']));
+    expect(plan.next(0)).toEqual({ kind: 'wait', untilMs: Number.POSITIVE_INFINITY });
+  });
+
   test('polls no project more often than the configured interval', () => {
     const plan = aPlanner('a');
     plan.next(0);
