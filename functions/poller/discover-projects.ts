@@ -23,11 +23,14 @@ const REST_PER_LISTING = 2;
 /** A listing that the end of an invocation has cut goes on in the next one. */
 export function isListingDue(run: Run): boolean {
   const { deps, memory } = run;
-  const { discoveredAtMs } = memory;
-  if (discoveredAtMs === undefined || memory.listing !== undefined) return true;
-  if (deps.fixedProjectIds !== undefined) return false;
-  const restMs = Math.max(deps.limits.discoveryIntervalMs, REST_PER_LISTING * memory.listingMs);
-  if (deps.clock.now() - discoveredAtMs < restMs) return false;
+  const { discoveredAtMs, listingFailedAtMs = Number.NEGATIVE_INFINITY } = memory;
+  const { discoveryIntervalMs } = deps.limits;
+  if (discoveredAtMs === undefined) return true;
+  const nowMs = deps.clock.now();
+  if (deps.fixedProjectIds !== undefined || nowMs - listingFailedAtMs < discoveryIntervalMs) return false;
+  if (memory.listing !== undefined) return true;
+  const restMs = Math.max(discoveryIntervalMs, REST_PER_LISTING * memory.listingMs);
+  if (nowMs - discoveredAtMs < restMs) return false;
   return !memory.areSightingsNews || isEvidenceWanted(run);
 }
 
@@ -73,7 +76,10 @@ async function readPageOf(run: Run, cursor: string | undefined): Promise<ReadPag
   try {
     return await readPage(run, cursor);
   } catch (error) {
-    if (isUpstreamError(error) && error.kind === 'rejected') run.memory.listing = undefined;
+    const kind = isUpstreamError(error) ? error.kind : undefined;
+    if (kind === 'rejected') run.memory.listing = undefined;
+    // The end of an invocation is no failure of the list.
+    if (kind !== 'cancelled') run.memory.listingFailedAtMs = run.deps.clock.now();
     throw error;
   }
 }

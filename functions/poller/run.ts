@@ -65,6 +65,8 @@ export interface AccountMemory {
   readonly completedAtMs: Map<string, number>;
   /** The listing under way; it may take several invocations. */
   listing: Listing | undefined;
+  /** When a page of a listing could not be read. */
+  listingFailedAtMs: number | undefined;
   /** When the latest listing came to its end. */
   discoveredAtMs: number | undefined;
   listingCount: number;
@@ -90,6 +92,7 @@ export function emptyAccountMemory(): AccountMemory {
     unreachable: new Set(),
     completedAtMs: new Map(),
     listing: undefined,
+    listingFailedAtMs: undefined,
     discoveredAtMs: undefined,
     listingCount: 0,
     listingMs: 0,

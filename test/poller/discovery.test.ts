@@ -135,6 +135,20 @@ describe('the project list', () => {
     expect(fromTheStart).toBeLessThan(30);
   });
 
+  test('that cannot be read is hardly asked for, and proves nothing', async () => {
+    const account = anAccount({ requestsPerMinute: 350, pollsAtOnce: 12 });
+    account.script.projectIds.push(OTHER);
+    await pollMinutes(account, 3);
+    account.script.projectIds = [PROJECT_ID];
+    account.script.fails = ({ name }) => (name === 'projects' ? 'unavailable' : undefined);
+    account.calls.length = 0;
+    await pollMinutes(account, 30);
+
+    expect(told(account, 'Project Unreachable')).toEqual([]);
+    // A listing is tried every twenty seconds here, and its pages have turns besides.
+    expect(listCount(account) / 30).toBeLessThan(5);
+  });
+
   test('that lacks a project whose operations answer proves nothing', async () => {
     const account = anAccount();
     account.script.projectIds.push(OTHER);
