@@ -28,7 +28,6 @@ import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
 import { createAccountBudget } from './account-budget.ts';
 import { accountLimits, pollOptionsFor, STOP_RESERVE_MS } from './limits.ts';
-import { noteBound } from './note-bound.ts';
 import { type AccountReport, pollAccount } from './poll-account.ts';
 import { type AccountDeps, type AccountMemory, emptyAccountMemory } from './run.ts';
 import { createTally } from './tally.ts';
@@ -91,13 +90,10 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
       commandRequestsPerMinute: settings.command_requests_per_minute,
     };
     const requestsPerMinute = sharedRequestsPerMinute(rate);
-    const memory = emptyAccountMemory();
     const { telemetry, tally } = createTally(
       createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, settings.account_id),
     );
-    const table = createDynamoDbTable(clients.dynamoDb, environment.TABLE_NAME, pollerAccess, (count) =>
-      noteBound({ deps: { telemetry }, memory }, 'work_places', count),
-    );
+    const table = createDynamoDbTable(clients.dynamoDb, environment.TABLE_NAME, pollerAccess);
     const budget = createAccountBudget(clock, rate);
     const deps: AccountDeps = {
       upstream: createUpstreamClient({
@@ -152,7 +148,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
       },
       fixedProjectIds: settings.project_ids,
     };
-    return { deps, memory, telemetry };
+    return { deps, memory: emptyAccountMemory(), telemetry };
   }
 }
 

@@ -1,20 +1,14 @@
 /** Says that a bound was met: once per invocation and bound, because a bound that is met is met again at once. */
 
-import type { AccountDeps, AccountMemory } from './run.ts';
+import type { Run } from './run.ts';
 
 /** Each has a row in docs/limits.md. */
-export type BoundName =
-  | 'projects'
-  | 'list_pages'
-  | 'barren_pages'
-  | 'work_places'
-  | 'backlog_looked_at'
-  | 'delays_kept';
+export const BOUND_NAMES = ['projects', 'list_pages', 'barren_pages', 'delays_kept'] as const;
 
-type BoundMemory = Pick<AccountMemory, 'boundsMet'>;
+export type BoundName = (typeof BOUND_NAMES)[number];
 
 export function noteBound(
-  { deps, memory }: { readonly deps: Pick<AccountDeps, 'telemetry'>; readonly memory: BoundMemory },
+  { deps, memory }: Pick<Run, 'deps' | 'memory'>,
   bound: BoundName,
   value: number,
 ): void {

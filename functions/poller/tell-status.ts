@@ -53,7 +53,7 @@ async function tellStatus(run: Run): Promise<void> {
   try {
     const work = await store.findWork();
     const tally = status.tally.take();
-    noteBounds(run, work.length, tally.delaysMs.length);
+    if (tally.delaysMs.length >= DELAYS_MAX) noteBound(run, 'delays_kept', DELAYS_MAX);
     const next = nextStatus(memory.status ?? (await status.read()), {
       nowMs,
       sinceMs: memory.statusToldAtMs ?? nowMs - FIRST_MS,
@@ -74,13 +74,8 @@ async function tellStatus(run: Run): Promise<void> {
   }
 }
 
-/** Items that are looked into: one read a minute of a few hundred kilobytes; the age of what lies beyond is not known. */
-export const WORK_READ_MAX = 1_000;
-
-function noteBounds(run: Run, workCount: number, delayCount: number): void {
-  if (workCount > WORK_READ_MAX) noteBound(run, 'backlog_looked_at', WORK_READ_MAX);
-  if (delayCount >= DELAYS_MAX) noteBound(run, 'delays_kept', DELAYS_MAX);
-}
+/** Items that are looked into: a backlog beyond them is as old as theirs. */
+export const WORK_READ_MAX = 100;
 
 async function unpublishedAgeMs({ store, clock }: Run['deps'], work: readonly WorkPlace[]): Promise<number> {
   const records = await store.readRecords(work.slice(0, WORK_READ_MAX).map(({ key }) => key));

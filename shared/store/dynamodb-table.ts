@@ -21,17 +21,13 @@ const BATCH_KEYS_MAX = 100;
 export const BATCH_ROUNDS_MAX = 8;
 
 /** A thousand open or unpublished operations a page of 1 MB, a hundred thousand in all: far beyond any account seen. */
-export const WORK_PAGES_MAX = 100;
+const WORK_PAGES_MAX = 100;
 
-/**
- * `access`: the attributes that are asked for, as the function's role allows no others; undefined: all. `onWorkCut`: the index
- * holds more places of work than one reading of it gives.
- */
+/** `access`: the attributes that are asked for, as the function's role allows no others; undefined: all. */
 export function createDynamoDbTable(
   client: DynamoDBClient,
   tableName: string,
   access?: Pick<Access, 'reads'>,
-  onWorkCut: (placeCount: number) => void = () => {},
 ): Table {
   const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
   return {
@@ -63,11 +59,7 @@ export function createDynamoDbTable(
         throw error;
       }
     },
-    async queryWork(query) {
-      const { keys, isCut } = await queryWork(documents, tableName, query);
-      if (isCut) onWorkCut(keys.length);
-      return keys;
-    },
+    queryWork: (query) => queryWork(documents, tableName, query),
   };
 }
 
@@ -109,7 +101,7 @@ async function queryWork(
   documents: DynamoDBDocumentClient,
   tableName: string,
   { work, pk }: { work: string; pk?: string },
-): Promise<{ readonly keys: readonly Key[]; readonly isCut: boolean }> {
+): Promise<readonly Key[]> {
   const keys: Key[] = [];
   let startKey: Record<string, unknown> | undefined;
   for (let page = 0; page < WORK_PAGES_MAX; page++) {
@@ -130,7 +122,7 @@ async function queryWork(
     startKey = answer.LastEvaluatedKey;
     if (startKey === undefined) break;
   }
-  return { keys, isCut: startKey !== undefined };
+  return keys;
 }
 
 /** Exported for the test that pins the expressions. */

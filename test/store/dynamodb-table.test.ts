@@ -2,7 +2,7 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { BatchGetCommand, DynamoDBDocumentClient, GetCommand, QueryCommand } from '@aws-sdk/lib-dynamodb';
 import { mockClient } from 'aws-sdk-client-mock';
 import { beforeEach, describe, expect, test } from 'vitest';
-import { compileUpdate, createDynamoDbTable, WORK_PAGES_MAX } from '../../shared/store/dynamodb-table.ts';
+import { compileUpdate, createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { projectKey } from '../../shared/store/keys.ts';
 
 /** What the local stand-in never does: hand keys back, and answer a small query in pieces. */
@@ -47,21 +47,6 @@ describe('the DynamoDB table', () => {
       pk: 'p',
       sk: 'a',
     });
-  });
-
-  test('says so when the index of work holds more pages than are read', async () => {
-    const item = { pk: 'p', sk: 'a' };
-    documents.on(QueryCommand).resolves({ Items: [item], LastEvaluatedKey: item });
-    const counts: number[] = [];
-    const client = new DynamoDBClient({ region: 'us-east-1' });
-    const large = createDynamoDbTable(client, 'table', undefined, (count) => counts.push(count));
-    await large.queryWork({ work: 'main' });
-
-    expect(counts).toEqual([WORK_PAGES_MAX]);
-    documents.reset();
-    documents.on(QueryCommand).resolves({ Items: [item] });
-    await large.queryWork({ work: 'main' });
-    expect(counts).toHaveLength(1);
   });
 
   test('reads items strongly and the index as it is', async () => {

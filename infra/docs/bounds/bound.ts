@@ -1,5 +1,7 @@
 /** One row of docs/limits.md. */
 
+import type { BoundName } from '../../../functions/poller/note-bound.ts';
+
 export interface Bound {
   /** What is bounded. */
   readonly name: string;
@@ -21,6 +23,6 @@ export interface BoundGroup {
 }
 
 /** The signal of the poller's bounds that would otherwise be met in silence. */
-export function boundMet(name: string): string {
-  return `\`BoundMet\`; log line \`bound.met\` with \`bound: ${name}\``;
+export function boundMet(name: BoundName): string {
+  return `\`BoundMet\`, with the alarm \`bound-met\`; log line \`bound.met\` with \`bound: ${name}\``;
 }

@@ -9,7 +9,7 @@ import { ERROR_TEXT_CHARACTERS_MAX } from '../../../shared/core/operation-record
 import { SWEEP_DEPTH_MS } from '../../../shared/core/page-walk.ts';
 import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../../shared/core/relay-plan.ts';
 import { FAILED_WATCH_MS_MAX } from '../../../shared/core/watch-rate.ts';
-import { BATCH_ROUNDS_MAX, WORK_PAGES_MAX } from '../../../shared/store/dynamodb-table.ts';
+import { BATCH_ROUNDS_MAX } from '../../../shared/store/dynamodb-table.ts';
 import { type BoundGroup, boundMet } from './bound.ts';
 
 const { walkLimits, backfillDepthMs } = pollOptionsFor('open', {});
@@ -51,14 +51,6 @@ export const pollingBounds: BoundGroup = {
       signal: 'Event `Operation Watch Ended` with `reason: not_retried`',
     },
     {
-      name: 'Pages of one reading of the work index',
-      value: WORK_PAGES_MAX,
-      unit: 'pages of 1 MB',
-      reason: 'About a million open or unpublished items, which is far beyond any account.',
-      whenMet: 'Items beyond it are found once those before them are published.',
-      signal: boundMet('work_places'),
-    },
-    {
       name: 'Rounds of one batch read of the table',
       value: BATCH_ROUNDS_MAX,
       unit: 'rounds',
@@ -72,7 +64,7 @@ export const pollingBounds: BoundGroup = {
       unit: 'items',
       reason: 'It is one read of the table a minute.',
       whenMet: '`UnpublishedAgeMs` is the age of the oldest entry among these items.',
-      signal: boundMet('backlog_looked_at'),
+      signal: '`UnpublishedBacklog` is larger than what is looked into.',
     },
     {
       name: 'Detection delays of one minute that the status keeps',
