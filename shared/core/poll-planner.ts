@@ -25,6 +25,10 @@ export interface PollPlanner {
    * in those that an earlier process has read.
    */
   setProjects(projectIds: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void;
+  /** Adds projects to those that are polled, and forgets none; what it costs does not depend on how many there are. */
+  addProjects(projectIds: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void;
+  /** Polls these no more, and forgets what is known of them. */
+  removeProjects(projectIds: readonly string[]): void;
   /** For a request that may leave now. What is handed out counts as under way until it is reported. */
   next(nowMs: number): PollDecision;
   report(projectId: string, result: PollResult, nowMs: number): void;
@@ -62,6 +66,8 @@ export interface PollResult {
   readonly hasLeftovers: boolean;
   /** Undefined when the poll read no page: what was known stays. */
   readonly activity: ProjectActivity | undefined;
+  /** After a failure the project is left alone for at least this long; undefined: only the usual back-off counts. */
+  readonly restMs?: number | undefined;
 }
 
 export interface ShownPage extends PageEnd {
@@ -105,8 +111,14 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     setProjects(projectIds, histories = new Map()) {
       const wanted = new Set(projectIds);
       for (const [id, turn] of projects) if (!wanted.has(id)) removeProject(turn);
-      const added = [...wanted].filter((id) => !projects.has(id));
-      for (const turn of expectations.welcome(added, histories)) addProject(turn);
+      addAll([...wanted], histories);
+    },
+
+    addProjects: (projectIds, histories = new Map()) => addAll(projectIds, histories),
+
+    removeProjects(projectIds) {
+      for (const turn of projectIds.map((id) => projects.get(id)))
+        if (turn !== undefined) removeProject(turn);
     },
 
     next(nowMs) {
@@ -129,7 +141,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       if (result.foundTransition) hints.noteTransition(projectId);
       if (result.activity !== undefined) expectations.learn(turn, result.activity, nowMs);
       turn.stride = expectations.strideOf(turn, nowMs);
-      if (result.hasFailed) return restAfterFailure(turn, nowMs);
+      if (result.hasFailed) return restAfterFailure(turn, nowMs, result.restMs);
       deadlines.follow(turn, nowMs);
       queueAgain(turn, nowMs);
       if (turn.wanted !== undefined) ask(turn, turn.wanted);
@@ -167,6 +179,11 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   };
 
   // Who is known.
+
+  function addAll(ids: readonly string[], histories: ReadonlyMap<string, ArrivalHistory>): void {
+    const added = ids.filter((id) => !projects.has(id));
+    for (const turn of expectations.welcome(added, histories)) addProject(turn);
+  }
 
   function addProject(turn: Turn): void {
     projects.set(turn.id, turn);
@@ -272,11 +289,11 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   }
 
   /** Its next turn is that of its weight, once its rest is over: however many fail, the others have their share. */
-  function restAfterFailure(turn: Turn, nowMs: number): void {
+  function restAfterFailure(turn: Turn, nowMs: number, restMsMin = 0): void {
     deadlines.leave(turn);
     pressing.fulfil(turn);
     if (turn.page === undefined) order.assign(turn, turn.stride);
-    rests.set(turn, nowMs + backoffMs(limits, turn.failureCount));
+    rests.set(turn, nowMs + Math.max(restMsMin, backoffMs(limits, turn.failureCount)));
   }
 
   function queueAgain(turn: Turn, nowMs: number): void {
@@ -293,9 +310,10 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   /** By what it tells, and by its age at the latest. */
   function queuePageAgain(turn: Turn, nowMs: number): void {
     rests.set(turn, nowMs + list.intervalMs());
-    if (limits.listing?.hintIntervalMsMin === undefined) return;
+    // A page without projects, the last one, gives no hints: it is read for its age alone.
+    if (limits.listing?.hintIntervalMsMin === undefined || turn.cold === 0) return;
     const recall = hints.recall();
-    turn.stride = Math.sqrt((1 - recall) / (recall * Math.max(turn.cold, Number.MIN_VALUE)));
+    turn.stride = Math.sqrt((1 - recall) / (recall * turn.cold));
     order.assign(turn, turn.stride);
     order.join(turn);
   }

@@ -25,6 +25,8 @@ export const metricUnits = {
   /** Invocations that did not wait for everything under way, because their time was over. */
   InvocationsCutShort: 'Count',
   MalformedRows: 'Count',
+  /** A bound of docs/limits.md was met; the log line `bound.met` names it. */
+  BoundMet: 'Count',
   LateOperations: 'Count',
   ProjectsPolled: 'Count',
   WalksCompleted: 'Count',

@@ -26,6 +26,8 @@ export function plannerOf(policy: Policy): PollPlanner {
       policy.report(projectOf(projectId), activity?.openSinceMs !== undefined, nowMs),
     need: () => ({ hasReadAll: false, hasWork: false, expectedTransitionsPerMs: 0 }),
     setProjects: () => {},
+    addProjects: () => {},
+    removeProjects: () => {},
     reportPage: () => {},
     markHot: () => {},
     wish: () => {},

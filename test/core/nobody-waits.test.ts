@@ -38,7 +38,7 @@ describe.each(SEEDS)('with seed %i, nobody waits for more than four rounds', (se
       resultOf: (id) => ({ foundTransition: oneInFive(id) }),
       everyMs: 1_000,
       happens: (plan, nowMs) =>
-        plan.reportPage(0, { rows: rowsAt(nowMs), isEmpty: false, isFull: false, cursor: undefined }, nowMs),
+        plan.reportPage(0, { rows: rowsAt(nowMs), isEmpty: false, cursor: undefined }, nowMs),
     });
 
     expect(run.unreadCount()).toBe(0);
