@@ -1,6 +1,6 @@
 /**
- * `npm run bench:table-memory`: the resident memory of the embedded table over 100,000 queries, a line for every 10,000. It runs in two
- * processes of its own, one after the other: the table of the local AWS, and dynalite as it comes (fewer queries, because it leaks).
+ * `npm run bench:table-memory`: the resident memory of the embedded table over 100,000 queries, a line for every 10,000. The tables
+ * are in processes of their own, one after the other: that of the local AWS, and dynalite as it comes (fewer queries, because it leaks).
  */
 
 import { fork } from 'node:child_process';
@@ -24,49 +24,63 @@ const ITEM_BYTES = 600;
 const QUERIES_AT_ONCE = 8;
 
 /** Node's own pools and caches have filled after so many queries; the slope begins there. */
-const WARM_UP_QUERIES = 10_000;
-const QUERIES = Number(process.argv[2] ?? 100_000);
+const WARM_UP_QUERIES = 20_000;
+const QUERIES = 100_000;
+const STEP_QUERIES = 10_000;
 
 /** The whole memory of a small machine would be gone after all of them. */
 const LEAKING_QUERIES = QUERIES / 5;
 
-const variant = process.env['TABLE_MEMORY_VARIANT'];
+const variant = process.argv[2] === 'serve' ? process.argv[3] : undefined;
 if (variant === undefined) {
   console.log(`Resident memory of a table of ${ITEM_COUNT} items of ${ITEM_BYTES} bytes, by query`);
-  await runInOwnProcess('local AWS', QUERIES);
-  await runInOwnProcess('dynalite as it comes', LEAKING_QUERIES);
+  await measure('local AWS', QUERIES);
+  await measure('dynalite as it comes', LEAKING_QUERIES);
 } else {
-  await measure(variant, Number(process.argv[2]));
+  await serve(variant);
 }
 
-async function runInOwnProcess(name: string, queryCount: number): Promise<void> {
-  console.log(`\n${name}`);
-  const env = { ...process.env, TABLE_MEMORY_VARIANT: name };
-  const child = fork(import.meta.filename, [String(queryCount)], { env, execArgv: ['--expose-gc'] });
-  const [code] = (await once(child, 'exit')) as [number | null];
-  if (code !== 0) throw new Error(`The measurement of "${name}" ended with exit code ${code}.`);
-}
-
-async function measure(name: string, queryCount: number): Promise<void> {
+/** The table alone, in its own process: the memory of the client that asks is not counted. */
+async function serve(name: string): Promise<void> {
   const path = mkdtempSync(join(tmpdir(), 'table-memory-'));
   const server = name === 'local AWS' ? await mendedServer(path) : dynalite({ path, createTableMs: 0 });
   server.listen(0, '127.0.0.1');
   await once(server, 'listening');
-  const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+  process.send?.((server.address() as AddressInfo).port);
+  process.on('message', () => process.send?.(residentBytes()));
+  process.on('disconnect', () => {
+    rmSync(path, { recursive: true, force: true });
+    process.exit(0);
+  });
+}
+
+async function measure(name: string, queryCount: number): Promise<void> {
+  console.log(`\n${name}`);
+  const child = fork(import.meta.filename, ['serve', name], { execArgv: ['--expose-gc'] });
+  const nextNumber = async () => ((await once(child, 'message')) as [number])[0];
+  const endpoint = `http://127.0.0.1:${await nextNumber()}`;
+  const bytesNow = () => {
+    const answer = nextNumber();
+    child.send('resident bytes');
+    return answer;
+  };
   const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
   const client = new DynamoDBClient({ endpoint, region: 'us-east-1', credentials });
   await fill(client);
-  const marks = [{ queries: 0, bytes: residentBytes() }];
-  for (let queries = 0; queries < queryCount; queries += 10_000) {
-    await query(client, Math.min(10_000, queryCount - queries));
-    marks.push({ queries: Math.min(queryCount, queries + 10_000), bytes: residentBytes() });
-    const { queries: done, bytes } = marks.at(-1) ?? { queries: 0, bytes: 0 };
-    console.log(`  ${String(done).padStart(7)} queries  ${(bytes / 2 ** 20).toFixed(0).padStart(5)} MiB`);
+  const marks = [{ queries: 0, bytes: await bytesNow() }];
+  for (let queries = 0; queries < queryCount; ) {
+    const step = Math.min(STEP_QUERIES, queryCount - queries);
+    await query(client, step);
+    queries += step;
+    const bytes = await bytesNow();
+    marks.push({ queries, bytes });
+    console.log(`  ${String(queries).padStart(7)} queries  ${(bytes / 2 ** 20).toFixed(0).padStart(5)} MiB`);
   }
   const settled = marks.filter(({ queries }) => queries >= Math.min(WARM_UP_QUERIES, queryCount / 2));
   console.log(`  ${(slopeOf(settled) / 1_024).toFixed(2)} KiB a query`);
-  rmSync(path, { recursive: true, force: true });
-  process.exit(0);
+  client.destroy();
+  child.disconnect();
+  await once(child, 'exit');
 }
 
 async function mendedServer(path: string): Promise<Server> {
