@@ -25,6 +25,7 @@ import { readAccountStatus, writeAccountStatus } from '../../shared/store/accoun
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { createUnreadableNotes } from '../../shared/store/unreadable.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
 import { createAccountBudget } from './account-budget.ts';
 import { accountLimits, pollOptionsFor, STOP_RESERVE_MS } from './limits.ts';
@@ -94,6 +95,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
       createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, settings.account_id),
     );
     const table = createDynamoDbTable(clients.dynamoDb, environment.TABLE_NAME, pollerAccess);
+    const noteUnreadable = createUnreadableNotes(telemetry);
     const budget = createAccountBudget(clock, rate);
     const deps: AccountDeps = {
       upstream: createUpstreamClient({
@@ -108,9 +110,9 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
           else if (status === undefined || status >= 400) telemetry.measure('UpstreamFailed', 1);
         },
       }),
-      store: createBridgeStore(table, settings.account_id, clock),
+      store: createBridgeStore(table, settings.account_id, clock, noteUnreadable),
       status: {
-        read: () => readAccountStatus(table, settings.account_id),
+        read: () => readAccountStatus(table, settings.account_id, noteUnreadable),
         write: (status) => writeAccountStatus(table, status),
         tally,
         requestsPerMinute,
@@ -119,7 +121,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
       budget,
       ...(rate.commandRequestsPerMinute > 0 && {
         commands: {
-          sentCount: () => readCommandUsage(table, settings.account_id),
+          sentCount: () => readCommandUsage(table, settings.account_id, noteUnreadable),
           requestsPerMinute: rate.commandRequestsPerMinute,
         },
       }),

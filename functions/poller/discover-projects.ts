@@ -1,6 +1,6 @@
 /** Keeps the set of polled projects: grown by any listing, shrunk only on evidence, because a listing can be partial. */
 
-import { firstAccountRecord } from '../../shared/core/account-record.ts';
+import { type AccountRecord, firstAccountRecord } from '../../shared/core/account-record.ts';
 import { LIST_PAGES_MAX } from '../../shared/core/list-pages.ts';
 import type { PollDecision, ShownPage } from '../../shared/core/poll-planner.ts';
 import type { ArrivalHistory } from '../../shared/core/project-activity.ts';
@@ -8,7 +8,10 @@ import { recordDiscovery, recordUnreachable } from '../../shared/core/project-re
 import { normaliseTimestamp, type Timestamp } from '../../shared/core/timestamp.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
+import type { AccountOrigin } from '../../shared/store/items.ts';
+import { isUnreadable } from '../../shared/store/unreadable.ts';
 import type { Permit } from '../../shared/upstream/request-budget.ts';
+import { noteAnswer } from './note-reading.ts';
 import { emptyMemory } from './poll.ts';
 import type { Run } from './run.ts';
 
@@ -42,19 +45,29 @@ export async function discoverProjects(run: Run): Promise<void> {
   const { deps, memory } = run;
   const listing = await listProjects(run);
   const serverDateMs = listing.pages[0]?.serverDateMs ?? deps.clock.now();
+  noteAnswer(run);
   const account = await bootAccount(run, serverDateMs);
-  memory.areSightingsNews = account.is_listed;
+  run.isOriginUnreadable = account === 'unreadable';
+  if (account === 'unreadable') return addUnderUnreadableAccount(run, listing.projectIds);
+  const { origin, record } = account;
+  memory.areSightingsNews = origin.is_listed;
   await addProjects(run, listing.projectIds);
-  if (!account.is_listed && listing.isWhole) {
-    const listed = { ...account, is_listed: true };
-    memory.areSightingsNews = (await deps.store.record(listed, account.revision)) === 'recorded';
+  if (!origin.is_listed && listing.isWhole && record !== undefined) {
+    const listed = { ...record, is_listed: true };
+    memory.areSightingsNews = (await deps.store.record(listed, record.revision)) === 'recorded';
   }
   for (const [place, page] of listing.pages.entries()) deps.planner.reportPage(place, page, deps.clock.now());
   if (memory.discoveredAtMs === undefined) {
     deps.telemetry.log('info', 'projects.listed', { project_count: listing.projectIds.length });
   }
-  run.bootAt = account.boot_at;
+  run.bootAt = origin.boot_at;
   memory.discoveredAtMs = deps.clock.now();
+}
+
+/** Whether a project is news cannot be said: those that are recorded are polled, and the others wait for the account's item. */
+async function addUnderUnreadableAccount(run: Run, projectIds: readonly string[]): Promise<void> {
+  await addProjects(run, projectIds);
+  run.memory.discoveredAtMs = run.deps.clock.now();
 }
 
 /** Whose fields moved is polled at once, and who is new is added. */
@@ -67,6 +80,7 @@ export async function readListPage(
   let shown: Page | undefined;
   try {
     shown = await readPage(run, cursor, permit);
+    noteAnswer(run);
     await addProjects(run, shown.projectIds);
   } finally {
     planner.reportPage(page, shown, clock.now());
@@ -140,14 +154,22 @@ async function readPage({ deps, stop }: Run, cursor: string | undefined, permit?
   };
 }
 
+interface Booted {
+  readonly origin: AccountOrigin;
+  /** Undefined: the rest of the item cannot be read, and stays as it is. */
+  readonly record: AccountRecord | undefined;
+}
+
 /** The account's first answer ever fixes, once and by the upstream's own clock, what counts as history. */
-async function bootAccount({ deps }: Run, serverDateMs: number) {
+async function bootAccount({ deps }: Run, serverDateMs: number): Promise<Booted | 'unreadable'> {
   const { store } = deps;
-  const known = await store.readAccount();
-  if (known !== undefined) return known;
+  const known = await store.readOrigin();
+  if (known === 'unreadable') return known;
+  if (known !== undefined) return { origin: known, record: await orUndefined(store.readAccount()) };
   const first = firstAccountRecord(store.accountId, bootTimeOf(serverDateMs));
   await store.record(first, undefined);
-  return (await store.readAccount()) ?? first;
+  const record = (await store.readAccount()) ?? first;
+  return { origin: record, record };
 }
 
 /** Whole seconds, as rows have them: an operation created in this very second is new, not history. */
@@ -161,10 +183,16 @@ function bootTimeOf(serverDateMs: number): Timestamp {
 async function noteSighting(run: Run, projectId: string): Promise<ArrivalHistory | undefined> {
   const { deps, memory } = run;
   const { store, clock } = deps;
-  const recorded = await store.readProject(projectId);
+  const recorded = await readSighted(run, projectId);
+  if (recorded === 'unreadable') {
+    // It is polled in its turn all the same, and each poll finds out whether it can be read by now.
+    if (!memory.projects.has(projectId)) memory.projects.set(projectId, emptyMemory());
+    return undefined;
+  }
+  if (recorded === undefined && run.isOriginUnreadable) return undefined;
   const { areSightingsNews: isNews } = memory;
   const sighting = { account_id: store.accountId, project_id: projectId, nowMs: clock.now(), isNews };
-  const next = recordDiscovery(recorded, sighting);
+  const next = run.isOriginUnreadable ? undefined : recordDiscovery(recorded, sighting);
   if (next !== undefined) {
     const result = await store.record(next, recorded?.revision);
     if (result === 'recorded') await relayRecords(deps, [next]);
@@ -173,4 +201,23 @@ async function noteSighting(run: Run, projectId: string): Promise<ArrivalHistory
   if (!memory.projects.has(projectId)) memory.projects.set(projectId, emptyMemory());
   const { arrivals } = recorded ?? {};
   return arrivals && { arrivalCount: arrivals.count, observedMs: arrivals.observed_ms };
+}
+
+/** Undefined as well when the item cannot be read: whoever read it has noted that. */
+async function orUndefined<T>(read: Promise<T | undefined>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (isUnreadable(error)) return undefined;
+    throw error;
+  }
+}
+
+async function readSighted({ deps }: Run, projectId: string) {
+  try {
+    return await deps.store.readProject(projectId);
+  } catch (error) {
+    if (isUnreadable(error)) return 'unreadable';
+    throw error;
+  }
 }

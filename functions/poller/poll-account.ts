@@ -6,10 +6,12 @@ import type { PollResult } from '../../shared/core/poll-planner.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { settleCommands } from '../../shared/protocol/settle-commands.ts';
 import { toError } from '../../shared/runtime/errors.ts';
+import { isUnreadable } from '../../shared/store/unreadable.ts';
 import { type Permit, takenPermit } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { discoverProjects, noteUnreachable, readListPage } from './discover-projects.ts';
 import { endWhenQuiet } from './end-when-quiet.ts';
+import { noteAnswer, noteNotRead, noteRead, oldestReadingMs } from './note-reading.ts';
 import { emptyMemory, type ProjectMemory } from './poll.ts';
 import { type PollReport, pollProject } from './poll-project.ts';
 import type { AccountDeps, AccountMemory, Run } from './run.ts';
@@ -44,7 +46,7 @@ export async function pollAccount(
   }
   try {
     await recallStatus(run);
-    run.bootAt = (await deps.store.readAccount())?.boot_at;
+    await recallOrigin(run);
     await relayLeftovers(run);
     await pollUntilStopped(run);
     await noteHealth(run);
@@ -75,7 +77,13 @@ function startRun(deps: AccountDeps, memory: AccountMemory, signal: AbortSignal)
   if (signal.aborted) stop.abort(signal.reason);
   signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true, signal: stop.signal });
   const counts = { pollCount: 0, recordedCount: 0, publishedCount: 0, unpublishedCount: 0 };
-  return { deps, memory, stop, bootAt: undefined, rejectedKey: false, ...counts };
+  return { deps, memory, stop, bootAt: undefined, isOriginUnreadable: false, rejectedKey: false, ...counts };
+}
+
+async function recallOrigin(run: Run): Promise<void> {
+  const origin = await run.deps.store.readOrigin();
+  if (origin === 'unreadable') run.isOriginUnreadable = true;
+  else run.bootAt = origin?.boot_at;
 }
 
 /** What a crash left behind leaves first, also of projects that are not polled any more. */
@@ -133,7 +141,8 @@ const IDLE_WAIT_MS_MAX = 1_000;
 async function pollInTurn(run: Run): Promise<void> {
   const { planner, clock } = run.deps;
   while (!run.stop.signal.aborted) {
-    if (run.bootAt === undefined || !(await tookPermit(run))) {
+    const isBooted = run.bootAt !== undefined || run.isOriginUnreadable;
+    if (!isBooted || !(await tookPermit(run))) {
       await pause(run, IDLE_WAIT_MS_MAX);
       continue;
     }
@@ -161,7 +170,6 @@ async function idleUntil(run: Run, untilMs: number): Promise<void> {
 
 async function pollOne(run: Run, projectId: string, permit: Permit): Promise<void> {
   const { deps, memory, bootAt, stop } = run;
-  if (bootAt === undefined) return;
   let report: PollReport | undefined;
   try {
     const history = deps.planner.historyOf(projectId);
@@ -170,7 +178,11 @@ async function pollOne(run: Run, projectId: string, permit: Permit): Promise<voi
     notePoll(run, report);
     if (report.failure === 'not_found') await noteUnreachable(run, projectId);
     else memory.notFoundCounts.delete(projectId);
-    if (report.outcome === 'complete') noteComplete(run, projectId);
+    if (report.outcome === 'complete') await noteComplete(run, projectId, report);
+    else await noteNotRead(run, projectId, { report });
+  } catch (error) {
+    if (report === undefined) await noteNotRead(run, projectId, { error });
+    throw error;
   } finally {
     deps.planner.report(projectId, resultOf(report), deps.clock.now());
   }
@@ -186,11 +198,12 @@ function resultOf(report: PollReport | undefined): PollResult {
   };
 }
 
-function noteComplete({ deps, memory }: Run, projectId: string): void {
+async function noteComplete(run: Run, projectId: string, { project }: PollReport): Promise<void> {
+  const { deps, memory } = run;
   const isFirst = !memory.completedAtMs.has(projectId);
-  memory.completedAtMs.set(projectId, deps.clock.now());
   deps.telemetry.measure('WalksCompleted', 1);
   if (isFirst) deps.telemetry.log('info', 'project.read', { project_id: projectId });
+  await noteRead(run, projectId, project);
 }
 
 function notePoll(run: Run, report: PollReport): void {
@@ -203,6 +216,7 @@ function notePoll(run: Run, report: PollReport): void {
   deps.telemetry.measure('UnpublishedBacklog', report.relay.unpublishedCount);
   if (report.failure === undefined) {
     memory.failingSinceMs = undefined;
+    noteAnswer(run);
     return;
   }
   if (report.failure === 'cancelled') return;
@@ -237,12 +251,17 @@ async function guard(run: Run, task: () => Promise<void>): Promise<void> {
 /** Tells subscribers that events will be late, once, and once that they are on time again. */
 async function noteHealth(run: Run): Promise<void> {
   const { store, clock } = run.deps;
-  const record = await store.readAccount();
+  const record = await store.readAccount().catch(ignoreUnreadableAccount);
   if (record === undefined) return;
   const next = recordHealth(record, degradedReason(run), clock.now());
   const isUndecided = run.pollCount === 0 && run.memory.failingSinceMs === undefined && !run.rejectedKey;
   if (next === undefined || isUndecided) return;
   if ((await store.record(next, record.revision)) === 'recorded') await relayRecords(run.deps, [next]);
+}
+
+/** It is noted by whoever reads it; its health cannot be written down while it cannot be read. */
+function ignoreUnreadableAccount(error: unknown): undefined {
+  if (!isUnreadable(error)) throw error;
 }
 
 function degradedReason({ rejectedKey, memory, deps }: Run): DegradedReason | undefined {
@@ -253,8 +272,9 @@ function degradedReason({ rejectedKey, memory, deps }: Run): DegradedReason | un
 
 function measureRun(run: Run): void {
   const { deps, memory } = run;
-  const oldest = Math.min(...memory.completedAtMs.values());
-  if (Number.isFinite(oldest)) deps.telemetry.measure('WalkAgeMs', deps.clock.now() - oldest);
+  const nowMs = deps.clock.now();
+  const oldestMs = oldestReadingMs(memory, nowMs);
+  if (oldestMs !== undefined) deps.telemetry.measure('WalkAgeMs', nowMs - oldestMs);
   deps.telemetry.measure('ProjectsPolled', run.pollCount);
 }
 

@@ -41,8 +41,11 @@ export interface PollOptions {
 
 export interface PollRequest {
   readonly projectId: string;
-  /** The account's `boot_at`: operations created before it are history when they are met for the first time. */
-  readonly bootAt: Timestamp;
+  /**
+   * The account's `boot_at`: operations created before it are history when they are met for the first time. Undefined: it
+   * cannot be read, and only a project that was read before is polled.
+   */
+  readonly bootAt: Timestamp | undefined;
   readonly signal?: AbortSignal | undefined;
   /** How often something happens there, as far as it was known before. */
   readonly history?: ArrivalHistory | undefined;
@@ -105,6 +108,11 @@ export async function recordReadingOf(
     poll.unresolvedCount += 1;
     return outcome;
   }
+  if (outcome.kind === 'unreadable') {
+    // What this poll had read of it is not true any more.
+    poll.records.delete(reading.id);
+    return outcome;
+  }
   poll.records.set(reading.id, outcome.record);
   if (outcome.kind === 'recorded') noteRecorded(poll, outcome.record);
   return outcome;
@@ -121,7 +129,8 @@ function contextFor(poll: Poll, stored: OperationRecord | undefined, row: Operat
   if (stored !== undefined) return { ...context, observed_by: isSweep ? 'sweep' : 'poll' };
   const createdAt = normaliseTimestamp(row.created_at);
   const isFirstWalk = project?.watermark === undefined;
-  if (isFirstWalk && createdAt !== undefined && createdAt < request.bootAt) {
+  const { bootAt } = request;
+  if (isFirstWalk && createdAt !== undefined && bootAt !== undefined && createdAt < bootAt) {
     return { ...context, observed_by: 'backfill', history: { backfill: deps.options.backfill } };
   }
   return { ...context, observed_by: isSweep ? 'sweep' : 'poll', late: isBehindWatermark(poll, createdAt) };

@@ -55,6 +55,14 @@ export interface AccountMemory {
   /** Polls in a row that answered 404, per project. */
   readonly notFoundCounts: Map<string, number>;
   readonly completedAtMs: Map<string, number>;
+  /** Since when a project is known of which this process has no complete reading. */
+  readonly knownAtMs: Map<string, number>;
+  /** Projects whose last poll did not read them to the end. */
+  readonly unread: Map<string, NotRead>;
+  /** The process before this one had a project that was never read completely: since then. */
+  unreadBeforeMs: number | undefined;
+  /** When the upstream last answered as it should. */
+  answeredAtMs: number | undefined;
   discoveredAtMs: number | undefined;
   /** The list was read as a whole once, so a project that appears is new. */
   areSightingsNews: boolean;
@@ -66,11 +74,23 @@ export interface AccountMemory {
   statusToldAtMs: number | undefined;
 }
 
+export interface NotRead {
+  /** Its last complete reading or, when there was none, since when it is known. */
+  readonly sinceMs: number;
+  /** Since then it has failed while other requests of the account were answered. */
+  readonly aloneSinceMs: number;
+  readonly reason: string;
+}
+
 export function emptyAccountMemory(): AccountMemory {
   return {
     projects: new Map(),
     notFoundCounts: new Map(),
     completedAtMs: new Map(),
+    knownAtMs: new Map(),
+    unread: new Map(),
+    unreadBeforeMs: undefined,
+    answeredAtMs: undefined,
     discoveredAtMs: undefined,
     areSightingsNews: false,
     commandCount: undefined,
@@ -87,6 +107,8 @@ export interface Run {
   /** Aborted at the deadline, by the caller, or when the key is rejected. */
   readonly stop: AbortController;
   bootAt: Timestamp | undefined;
+  /** The account's item is there and says nothing about what is history: projects that were never read have to wait. */
+  isOriginUnreadable: boolean;
   rejectedKey: boolean;
   pollCount: number;
   recordedCount: number;

@@ -4,6 +4,7 @@ import { nextStatus } from '../../shared/core/account-status.ts';
 import { type JournalEntry, pendingEntries } from '../../shared/core/journal.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import type { WorkPlace } from '../../shared/store/bridge-store.ts';
+import { oldestReadingMs, recallUnread, unreadProjects } from './note-reading.ts';
 import type { Run } from './run.ts';
 
 /** Into an invocation of a minute: late enough to have something to tell, and its end is told too. */
@@ -18,6 +19,7 @@ export async function recallStatus({ deps, memory }: Run): Promise<void> {
   if (status === undefined || memory.status !== undefined) return;
   try {
     memory.status = await status.read();
+    recallUnread({ memory });
     const { learned } = memory.status ?? {};
     if (learned === undefined) return;
     budget.restore(learned.limit);
@@ -53,6 +55,8 @@ async function tellStatus({ deps, memory }: Run): Promise<void> {
       nowMs,
       sinceMs: memory.statusToldAtMs ?? nowMs - FIRST_MS,
       lastCompleteWalkAtMs: lastCompleteWalkAtMs(memory),
+      unreadSinceMs: oldestReadingMs(memory, nowMs),
+      unread: unreadProjects(memory),
       account_id: store.accountId,
       project_count: memory.projects.size,
       open_operation_count: work.filter(({ operationId }) => operationId !== undefined).length,

@@ -16,6 +16,7 @@ import {
 import { activityOf } from '../../shared/core/project-activity.ts';
 import { normaliseTimestamp } from '../../shared/core/timestamp.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
+import { isUnreadable } from '../../shared/store/unreadable.ts';
 import type { OperationPage } from '../../shared/upstream/upstream-client.ts';
 import {
   isUpstreamError,
@@ -135,12 +136,14 @@ async function recordWatched(poll: Poll, row: Operation): Promise<void> {
 async function recordUnread(poll: Poll, rows: readonly Operation[]): Promise<void> {
   if (rows.length === 0) return;
   const { store } = poll.deps;
-  const stored = await store.readOperations(
+  const { records: stored, unreadableIds } = await store.readOperations(
     poll.request.projectId,
     rows.map((row) => row.id),
   );
   // Oldest first, so that the events of one page leave about in the order in which the operations began.
   await forEachConcurrently(rows.toReversed(), RECORDS_AT_ONCE, async (row) => {
+    // It is recorded, by a version that can read it: skipped here, and no reason to walk this way again.
+    if (unreadableIds.has(row.id)) return;
     const record = stored.get(row.id);
     if (record === undefined) await recordReadingOf(poll, undefined, row);
     else if (isUnchanged(record, row)) poll.records.set(row.id, record);
@@ -157,6 +160,7 @@ async function recordReread(poll: Poll, row: Operation): Promise<void> {
     const query = { projectId: row.project_id, operationId: row.id };
     await recordReadingOf(poll, record, await upstream.getOperation(query, signal && { signal }));
   } catch (error) {
+    if (isUnreadable(error)) return;
     if (!isUpstreamError(error)) throw error;
     poll.unresolvedCount += 1;
   }

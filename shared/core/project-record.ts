@@ -10,6 +10,8 @@ export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly account_id: string;
   readonly project_id: string;
   readonly is_visible: boolean;
+  /** It is not visible because it cannot be read, although the list may show it: only a reading makes it visible again. */
+  readonly is_unread?: boolean | undefined;
   /** Head of the last complete walk; everything up to it is recorded. Undefined before the first one. */
   readonly watermark?: Timestamp | undefined;
   readonly resume?: ResumePoint | undefined;
@@ -30,6 +32,8 @@ export interface Sighting {
   readonly nowMs: number;
   /** False while the account is seen for the first time: what was there before is no news. */
   readonly isNews: boolean;
+  /** Its operations were read to the end, which says more than a row of the list. */
+  readonly isRead?: boolean | undefined;
 }
 
 /** Undefined when the record already says that the project can be seen. */
@@ -37,9 +41,10 @@ export function recordDiscovery(
   recorded: ProjectRecord | undefined,
   sighting: Sighting,
 ): ProjectRecord | undefined {
-  if (recorded?.is_visible === true) return undefined;
+  if (recorded?.is_visible === true || (recorded?.is_unread && !sighting.isRead)) return undefined;
   const { account_id, project_id } = sighting;
-  const seen = { kind: 'project', account_id, project_id, is_visible: true } as const;
+  const isUnread = recorded?.is_unread === undefined ? {} : { is_unread: false };
+  const seen = { kind: 'project', account_id, project_id, is_visible: true, ...isUnread } as const;
   if (recorded === undefined && !sighting.isNews) return { ...seen, ...EMPTY_JOURNAL };
   const journal = recorded ?? EMPTY_JOURNAL;
   return {
@@ -54,6 +59,12 @@ export function recordUnreachable(recorded: ProjectRecord, nowMs: number): Proje
   if (!recorded.is_visible) return undefined;
   const entry = seenEntry('project_unreachable', recorded.revision + 1, { ...recorded, nowMs });
   return { ...recorded, is_visible: false, ...append(recorded, entry) };
+}
+
+/** It is there and cannot be read for long. Undefined when the record already says that it is out of reach. */
+export function recordUnread(recorded: ProjectRecord, nowMs: number): ProjectRecord | undefined {
+  const next = recordUnreachable(recorded, nowMs);
+  return next && { ...next, is_unread: true };
 }
 
 function seenEntry(

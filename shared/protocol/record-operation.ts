@@ -3,6 +3,7 @@
 import type { Operation } from '../core/operation.ts';
 import { type OperationRecord, type ReadingContext, recordReading } from '../core/operation-record.ts';
 import type { BridgeStore, RecordResult } from '../store/bridge-store.ts';
+import { isUnreadable } from '../store/unreadable.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { isUpstreamError } from '../upstream/upstream-error.ts';
 
@@ -20,6 +21,8 @@ export interface RecordDeps {
 export type RecordOutcome =
   | { readonly kind: 'unchanged'; readonly record: OperationRecord }
   | { readonly kind: 'recorded'; readonly record: OperationRecord }
+  /** There is a record of it that this version cannot read: it is left as it is, and the walk goes on without it. */
+  | { readonly kind: 'unreadable' }
   /** Not known to be recorded: the walk that found the reading is not complete. */
   | { readonly kind: 'unresolved' };
 
@@ -40,7 +43,7 @@ export async function recordOperation(
     if (result === 'recorded') return { kind: 'recorded', record: next };
     if (attempt === ATTEMPTS_MAX) return { kind: 'unresolved' };
     const fresh = await readAgain(deps, reading);
-    if (fresh === undefined) return { kind: 'unresolved' };
+    if (fresh === 'unreadable' || fresh === 'unresolved') return { kind: fresh };
     state = fresh;
   }
 }
@@ -66,7 +69,8 @@ async function readAgain({ store, upstream, signal }: RecordDeps, { project_id, 
     const reading = await upstream.getOperation(query, signal && { signal });
     return { recorded, reading };
   } catch (error) {
-    if (isUpstreamError(error)) return undefined;
+    if (isUpstreamError(error)) return 'unresolved';
+    if (isUnreadable(error)) return 'unreadable';
     throw error;
   }
 }

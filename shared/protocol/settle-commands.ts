@@ -10,7 +10,10 @@ export interface SettleDeps {
   readonly clock: Clock;
 }
 
-/** The commands that are settled now, as they are stored. `known`: operations that the caller has at hand. */
+/**
+ * The commands that are settled now, as they are stored. `known`: operations that the caller has at hand. One that cannot be
+ * read counts as not known to have ended: the deadline holds for whoever waits.
+ */
 export async function settleCommands(
   { store, clock }: SettleDeps,
   commands: readonly CommandRecord[],
@@ -19,7 +22,8 @@ export async function settleCommands(
   const settled: CommandRecord[] = [];
   for (const command of commands) {
     const unknownIds = command.operation_ids.filter((id) => !known.has(id));
-    const read = unknownIds.length > 0 ? await store.readOperations(command.project_id, unknownIds) : [];
+    const read =
+      unknownIds.length > 0 ? (await store.readOperations(command.project_id, unknownIds)).records : [];
     const next = settleCommand(command, new Map([...known, ...read]), clock.now());
     if (next === undefined) continue;
     const result = await store.record(next, command.revision);

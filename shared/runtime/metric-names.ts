@@ -21,6 +21,8 @@ export const metricUnits = {
   /** Of the oldest entry that is recorded and not on the bus; 0 when there is none. About once a minute. */
   UnpublishedAgeMs: 'Milliseconds',
   MalformedRows: 'Count',
+  /** Times that an item of the table, or an entry in one, could not be read and was skipped. */
+  ItemsUnreadable: 'Count',
   LateOperations: 'Count',
   ProjectsPolled: 'Count',
   WalksCompleted: 'Count',

@@ -1,29 +1,33 @@
-/** Table items and records: everything read from the table is parsed, so that drift fails loudly and by name. */
+/** Table items and records: everything read from the table is parsed one by one, so that drift is loud, by name, and stops nothing else. */
 
 import * as z from 'zod';
 import type { AccountRecord } from '../core/account-record.ts';
 import type { CommandRecord } from '../core/command-record.ts';
+import type { ForeignEntry, Journal, JournalEntry } from '../core/journal.ts';
 import type { JournalRecord } from '../core/journal-record.ts';
 import type { OperationRecord } from '../core/operation-record.ts';
 import type { ProjectRecord } from '../core/project-record.ts';
-import type { Timestamp } from '../core/timestamp.ts';
-import { AppError } from '../runtime/errors.ts';
+import { normaliseTimestamp, type Timestamp } from '../core/timestamp.ts';
 import { accountKey, commandKey, operationKey, projectKey, projectsListOf } from './keys.ts';
 import { fromStored, toStored } from './stored-entry.ts';
 import { type Attribute, FEED_INDEX, type Item, type Key, LIST_INDEX } from './table.ts';
+import type { UnreadableItem } from './unreadable.ts';
 
-const entryBase = { id: z.string(), revision: z.number().int().positive(), observed_at: z.string() };
+const ourTime = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
 
-const commandOrigin = z.object({ client_id: z.string(), request_id: z.string() });
+const entryBase = { id: z.string(), revision: z.number().int().positive(), observed_at: ourTime };
 
-/** Entries of one kind of item, as they are stored. */
-function storedEntries<T extends z.ZodType>(entry: T) {
-  const stored = z.record(z.string(), z.custom<Attribute>()).transform(fromStored);
-  return z.array(stored.pipe(entry as z.ZodType<z.output<T>, Record<string, unknown>>)).default([]);
-}
+/**
+ * An item is written with all of its entries, so a field that only a newer version knows must come back from it: entries,
+ * and what is inside of them, are loose objects.
+ */
+const commandOrigin = z.looseObject({ client_id: z.string(), request_id: z.string() });
+
+/** Entries as they are stored; each is parsed by itself. */
+const storedEntries = z.array(z.record(z.string(), z.custom<Attribute>())).default([]);
 
 const operationEntry = z.discriminatedUnion('type', [
-  z.object({
+  z.looseObject({
     ...entryBase,
     type: z.literal('state_changed'),
     sequence: z.number().int().positive(),
@@ -39,7 +43,7 @@ const operationEntry = z.discriminatedUnion('type', [
     irregular: z.literal(true).optional(),
     command: commandOrigin.optional(),
   }),
-  z.object({
+  z.looseObject({
     ...entryBase,
     type: z.literal('operation_stalled'),
     status: z.string(),
@@ -47,7 +51,7 @@ const operationEntry = z.discriminatedUnion('type', [
     open_ms: z.number(),
     threshold_ms: z.number(),
   }),
-  z.object({
+  z.looseObject({
     ...entryBase,
     type: z.literal('watch_ended'),
     reason: z.enum(['vanished', 'not_retried']),
@@ -61,12 +65,15 @@ const journal = {
   published: z.number().int().nonnegative().default(0),
 };
 
-const timestamp = z.string().transform((text) => text as Timestamp);
+/** Of ours, always normalised: one that is not would be compared wrongly with all that are. */
+const timestamp = z.custom<Timestamp>(
+  (text) => typeof text === 'string' && normaliseTimestamp(text) === text,
+);
 
 const operationItem = z.object({
   kind: z.literal('operation'),
   ...journal,
-  entries: storedEntries(operationEntry),
+  entries: storedEntries,
   account_id: z.string(),
   project_id: z.string(),
   operation_id: z.string(),
@@ -82,17 +89,21 @@ const operationItem = z.object({
   watch_ended: z.boolean().default(false),
   command: commandOrigin.optional(),
   stalled_threshold_ms: z.number().optional(),
-}) satisfies z.ZodType<OperationRecord>;
+});
+
+const projectEntry = z.looseObject({
+  ...entryBase,
+  type: z.enum(['project_discovered', 'project_unreachable']),
+});
 
 const projectItem = z.object({
   kind: z.literal('project'),
   ...journal,
-  entries: storedEntries(
-    z.object({ ...entryBase, type: z.enum(['project_discovered', 'project_unreachable']) }),
-  ),
+  entries: storedEntries,
   account_id: z.string(),
   project_id: z.string(),
   is_visible: z.boolean().default(true),
+  is_unread: z.boolean().optional(),
   watermark: timestamp.optional(),
   resume: z.object({ head: timestamp, cursor: z.string() }).optional(),
   swept_at_ms: z.number().optional(),
@@ -100,43 +111,43 @@ const projectItem = z.object({
     .object({ count: z.number().nonnegative(), observed_ms: z.number().positive() })
     .optional()
     .catch(undefined),
-}) satisfies z.ZodType<ProjectRecord>;
+});
+
+const accountEntry = z.looseObject({
+  ...entryBase,
+  type: z.enum(['account_degraded', 'account_recovered']),
+  reason: z.enum(['key_rejected', 'upstream_failing']),
+});
 
 const accountItem = z.object({
   kind: z.literal('account'),
   ...journal,
-  entries: storedEntries(
-    z.object({
-      ...entryBase,
-      type: z.enum(['account_degraded', 'account_recovered']),
-      reason: z.enum(['key_rejected', 'upstream_failing']),
-    }),
-  ),
+  entries: storedEntries,
   account_id: z.string(),
   boot_at: timestamp,
   is_listed: z.boolean(),
   degraded_reason: z.enum(['key_rejected', 'upstream_failing']).optional(),
-}) satisfies z.ZodType<AccountRecord>;
+});
 
-const commandOperation = z.object({
+const commandOperation = z.looseObject({
   operation_id: z.string(),
   action: z.string(),
   status: z.string(),
   failures_count: z.number(),
 });
 
+const commandEntry = z.looseObject({
+  ...entryBase,
+  type: z.literal('command_settled'),
+  outcome: z.enum(['succeeded', 'failed', 'incomplete']),
+  operations: z.array(commandOperation),
+  missing: z.array(z.string()),
+});
+
 const commandItem = z.object({
   kind: z.literal('command'),
   ...journal,
-  entries: storedEntries(
-    z.object({
-      ...entryBase,
-      type: z.literal('command_settled'),
-      outcome: z.enum(['succeeded', 'failed', 'incomplete']),
-      operations: z.array(commandOperation),
-      missing: z.array(z.string()),
-    }),
-  ),
+  entries: storedEntries,
   account_id: z.string(),
   project_id: z.string(),
   request_id: z.string(),
@@ -146,7 +157,7 @@ const commandItem = z.object({
   sent_at: z.string(),
   deadline_at_ms: z.number(),
   is_settled: z.boolean(),
-}) satisfies z.ZodType<CommandRecord>;
+});
 
 /** Names of the attributes of each kind of record. */
 export const RECORD_ATTRIBUTES = {
@@ -158,24 +169,126 @@ export const RECORD_ATTRIBUTES = {
 
 const recordItem = z.discriminatedUnion('kind', [operationItem, projectItem, accountItem, commandItem]);
 
-/** Throws `AppError` `item_unreadable` with the item's key and the fields at fault, never their values. */
-export function parseRecord(item: Item): JournalRecord {
-  const parsed = recordItem.safeParse(item);
-  if (parsed.success) return parsed.data;
-  const fields = parsed.error.issues.map((issue) => issue.path.join('.')).join(', ');
-  throw new AppError('item_unreadable', `Item ${item.pk} / ${item.sk} does not parse; look at: ${fields}`);
+/** What an item says, and what of it does not parse. `record` undefined: the item as a whole cannot be read. */
+export interface ParsedItem<R extends JournalRecord = JournalRecord> {
+  readonly record: R | undefined;
+  /** Undefined: nothing is at fault. */
+  readonly unreadable: UnreadableItem | undefined;
 }
 
-export function parseRecordOf<K extends JournalRecord['kind']>(
+/** The records of those items that can be read, and the items that cannot, wholly or in part. */
+export interface ParsedItems<R extends JournalRecord = JournalRecord> {
+  readonly records: readonly R[];
+  readonly unreadable: readonly UnreadableItem[];
+}
+
+export type RecordOf<K extends JournalRecord['kind']> = Extract<JournalRecord, { kind: K }>;
+
+export function parseRecord(item: Item): ParsedItem {
+  const { record, faults } = recordIn(item);
+  if (faults.length === 0) return { record, unreadable: undefined };
+  return { record, unreadable: { key: { pk: item.pk, sk: item.sk }, fields: faults } };
+}
+
+export function parseRecordOf<K extends JournalRecord['kind']>(kind: K, item: Item): ParsedItem<RecordOf<K>> {
+  const { record, unreadable } = parseRecord(item);
+  if (record === undefined || record.kind === kind) return { record: record as RecordOf<K>, unreadable };
+  return { record: undefined, unreadable: { key: { pk: item.pk, sk: item.sk }, fields: ['kind'] } };
+}
+
+export function parseRecords(items: readonly Item[]): ParsedItems {
+  return collect(items.map(parseRecord));
+}
+
+export function parseRecordsOf<K extends JournalRecord['kind']>(
   kind: K,
-  item: Item,
-): Extract<JournalRecord, { kind: K }> {
-  const record = parseRecord(item);
-  if (record.kind === kind) return record as Extract<JournalRecord, { kind: K }>;
-  throw new AppError(
-    'item_unreadable',
-    `Item ${item.pk} / ${item.sk} is of kind ${record.kind}, not ${kind}`,
-  );
+  items: readonly Item[],
+): ParsedItems<RecordOf<K>> {
+  return collect(items.map((item) => parseRecordOf(kind, item)));
+}
+
+function collect<R extends JournalRecord>(parsed: readonly ParsedItem<R>[]): ParsedItems<R> {
+  return {
+    records: parsed.flatMap(({ record }) => record ?? []),
+    unreadable: parsed.flatMap(({ unreadable }) => unreadable ?? []),
+  };
+}
+
+/** Since when the account is watched, and whether its projects were all listed once. */
+export type AccountOrigin = Pick<AccountRecord, 'boot_at' | 'is_listed'>;
+
+const origin = accountItem.pick({ kind: true, boot_at: true, is_listed: true });
+
+/** It decides what is history: it is read by itself, so that a journal of another version does not hide it. */
+export function originIn(item: Item): AccountOrigin | undefined {
+  const { boot_at, is_listed } = origin.safeParse(item).data ?? {};
+  return boot_at === undefined || is_listed === undefined ? undefined : { boot_at, is_listed };
+}
+
+interface Found<R> {
+  readonly record: R | undefined;
+  readonly faults: readonly string[];
+}
+
+function recordIn(item: Item): Found<JournalRecord> {
+  const parsed = recordItem.safeParse(item);
+  if (!parsed.success) return { record: undefined, faults: pathsOf(parsed.error) };
+  const found = withEntries(parsed.data);
+  // Whatever it says of itself, it would be written under another key.
+  const isElsewhere =
+    found.record !== undefined && (keyOf(found.record).pk !== item.pk || keyOf(found.record).sk !== item.sk);
+  return isElsewhere ? { record: undefined, faults: ['an id that is not the one of the key'] } : found;
+}
+
+function withEntries(item: z.output<typeof recordItem>): Found<JournalRecord> {
+  switch (item.kind) {
+    case 'operation':
+      return withJournal<OperationRecord>(item, operationEntry);
+    case 'project':
+      return withJournal<ProjectRecord>(item, projectEntry);
+    case 'account':
+      return withJournal<AccountRecord>(item, accountEntry);
+    case 'command':
+      return withJournal<CommandRecord>(item, commandEntry);
+  }
+}
+
+type Stored = z.output<typeof storedEntries>[number];
+
+/** An entry that cannot be read is kept as it is; a journal that is not whole makes the item unreadable. */
+function withJournal<R extends JournalRecord>(
+  item: Omit<R, 'entries' | 'foreign'> & { readonly entries: readonly Stored[] },
+  schema: z.ZodType<R['entries'][number]>,
+): Found<R> {
+  const entries: R['entries'][number][] = [];
+  const foreign: ForeignEntry[] = [];
+  const faults: string[] = [];
+  for (const [place, stored] of item.entries.entries()) {
+    const fields = fromStored(stored);
+    const parsed = schema.safeParse(fields);
+    if (parsed.success) entries.push(parsed.data);
+    else {
+      foreign.push({ revision: Number(fields['revision']), stored });
+      faults.push(...pathsOf(parsed.error).map((path) => `entries.${place}.${path}`));
+    }
+  }
+  const journal = { revision: item.revision, published: item.published, entries, foreign };
+  if (!isWhole(journal)) return { record: undefined, faults: [...faults, 'entries'] };
+  const record = { ...item, entries, ...(foreign.length > 0 && { foreign }) };
+  return { record: record as unknown as R, faults };
+}
+
+/** Nothing that is not published is missing, the newest entry is the last one, and every entry has a place of its own. */
+function isWhole({ revision, published, entries, foreign = [] }: Journal<JournalEntry>): boolean {
+  const found = new Set([...entries, ...foreign].map((entry) => entry.revision));
+  if (found.size !== entries.length + foreign.length || published > revision) return false;
+  if (found.size > 0 && Math.max(...found) !== revision) return false;
+  for (let pending = published + 1; pending <= revision; pending++) if (!found.has(pending)) return false;
+  return true;
+}
+
+function pathsOf(error: z.ZodError): readonly string[] {
+  return error.issues.map(({ path }) => (path.length === 0 ? 'the item' : path.join('.')));
 }
 
 export function keyOf(record: JournalRecord): Key {
@@ -193,10 +306,15 @@ export function keyOf(record: JournalRecord): Key {
 
 /** What a journal write sets. How far a project is read has writes of its own and is left alone here. */
 export function attributesOf(record: JournalRecord): Record<string, Attribute | undefined> {
-  const { entries, ...fields } = record;
+  const { entries, foreign = [], ...fields } = record;
   const attributes: Record<string, unknown> = { ...fields };
   if (entries.length > 0) {
-    attributes['entries'] = entries.map(toStored);
+    attributes['entries'] = [
+      ...entries.map((entry) => ({ revision: entry.revision, stored: toStored(entry) })),
+      ...foreign,
+    ]
+      .toSorted((a, b) => a.revision - b.revision)
+      .map(({ stored }) => stored);
     // The latest, whichever machine's clock said it: an item moves forward in the feed only.
     attributes[FEED_INDEX.sortKey] = entries
       .map(({ observed_at }) => observed_at)

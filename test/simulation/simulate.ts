@@ -234,7 +234,8 @@ function checkMemory(stage: Stage): readonly Violation[] {
     .items()
     .filter((item) => 'entries' in item)
     .flatMap((item) => {
-      const record = parseRecord(item);
+      const { record } = parseRecord(item);
+      if (record === undefined) return [{ rule: 'unreadable', operation_id: item.sk, detail: '' }];
       return (record.entries as readonly JournalEntry[])
         .map((entry) => renderEvent(record, entry).detail)
         .filter((detail) => !told.has(detail))

@@ -12,7 +12,7 @@ const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 
 export const pollerAccess = {
   reads: {
-    protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES]),
+    protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES, ...LEASE]),
     usage: [...KEY, ...USAGE_ATTRIBUTES],
   },
   readsMany: ['protocol'],
