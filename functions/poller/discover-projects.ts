@@ -8,8 +8,8 @@ import { recordDiscovery, recordUnreachable } from '../../shared/core/project-re
 import { normaliseTimestamp, type Timestamp } from '../../shared/core/timestamp.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
-import type { AccountOrigin } from '../../shared/store/items.ts';
-import { isUnreadable } from '../../shared/store/unreadable.ts';
+import type { AccountOrigin } from '../../shared/store/parse-record.ts';
+import { isUnreadable, unlessUnreadable } from '../../shared/store/unreadable.ts';
 import type { Permit } from '../../shared/upstream/request-budget.ts';
 import { noteAnswer } from './note-reading.ts';
 import { emptyMemory } from './poll.ts';
@@ -165,7 +165,7 @@ async function bootAccount({ deps }: Run, serverDateMs: number): Promise<Booted 
   const { store } = deps;
   const known = await store.readOrigin();
   if (known === 'unreadable') return known;
-  if (known !== undefined) return { origin: known, record: await orUndefined(store.readAccount()) };
+  if (known !== undefined) return { origin: known, record: await unlessUnreadable(store.readAccount()) };
   const first = firstAccountRecord(store.accountId, bootTimeOf(serverDateMs));
   await store.record(first, undefined);
   const record = (await store.readAccount()) ?? first;
@@ -201,16 +201,6 @@ async function noteSighting(run: Run, projectId: string): Promise<ArrivalHistory
   if (!memory.projects.has(projectId)) memory.projects.set(projectId, emptyMemory());
   const { arrivals } = recorded ?? {};
   return arrivals && { arrivalCount: arrivals.count, observedMs: arrivals.observed_ms };
-}
-
-/** Undefined as well when the item cannot be read: whoever read it has noted that. */
-async function orUndefined<T>(read: Promise<T | undefined>): Promise<T | undefined> {
-  try {
-    return await read;
-  } catch (error) {
-    if (isUnreadable(error)) return undefined;
-    throw error;
-  }
 }
 
 async function readSighted({ deps }: Run, projectId: string) {

@@ -6,7 +6,7 @@ import type { PollResult } from '../../shared/core/poll-planner.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { settleCommands } from '../../shared/protocol/settle-commands.ts';
 import { toError } from '../../shared/runtime/errors.ts';
-import { isUnreadable } from '../../shared/store/unreadable.ts';
+import { unlessUnreadable } from '../../shared/store/unreadable.ts';
 import { type Permit, takenPermit } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { discoverProjects, noteUnreachable, readListPage } from './discover-projects.ts';
@@ -251,17 +251,12 @@ async function guard(run: Run, task: () => Promise<void>): Promise<void> {
 /** Tells subscribers that events will be late, once, and once that they are on time again. */
 async function noteHealth(run: Run): Promise<void> {
   const { store, clock } = run.deps;
-  const record = await store.readAccount().catch(ignoreUnreadableAccount);
+  const record = await unlessUnreadable(store.readAccount());
   if (record === undefined) return;
   const next = recordHealth(record, degradedReason(run), clock.now());
   const isUndecided = run.pollCount === 0 && run.memory.failingSinceMs === undefined && !run.rejectedKey;
   if (next === undefined || isUndecided) return;
   if ((await store.record(next, record.revision)) === 'recorded') await relayRecords(run.deps, [next]);
-}
-
-/** It is noted by whoever reads it; its health cannot be written down while it cannot be read. */
-function ignoreUnreadableAccount(error: unknown): undefined {
-  if (!isUnreadable(error)) throw error;
 }
 
 function degradedReason({ rejectedKey, memory, deps }: Run): DegradedReason | undefined {

@@ -9,17 +9,7 @@ import type { ResumePoint } from '../core/page-walk.ts';
 import type { ProjectRecord, StoredArrivals } from '../core/project-record.ts';
 import type { Timestamp } from '../core/timestamp.ts';
 import type { Clock } from '../runtime/clock.ts';
-import {
-  type AccountOrigin,
-  attributesOf,
-  keyOf,
-  originIn,
-  type ParsedItem,
-  type ParsedItems,
-  parseRecordOf,
-  parseRecords,
-  parseRecordsOf,
-} from './items.ts';
+import { attributesOf, keyOf } from './items.ts';
 import {
   accountKey,
   isCommandKey,
@@ -34,6 +24,15 @@ import {
   readRequestsOf,
   workOf,
 } from './keys.ts';
+import {
+  type AccountOrigin,
+  originIn,
+  type ParsedItem,
+  type ParsedItems,
+  parseRecordOf,
+  parseRecords,
+  parseRecordsOf,
+} from './parse-record.ts';
 import type { Condition, Item, Key, Table, Update } from './table.ts';
 import { ignoreUnreadable, type NoteUnreadable, UnreadableItemError } from './unreadable.ts';
 

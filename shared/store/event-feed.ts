@@ -8,8 +8,8 @@ import type { JournalEntry } from '../core/journal.ts';
 import type { JournalRecord } from '../core/journal-record.ts';
 import { renderEvent } from '../events/render-event.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { parseRecords } from './items.ts';
 import { decodeCursor, encodeCursor, type Page, positionSchema } from './page-cursor.ts';
+import { parseRecords } from './parse-record.ts';
 import { FEED_INDEX, type Table, type TableIndexes } from './table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from './unreadable.ts';
 

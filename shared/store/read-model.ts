@@ -8,9 +8,9 @@ import type { ProjectRecord } from '../core/project-record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createBridgeStore } from './bridge-store.ts';
 import { createEventFeed } from './event-feed.ts';
-import { type ParsedItems, parseRecordsOf } from './items.ts';
 import { commandKey, projectKey, projectsListOf } from './keys.ts';
 import { decodeCursor, encodeCursor, type Page, positionSchema } from './page-cursor.ts';
+import { type ParsedItems, parseRecordsOf } from './parse-record.ts';
 import { CREATED_INDEX, type Index, type Key, LIST_INDEX, type Table, type TableIndexes } from './table.ts';
 
 import { ignoreUnreadable, type NoteUnreadable, UnreadableItemError } from './unreadable.ts';

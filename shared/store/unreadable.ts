@@ -30,6 +30,16 @@ export function isUnreadable(error: unknown): error is UnreadableItemError {
   return error instanceof UnreadableItemError;
 }
 
+/** For a caller that can do without the item. Whoever read it has noted that it cannot be read. */
+export async function unlessUnreadable<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (isUnreadable(error)) return undefined;
+    throw error;
+  }
+}
+
 /** Log lines of one process: a rollback can leave every item unreadable, and a thousand keys say what kind it is. */
 const LOGGED_KEYS_MAX = 1_000;
 

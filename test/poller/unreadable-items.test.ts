@@ -5,8 +5,9 @@
 
 import { describe, expect, test } from 'vitest';
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
-import { parseRecord, RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
+import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { accountKey, commandKey, operationKey, projectKey } from '../../shared/store/keys.ts';
+import { parseRecord } from '../../shared/store/parse-record.ts';
 import type { Attribute, Item, Key } from '../../shared/store/table.ts';
 import { anOperation } from '../builders.ts';
 import { START_MS } from '../simulation/simulate.ts';

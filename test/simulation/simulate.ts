@@ -7,7 +7,7 @@ import { createPollPlanner } from '../../shared/core/poll-planner.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
-import { parseRecord } from '../../shared/store/items.ts';
+import { parseRecord } from '../../shared/store/parse-record.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import {
   checkHistory,

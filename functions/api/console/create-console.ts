@@ -5,7 +5,7 @@ import { maySee } from '../../../shared/callers/authorize.ts';
 import { tokenIdOf } from '../../../shared/callers/bridge-token.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
 import { eventsOf } from '../../../shared/store/event-feed.ts';
-import { isUnreadable } from '../../../shared/store/unreadable.ts';
+import { isUnreadable, unlessUnreadable } from '../../../shared/store/unreadable.ts';
 import { healthOf } from '../bridge/health.ts';
 import { isVisibleTo } from '../bridge/read-feed.ts';
 import { CONSOLE_POLICY, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH } from './assets.ts';
@@ -150,7 +150,7 @@ export function createConsole(deps: ConsoleDeps): Hono {
       );
     const [others, command, upstream, alerts] = await Promise.all([
       model.openOperations(projectId),
-      record.command && model.command(projectId, record.command.request_id),
+      record.command && unlessUnreadable(model.command(projectId, record.command.request_id)),
       answerOf(caller, 'getOperation', { project_id: projectId, operation_id: operationId }),
       deps.alertsOf(record),
     ]);
