@@ -54,6 +54,8 @@ export interface WatchEndedEntry extends EntryBase {
 
 export interface ProjectSeenEntry extends EntryBase {
   readonly type: 'project_discovered' | 'project_unreachable';
+  /** Why it is out of reach. Absent in entries of the first version, which knew only `gone`, and at a discovery. */
+  readonly reason?: 'gone' | 'not_read' | undefined;
 }
 
 export interface AccountHealthEntry extends EntryBase {

@@ -55,15 +55,19 @@ export function recordDiscovery(
 }
 
 /** Undefined when the record already says so. */
-export function recordUnreachable(recorded: ProjectRecord, nowMs: number): ProjectRecord | undefined {
+export function recordUnreachable(
+  recorded: ProjectRecord,
+  nowMs: number,
+  reason: 'gone' | 'not_read' = 'gone',
+): ProjectRecord | undefined {
   if (!recorded.is_visible) return undefined;
-  const entry = seenEntry('project_unreachable', recorded.revision + 1, { ...recorded, nowMs });
-  return { ...recorded, is_visible: false, ...append(recorded, entry) };
+  const seen = seenEntry('project_unreachable', recorded.revision + 1, { ...recorded, nowMs });
+  return { ...recorded, is_visible: false, ...append(recorded, { ...seen, reason }) };
 }
 
 /** It is there and cannot be read for long. Undefined when the record already says that it is out of reach. */
 export function recordUnread(recorded: ProjectRecord, nowMs: number): ProjectRecord | undefined {
-  const next = recordUnreachable(recorded, nowMs);
+  const next = recordUnreachable(recorded, nowMs, 'not_read');
   return next && { ...next, is_unread: true };
 }
 

@@ -88,6 +88,7 @@ const operationItem = z.object({
 export const projectEntry = z.looseObject({
   ...entryBase,
   type: z.enum(['project_discovered', 'project_unreachable']),
+  reason: z.enum(['gone', 'not_read']).optional(),
 });
 
 const projectItem = z.object({

@@ -220,7 +220,7 @@ describe('the runbook', () => {
       ({ Properties }) => /#([a-z-]+)$/.exec(Properties.AlarmDescription)?.[1] ?? '',
     );
 
-    expect(new Set(anchors).size).toBe(12);
+    expect(new Set(anchors).size).toBe(13);
     expect(anchors.filter((anchor) => !page.includes(`\n## ${anchor}\n`))).toEqual([]);
   });
 });

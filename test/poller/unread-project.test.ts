@@ -59,7 +59,9 @@ describe('a project whose operations cannot be read', () => {
     account.calls.length = 0;
     await pollMinutes(account, 6);
 
-    expect(eventsAbout(account, 'Project Unreachable')).toMatchObject([{ project_id: BAD_ID }]);
+    expect(eventsAbout(account, 'Project Unreachable')).toMatchObject([
+      { project_id: BAD_ID, reason: 'not_read' },
+    ]);
     expect(account.calls.filter((call) => call === `operations ${BAD_ID}`).length).toBeGreaterThan(0);
   });
 
