@@ -173,4 +173,89 @@ describe('an item of the table that cannot be read', () => {
 
     expect(sorted(told(account))).toEqual(sorted(expected));
   });
+
+  test('costs no write, not even a refused one, however often its row is met', async () => {
+    const account = await startedAccount();
+    await account.table.update({ key: KEYS.operation, set: { sequence: 'of tomorrow' } });
+    const written: string[] = [];
+    const update = account.table.sync.update.bind(account.table.sync);
+    account.table.sync.update = (change) => {
+      written.push(change.key.sk);
+      return update(change);
+    };
+    await account.poll(MINUTE_MS);
+
+    expect(written.filter((sk) => sk !== 'STATUS')).toEqual([]);
+    expect(account.calls.filter((call) => call === `operations ${PROJECT_ID}`).length).toBeGreaterThan(5);
+  });
+
+  test('of a project holds up nothing after a restart, when no other project has anything open', async () => {
+    const account = anAccount();
+    const ids = Array.from({ length: 30 }, (_, number) => `quiet-${number}`);
+    account.script.projectIds = ids;
+    await account.poll(30_000);
+    for (const id of ['quiet-0', 'quiet-11'])
+      await account.table.update({ key: projectKey('main', id), set: { revision: 'of tomorrow' } });
+    account.restart();
+    account.calls.length = 0;
+    account.script.operations = ids.map((id) => row(id, 'new', { created_at: atSecond(40) }));
+    await account.poll(MINUTE_MS);
+
+    const seen = account.events().map(({ project_id }) => project_id);
+    expect(ids.filter((id) => !seen.includes(id))).toEqual(['quiet-0', 'quiet-11']);
+  });
+
+  test('of an account leaves a project that was never read waiting, and its history is never news', async () => {
+    const account = anAccount();
+    account.script.projectIds = [PROJECT_ID, OTHER_ID];
+    account.script.fails = ({ name, projectId }) =>
+      name === 'operations' && projectId === OTHER_ID ? 'unavailable' : undefined;
+    account.script.operations = [PROJECT_ID, OTHER_ID].flatMap(before);
+    await account.poll(30_000);
+    const whole = account.table.sync.peek(KEYS.account);
+    await account.table.update({ key: KEYS.account, set: { boot_at: 'of tomorrow' } });
+    account.restart();
+    account.script.fails = () => undefined;
+    account.script.operations = [PROJECT_ID, OTHER_ID].flatMap(after);
+    await account.poll(2 * MINUTE_MS);
+    const about = (id: string) => account.events().filter(({ project_id }) => project_id === id);
+    expect(about(OTHER_ID)).toEqual([]);
+    expect(about(PROJECT_ID).length).toBeGreaterThan(5);
+
+    if (whole !== undefined) put(account, whole);
+    await account.poll(6 * MINUTE_MS);
+
+    const ids = new Set(about(OTHER_ID).map(({ operation_id }) => operation_id));
+    expect([...ids].toSorted()).toEqual(
+      ['commanded', 'ended', 'later', 'running'].map((name) => `${name}-of-${OTHER_ID}`),
+    );
+  });
+
+  test('of an operation does not keep the others of its command from being events at once', async () => {
+    const account = await startedAccount();
+    await account.table.update({ key: KEYS.operation, set: { sequence: 'of tomorrow' } });
+    const started = [row(PROJECT_ID, 'running'), row(PROJECT_ID, 'started')];
+    await account.command(
+      { project_id: PROJECT_ID, request_id: 'another', client_id: 'an-app', call: 'startEndpoint' },
+      started,
+    );
+
+    expect(account.events().at(-1)).toMatchObject({
+      operation_id: `started-of-${PROJECT_ID}`,
+      observed_by: 'command',
+    });
+  });
+
+  test('of an operation is named as missing when the deadline of its command comes first', async () => {
+    const account = await startedAccount();
+    await account.table.update({
+      key: operationKey('main', PROJECT_ID, `commanded-of-${PROJECT_ID}`),
+      set: { sequence: 'of tomorrow' },
+    });
+    await account.poll(11 * MINUTE_MS);
+
+    expect(account.events().filter(({ type }) => type === 'Command Settled')).toMatchObject([
+      { outcome: 'incomplete', missing: [`commanded-of-${PROJECT_ID}`] },
+    ]);
+  });
 });
