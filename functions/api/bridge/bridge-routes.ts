@@ -67,7 +67,8 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
         id: 'getHealth',
         path: '/health',
         summary: 'Whether events are on time',
-        description: '503 when they are not, with the reasons. About the account of the caller.',
+        description:
+          '503 when they are not, with the reasons. About the account of the caller. A project that could not be read completely for three minutes is a reason, by its name.',
         access: 'signed_in',
         answer: z.looseObject({ healthy: z.boolean(), reasons: z.array(z.string()) }),
       },
