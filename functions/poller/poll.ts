@@ -47,8 +47,11 @@ export interface PollOptions {
 
 export interface PollRequest {
   readonly projectId: string;
-  /** The account's `boot_at`: it ends the history of a project that has no end of its own. */
-  readonly bootAt: Timestamp;
+  /**
+   * The account's `boot_at`: it ends the history of a project that has no end of its own. Undefined: it cannot be read, and
+   * only a project that was read before is polled.
+   */
+  readonly bootAt: Timestamp | undefined;
   readonly signal?: AbortSignal | undefined;
   /** How often something happens there, as far as it was known before. */
   readonly history?: ArrivalHistory | undefined;
@@ -137,6 +140,11 @@ export async function recordReadingOf(
     poll.counts.unresolved += 1;
     return outcome;
   }
+  if (outcome.kind === 'unreadable') {
+    // What this poll had read of it is not true any more.
+    poll.records.delete(reading.id);
+    return outcome;
+  }
   poll.records.set(reading.id, outcome.record);
   if (outcome.kind === 'deferred') deps.telemetry.measure('TransitionsDeferred', 1);
   if (outcome.kind === 'recorded') noteRecorded(poll, outcome.record);
@@ -155,7 +163,7 @@ function contextFor(poll: Poll, stored: OperationRecord | undefined, row: Operat
   if (stored !== undefined) return { ...context, observed_by };
   const createdAt = normaliseTimestamp(row.created_at);
   const historyUntil = project?.history_until ?? request.bootAt;
-  if (createdAt !== undefined && createdAt < historyUntil) {
+  if (createdAt !== undefined && historyUntil !== undefined && createdAt < historyUntil) {
     return { ...context, observed_by: 'backfill', history: { backfill: deps.options.backfill } };
   }
   return { ...context, observed_by, late: isBehindWatermark(poll, createdAt) };

@@ -108,7 +108,7 @@ async function findPage(
 function noteProjects({ deps, memory }: Run, { places }: WorkPlacePage): void {
   const projectIds = new Set(places.flatMap(({ projectId }) => projectId ?? []));
   for (const id of projectIds) if (!memory.projects.has(id)) memory.projects.set(id, emptyMemory());
-  deps.planner.addProjects([...projectIds]);
+  if (projectIds.size > 0) deps.planner.addProjects([...projectIds]);
 }
 
 interface PageOutcome {

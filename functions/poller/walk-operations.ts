@@ -17,6 +17,7 @@ import {
 import { activityOf } from '../../shared/core/project-activity.ts';
 import { normaliseTimestamp } from '../../shared/core/timestamp.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
+import { isUnreadable } from '../../shared/store/unreadable.ts';
 import type { OperationPage } from '../../shared/upstream/upstream-client.ts';
 import {
   isUpstreamError,
@@ -175,12 +176,14 @@ async function recordUnread(poll: Poll, rows: readonly Operation[]): Promise<boo
   const { signal } = poll.request;
   if (signal?.aborted) return false;
   const { store } = poll.deps;
-  const stored = await store.readOperations(
+  const { records: stored, unreadableIds } = await store.readOperations(
     poll.request.projectId,
     rows.map((row) => row.id),
   );
   // Oldest first, so that the events of one page leave about in the order in which the operations began.
   const task = async (row: Operation) => {
+    // It is recorded, by a version that can read it: skipped here, and no reason to walk this way again.
+    if (unreadableIds.has(row.id)) return;
     const record = stored.get(row.id);
     if (record === undefined) await recordUnknown(poll, row);
     else if (isUnchanged(record, row)) poll.records.set(row.id, record);
@@ -209,6 +212,7 @@ async function recordReread(poll: Poll, row: Operation): Promise<void> {
     const query = { projectId: row.project_id, operationId: row.id };
     await recordReadingOf(poll, record, await upstream.getOperation(query, signal && { signal }));
   } catch (error) {
+    if (isUnreadable(error)) return;
     if (!isUpstreamError(error)) throw error;
     poll.counts.unresolved += 1;
   }
