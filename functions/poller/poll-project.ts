@@ -35,7 +35,7 @@ export interface PollReport {
  * Open and unpublished items that one poll reads. Projects have a few; after an outage of the bus there may be thousands, and
  * then each poll reads the ones behind those of the poll before it.
  */
-const PLACES_MAX = 100;
+export const PLACES_MAX = 100;
 
 export async function pollProject(
   deps: PollDeps,

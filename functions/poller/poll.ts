@@ -77,6 +77,8 @@ export interface ProjectMemory {
   listEnd: ListEnd | undefined;
   /** When the last sweep failed, by our clock; undefined when it did not. */
   sweepFailedAtMs: number | undefined;
+  /** Log lines about this project that one of them is enough of. */
+  readonly logged: Set<string>;
 }
 
 export function emptyMemory(): ProjectMemory {
@@ -89,6 +91,7 @@ export function emptyMemory(): ProjectMemory {
     pageRowsMax: undefined,
     listEnd: undefined,
     sweepFailedAtMs: undefined,
+    logged: new Set(),
   };
 }
 
@@ -123,6 +126,13 @@ export interface PollCounts {
   recorded: number;
   /** Operations that could not be recorded for sure: the page they stood on does not count as read. */
   unresolved: number;
+}
+
+/** Writes one log line about the project in the life of this process. */
+export function logOnce({ memory, deps, request }: Poll, event: string): void {
+  if (memory.logged.has(event)) return;
+  memory.logged.add(event);
+  deps.telemetry.log('warn', event, { project_id: request.projectId });
 }
 
 /** Compares one reading with one record and writes the difference. */

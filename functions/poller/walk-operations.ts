@@ -24,7 +24,7 @@ import {
   type UpstreamError,
   type UpstreamErrorKind,
 } from '../../shared/upstream/upstream-error.ts';
-import { isUnchanged, type Poll, recordReadingOf } from './poll.ts';
+import { isUnchanged, logOnce, type Poll, recordReadingOf } from './poll.ts';
 
 /** Conditional writes under way at once for one project: a backfill is not held up by one write's latency. */
 const RECORDS_AT_ONCE = 8;
@@ -45,6 +45,7 @@ export async function walkOperations(poll: Poll): Promise<WalkResult> {
     restart: () => startAt(goalOf(poll)),
   });
   noteListEnd(poll, result.state);
+  if (result.state.isUnordered) logOnce(poll, 'list.unordered');
   return result;
 }
 
@@ -198,6 +199,7 @@ async function recordUnread(poll: Poll, rows: readonly Operation[]): Promise<boo
 async function recordUnknown(poll: Poll, row: Operation): Promise<void> {
   const createdAt = normaliseTimestamp(row.created_at);
   if (createdAt !== undefined && mayBeForgotten(createdAt, poll.project?.watermark, earlierNowMs(poll))) {
+    logOnce(poll, 'rows.forgotten');
     poll.settled.set(row.id, row);
     return;
   }
