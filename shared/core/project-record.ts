@@ -17,6 +17,8 @@ export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly resume?: ResumePoint | undefined;
   /** The end of the last complete sweep, our clock; it only decides when to sweep again, never how deep. */
   readonly swept_at_ms?: number | undefined;
+  /** Complete sweeps. The size of a sweep's first page goes round with this number. */
+  readonly sweep_count?: number | undefined;
   /** Where an unfinished sweep goes on. */
   readonly sweep?: SweepPoint | undefined;
   /** Operations that were created before are history (`historyEndOf`). Undefined: the account's first sight counts. */

@@ -12,6 +12,7 @@ export interface Progress {
   readonly resume?: ResumePoint | null | undefined;
   readonly sweep?: SweepPoint | null | undefined;
   readonly sweptAtMs?: number | undefined;
+  readonly sweepCount?: number | undefined;
   readonly arrivals?: StoredArrivals | undefined;
   readonly listEnd?: string | undefined;
 }
@@ -80,7 +81,11 @@ function interruptedWalk({ project, walk }: PollOutcome): Progress {
 function sweepProgress({ project, sweep, nowMs }: PollOutcome): Progress {
   if (sweep === undefined) return {};
   if (sweep.outcome === 'complete')
-    return { sweptAtMs: nowMs, ...(project?.sweep !== undefined && { sweep: null }) };
+    return {
+      sweptAtMs: nowMs,
+      sweepCount: (project?.sweep_count ?? 0) + 1,
+      ...(project?.sweep !== undefined && { sweep: null }),
+    };
   const { lastCursor, goal } = sweep;
   const isMoved = lastCursor !== undefined && lastCursor !== project?.sweep?.cursor;
   return isMoved && goal.bound !== undefined ? { sweep: { bound: goal.bound, cursor: lastCursor } } : {};

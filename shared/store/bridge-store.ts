@@ -280,7 +280,7 @@ export function createBridgeStore(
 
 /** A watermark only ever moves forwards. */
 function progressUpdate(accountId: string, projectId: string, progress: Progress): Update {
-  const { watermark, resume, sweep, sweptAtMs, arrivals, listEnd } = progress;
+  const { watermark, resume, sweep, sweptAtMs, sweepCount, arrivals, listEnd } = progress;
   const removed = { resume, sweep };
   return {
     key: projectKey(accountId, projectId),
@@ -290,6 +290,7 @@ function progressUpdate(accountId: string, projectId: string, progress: Progress
       project_id: projectId,
       watermark,
       swept_at_ms: sweptAtMs,
+      sweep_count: sweepCount,
       list_end: listEnd,
       ...(resume && { resume: { ...resume } }),
       ...(sweep && { sweep: { ...sweep } }),

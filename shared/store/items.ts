@@ -102,6 +102,7 @@ const projectItem = z.object({
   watermark: timestamp.optional(),
   resume: z.object({ head: timestamp, cursor: z.string(), is_unordered: z.boolean().optional() }).optional(),
   swept_at_ms: z.number().optional(),
+  sweep_count: z.number().int().nonnegative().optional().catch(undefined),
   sweep: z.object({ bound: timestamp, cursor: z.string() }).optional(),
   history_until: timestamp.optional(),
   list_end: z.string().optional(),
@@ -191,6 +192,7 @@ export const PROGRESS_ATTRIBUTES = [
   'resume',
   'swept_at_ms',
   'sweep',
+  'sweep_count',
   'list_end',
   'arrivals',
 ] as const;
