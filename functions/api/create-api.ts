@@ -77,7 +77,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const statusOf = (accountId: string) => readAccountStatus(table, accountId);
   const routes = withDocumentation([
     ...passThroughRoutes(passThroughDeps, settings.extraRoutes),
-    ...bridgeRoutes({ readModels, statusOf, clock }),
+    ...bridgeRoutes({ readModels, statusOf, pepper, clock }),
   ]);
   const serving: ServeDeps = {
     authenticator: createAuthenticator({
@@ -128,19 +128,20 @@ function fairShareOf(account: ApiAccount, { clock, telemetry, counters }: ApiPor
   });
 }
 
-function upstreamAccount(settings: ApiAccount, ports: ApiPorts, { budget }: FairShare): UpstreamAccount {
+function upstreamAccount(settings: ApiAccount, ports: ApiPorts, fairShare: FairShare): UpstreamAccount {
   const { table, bus, keyOf, telemetry, clock, random } = ports;
   const calls = {
     base: new URL(settings.upstream_base_url),
     apiKey: shareRefresh(keyOf(settings)),
     clock,
     random,
-    budget,
+    budget: fairShare.budget,
     ...(ports.fetch && { fetch: ports.fetch }),
   };
   return {
     settings,
     calls,
+    fairShare,
     recording: {
       bus,
       store: createBridgeStore(table, settings.account_id, clock),

@@ -21,23 +21,35 @@ const apiAccount = z.strictObject({
 });
 
 /** A call that the specification does not show, opened by whoever runs the bridge. */
-const extraRoute = z.strictObject({
-  id: z.string().regex(/^[a-z][A-Za-z0-9]{2,60}$/),
-  method: z.enum(['GET', 'POST', 'PATCH', 'DELETE']),
-  /** Under `/api/v2`, like `/projects/{project_id}/endpoints/{endpoint_id}/start`. */
-  path: z.string().regex(/^(\/([a-z][a-z0-9_]*|\{[a-z][a-z0-9_]*\})){1,8}$/),
-  summary: z.string().min(3).max(100),
-  scope: z.enum(SCOPES),
-  /** Which query parameters may pass, as they are. */
-  query: z
-    .array(z.string().regex(/^[a-z][a-z0-9_]{0,40}$/))
-    .max(20)
-    .default([]),
-  /** `json`: an object is passed on as it is; every `project_id` in it must be one that the caller may see. */
-  body: z.enum(['none', 'json']).default('none'),
-  /** The answer may hold a secret: then it is not kept for a repetition under the same Idempotency-Key. */
-  is_secret: z.boolean().default(false),
-});
+const extraRoute = z
+  .strictObject({
+    id: z.string().regex(/^[a-z][A-Za-z0-9]{2,60}$/),
+    method: z.enum(['GET', 'POST', 'PATCH', 'DELETE']),
+    /** Under `/api/v2`, like `/projects/{project_id}/endpoints/{endpoint_id}/start`. */
+    path: z.string().regex(/^(\/([a-z][a-z0-9_]*|\{[a-z][a-z0-9_]*\})){1,8}$/),
+    summary: z.string().min(3).max(100),
+    scope: z.enum(SCOPES),
+    /** Which query parameters may pass, as they are. */
+    query: z
+      .array(z.string().regex(/^[a-z][a-z0-9_]{0,40}$/))
+      .max(20)
+      .default([]),
+    /** `json`: an object is passed on as it is. */
+    body: z.enum(['none', 'json']).default('none'),
+    /** The fields of the body that the call declares, like `branch.name`. A caller that is limited to projects may send no others. */
+    body_fields: z
+      .array(z.string().regex(/^[a-z][a-z0-9_]{0,40}(\.[a-z][a-z0-9_]{0,40}){0,3}$/))
+      .max(40)
+      .default([]),
+    /** Whether the call stays within the project of its path. Otherwise it is closed to callers that are limited to projects. */
+    stays_within_project: z.boolean().default(false),
+    /** The answer may hold a secret: then it is not kept for a repetition under the same Idempotency-Key. */
+    is_secret: z.boolean().default(false),
+  })
+  .refine(({ path, stays_within_project }) => !stays_within_project || path.includes('{project_id}'), {
+    path: ['stays_within_project'],
+    error: 'takes a path with {project_id}: a call without it is about the whole account',
+  });
 
 export type ApiAccount = z.output<typeof apiAccount>;
 export type ExtraRoute = z.output<typeof extraRoute>;

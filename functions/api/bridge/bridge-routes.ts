@@ -3,14 +3,17 @@
 import * as z from 'zod';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import { SCOPES } from '../../../shared/callers/scopes.ts';
+import { cursorSealOf } from '../../../shared/callers/sealed-cursor.ts';
 import type { AccountStatus } from '../../../shared/core/account-status.ts';
 import { isSettled, type OperationRecord } from '../../../shared/core/operation-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { AppError } from '../../../shared/runtime/errors.ts';
+import type { Secret } from '../../../shared/runtime/secret.ts';
 import { eventsOf } from '../../../shared/store/event-feed.ts';
 import type { ReadModel } from '../../../shared/store/read-model.ts';
 import { invalid } from '../read-request.ts';
 import type { ApiAnswer, ApiRequest, Route } from '../route.ts';
+import { sealedReadModel } from '../sealed-read-model.ts';
 import { notFound } from '../serve-route.ts';
 import { healthOf } from './health.ts';
 import { listOperations } from './list-operations.ts';
@@ -36,14 +39,16 @@ export interface BridgeDeps {
   /** By account. */
   readonly readModels: ReadonlyMap<string, ReadModel>;
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
+  /** Keys the seals of cursors. */
+  readonly pepper: () => Promise<Secret>;
   readonly clock: Clock;
 }
 
 export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
-  const modelOf = ({ account_id }: Caller): ReadModel => {
-    const model = deps.readModels.get(account_id);
+  const modelOf = async (caller: Caller): Promise<ReadModel> => {
+    const model = deps.readModels.get(caller.account_id);
     if (model === undefined) throw notFound();
-    return model;
+    return sealedReadModel(model, cursorSealOf(caller, await deps.pepper()));
   };
   const get = <Q extends z.ZodObject>(
     route: Omit<Route, 'method' | 'group' | 'status' | 'handle' | 'query'> & { readonly query?: Q },
@@ -58,7 +63,7 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     group: 'Bridge',
     status: 200,
     // The query was parsed by this very schema.
-    handle: (request) => read(request as never, modelOf(request.caller)).catch(cursorProblem),
+    handle: async (request) => read(request as never, await modelOf(request.caller)).catch(cursorProblem),
   });
 
   return [
@@ -174,7 +179,8 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
       status: 202,
       answer: z.object({ requested: z.literal(true) }),
       async handle({ caller, ids }) {
-        await modelOf(caller).requestRead(ids['project_id'] ?? '');
+        const model = await modelOf(caller);
+        await model.requestRead(ids['project_id'] ?? '');
         return { status: 202, body: { requested: true } };
       },
     },

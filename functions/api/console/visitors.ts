@@ -3,6 +3,7 @@
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
+import { cursorSealOf } from '../../../shared/callers/sealed-cursor.ts';
 import type { AccountStatus } from '../../../shared/core/account-status.ts';
 import type { OperationRecord } from '../../../shared/core/operation-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -10,6 +11,7 @@ import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { ToldAlert } from '../../../shared/store/alert-history.ts';
 import type { ReadModel } from '../../../shared/store/read-model.ts';
 import type { Authenticator } from '../authenticate.ts';
+import { sealedReadModel } from '../sealed-read-model.ts';
 import { type Frame, page } from './layout.ts';
 import type { Html } from './parts.ts';
 import { callerIn, cookieOf, formKey, open, type Session } from './session.ts';
@@ -49,7 +51,8 @@ export function createVisitors(deps: ConsoleDeps) {
     const session = open(cookieOf(c.req.header('cookie')) ?? '', pepper, clock.now());
     const caller = session && (await callerOf(session));
     const model = caller && deps.readModels.get(caller.account_id);
-    return session && caller && model ? { session, caller, pepper, model } : undefined;
+    if (session === undefined || caller === undefined || model === undefined) return undefined;
+    return { session, caller, pepper, model: sealedReadModel(model, cursorSealOf(caller, pepper)) };
   };
 
   const signIn = (c: Context, problem?: string) => {
