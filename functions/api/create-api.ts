@@ -12,6 +12,7 @@ import { readAlertHistory } from '../../shared/store/alert-history.ts';
 import { createAuditLog } from '../../shared/store/audit-log.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createCommandUsage } from '../../shared/store/command-usage.ts';
+import { createEndedSessions } from '../../shared/store/ended-sessions.ts';
 import { createIdempotencyStore } from '../../shared/store/idempotency-store.ts';
 import { createReadModel } from '../../shared/store/read-model.ts';
 import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
@@ -83,7 +84,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
     authenticator: createAuthenticator({
       tokens: createTokenStore(table, clock),
       pepper,
-      verifyJwt: settings.oidc && createJwtVerifier(settings.oidc),
+      verifyJwt: settings.oidc && createJwtVerifier(settings.oidc, clock),
       clock,
     }),
     fairShares: new Map([...accounts].map(([id, { fairShare }]) => [id, fairShare])),
@@ -97,6 +98,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
     statusOf,
     alertsOf: (record) => readAlertHistory(table, record),
     authenticator: serving.authenticator,
+    endedSessions: createEndedSessions(table),
     pepper,
     clock,
     newId,

@@ -126,6 +126,7 @@ function environmentOf(config: BridgeConfig, state: State, events: Events): Reco
     ...(oidc && {
       OIDC_ISSUER: oidc.issuer,
       OIDC_AUDIENCE: oidc.audience,
+      ...(oidc.access_token_audience && { OIDC_ACCESS_TOKEN_AUDIENCE: oidc.access_token_audience }),
       OIDC_ACCOUNT_ID: oidc.account_id,
       ...(oidc.jwks_url && { OIDC_JWKS_URL: oidc.jwks_url }),
     }),

@@ -4,12 +4,13 @@ import * as z from 'zod';
 import { SCOPES } from '../callers/scopes.ts';
 import { PARTS_PER_MINUTE } from '../core/account-rate.ts';
 import { readConfig } from '../runtime/read-config.ts';
+import { upstreamBaseUrl } from './upstream-base-url.ts';
 
 /** One account that callers may be let into. */
 const apiAccount = z.strictObject({
   account_id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/),
   /** Ends with `/api/v2`. */
-  upstream_base_url: z.url({ protocol: /^https?$/ }),
+  upstream_base_url: upstreamBaseUrl,
   /** Name or ARN of the secret that holds the upstream key for commands. */
   key_secret_id: z.string().min(1),
   /** The commands' share of the account's rate limit (700 a minute, specification "Limits"). */
@@ -69,6 +70,8 @@ export const apiEnvironment = z.object({
   /** An OIDC issuer whose access tokens are taken too. */
   OIDC_ISSUER: z.url().optional(),
   OIDC_AUDIENCE: z.string().min(1).optional(),
+  /** An audience that the issuer gives to access tokens alone: then they need no other sign of being one. */
+  OIDC_ACCESS_TOKEN_AUDIENCE: z.string().min(1).optional(),
   /** Where its keys are, when not at `<issuer>/.well-known/jwks.json`. */
   OIDC_JWKS_URL: z.url().optional(),
   /** The account of whoever comes with such a token. */
@@ -82,6 +85,7 @@ export type ApiEnvironment = z.infer<typeof apiEnvironment>;
 export interface OidcSettings {
   readonly issuer: string;
   readonly audience: string;
+  readonly accessTokenAudience?: string | undefined;
   readonly jwksUrl: string;
   readonly account_id: string;
 }
@@ -112,6 +116,7 @@ function oidcSettings(environment: ApiEnvironment): OidcSettings | undefined {
   return {
     issuer: OIDC_ISSUER,
     audience: OIDC_AUDIENCE,
+    accessTokenAudience: environment.OIDC_ACCESS_TOKEN_AUDIENCE,
     jwksUrl: environment.OIDC_JWKS_URL ?? `${OIDC_ISSUER.replace(/\/$/, '')}/.well-known/jwks.json`,
     account_id: OIDC_ACCOUNT_ID,
   };

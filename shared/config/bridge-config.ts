@@ -6,6 +6,7 @@ import { AppError } from '../runtime/errors.ts';
 import { apiAccounts, extraRoutes } from './api-config.ts';
 import { alertPolicySchema } from './notifier-config.ts';
 import { pollAccountRequest } from './poller-config.ts';
+import { deployedUpstreamBaseUrl } from './upstream-base-url.ts';
 
 /** Complete, with its random suffix: a role gets exactly this secret and no other. */
 const secretArn = z
@@ -22,7 +23,7 @@ const account = z
     /** Short name that stands in keys, events and metrics. */
     account_id: poll.account_id,
     /** Ends with `/api/v2`. */
-    upstream_base_url: poll.upstream_base_url,
+    upstream_base_url: deployedUpstreamBaseUrl,
     /** Holds the upstream key of the poller. */
     key_secret_arn: secretArn,
     /** Holds the upstream key for commands; a key of its own can be withdrawn alone. Default: the poller's. */
@@ -80,6 +81,8 @@ export const bridgeConfigSchema = z.strictObject({
       .strictObject({
         issuer: z.url({ protocol: /^https$/ }),
         audience: z.string().min(1),
+        /** An audience that the issuer gives to access tokens alone; without it they need `typ: at+jwt` or `token_use: access`. */
+        access_token_audience: z.string().min(1).optional(),
         jwks_url: z.url({ protocol: /^https$/ }).optional(),
         account_id: z.string(),
       })
@@ -132,6 +135,6 @@ function foundAt(source: unknown, path: readonly PropertyKey[]): string {
     source,
   );
   if (typeof value !== 'string') return value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 60);
-  const isAboutSecret = path.some((name) => String(name).includes('secret'));
+  const isAboutSecret = path.some((name) => String(name).includes('secret')) || /:\/\/[^/]*@/.test(value);
   return isAboutSecret ? `a text of ${value.length} characters` : JSON.stringify(value.slice(0, 60));
 }

@@ -2,6 +2,7 @@
 
 import { STATUS_ATTRIBUTES } from '../account-status-store.ts';
 import { USAGE_ATTRIBUTES } from '../command-usage.ts';
+import { ENDED_SESSION_ATTRIBUTES } from '../ended-sessions.ts';
 import { IDEMPOTENCY_ATTRIBUTES } from '../idempotency-store.ts';
 import { RECORD_ATTRIBUTES } from '../items.ts';
 import { FEED_INDEX, LIST_INDEX } from '../table.ts';
@@ -24,6 +25,7 @@ export const apiAccess = {
     alerts: [...KEY, 'body'],
     tokens: distinct([...KEY, ...TOKEN_ATTRIBUTES]),
     idempotency: distinct([...KEY, ...IDEMPOTENCY_ATTRIBUTES]),
+    callers: [...KEY, ...ENDED_SESSION_ATTRIBUTES],
   },
   readsMany: ['protocol'],
   updates: {
@@ -51,5 +53,6 @@ export const apiAccess = {
       'operation_ids',
     ],
     usage: [...KEY, ...USAGE_ATTRIBUTES],
+    callers: [...KEY, 'kind', 'expires_at', ...ENDED_SESSION_ATTRIBUTES],
   },
 } as const satisfies Access;
