@@ -1,7 +1,7 @@
 /** What the API reads and writes: records to show, and what a command begins. How far the account is read is not its business. */
 
 import { STATUS_ATTRIBUTES } from '../account-status-store.ts';
-import { USAGE_ATTRIBUTES } from '../command-usage.ts';
+import { CALLER_USAGE_ATTRIBUTES, USAGE_ATTRIBUTES } from '../command-usage.ts';
 import { ENDED_SESSION_ATTRIBUTES } from '../ended-sessions.ts';
 import { IDEMPOTENCY_ATTRIBUTES } from '../idempotency-store.ts';
 import { RECORD_ATTRIBUTES } from '../items.ts';
@@ -52,7 +52,7 @@ export const apiAccess = {
       'duration_ms',
       'operation_ids',
     ],
-    usage: [...KEY, ...USAGE_ATTRIBUTES],
+    usage: [...KEY, ...USAGE_ATTRIBUTES, ...CALLER_USAGE_ATTRIBUTES],
     callers: [...KEY, 'kind', 'expires_at', ...ENDED_SESSION_ATTRIBUTES],
   },
 } as const satisfies Access;
