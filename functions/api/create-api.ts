@@ -13,6 +13,7 @@ import { createAuditLog } from '../../shared/store/audit-log.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createCommandUsage } from '../../shared/store/command-usage.ts';
 import { createEndedSessions } from '../../shared/store/ended-sessions.ts';
+import { createHeldPlaces } from '../../shared/store/held-places.ts';
 import { createIdempotencyStore } from '../../shared/store/idempotency-store.ts';
 import { createReadModel } from '../../shared/store/read-model.ts';
 import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
@@ -27,6 +28,7 @@ import type { UpstreamAccount } from './commands/upstream-account.ts';
 import { createConsole } from './console/create-console.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
 import { createFairShare, type FairShare } from './fair-share.ts';
+import { createPatientCallers } from './patient-callers.ts';
 import type { RawRequest } from './read-request.ts';
 import type { Route } from './route.ts';
 import { type ServeDeps, serveCaller } from './serve-route.ts';
@@ -63,7 +65,21 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
       return [account.account_id, { fairShare, upstream: upstreamAccount(account, ports, fairShare) }];
     }),
   );
+  const patient = createPatientCallers(
+    new Map(
+      settings.accounts.map(({ account_id, caller_waits_max }) => [
+        account_id,
+        createHeldPlaces(table, clock, caller_waits_max),
+      ]),
+    ),
+    telemetry,
+  );
+  const intervals = new Map(
+    settings.accounts.map(({ account_id, poll_interval_seconds }) => [account_id, poll_interval_seconds]),
+  );
+  const pollIntervalMsOf = (accountId: string) => (intervals.get(accountId) ?? 0) * 1_000;
   const passThroughDeps = {
+    patient,
     accounts: new Map([...accounts].map(([id, { upstream }]) => [id, upstream])),
     idempotency: createIdempotencyStore(table, clock),
     pepper,
@@ -78,7 +94,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const statusOf = (accountId: string) => readAccountStatus(table, accountId);
   const routes = withDocumentation([
     ...passThroughRoutes(passThroughDeps, settings.extraRoutes),
-    ...bridgeRoutes({ readModels, statusOf, pepper, clock }),
+    ...bridgeRoutes({ readModels, statusOf, patient, pollIntervalMsOf, pepper, clock }),
   ]);
   const serving: ServeDeps = {
     authenticator: createAuthenticator({

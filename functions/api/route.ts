@@ -20,6 +20,10 @@ export interface Route {
   readonly access: Scope | 'signed_in' | 'public';
   /** Of a call of the upstream; absent: the whole account. */
   readonly reach?: Reach;
+  /** Of the bridge's own routes, those that make others work: counted by caller. */
+  readonly limit?: 'wishes';
+  /** False: it changes nothing that anybody would ask about later. Default: every method but GET is audited. */
+  readonly isAudited?: false;
   /** Strict: an unknown parameter is a mistake that would otherwise go unnoticed. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;

@@ -112,7 +112,7 @@ interface Served {
 }
 
 async function serveAs(deps: ServeDeps, route: Route, served: Served): Promise<ApiAnswer> {
-  if (route.method === 'GET') return handle(deps, route, served);
+  if (route.method === 'GET' || route.isAudited === false) return handle(deps, route, served);
   const { clock } = deps;
   const receivedMs = clock.now();
   const intent = intentOf(route, served, receivedMs);
@@ -179,7 +179,7 @@ async function requestOf(
   if (isClosedTo(caller, route)) throw accountWide();
   const ids = readIds(route, raw.ids);
   // The bridge's own routes read its table, which nobody limits.
-  if (route.group === 'Upstream API') admit(deps, caller, raw);
+  admit(deps, route, caller, raw);
   const query = readQuery(route, raw.query);
   const body = await readBody(route, raw);
   if (caller.projectIds !== undefined) checkFence(caller, route, body);
@@ -221,10 +221,17 @@ function accountWide(): Problem {
   });
 }
 
-function admit({ fairShares }: ServeDeps, caller: Caller, raw: RawRequest): void {
-  // Asked before anything else is read, so that a mistake in it costs nothing.
-  patienceMsOf(raw.headers.get('prefer'));
-  const delayMs = fairShares.get(caller.account_id)?.admit(caller.client_id) ?? 0;
+function admit({ fairShares }: ServeDeps, { group, limit }: Route, caller: Caller, raw: RawRequest): void {
+  const fairShare = fairShares.get(caller.account_id);
+  if (group === 'Upstream API') {
+    // Asked before anything else is read, so that a mistake in it costs nothing.
+    patienceMsOf(raw.headers.get('prefer'));
+    refuseFor(fairShare?.admit(caller.client_id));
+  }
+  if (limit === 'wishes') refuseFor(fairShare?.admitWish(caller.client_id));
+}
+
+function refuseFor(delayMs = 0): void {
   if (delayMs === 0) return;
   const seconds = Math.ceil(delayMs / 1_000);
   throw new Problem('rate-limited', {

@@ -4,6 +4,7 @@ import * as z from 'zod';
 import { SCOPES } from '../callers/scopes.ts';
 import { PARTS_PER_MINUTE } from '../core/account-rate.ts';
 import { readConfig } from '../runtime/read-config.ts';
+import { PLACES_MAX } from '../store/held-places.ts';
 import { upstreamBaseUrl } from './upstream-base-url.ts';
 
 /** One account that callers may be let into. */
@@ -17,6 +18,10 @@ const apiAccount = z.strictObject({
   requests_per_minute: z.number().int().min(10).max(700).default(PARTS_PER_MINUTE.commands),
   /** What one caller gets of it at most, so that nobody starves the others. */
   caller_requests_per_minute: z.number().int().min(2).max(700).default(125),
+  /** Long polls that one caller may have at once, and as many commands that wait for a lock on their behalf. */
+  caller_waits_max: z.number().int().min(1).max(PLACES_MAX).default(5),
+  /** As of the poller: a project is asked to be read at most once in this time. */
+  poll_interval_seconds: z.number().min(0.5).max(300).default(5),
   /** The operations of a command may take so long before an event names those that are missing. */
   settle_within_seconds: z.number().int().min(10).max(86_400).default(900),
 });

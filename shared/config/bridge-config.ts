@@ -40,6 +40,8 @@ const account = z
     command_requests_per_minute: commands.requests_per_minute,
     caller_requests_per_minute: commands.caller_requests_per_minute,
     settle_within_seconds: commands.settle_within_seconds,
+    /** Long polls that one caller may have at once, and as many commands that wait for a lock. */
+    caller_waits_max: commands.caller_waits_max,
   })
   .refine(
     ({ poller_requests_per_minute: a, command_requests_per_minute: b }) => a + b <= REQUESTS_PER_MINUTE_MAX,
@@ -91,6 +93,18 @@ export const bridgeConfigSchema = z.strictObject({
     /** Of the front door, for all callers together. */
     requests_per_second: z.number().int().min(1).max(1_000).default(50),
   }),
+  /**
+   * Instances of a function that AWS keeps free for it, and the most that it runs. AWS leaves at least ten of an account's to all
+   * functions without a reservation, and a new account has ten: there any reservation fails the deployment, so the default is none.
+   */
+  reserved_concurrency: z
+    .strictObject({
+      /** The most requests that are answered at once, long polls included. */
+      api: z.number().int().min(5).max(1_000).optional(),
+      /** One for each account of the upstream is enough. */
+      poller: z.number().int().min(1).max(1_000).optional(),
+    })
+    .default({}),
   /** Where alarms and alerts send their reader. */
   runbook_url: z.url().default('https://example.com/operations-bridge/docs/operations.md'),
   thresholds: z

@@ -123,6 +123,11 @@ export function idempotencyKey(keyHash: string): Key {
   return { pk: `IDEMPOTENCY#${keyHash}`, sk: 'COMMAND' };
 }
 
+/** What a caller holds at once, on all instances. `clientHash`: of the caller's name. */
+export function heldPlacesKey(accountId: string, clientHash: string, kind: string): Key {
+  return { pk: `CALLER#${accountId}#${clientHash}`, sk: `HELD#${kind}` };
+}
+
 /** A session of the console that was ended before its time. */
 export function endedSessionKey(sessionId: string): Key {
   return { pk: `CALLER#SESSION#${sessionId}`, sk: 'ENDED' };

@@ -10,6 +10,7 @@ import { recordReading } from '../../shared/core/operation-record.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { projectKey } from '../../shared/store/keys.ts';
 import { createTokenStore } from '../../shared/store/token-store.ts';
 import { ACCOUNT_ID, createApiUnderTest, PEPPER, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble, type Sent } from '../api/upstream-double.ts';
@@ -438,6 +439,14 @@ describe('actions', () => {
   test('a fresh reading is asked for', async () => {
     const { api, record, signIn, submit } = setUp();
     await record({ status: 'running' });
+    const project = {
+      kind: 'project',
+      account_id: ACCOUNT_ID,
+      project_id: OPERATION.project_id,
+      is_visible: true,
+    };
+    const set = { ...project, revision: 0, published: 0, entries: [] };
+    await api.memory.update({ key: projectKey(ACCOUNT_ID, OPERATION.project_id), set });
     const { get, cookie } = await signIn();
     const [, formKey = ''] =
       /name="form_key" value="([^"]+)"><button>Read/.exec((await get(PROJECT)).text) ?? [];

@@ -48,7 +48,11 @@ describe('commands of others', () => {
   });
 
   test('and wishes for a fresh reading are fulfilled once', async () => {
-    const hot = await watch([() => api.requestRead('d-1'), () => api.requestRead('d-1'), async () => {}]);
+    const hot = await watch([
+      () => api.requestRead('d-1', 0),
+      () => api.requestRead('d-1', 0),
+      async () => {},
+    ]);
 
     expect(hot).toEqual(['d-1', 'd-1']);
     expect(await store.takeReadRequests()).toEqual([]);

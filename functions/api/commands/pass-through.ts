@@ -11,6 +11,7 @@ import { type ForwardedAnswer, type ForwardOptions, forward } from '../../../sha
 import { operationSchema, parseRows } from '../../../shared/upstream/schemas.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
 import { patienceMsOf } from '../patience.ts';
+import type { PatientCallers } from '../patient-callers.ts';
 import { Problem } from '../problem.ts';
 import { invalid } from '../read-request.ts';
 import type { ApiAnswer, ApiRequest } from '../route.ts';
@@ -23,6 +24,7 @@ import type { UpstreamAccount } from './upstream-account.ts';
 export interface PassThroughDeps extends IdempotencyDeps {
   readonly accounts: ReadonlyMap<string, UpstreamAccount>;
   readonly telemetry: Telemetry;
+  readonly patient: PatientCallers;
 }
 
 /** Recording goes on in the poller when it takes longer: the caller has its answer to get. */
@@ -94,14 +96,20 @@ function accountOf({ accounts }: PassThroughDeps, { account_id }: Caller): Upstr
 }
 
 async function forwarded(
-  { telemetry }: PassThroughDeps,
+  { telemetry, patient }: PassThroughDeps,
   { calls, fairShare }: UpstreamAccount,
   { target: { id, call }, request }: Asked,
 ): Promise<ForwardedAnswer> {
   const { ids, query, body, headers, signal, caller, requestId } = request;
+  const patienceMs = patienceMsOf(headers.prefer);
+  let release: (() => Promise<void>) | undefined;
   const options: ForwardOptions = {
     signal,
-    patienceMs: patienceMsOf(headers.prefer),
+    patienceMs,
+    async mayWait() {
+      release ??= await patient.tryWait(caller, 'commands', patienceMs);
+      return release !== undefined;
+    },
     mayRepeat: () => fairShare.admit(caller.client_id) === 0,
     onKeyEchoed() {
       telemetry.measure('KeyEchoed', 1);
@@ -112,6 +120,8 @@ async function forwarded(
     return await forward(calls, call, { ids, query, ...(body && { body }) }, options);
   } catch (error) {
     throw isUpstreamError(error) ? problemOf(error, call) : error;
+  } finally {
+    await release?.();
   }
 }
 

@@ -88,7 +88,12 @@ export function addCommandRoutes(app: Hono, deps: ConsoleDeps, visitors: Visitor
         who,
         message('Not done', 'The form was not one of this page, or your token may not do this.', 403),
       );
-    await deps.call(route, { caller: who.caller, ids: { project_id: projectId } });
+    const answer = await deps.call(route, { caller: who.caller, ids: { project_id: projectId } });
+    if (answer.status >= 300)
+      return shown(c, who, {
+        title: 'Refused',
+        content: simple('Refused', `The wish was answered with ${answer.status}: ${sentenceOf(answer)}`),
+      });
     return c.redirect(`${projectPath(accountId, projectId)}?asked`, 303);
   });
 }
