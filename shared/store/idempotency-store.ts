@@ -18,7 +18,7 @@ const item = z.object({
   kept_until_ms: z.number(),
   status: z.number().optional(),
   content_type: z.string().optional(),
-  /** Text; absent when the answer held a secret or was too large. */
+  /** Sealed; absent when the answer was declared to hold a secret, or was too large. */
   body: z.string().optional(),
   request_id: z.string().optional(),
 });
@@ -102,7 +102,8 @@ export function createIdempotencyStore(table: Table, clock: Clock): IdempotencyS
         of: [
           { kind: 'absent', name: 'state' },
           { kind: 'less', name: 'kept_until_ms', value: clock.now() },
-          { kind: 'all', of: [equals('state', 'free'), equals('fingerprint', attempt.fingerprint)] },
+          // Nothing was done under it, so a corrected request may have it as well.
+          equals('state', 'free'),
         ],
       };
       if (await take(attempt, runningForMs, unused)) return { kind: 'claimed' };
@@ -111,6 +112,7 @@ export function createIdempotencyStore(table: Table, clock: Clock): IdempotencyS
       if (stored === undefined) return { kind: 'running' };
       // An SDK that sends again after a lost reply is refused by its own first write.
       if (stored.holder === attempt.holder && stored.state === 'running') return { kind: 'claimed' };
+      if (stored.state === 'free') return { kind: 'running' };
       if (stored.fingerprint !== attempt.fingerprint) return { kind: 'key_reused' };
       return claimOf(stored, clock.now());
     },
@@ -132,8 +134,7 @@ function claimOf(stored: Stored, nowMs: number): Claim {
     const { status = 0, content_type, body, request_id = '' } = stored;
     return { kind: 'done', outcome: { status, content_type, body, request_id } };
   }
-  if (stored.state === 'running' || stored.state === 'free')
-    return { kind: nowMs < stored.running_until_ms || stored.state === 'free' ? 'running' : 'unknown' };
+  if (stored.state === 'running') return { kind: nowMs < stored.running_until_ms ? 'running' : 'unknown' };
   return { kind: 'unknown' };
 }
 

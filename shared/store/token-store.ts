@@ -11,7 +11,8 @@ import { type Attribute, type IndexPosition, LIST_INDEX, type Table, type TableI
 const tokenItem = z.object({
   token_id: z.string(),
   account_id: z.string(),
-  client_id: z.string(),
+  /** A colon stands only in the names of people of an OIDC issuer. */
+  client_id: z.string().regex(/^[^:]+$/),
   /** Hex; see `tokenHash`. */
   hash: z.string(),
   scopes: z.array(z.enum(SCOPES)),
@@ -48,6 +49,8 @@ export function createTokenStore(table: Table, clock: Clock) {
 
     /** Rejects when a token of this id is there already: never with good randomness. */
     async create(record: TokenRecord): Promise<void> {
+      if (!tokenItem.safeParse(record).success)
+        throw new AppError('token_invalid', `Token ${record.token_id} has a field that no token may have`);
       const result = await table.update({
         key: tokenKey(record.token_id),
         set: {
