@@ -50,6 +50,8 @@ export default defineBridge({
         path: '/projects/{project_id}/endpoints/{endpoint_id}/start',
         summary: 'Start a compute',
         scope: 'computes:restart',
+        // Callers that are limited to projects may send it too.
+        stays_within_project: true,
       },
     ],
   },

@@ -2,6 +2,7 @@
 
 import { Hono } from 'hono';
 import { Problem } from './problem.ts';
+import { readCapped } from './read-capped.ts';
 import { BODY_BYTES_MAX, type RawRequest } from './read-request.ts';
 import type { ApiAnswer, Route } from './route.ts';
 import { answerTo, notFound, type ServeDeps, serveRoute } from './serve-route.ts';
@@ -12,17 +13,25 @@ export interface AppDeps extends ServeDeps {
   readonly pages?: readonly { readonly path: string; readonly app: Hono }[];
 }
 
+/** A year, as browsers and their lists expect it. */
+const HSTS = 'max-age=31536000; includeSubDomains';
+
 /** Throws when the route table is not sound: no API is better than one with a hole. */
 export function createApp(deps: AppDeps): Hono {
   checkRoutes(deps.routes);
   const app = new Hono();
+  app.use(async (c, next) => {
+    await next();
+    // A browser that has been here comes back by https alone (RFC 6797).
+    if (new URL(c.req.url).protocol === 'https:') c.header('strict-transport-security', HSTS);
+  });
   for (const route of deps.routes) {
     app.on(route.method, honoPathOf(route.path), async (c) => {
       const raw: RawRequest = {
         ids: c.req.param(),
         query: new URL(c.req.url).searchParams,
         headers: c.req.raw.headers,
-        body: () => readCapped(c.req.raw),
+        body: () => readCapped(c.req.raw, BODY_BYTES_MAX),
         signal: c.req.raw.signal,
       };
       return responseOf(await serveRoute(deps, route, raw));
@@ -72,18 +81,4 @@ function responseOf({ status, headers = {}, body }: ApiAnswer): Response {
 /** These have no body (RFC 9110, 15.3.5 and 15.4.5), and a response with one cannot be made. */
 function isEmptyStatus(status: number): boolean {
   return status === 204 || status === 205 || status === 304;
-}
-
-/** By the bytes that come, not by what a header says of them; one more than is allowed tells that it is too much. */
-async function readCapped(request: Request): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  if (request.body !== null) {
-    for await (const chunk of request.body as unknown as AsyncIterable<Uint8Array>) {
-      chunks.push(chunk);
-      size += chunk.byteLength;
-      if (size > BODY_BYTES_MAX) break;
-    }
-  }
-  return Buffer.concat(chunks);
 }

@@ -12,6 +12,8 @@ import { readAlertHistory } from '../../shared/store/alert-history.ts';
 import { createAuditLog } from '../../shared/store/audit-log.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createCommandUsage } from '../../shared/store/command-usage.ts';
+import { createEndedSessions } from '../../shared/store/ended-sessions.ts';
+import { createHeldPlaces } from '../../shared/store/held-places.ts';
 import { createIdempotencyStore } from '../../shared/store/idempotency-store.ts';
 import { createReadModel } from '../../shared/store/read-model.ts';
 import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
@@ -27,6 +29,7 @@ import type { UpstreamAccount } from './commands/upstream-account.ts';
 import { createConsole } from './console/create-console.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
 import { createFairShare, type FairShare } from './fair-share.ts';
+import { createPatientCallers } from './patient-callers.ts';
 import type { RawRequest } from './read-request.ts';
 import type { Route } from './route.ts';
 import { type ServeDeps, serveCaller } from './serve-route.ts';
@@ -65,7 +68,21 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
       return [account.account_id, { fairShare, upstream }];
     }),
   );
+  const patient = createPatientCallers(
+    new Map(
+      settings.accounts.map(({ account_id, caller_waits_max }) => [
+        account_id,
+        createHeldPlaces(table, clock, caller_waits_max),
+      ]),
+    ),
+    telemetry,
+  );
+  const intervals = new Map(
+    settings.accounts.map(({ account_id, poll_interval_seconds }) => [account_id, poll_interval_seconds]),
+  );
+  const pollIntervalMsOf = (accountId: string) => (intervals.get(accountId) ?? 0) * 1_000;
   const passThroughDeps = {
+    patient,
     accounts: new Map([...accounts].map(([id, { upstream }]) => [id, upstream])),
     idempotency: createIdempotencyStore(table, clock, noteUnreadable),
     pepper,
@@ -80,13 +97,13 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const statusOf = (accountId: string) => readAccountStatus(table, accountId, noteUnreadable);
   const routes = withDocumentation([
     ...passThroughRoutes(passThroughDeps, settings.extraRoutes),
-    ...bridgeRoutes({ readModels, statusOf, clock }),
+    ...bridgeRoutes({ readModels, statusOf, patient, pollIntervalMsOf, pepper, clock }),
   ]);
   const serving: ServeDeps = {
     authenticator: createAuthenticator({
       tokens: createTokenStore(table, clock, noteUnreadable),
       pepper,
-      verifyJwt: settings.oidc && createJwtVerifier(settings.oidc),
+      verifyJwt: settings.oidc && createJwtVerifier(settings.oidc, clock),
       clock,
     }),
     fairShares: new Map([...accounts].map(([id, { fairShare }]) => [id, fairShare])),
@@ -100,6 +117,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
     statusOf,
     alertsOf: (record) => readAlertHistory(table, record),
     authenticator: serving.authenticator,
+    endedSessions: createEndedSessions(table),
     pepper,
     clock,
     newId,
@@ -134,7 +152,7 @@ function fairShareOf(account: ApiAccount, { clock, telemetry, counters }: ApiPor
 function upstreamAccount(
   settings: ApiAccount,
   ports: ApiPorts & { readonly noteUnreadable: NoteUnreadable },
-  { budget }: FairShare,
+  fairShare: FairShare,
 ): UpstreamAccount {
   const { table, bus, keyOf, telemetry, clock, random } = ports;
   const calls = {
@@ -142,12 +160,13 @@ function upstreamAccount(
     apiKey: shareRefresh(keyOf(settings)),
     clock,
     random,
-    budget,
+    budget: fairShare.budget,
     ...(ports.fetch && { fetch: ports.fetch }),
   };
   return {
     settings,
     calls,
+    fairShare,
     recording: {
       bus,
       store: createBridgeStore(table, settings.account_id, clock, ports.noteUnreadable),

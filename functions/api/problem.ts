@@ -4,6 +4,7 @@ export const PROBLEM_TYPES = {
   'invalid-request': { status: 400, title: 'The request is not of the expected form' },
   unauthenticated: { status: 401, title: 'A valid token is required' },
   'scope-missing': { status: 403, title: 'The token does not have the scope that this call needs' },
+  'account-wide': { status: 403, title: 'The token is limited to projects, and this call is not' },
   'not-found': { status: 404, title: 'There is nothing here that this token may see' },
   'body-too-large': { status: 413, title: 'The body is too large' },
   'media-type-unsupported': { status: 415, title: 'The body is neither JSON nor form-encoded' },

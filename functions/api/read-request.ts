@@ -129,7 +129,7 @@ function reasonOf(issue: z.core.$ZodIssue): string {
 }
 
 /** A name somebody made up is told back as far as it is one. */
-function nameable(name: string): string {
+export function nameable(name: string): string {
   return /^[\w.-]{1,60}$/.test(name) ? name : '(unprintable)';
 }
 

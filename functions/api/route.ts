@@ -3,6 +3,7 @@
 import type * as z from 'zod';
 import type { Caller } from '../../shared/callers/authorize.ts';
 import type { Scope } from '../../shared/callers/scopes.ts';
+import type { Reach } from '../../shared/upstream/calls/call.ts';
 
 export interface Route {
   /** Unique; the `operationId` of the document. */
@@ -17,6 +18,12 @@ export interface Route {
   readonly group: 'Upstream API' | 'Bridge' | 'Documentation';
   /** The scope that a caller needs, or who else may call. A route without it does not exist. */
   readonly access: Scope | 'signed_in' | 'public';
+  /** Of a call of the upstream; absent: the whole account. */
+  readonly reach?: Reach;
+  /** Of the bridge's own routes, those that make others work: counted by caller. */
+  readonly limit?: 'wishes';
+  /** False: it changes nothing that anybody would ask about later. Default: every method but GET is audited. */
+  readonly isAudited?: false;
   /** Strict: an unknown parameter is a mistake that would otherwise go unnoticed. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;

@@ -6,12 +6,21 @@ import { toError } from '../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { AuditIntent, AuditLog, AuditOutcome } from '../../shared/store/audit-log.ts';
 import { isUnreadable } from '../../shared/store/unreadable.ts';
+import { undeclaredFields } from '../../shared/upstream/calls/undeclared-fields.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { type Authenticator, bearerOf } from './authenticate.ts';
 import type { FairShare } from './fair-share.ts';
 import { patienceMsOf } from './patience.ts';
 import { PROBLEM_MEDIA_TYPE, Problem, problemDocument } from './problem.ts';
-import { projectIdsIn, type RawRequest, readBody, readIds, readQuery } from './read-request.ts';
+import {
+  invalid,
+  nameable,
+  projectIdsIn,
+  type RawRequest,
+  readBody,
+  readIds,
+  readQuery,
+} from './read-request.ts';
 import type { ApiAnswer, ApiRequest, Route } from './route.ts';
 
 export interface ServeDeps {
@@ -104,7 +113,7 @@ interface Served {
 }
 
 async function serveAs(deps: ServeDeps, route: Route, served: Served): Promise<ApiAnswer> {
-  if (route.method === 'GET') return handle(deps, route, served);
+  if (route.method === 'GET' || route.isAudited === false) return handle(deps, route, served);
   const { clock } = deps;
   const receivedMs = clock.now();
   const intent = intentOf(route, served, receivedMs);
@@ -168,13 +177,13 @@ async function requestOf(
     if (decision.kind === 'scope_missing') throw scopeMissing(decision.scope);
   }
   if (hidden) throw notFound();
+  if (isClosedTo(caller, route)) throw accountWide();
   const ids = readIds(route, raw.ids);
   // The bridge's own routes read its table, which nobody limits.
-  if (route.group === 'Upstream API') admit(deps, caller, raw);
+  admit(deps, route, caller, raw);
   const query = readQuery(route, raw.query);
   const body = await readBody(route, raw);
-  const isForeign = (id: unknown) => typeof id !== 'string' || !maySee(caller, id);
-  if (caller.projectIds !== undefined && projectIdsIn(body).some(isForeign)) throw notFound();
+  if (caller.projectIds !== undefined) checkFence(caller, route, body);
   return {
     requestId,
     caller,
@@ -186,10 +195,44 @@ async function requestOf(
   };
 }
 
-function admit({ fairShares }: ServeDeps, caller: Caller, raw: RawRequest): void {
-  // Asked before anything else is read, so that a mistake in it costs nothing.
-  patienceMsOf(raw.headers.get('prefer'));
-  const delayMs = fairShares.get(caller.account_id)?.admit(caller.client_id) ?? 0;
+/** Nobody has decided that the call stays within a project, so a caller that is limited to some may not send it. */
+function isClosedTo({ projectIds }: Caller, { group, reach = 'account' }: Route): boolean {
+  return projectIds !== undefined && group === 'Upstream API' && reach === 'account';
+}
+
+/** What reaches the upstream from a limited caller is declared, field by field, and names none but their own projects. */
+function checkFence(caller: Caller, route: Route, body: ApiRequest['body']): void {
+  const isForeign = (id: unknown) => typeof id !== 'string' || !maySee(caller, id);
+  if (projectIdsIn(body).some(isForeign)) throw notFound();
+  if (route.reach === 'named_project' && isForeign(body?.['project_id'])) throw notFound();
+  const undeclared = undeclaredFields(route.body, body);
+  if (undeclared.length === 0) return;
+  throw invalid(
+    undeclared.map((field) => ({
+      field: `body.${nameable(field)}`,
+      reason: 'a token that is limited to projects may send only fields that this call declares',
+    })),
+  );
+}
+
+function accountWide(): Problem {
+  return new Problem('account-wide', {
+    detail:
+      'This token is limited to projects, and this call reaches beyond one project; ask whoever runs the bridge for a token without a list of projects.',
+  });
+}
+
+function admit({ fairShares }: ServeDeps, { group, limit }: Route, caller: Caller, raw: RawRequest): void {
+  const fairShare = fairShares.get(caller.account_id);
+  if (group === 'Upstream API') {
+    // Asked before anything else is read, so that a mistake in it costs nothing.
+    patienceMsOf(raw.headers.get('prefer'));
+    refuseFor(fairShare?.admit(caller.client_id));
+  }
+  if (limit === 'wishes') refuseFor(fairShare?.admitWish(caller.client_id));
+}
+
+function refuseFor(delayMs = 0): void {
   if (delayMs === 0) return;
   const seconds = Math.ceil(delayMs / 1_000);
   throw new Problem('rate-limited', {

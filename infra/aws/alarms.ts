@@ -164,6 +164,13 @@ function systemAlarms({ events, poller, api, notifier }: AlarmParts): readonly A
       threshold: 3,
       periods: 2,
     },
+    {
+      name: 'key-echoed',
+      means:
+        'An answer of the upstream had the key of the account in it. No caller saw it, and calls that answer so fail.',
+      metric: bridgeMetric('KeyEchoed', { service: 'api', account: 'api' }, { statistic: 'Sum', period }),
+      threshold: 0,
+    },
     ...functions.flatMap((fn): readonly AlarmDefinition[] => [
       {
         name: `function-errors:${fn.name}`,

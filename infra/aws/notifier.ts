@@ -30,6 +30,9 @@ export interface NotifierProps {
   readonly common: Omit<BridgeFunctionProps, 'environment' | 'functionName'>;
 }
 
+/** The fewest that AWS takes: messages wait in the queue, and the notifier takes no instances from other functions. */
+const CONSUMERS_MAX = 2;
+
 export class Notifier extends Construct {
   readonly fn: BridgeFunction;
   readonly queue: sqs.Queue;
@@ -65,6 +68,7 @@ export class Notifier extends Construct {
       eventSourceArn: this.queue.queueArn,
       batchSize: notifierQueue.batchSize,
       reportBatchItemFailures: true,
+      maxConcurrency: CONSUMERS_MAX,
     });
     this.addSweep(config);
     this.grantWhatItUses(config, state);

@@ -41,7 +41,9 @@ export class Poller extends Construct {
       ...common,
       functionName: `${config.name}-poller`,
       environment,
-      reservedConcurrency: config.accounts.length,
+      ...(config.reserved_concurrency.poller !== undefined && {
+        reservedConcurrency: config.reserved_concurrency.poller,
+      }),
     });
     this.failures = new sqs.Queue(this, 'Failures', {
       queueName: `${config.name}-poller-failures`,

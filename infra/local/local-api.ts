@@ -43,6 +43,7 @@ export const LOCAL_EXTRA_ROUTES = [
     path: '/projects/{project_id}/endpoints/{endpoint_id}/start',
     summary: 'Start a compute',
     scope: 'computes:restart',
+    stays_within_project: true,
   },
   {
     id: 'suspendEndpoint',
@@ -50,6 +51,7 @@ export const LOCAL_EXTRA_ROUTES = [
     path: '/projects/{project_id}/endpoints/{endpoint_id}/suspend',
     summary: 'Suspend a compute',
     scope: 'computes:restart',
+    stays_within_project: true,
   },
 ] as const;
 

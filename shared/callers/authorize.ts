@@ -10,6 +10,8 @@ export interface Caller {
   readonly scopes: ReadonlySet<Scope>;
   /** Undefined: every project of the bridge. */
   readonly projectIds: ReadonlySet<string> | undefined;
+  /** When its credentials end, if it came with ones that say so: a session ends with them. */
+  readonly endsAtMs?: number;
 }
 
 export type Authorization =

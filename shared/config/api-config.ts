@@ -4,40 +4,58 @@ import * as z from 'zod';
 import { SCOPES } from '../callers/scopes.ts';
 import { PARTS_PER_MINUTE } from '../core/account-rate.ts';
 import { readConfig } from '../runtime/read-config.ts';
+import { PLACES_MAX } from '../store/held-places.ts';
+import { upstreamBaseUrl } from './upstream-base-url.ts';
 
 /** One account that callers may be let into. */
 const apiAccount = z.strictObject({
   account_id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/),
   /** Ends with `/api/v2`. */
-  upstream_base_url: z.url({ protocol: /^https?$/ }),
+  upstream_base_url: upstreamBaseUrl,
   /** Name or ARN of the secret that holds the upstream key for commands. */
   key_secret_id: z.string().min(1),
   /** The commands' share of the account's rate limit (700 a minute, specification "Limits"). */
   requests_per_minute: z.number().int().min(10).max(700).default(PARTS_PER_MINUTE.commands),
   /** What one caller gets of it at most, so that nobody starves the others. */
   caller_requests_per_minute: z.number().int().min(2).max(700).default(125),
+  /** Long polls that one caller may have at once, and as many commands that wait for a lock on their behalf. */
+  caller_waits_max: z.number().int().min(1).max(PLACES_MAX).default(5),
+  /** As of the poller: a project is asked to be read at most once in this time. */
+  poll_interval_seconds: z.number().min(0.5).max(300).default(5),
   /** The operations of a command may take so long before an event names those that are missing. */
   settle_within_seconds: z.number().int().min(10).max(86_400).default(900),
 });
 
 /** A call that the specification does not show, opened by whoever runs the bridge. */
-const extraRoute = z.strictObject({
-  id: z.string().regex(/^[a-z][A-Za-z0-9]{2,60}$/),
-  method: z.enum(['GET', 'POST', 'PATCH', 'DELETE']),
-  /** Under `/api/v2`, like `/projects/{project_id}/endpoints/{endpoint_id}/start`. */
-  path: z.string().regex(/^(\/([a-z][a-z0-9_]*|\{[a-z][a-z0-9_]*\})){1,8}$/),
-  summary: z.string().min(3).max(100),
-  scope: z.enum(SCOPES),
-  /** Which query parameters may pass, as they are. */
-  query: z
-    .array(z.string().regex(/^[a-z][a-z0-9_]{0,40}$/))
-    .max(20)
-    .default([]),
-  /** `json`: an object is passed on as it is; every `project_id` in it must be one that the caller may see. */
-  body: z.enum(['none', 'json']).default('none'),
-  /** The answer may hold a secret: then it is not kept for a repetition under the same Idempotency-Key. */
-  is_secret: z.boolean().default(false),
-});
+const extraRoute = z
+  .strictObject({
+    id: z.string().regex(/^[a-z][A-Za-z0-9]{2,60}$/),
+    method: z.enum(['GET', 'POST', 'PATCH', 'DELETE']),
+    /** Under `/api/v2`, like `/projects/{project_id}/endpoints/{endpoint_id}/start`. */
+    path: z.string().regex(/^(\/([a-z][a-z0-9_]*|\{[a-z][a-z0-9_]*\})){1,8}$/),
+    summary: z.string().min(3).max(100),
+    scope: z.enum(SCOPES),
+    /** Which query parameters may pass, as they are. */
+    query: z
+      .array(z.string().regex(/^[a-z][a-z0-9_]{0,40}$/))
+      .max(20)
+      .default([]),
+    /** `json`: an object is passed on as it is. */
+    body: z.enum(['none', 'json']).default('none'),
+    /** The fields of the body that the call declares, like `branch.name`. A caller that is limited to projects may send no others. */
+    body_fields: z
+      .array(z.string().regex(/^[a-z][a-z0-9_]{0,40}(\.[a-z][a-z0-9_]{0,40}){0,3}$/))
+      .max(40)
+      .default([]),
+    /** Whether the call stays within the project of its path. Otherwise it is closed to callers that are limited to projects. */
+    stays_within_project: z.boolean().default(false),
+    /** The answer may hold a secret: then it is not kept for a repetition under the same Idempotency-Key. */
+    is_secret: z.boolean().default(false),
+  })
+  .refine(({ path, stays_within_project }) => !stays_within_project || path.includes('{project_id}'), {
+    path: ['stays_within_project'],
+    error: 'takes a path with {project_id}: a call without it is about the whole account',
+  });
 
 export type ApiAccount = z.output<typeof apiAccount>;
 export type ExtraRoute = z.output<typeof extraRoute>;
@@ -57,6 +75,8 @@ export const apiEnvironment = z.object({
   /** An OIDC issuer whose access tokens are taken too. */
   OIDC_ISSUER: z.url().optional(),
   OIDC_AUDIENCE: z.string().min(1).optional(),
+  /** An audience that the issuer gives to access tokens alone: then they need no other sign of being one. */
+  OIDC_ACCESS_TOKEN_AUDIENCE: z.string().min(1).optional(),
   /** Where its keys are, when not at `<issuer>/.well-known/jwks.json`. */
   OIDC_JWKS_URL: z.url().optional(),
   /** The account of whoever comes with such a token. */
@@ -70,6 +90,7 @@ export type ApiEnvironment = z.infer<typeof apiEnvironment>;
 export interface OidcSettings {
   readonly issuer: string;
   readonly audience: string;
+  readonly accessTokenAudience?: string | undefined;
   readonly jwksUrl: string;
   readonly account_id: string;
 }
@@ -100,6 +121,7 @@ function oidcSettings(environment: ApiEnvironment): OidcSettings | undefined {
   return {
     issuer: OIDC_ISSUER,
     audience: OIDC_AUDIENCE,
+    accessTokenAudience: environment.OIDC_ACCESS_TOKEN_AUDIENCE,
     jwksUrl: environment.OIDC_JWKS_URL ?? `${OIDC_ISSUER.replace(/\/$/, '')}/.well-known/jwks.json`,
     account_id: OIDC_ACCOUNT_ID,
   };

@@ -6,6 +6,7 @@ import { AppError } from '../runtime/errors.ts';
 import { apiAccounts, extraRoutes } from './api-config.ts';
 import { alertPolicySchema } from './notifier-config.ts';
 import { pollAccountRequest } from './poller-config.ts';
+import { deployedUpstreamBaseUrl } from './upstream-base-url.ts';
 
 /** Complete, with its random suffix: a role gets exactly this secret and no other. */
 const secretArn = z
@@ -22,7 +23,7 @@ const account = z
     /** Short name that stands in keys, events and metrics. */
     account_id: poll.account_id,
     /** Ends with `/api/v2`. */
-    upstream_base_url: poll.upstream_base_url,
+    upstream_base_url: deployedUpstreamBaseUrl,
     /** Holds the upstream key of the poller. */
     key_secret_arn: secretArn,
     /** Holds the upstream key for commands; a key of its own can be withdrawn alone. Default: the poller's. */
@@ -39,6 +40,8 @@ const account = z
     command_requests_per_minute: commands.requests_per_minute,
     caller_requests_per_minute: commands.caller_requests_per_minute,
     settle_within_seconds: commands.settle_within_seconds,
+    /** Long polls that one caller may have at once, and as many commands that wait for a lock. */
+    caller_waits_max: commands.caller_waits_max,
   })
   .refine(
     ({ poller_requests_per_minute: a, command_requests_per_minute: b }) => a + b <= REQUESTS_PER_MINUTE_MAX,
@@ -80,6 +83,8 @@ export const bridgeConfigSchema = z.strictObject({
       .strictObject({
         issuer: z.url({ protocol: /^https$/ }),
         audience: z.string().min(1),
+        /** An audience that the issuer gives to access tokens alone; without it they need `typ: at+jwt` or `token_use: access`. */
+        access_token_audience: z.string().min(1).optional(),
         jwks_url: z.url({ protocol: /^https$/ }).optional(),
         account_id: z.string(),
       })
@@ -88,6 +93,18 @@ export const bridgeConfigSchema = z.strictObject({
     /** Of the front door, for all callers together. */
     requests_per_second: z.number().int().min(1).max(1_000).default(50),
   }),
+  /**
+   * Instances of a function that AWS keeps free for it, and the most that it runs. AWS leaves at least ten of an account's to all
+   * functions without a reservation, and a new account has ten: there any reservation fails the deployment, so the default is none.
+   */
+  reserved_concurrency: z
+    .strictObject({
+      /** The most requests that are answered at once, long polls included. */
+      api: z.number().int().min(5).max(1_000).optional(),
+      /** One for each account of the upstream is enough. */
+      poller: z.number().int().min(1).max(1_000).optional(),
+    })
+    .default({}),
   /** Where alarms and alerts send their reader. */
   runbook_url: z.url().default('https://example.com/operations-bridge/docs/operations.md'),
   thresholds: z
@@ -132,6 +149,6 @@ function foundAt(source: unknown, path: readonly PropertyKey[]): string {
     source,
   );
   if (typeof value !== 'string') return value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 60);
-  const isAboutSecret = path.some((name) => String(name).includes('secret'));
+  const isAboutSecret = path.some((name) => String(name).includes('secret')) || /:\/\/[^/]*@/.test(value);
   return isAboutSecret ? `a text of ${value.length} characters` : JSON.stringify(value.slice(0, 60));
 }

@@ -2,6 +2,7 @@
 
 import * as z from 'zod';
 import { PARTS_PER_MINUTE } from '../core/account-rate.ts';
+import { upstreamBaseUrl } from './upstream-base-url.ts';
 
 export const pollerEnvironment = z.object({
   TABLE_NAME: z.string().min(3),
@@ -21,7 +22,7 @@ export const pollAccountRequest = z.object({
   /** Stands in keys, events and logs: short, and never a secret. */
   account_id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/),
   /** Ends with `/api/v2`. */
-  upstream_base_url: z.url({ protocol: /^https?$/ }),
+  upstream_base_url: upstreamBaseUrl,
   /** Name or ARN of the secret that holds the upstream key. */
   key_secret_id: z.string().min(1),
   /** The poller's part of the account's rate limit; some stays for the Console. */

@@ -9,6 +9,8 @@ export const metricUnits = {
   UpstreamThrottled: 'Count',
   UpstreamFailed: 'Count',
   KeyRejected: 'Count',
+  /** Answers of the upstream that had our key in them; nobody was shown one. */
+  KeyEchoed: 'Count',
   TransitionsRecorded: 'Count',
   /** By the status that an operation came to. */
   TransitionsByStatus: 'Count',

@@ -211,9 +211,21 @@ export function createBridgeStore(
     },
 
     /** Asks the poller to read the project at once; asking twice is asking once. */
-    async requestRead(projectId: string): Promise<void> {
-      const set = { kind: 'read_request', work: readRequestsOf(accountId), expires_at: expiresAt() };
-      await table.update({ key: readRequestKey(accountId, projectId), set });
+    /** One wish in `intervalMs`: until then the one before it stands, or was granted just now. */
+    async requestRead(projectId: string, intervalMs: number): Promise<void> {
+      const nowMs = clock.now();
+      const work = readRequestsOf(accountId);
+      await table.update({
+        key: readRequestKey(accountId, projectId),
+        set: { kind: 'read_request', work, asked_at_ms: nowMs, expires_at: expiresAt() },
+        condition: {
+          kind: 'any',
+          of: [
+            { kind: 'absent', name: 'asked_at_ms' },
+            { kind: 'less', name: 'asked_at_ms', value: nowMs - intervalMs + 1 },
+          ],
+        },
+      });
     },
 
     /** The projects that were asked for since the last time. */

@@ -18,7 +18,7 @@ const item = z.object({
   kept_until_ms: z.number(),
   status: z.number().optional(),
   content_type: z.string().optional(),
-  /** Text; absent when the answer held a secret or was too large. */
+  /** Sealed; absent when the answer was declared to hold a secret, or was too large. */
   body: z.string().optional(),
   request_id: z.string().optional(),
 });
@@ -118,7 +118,8 @@ export function createIdempotencyStore(
           // Not only without a state: an item that is there, however damaged, was a command.
           { kind: 'absent', name: 'pk' },
           { kind: 'less', name: 'kept_until_ms', value: clock.now() },
-          { kind: 'all', of: [equals('state', 'free'), equals('fingerprint', attempt.fingerprint)] },
+          // Nothing was done under it, so a corrected request may have it as well.
+          equals('state', 'free'),
         ],
       };
       if (await take(attempt, runningForMs, unused)) return { kind: 'claimed' };
@@ -128,6 +129,7 @@ export function createIdempotencyStore(
       if (stored === 'unreadable') return { kind: 'unknown' };
       // An SDK that sends again after a lost reply is refused by its own first write.
       if (stored.holder === attempt.holder && stored.state === 'running') return { kind: 'claimed' };
+      if (stored.state === 'free') return { kind: 'running' };
       if (stored.fingerprint !== attempt.fingerprint) return { kind: 'key_reused' };
       return claimOf(stored, clock.now());
     },
@@ -149,8 +151,7 @@ function claimOf(stored: Stored, nowMs: number): Claim {
     const { status = 0, content_type, body, request_id = '' } = stored;
     return { kind: 'done', outcome: { status, content_type, body, request_id } };
   }
-  if (stored.state === 'running' || stored.state === 'free')
-    return { kind: nowMs < stored.running_until_ms || stored.state === 'free' ? 'running' : 'unknown' };
+  if (stored.state === 'running') return { kind: nowMs < stored.running_until_ms ? 'running' : 'unknown' };
   return { kind: 'unknown' };
 }
 

@@ -12,6 +12,7 @@ export const PARTITIONS = {
   idempotency: 'IDEMPOTENCY#*',
   audit: 'AUDIT#*',
   usage: 'USAGE#*',
+  callers: 'CALLER#*',
 } as const;
 
 const OPERATION_PREFIX = 'OP#';
@@ -120,6 +121,16 @@ export function tokensListOf(accountId: string): string {
 /** One command that a caller sent with an Idempotency-Key. `keyHash`: of caller and key, so that neither stands here. */
 export function idempotencyKey(keyHash: string): Key {
   return { pk: `IDEMPOTENCY#${keyHash}`, sk: 'COMMAND' };
+}
+
+/** What a caller holds at once, on all instances. `clientHash`: of the caller's name. */
+export function heldPlacesKey(accountId: string, clientHash: string, kind: string): Key {
+  return { pk: `CALLER#${accountId}#${clientHash}`, sk: `HELD#${kind}` };
+}
+
+/** A session of the console that was ended before its time. */
+export function endedSessionKey(sessionId: string): Key {
+  return { pk: `CALLER#SESSION#${sessionId}`, sk: 'ENDED' };
 }
 
 export function auditKey(accountId: string, requestId: string): Key {

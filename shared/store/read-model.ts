@@ -72,7 +72,8 @@ export function createReadModel(table: Table, indexes: TableIndexes, accountId: 
     },
 
     /** The one thing that is written: a wish. */
-    requestRead: (projectId: string): Promise<void> => store.requestRead(projectId),
+    requestRead: (projectId: string, intervalMs: number): Promise<void> =>
+      store.requestRead(projectId, intervalMs),
 
     project: (projectId: string): Promise<ProjectRecord | undefined> => store.readProject(projectId),
 

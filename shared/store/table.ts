@@ -69,17 +69,34 @@ export interface IndexPage {
 /** Numbers that several processes add to. */
 export interface TableCounters {
   /**
-   * Adds to a number of an item, creating either when missing, and gives the sum. A rejection means that the outcome is
-   * unknown: it may have been added.
+   * Adds to a number of an item and to the members of a map beside it, in one write, and gives the sums. `refused`: nothing was
+   * added, because the map was not there, or because it was to start over and somebody else had started it over already. A
+   * rejection means that the outcome is unknown: it may have been added.
    */
-  increment(counter: Increment): Promise<number>;
+  incrementMembers(increment: MemberIncrement): Promise<CountedMembers | 'refused'>;
 }
 
-export interface Increment {
+export interface MemberIncrement {
   readonly key: Key;
-  /** Of the attribute. */
-  readonly name: string;
-  readonly by: number;
+  /** An attribute that counts for ever. */
+  readonly total: { readonly name: string; readonly by: number };
+  /** A map of counts within a window of time, and the attribute that says which window. */
+  readonly members: {
+    readonly name: string;
+    readonly by: Readonly<Record<string, number>>;
+    readonly windowName: string;
+    readonly window: number;
+  };
+  /** The map is made anew, unless it is of this window or of a later one. */
+  readonly startsOver: boolean;
+}
+
+export interface CountedMembers {
+  readonly total: number;
+  /** The window that the map is of. */
+  readonly window: number;
+  /** At least those that were added to. */
+  readonly members: Readonly<Record<string, number>>;
 }
 
 /** What pages and lists for people need of the table; the protocol does without. */

@@ -21,7 +21,8 @@ const isScope = (name: string): name is Scope => (SCOPES as readonly string[]).i
 const tokenItem = z.object({
   token_id: z.string(),
   account_id: z.string(),
-  client_id: z.string(),
+  /** A colon stands only in the names of people of an OIDC issuer. */
+  client_id: z.string().regex(/^[^:]+$/),
   /** Hex; see `tokenHash`. */
   hash: z.string(),
   /** A scope of a newer version means nothing here; the others of the token stay what they are. */
@@ -69,6 +70,8 @@ export function createTokenStore(
 
     /** Rejects when a token of this id is there already: never with good randomness. */
     async create(record: TokenRecord): Promise<void> {
+      if (!tokenItem.safeParse(record).success)
+        throw new AppError('token_invalid', `Token ${record.token_id} has a field that no token may have`);
       const result = await table.update({
         key: tokenKey(record.token_id),
         set: {

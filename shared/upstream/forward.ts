@@ -3,9 +3,10 @@
 import { decideRetry } from '../core/retry-delay.ts';
 import { type CallDeps, type LooseRequest, outgoingRequest } from './call-upstream.ts';
 import type { Call } from './calls/call.ts';
+import { echoesKey } from './echoed-key.ts';
 import { readBytes } from './read-json.ts';
 import { type ReadResponse, refusalOf, sendWithKey } from './send.ts';
-import { refusal, transportFailure } from './upstream-failure.ts';
+import { failure, refusal, transportFailure } from './upstream-failure.ts';
 
 export interface ForwardedAnswer {
   readonly status: number;
@@ -18,6 +19,12 @@ export interface ForwardOptions {
   readonly signal?: AbortSignal | undefined;
   /** Repetitions end before the caller stops waiting; 0: none. */
   readonly patienceMs: number;
+  /** Asked before a repetition is waited for; false: the refusal is the answer. */
+  readonly mayWait?: () => Promise<boolean>;
+  /** Takes a permit for a repetition, in the moment in which it would leave; false: the refusal is the answer. */
+  readonly mayRepeat?: () => boolean;
+  /** The answer had our key in it and is passed on to nobody. */
+  readonly onKeyEchoed?: () => void;
 }
 
 /** A caller can work with these; every other header is about a connection that is not the caller's. */
@@ -37,20 +44,23 @@ export async function forward(
   deps: CallDeps,
   call: Call,
   request: LooseRequest,
-  { signal, patienceMs }: ForwardOptions,
+  options: ForwardOptions,
 ): Promise<ForwardedAnswer> {
+  const { signal, patienceMs, mayWait = async () => true, mayRepeat = () => true } = options;
   const { clock, budget, random } = deps;
   const outgoing = { ...outgoingRequest(deps.base, call, request), signal };
   const untilMs = clock.now() + patienceMs;
   for (let attempt = 1; ; attempt++) {
-    const { answer, retryAfterMs } = await sendWithKey(deps, outgoing, readWhole(deps, call));
+    const { answer, retryAfterMs } = await sendWithKey(deps, outgoing, readWhole(deps, call, options));
     if (!UNWORKED.has(answer.status)) return answer;
     if (answer.status === 429 && retryAfterMs !== undefined) budget.pauseFor(retryAfterMs);
     // By its status alone: that no work was done holds for a read and for a mutation alike.
     const refused = { attempt, kind: 'refused', method: 'POST', status: answer.status, retryAfterMs };
     const decision = decideRetry({ ...refused, dice: random.next() });
     if (decision.kind === 'give_up' || clock.now() + decision.delayMs > untilMs) return answer;
+    if (!(await mayWait())) return answer;
     await clock.sleep(decision.delayMs, signal);
+    if (!mayRepeat()) return answer;
   }
 }
 
@@ -59,7 +69,11 @@ interface Whole {
   readonly retryAfterMs: number | undefined;
 }
 
-function readWhole({ clock }: CallDeps, { method, path }: Call): ReadResponse<Whole> {
+function readWhole(
+  { clock }: CallDeps,
+  { method, path }: Call,
+  { onKeyEchoed }: ForwardOptions,
+): ReadResponse<Whole> {
   return async (response, key) => {
     const nowMs = clock.now();
     if (response.status === 401) throw await refusalOf({ method, path }, response, { key, nowMs });
@@ -71,6 +85,10 @@ function readWhole({ clock }: CallDeps, { method, path }: Call): ReadResponse<Wh
       const value = response.headers.get(name);
       return value === null ? [] : [[name, value] as const];
     });
+    if (echoesKey(key, [body, ...headers.map(([, value]) => value)])) {
+      onKeyEchoed?.();
+      throw failure('malformed_answer', { method, path, reason: 'the answer repeats our key', response });
+    }
     return { answer: { status: response.status, headers: Object.fromEntries(headers), body }, retryAfterMs };
   };
 }

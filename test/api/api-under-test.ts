@@ -37,6 +37,7 @@ export interface ApiOptions {
   readonly wrapTable?: (table: MemoryTable) => Table;
   readonly wrapBus?: (bus: EventBus) => EventBus;
   readonly fetch?: typeof fetch;
+  readonly onMeasure?: (metric: string, value: number) => void;
 }
 
 export interface TokenOptions {
@@ -59,6 +60,7 @@ export const furtherCalls = [
     path: '/projects/{project_id}/branches',
     summary: 'List branches',
     scope: 'projects:read',
+    stays_within_project: true,
   },
   {
     id: 'createBranch',
@@ -66,6 +68,7 @@ export const furtherCalls = [
     path: '/projects/{project_id}/branches',
     summary: 'Create a branch',
     scope: 'computes:write',
+    stays_within_project: true,
     body: 'json',
   },
   {
@@ -74,6 +77,7 @@ export const furtherCalls = [
     path: '/projects/{project_id}/endpoints/{endpoint_id}',
     summary: 'Get a compute',
     scope: 'computes:read',
+    stays_within_project: true,
   },
   {
     id: 'startEndpoint',
@@ -81,6 +85,7 @@ export const furtherCalls = [
     path: '/projects/{project_id}/endpoints/{endpoint_id}/start',
     summary: 'Start a compute',
     scope: 'computes:restart',
+    stays_within_project: true,
   },
   {
     id: 'suspendEndpoint',
@@ -88,6 +93,7 @@ export const furtherCalls = [
     path: '/projects/{project_id}/endpoints/{endpoint_id}/suspend',
     summary: 'Suspend a compute',
     scope: 'computes:restart',
+    stays_within_project: true,
   },
 ] as const;
 
@@ -106,7 +112,7 @@ export function createApiUnderTest(options: ApiOptions) {
   const logged: LogLine[] = [];
   const telemetry: Telemetry = {
     log: (level, event, fields = {}) => logged.push({ ...fields, level, event }),
-    measure: () => {},
+    measure: (metric, value) => options.onMeasure?.(metric, value),
   };
   let idCount = 0;
   const key = createSecret(options.upstreamKey);

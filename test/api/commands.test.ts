@@ -119,9 +119,9 @@ describe('a request to the upstream', () => {
   test('is noted for the poller before its caller has the answer', async () => {
     const { service, api, ask } = await setUp({
       wrapCounters: (counters) => ({
-        increment: (counter) =>
+        incrementMembers: (increment) =>
           new Promise((resolve) => {
-            setTimeout(() => resolve(counters.increment(counter)), 100);
+            setTimeout(() => resolve(counters.incrementMembers(increment)), 100);
           }),
       }),
     });
@@ -133,7 +133,7 @@ describe('a request to the upstream', () => {
 
   test('is answered all the same when it cannot be noted', async () => {
     const { service, api, ask } = await setUp({
-      wrapCounters: () => ({ increment: () => Promise.reject(new Error('The table is away')) }),
+      wrapCounters: () => ({ incrementMembers: () => Promise.reject(new Error('The table is away')) }),
     });
 
     const { status } = await ask('GET', `/projects/${service.projectId}/operations`);

@@ -25,7 +25,7 @@ export const mutants: readonly Mutant[] = [
     name: 'dead-runs-for-ever',
     mistake: 'a command of a process that died is said to be running for ever',
     file: STORE,
-    find: "return { kind: nowMs < stored.running_until_ms || stored.state === 'free' ? 'running' : 'unknown' };",
+    find: "return { kind: nowMs < stored.running_until_ms ? 'running' : 'unknown' };",
     replace: "return { kind: 'running' };",
   },
   {
@@ -46,7 +46,7 @@ export const mutants: readonly Mutant[] = [
     name: 'secret-is-kept',
     mistake: 'an answer with a secret is kept',
     file: SEND,
-    find: 'body: target.isSecret ? undefined : keptBody(answer),',
-    replace: 'body: keptBody(answer),',
+    find: 'body: target.isSecret ? undefined : keptBody(answer, await sealOf(deps, attempt)),',
+    replace: 'body: keptBody(answer, await sealOf(deps, attempt)),',
   },
 ];

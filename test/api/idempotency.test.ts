@@ -168,6 +168,55 @@ describe('another request under the key', () => {
   });
 });
 
+describe('a request that was refused without work', () => {
+  test.each([400, 404, 409, 423, 429, 503])('after a %i is corrected under the same key', async (status) => {
+    const { upstream, api, ask, pass } = setUp((place) =>
+      Response.json({ place }, { status: place === 1 ? status : 200 }),
+    );
+    const token = await api.issueToken();
+    await ask('createEndpoint', 'a-key', { token });
+    pass(60_000);
+
+    const body = { endpoint: { branch_id: 'br-another-1', type: 'read_write' } };
+    const corrected = await ask('createEndpoint', 'a-key', { token, body });
+    const repeated = await ask('createEndpoint', 'a-key', { token, body });
+    const before = await ask('createEndpoint', 'a-key', { token });
+
+    expect([corrected.status, repeated.body, before.status]).toEqual([200, { place: 2 }, 422]);
+    expect(upstream.sent).toHaveLength(2);
+  });
+});
+
+describe('an answer that nobody has declared to be secret', () => {
+  test('is kept for a repetition, and nobody who has the table can read it', async () => {
+    const uri = 'postgres://role:a-role-password@host/db';
+    const { api, ask } = setUp(() => Response.json({ connection_uri: uri, password: 'a-role-password' }));
+    const token = await api.issueToken();
+    await ask('startEndpoint', 'a-key', { token });
+
+    const repeated = await ask('startEndpoint', 'a-key', { token });
+
+    expect(repeated.body).toEqual({ connection_uri: uri, password: 'a-role-password' });
+    const kept = api.memory.sync.items().map((item) => JSON.stringify(item));
+    const opened = kept.map((item) => Buffer.from(item, 'base64url').toString('latin1'));
+    for (const text of [...kept, ...opened])
+      expect(text).not.toMatch(/postgres|a-role-password|connection_uri/);
+  });
+
+  test('is not shown when its item was changed', async () => {
+    const { api, ask } = setUp();
+    const token = await api.issueToken();
+    await ask('startEndpoint', 'a-key', { token });
+    const item = api.memory.sync.items().find(({ kind }) => kind === 'idempotency');
+    if (item === undefined) throw new Error('Nothing is kept');
+    await api.memory.update({ key: { pk: item.pk, sk: item.sk }, set: { body: 'AAAA'.repeat(20) } });
+
+    const repeated = await ask('startEndpoint', 'a-key', { token });
+
+    expect([repeated.status, typeOf(repeated.body)]).toEqual([409, 'secret-already-issued']);
+  });
+});
+
 describe('an answer with a secret', () => {
   test.each(['createAuthIntegration', 'createAuthKeys', 'transferAuthOwnership'])(
     'of %s is given once and kept nowhere',

@@ -60,8 +60,8 @@ function sign({
   lifetime = '5m',
 }: Changes = {}): Promise<string> {
   const token = new SignJWT({ iss: issuer, aud: AUDIENCE, ...claims(), ...payload })
-    .setProtectedHeader({ alg: 'RS256', kid: KID, typ: 'JWT', ...header })
-    .setIssuedAt();
+    .setProtectedHeader({ alg: 'RS256', kid: KID, typ: 'at+jwt', ...header })
+    .setIssuedAt(typeof payload['iat'] === 'number' ? payload['iat'] : undefined);
   return (lifetime === null ? token : token.setExpirationTime(lifetime)).sign(key);
 }
 
@@ -77,7 +77,13 @@ async function ask(
   header = `Bearer ${token}`,
 ) {
   const upstream = createUpstreamDouble();
-  const oidc = { issuer, audience: AUDIENCE, jwksUrl, account_id: ACCOUNT_ID };
+  const oidc = {
+    issuer,
+    audience: AUDIENCE,
+    accessTokenAudience: 'access-only',
+    jwksUrl,
+    account_id: ACCOUNT_ID,
+  };
   const api = createApiUnderTest({
     upstreamBaseUrl: 'https://upstream.example/api/v2',
     upstreamKey: 'k',
@@ -88,7 +94,91 @@ async function ask(
   return { status: response.status, calls: upstream.sent.length };
 }
 
+describe('a person of the issuer', () => {
+  async function setUpFor(...subjects: readonly string[]) {
+    const upstream = createUpstreamDouble(() => Response.json({ place: upstream.sent.length }));
+    const oidc = { issuer, audience: AUDIENCE, jwksUrl, account_id: ACCOUNT_ID };
+    const api = createApiUnderTest({
+      upstreamBaseUrl: 'https://upstream.example/api/v2',
+      upstreamKey: 'k',
+      fetch: upstream.fetch,
+      oidc,
+    });
+    const payload = (sub: string) => ({ sub, projects: ['*'], scope: 'computes:restart operations:read' });
+    const tokens = await Promise.all(subjects.map((sub) => sign({ payload: payload(sub) })));
+    const send = async (token: string | undefined, method: string, path: string, headers = {}) => {
+      const all = { authorization: `Bearer ${token}`, ...headers };
+      const response = await api.app.request(path, { method, headers: all });
+      return { status: response.status, headers: response.headers, body: (await response.json()) as object };
+    };
+    return { api, upstream, tokens, send };
+  }
+  const restart = `/api/v2/projects/${PROJECT_ID}/endpoints/ep-a/restart`;
+
+  test('has an identity of their own, though all come through one client of the issuer', async () => {
+    const { api, tokens, send } = await setUpFor('ada', 'grace');
+    const host = new URL(issuer).host;
+
+    for (const token of tokens) await send(token, 'POST', restart);
+
+    const audited = api.memory.sync.items().filter(({ kind }) => kind === 'audit');
+    expect(audited.map((item) => item['client_id'])).toEqual([`oidc:${host}:ada`, `oidc:${host}:grace`]);
+  });
+
+  test('is never given the kept answer of another', async () => {
+    const { upstream, tokens, send } = await setUpFor('ada', 'grace', 'ada');
+
+    const answers = [];
+    for (const token of tokens)
+      answers.push(await send(token, 'POST', restart, { 'idempotency-key': 'a-key' }));
+
+    expect(answers.map(({ body }) => body)).toEqual([{ place: 1 }, { place: 2 }, { place: 1 }]);
+    expect(upstream.sent).toHaveLength(2);
+  });
+
+  test('is no client of the bridge, whatever their name', async () => {
+    const { api, tokens, send } = await setUpFor('an-app');
+
+    expect((await send(tokens[0], 'GET', '/bridge/v1/me')).body).not.toMatchObject({ client_id: 'an-app' });
+    await expect(api.issueToken({ client_id: `oidc:${new URL(issuer).host}:ada` })).rejects.toThrow(
+      /no token may/,
+    );
+  });
+
+  test('is signed out of the console when their token ends', async () => {
+    const { api } = await setUpFor();
+    const endsAt = Math.floor(Date.now() / 1_000) + 120;
+    const body = new URLSearchParams({
+      token: await sign({ lifetime: endsAt }),
+      next: '/console',
+    }).toString();
+
+    const response = await api.app.request('/console/sign-in', {
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body,
+    });
+
+    const cookie = response.headers.get('set-cookie') ?? '';
+    const [payload = ''] = (cookie.split(/[=;]/)[1] ?? '').split('.');
+    expect(JSON.parse(Buffer.from(payload, 'base64url').toString())).toMatchObject({
+      ends_at_ms: endsAt * 1_000,
+    });
+    expect(Number(/Max-Age=(\d+)/.exec(cookie)?.[1])).toBeLessThanOrEqual(120);
+  });
+});
+
 describe('a token of the issuer', () => {
+  test.each([
+    ['the type of an access token', { header: { typ: 'at+jwt' } }],
+    ['that type in full', { header: { typ: 'application/at+JWT' } }],
+    ['a use that says access', { header: { typ: 'JWT' }, payload: { token_use: 'access' } }],
+    ['an audience of access tokens', { header: { typ: 'JWT' }, payload: { aud: 'access-only' } }],
+    ['a lifetime of a day', { lifetime: '24h' }],
+  ])('counts with %s', async (_name, changes) => {
+    expect((await ask(await sign(changes))).status).toBe(200);
+  });
+
   test('lets its client do what its scopes say, in its projects', async () => {
     expect(await ask(await sign())).toEqual({ status: 200, calls: 1 });
   });
@@ -196,9 +286,29 @@ const FORGED: readonly (readonly [string, () => Promise<string>])[] = [
   ['several audiences, none of them ours', () => sign({ payload: { aud: ['a', 'b'] } })],
   ['an end two minutes ago', () => sign({ lifetime: Math.floor(Date.now() / 1_000) - 120 })],
   ['an end in 1970', () => sign({ lifetime: 1 })],
+  ['no time of issue', async () => withoutIssuedAt()],
   ['a beginning in an hour', () => sign({ payload: { nbf: Math.floor(Date.now() / 1_000) + 3_600 } })],
   ['no end at all', () => sign({ lifetime: null })],
   ['an end that is text', () => sign({ payload: { exp: 'never' }, lifetime: null })],
+  ['no type', () => sign({ header: { typ: undefined } })],
+  ['the type of an ID token', () => sign({ header: { typ: 'JWT' } })],
+  ['a use that says id', () => sign({ payload: { token_use: 'id' } })],
+  [
+    'a use that says id, for an audience of access tokens',
+    () => sign({ payload: { token_use: 'id', aud: 'access-only' } }),
+  ],
+  ['a lifetime of more than a day', () => sign({ lifetime: '25h' })],
+  ['a lifetime of ten years', () => sign({ lifetime: '10y' })],
+  [
+    'a beginning in the future that hides its lifetime',
+    () =>
+      sign({
+        payload: { iat: Math.floor(Date.now() / 1_000) + 9e6 },
+        lifetime: Math.floor(Date.now() / 1_000) + 9e6 + 60,
+      }),
+  ],
+  ['a subject with a control character', () => sign({ payload: { sub: 'a\nb' } })],
+  ['a subject of a thousand characters', () => sign({ payload: { sub: 'x'.repeat(1_000) } })],
   ['no subject', () => sign({ payload: { sub: undefined } })],
   ['an empty subject', () => sign({ payload: { sub: '' } })],
   ['scopes as a list', () => sign({ payload: { scope: ['computes:read'] } })],
@@ -215,6 +325,13 @@ async function hmacWith(secret: string, alg = 'HS256'): Promise<string> {
   const body = unsigned({ alg, kid: KID });
   const hash = alg === 'HS256' ? 'sha256' : 'sha384';
   return `${body}.${createHmac(hash, secret).update(body).digest('base64url')}`;
+}
+
+function withoutIssuedAt(): Promise<string> {
+  const expires = Math.floor(Date.now() / 1_000) + 300;
+  return new SignJWT({ iss: issuer, aud: AUDIENCE, ...claims(), exp: expires })
+    .setProtectedHeader({ alg: 'RS256', kid: KID, typ: 'at+jwt' })
+    .sign(rsa.privateKey);
 }
 
 function changedPayload(token: string): string {

@@ -102,7 +102,9 @@ const shareOf100 = (now: () => number) =>
     clock: { now, sleep: async () => {} },
     requestsPerMinute: 100,
     callerRequestsPerMinute: 40,
-    usage: { add: async (requestCount) => requestCount },
+    usage: {
+      note: async ({ requestCount, window }) => ({ requestCount, window, members: new Map(), writeCount: 1 }),
+    },
     telemetry: silentTelemetry,
   });
 
@@ -164,10 +166,11 @@ describe('what is sent to the upstream', () => {
       requestsPerMinute: 100,
       callerRequestsPerMinute: 40,
       usage: {
-        add: async (count) => {
+        note: async ({ requestCount, window }) => {
           if (isDown) throw new Error('The table is away');
-          notes.push(count);
-          return notes.reduce((sum, each) => sum + each, 0);
+          notes.push(requestCount);
+          const sum = notes.reduce((all, each) => all + each, 0);
+          return { requestCount: sum, window, members: new Map([['all', sum]]), writeCount: 1 };
         },
       },
       telemetry: silentTelemetry,
@@ -201,11 +204,12 @@ describe('what is sent to the upstream', () => {
   test('by others is spent here too, also after the table was away', async () => {
     const { notes, send, share } = counted();
     await send(0, 1);
-    await send(1_000, 10, true);
-    notes.push(10);
+    await send(1_000, 1, true);
+    // The whole of a minute, by somebody else.
+    notes.push(90);
     await send(2_000, 1);
 
-    // As many as may leave at once.
-    expect(share.admit('a')).toBeGreaterThan(0);
+    // It is more than what was sent here, which leaves room for more.
+    expect(share.admit('a')).toBeGreaterThan(10_000);
   });
 });

@@ -51,7 +51,7 @@ async function run(account: Account) {
       clock: scheduler.clockOf({ name: `api-${place}`, isCrashed: false, clockSkewMs: 0 }),
       requestsPerMinute: commands,
       callerRequestsPerMinute: commands,
-      usage: { add: (count) => fails().then(() => usage.add(count)) },
+      usage: { note: (noted) => fails().then(() => usage.note(noted)) },
       telemetry: silentTelemetry,
     }),
   );

@@ -154,6 +154,8 @@ async function startBridge(upstreamOrigin: string, tableEndpoint: string) {
     key_secret_id: 'k',
     requests_per_minute: 1e9,
     caller_requests_per_minute: 1e9,
+    caller_waits_max: 5,
+    poll_interval_seconds: 5,
     settle_within_seconds: 900,
   };
   const api = createApi(

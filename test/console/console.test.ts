@@ -10,6 +10,7 @@ import { recordReading } from '../../shared/core/operation-record.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { projectKey } from '../../shared/store/keys.ts';
 import { createTokenStore } from '../../shared/store/token-store.ts';
 import { ACCOUNT_ID, createApiUnderTest, PEPPER, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble, type Sent } from '../api/upstream-double.ts';
@@ -180,20 +181,123 @@ describe('signing in', () => {
 
   test('a session that was changed or made up is none', () => {
     const pepper = createSecret(PEPPER);
-    const sealed = seal({ token_id: 'a', ends_at_ms: 1_000 }, pepper);
+    const sealed = seal({ id: 'x', token_id: 'a', ends_at_ms: 1_000 }, pepper);
 
-    expect(open(sealed, pepper, 999)).toEqual({ token_id: 'a', ends_at_ms: 1_000 });
+    expect(open(sealed, pepper, 999)).toEqual({ id: 'x', token_id: 'a', ends_at_ms: 1_000 });
     expect(open(sealed, pepper, 1_000)).toBeUndefined();
     expect(open(sealed, createSecret('another'), 0)).toBeUndefined();
     for (const forged of [
       '',
       '.',
       'a.b',
-      `${Buffer.from('{"token_id":"b","ends_at_ms":9e15}').toString('base64url')}.${sealed.split('.')[1]}`,
+      `${Buffer.from('{"id":"x","token_id":"b","ends_at_ms":9e15}').toString('base64url')}.${sealed.split('.')[1]}`,
       sealed.slice(0, -1),
     ])
       expect(open(forged, pepper, 0)).toBeUndefined();
   });
+});
+
+describe('signing out', () => {
+  const formKeyIn = (text: string) => /name="form_key" value="([0-9a-f]+)"/.exec(text)?.[1] ?? '';
+
+  async function signedIn() {
+    const stage = setUp();
+    const { get, cookie } = await stage.signIn();
+    const formKey = formKeyIn((await get('/console')).text);
+    const signOut = (form: Record<string, string>, headers: Record<string, string> = {}) =>
+      stage.api.app.request('/console/sign-out', {
+        method: 'POST',
+        headers: { cookie, 'content-type': 'application/x-www-form-urlencoded', ...headers },
+        body: new URLSearchParams(form).toString(),
+      });
+    return { get, formKey, signOut };
+  }
+
+  test('ends the session on the server: a copy of its cookie is good for nothing', async () => {
+    const { get, formKey, signOut } = await signedIn();
+
+    const response = await signOut({ form_key: formKey });
+
+    expect([response.status, response.headers.get('set-cookie')]).toEqual([
+      303,
+      expect.stringMatching(/Max-Age=0/),
+    ]);
+    expect((await get('/console')).status).toBe(401);
+    expect((await get('/console/live')).status).toBe(401);
+  });
+
+  test.each([
+    ['without the key of the form', {}, {}],
+    ['with another key', { form_key: '00' }, {}],
+    ['from a page of somebody else', undefined, { origin: 'https://evil.example' }],
+  ])('%s does nothing', async (_name, form, headers) => {
+    const { get, formKey, signOut } = await signedIn();
+
+    const response = await signOut(form ?? { form_key: formKey }, headers);
+
+    expect([response.status, response.headers.get('set-cookie')]).toEqual([403, null]);
+    expect((await get('/console')).status).toBe(200);
+  });
+});
+
+describe('what a browser sends and is told', () => {
+  const form = { 'content-type': 'application/x-www-form-urlencoded' };
+
+  test('over https the cookie has a prefix that no page on http can set, and https is asked for from then on', async () => {
+    const { api } = setUp();
+    const body = new URLSearchParams({ token: await api.issueToken(), next: '/console' }).toString();
+
+    const response = await api.app.request('https://bridge.example/console/sign-in', {
+      method: 'POST',
+      headers: form,
+      body,
+    });
+    const setCookie = response.headers.get('set-cookie') ?? '';
+    const [pair = ''] = setCookie.split(';');
+    const page = (cookie: string) =>
+      api.app.request('https://bridge.example/console', { headers: { cookie } });
+
+    expect(setCookie).toMatch(/^__Secure-bridge_session=.*; Secure$/);
+    expect((await page(pair)).status).toBe(200);
+    expect((await page(pair.replace('__Secure-', ''))).status).toBe(401);
+    for (const path of ['/console', '/bridge/v1/me', '/api/v2/projects', '/nothing'])
+      expect(
+        (await api.app.request(`https://bridge.example${path}`)).headers.get('strict-transport-security'),
+      ).toBe('max-age=31536000; includeSubDomains');
+  });
+
+  test.each([
+    ['larger than any token', form, `token=${'x'.repeat(20_000)}`],
+    ['larger than any token, in pieces', form, new Blob(['token=', 'x'.repeat(6_000_000)])],
+    ['not a form', { 'content-type': 'multipart/form-data; boundary=x' }, '--x--'],
+  ])('a sign-in that is %s is nobody', async (_name, headers, body) => {
+    const { api } = setUp();
+
+    const response = await api.app.request('/console/sign-in', {
+      method: 'POST',
+      headers,
+      body: body instanceof Blob ? body.stream() : body,
+      duplex: 'half',
+    });
+
+    expect(response.status).toBe(401);
+  });
+
+  test('whether something has changed is not told without the scope for it', async () => {
+    const { signIn } = setUp();
+    const { get } = await signIn({ scopes: ['projects:read'] });
+
+    expect((await get('/console/live')).status).toBe(403);
+  });
+
+  test.each(['/console/events?cursor=x', '/console?projects=x', '/console/live?cursor=x'])(
+    'a made-up cursor in %s is a 400',
+    async (path) => {
+      const { get } = await setUp().signIn();
+
+      expect((await get(path)).status).toBe(400);
+    },
+  );
 });
 
 describe('pages', () => {
@@ -335,6 +439,14 @@ describe('actions', () => {
   test('a fresh reading is asked for', async () => {
     const { api, record, signIn, submit } = setUp();
     await record({ status: 'running' });
+    const project = {
+      kind: 'project',
+      account_id: ACCOUNT_ID,
+      project_id: OPERATION.project_id,
+      is_visible: true,
+    };
+    const set = { ...project, revision: 0, published: 0, entries: [] };
+    await api.memory.update({ key: projectKey(ACCOUNT_ID, OPERATION.project_id), set });
     const { get, cookie } = await signIn();
     const [, formKey = ''] =
       /name="form_key" value="([^"]+)"><button>Read/.exec((await get(PROJECT)).text) ?? [];

@@ -56,8 +56,8 @@ describe('commands of others', () => {
 
   test('and wishes for a fresh reading are passed on once, as wishes and not as commands', async () => {
     const { hot, wished, measured } = await watch([
-      () => api.requestRead('d-1'),
-      () => api.requestRead('d-1'),
+      () => api.requestRead('d-1', 0),
+      () => api.requestRead('d-1', 0),
       async () => {},
     ]);
 

@@ -99,10 +99,19 @@ export function createMemoryTable(): MemoryTable {
       update: async (update) => sync.update(update),
       queryWork: async (query) => sync.queryWork(query),
       queryWorkPage: async (query) => sync.queryWorkPage(query),
-      async increment({ key, name, by }) {
-        const sum = Number(sync.peek(key)?.[name] ?? 0) + by;
-        sync.update({ key, set: { [name]: sum } });
-        return sum;
+      async incrementMembers({ key, total, members: { name, by, windowName, window }, startsOver }) {
+        const item = sync.peek(key);
+        const knownWindow = item?.[windowName] as number | undefined;
+        const isThere = item?.[name] !== undefined && knownWindow !== undefined;
+        if (startsOver && isThere && knownWindow >= window) return 'refused';
+        if (!startsOver && item?.[name] === undefined && Object.keys(by).length > 0) return 'refused';
+        const before = (startsOver ? {} : (item?.[name] ?? {})) as Readonly<Record<string, number>>;
+        const added = Object.entries(by).map(([member, count]) => [member, (before[member] ?? 0) + count]);
+        const sums = Object.fromEntries(added) as Record<string, number>;
+        const sum = Number(item?.[total.name] ?? 0) + total.by;
+        const now = startsOver ? window : (knownWindow ?? window);
+        sync.update({ key, set: { [total.name]: sum, [name]: { ...before, ...sums }, [windowName]: now } });
+        return { total: sum, window: now, members: sums };
       },
     };
   }

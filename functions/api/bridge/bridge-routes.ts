@@ -3,14 +3,18 @@
 import * as z from 'zod';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import { SCOPES } from '../../../shared/callers/scopes.ts';
+import { cursorSealOf } from '../../../shared/callers/sealed-cursor.ts';
 import type { AccountStatus } from '../../../shared/core/account-status.ts';
 import { isSettled, type OperationRecord } from '../../../shared/core/operation-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { AppError } from '../../../shared/runtime/errors.ts';
+import type { Secret } from '../../../shared/runtime/secret.ts';
 import { eventsOf } from '../../../shared/store/event-feed.ts';
 import type { ReadModel } from '../../../shared/store/read-model.ts';
+import type { PatientCallers } from '../patient-callers.ts';
 import { invalid } from '../read-request.ts';
 import type { ApiAnswer, ApiRequest, Route } from '../route.ts';
+import { sealedReadModel } from '../sealed-read-model.ts';
 import { notFound } from '../serve-route.ts';
 import { healthOf } from './health.ts';
 import { listOperations } from './list-operations.ts';
@@ -36,14 +40,19 @@ export interface BridgeDeps {
   /** By account. */
   readonly readModels: ReadonlyMap<string, ReadModel>;
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
+  readonly patient: PatientCallers;
+  /** Between two polls of a project, at least; by account. */
+  readonly pollIntervalMsOf: (accountId: string) => number;
+  /** Keys the seals of cursors. */
+  readonly pepper: () => Promise<Secret>;
   readonly clock: Clock;
 }
 
 export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
-  const modelOf = ({ account_id }: Caller): ReadModel => {
-    const model = deps.readModels.get(account_id);
+  const modelOf = async (caller: Caller): Promise<ReadModel> => {
+    const model = deps.readModels.get(caller.account_id);
     if (model === undefined) throw notFound();
-    return model;
+    return sealedReadModel(model, cursorSealOf(caller, await deps.pepper()));
   };
   const get = <Q extends z.ZodObject>(
     route: Omit<Route, 'method' | 'group' | 'status' | 'handle' | 'query'> & { readonly query?: Q },
@@ -58,7 +67,7 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     group: 'Bridge',
     status: 200,
     // The query was parsed by this very schema.
-    handle: (request) => read(request as never, modelOf(request.caller)).catch(cursorProblem),
+    handle: async (request) => read(request as never, await modelOf(request.caller)).catch(cursorProblem),
   });
 
   return [
@@ -156,15 +165,17 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
         query: z.strictObject({ wait }),
         answer: z.object({ operation: operationAnswer.extend({ history: z.array(eventAnswer) }) }),
       },
-      async ({ ids, query, signal }, model) => {
+      async ({ caller, ids, query, signal }, model) => {
+        const waitMs = query.wait * 1_000;
         const read = () => model.operation(ids['project_id'] ?? '', ids['operation_id'] ?? '');
         const isDone = (record: OperationRecord | undefined) => record !== undefined && isSettled(record);
         const record = await waitFor({
           read,
           isDone,
-          waitMs: query.wait * 1_000,
+          waitMs,
           clock: deps.clock,
           signal,
+          beginWait: () => deps.patient.wait(caller, waitMs),
         });
         if (record === undefined) throw notFound();
         return { status: 200, body: { operation: { ...operationView(record), history: eventsOf(record) } } };
@@ -176,13 +187,18 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
       path: `${BRIDGE_MOUNT}/projects/{project_id}/read`,
       summary: 'Ask the poller for a fresh reading of a project',
       description:
-        'It comes within a second or two while the poller runs; what it finds is told by events as usual.',
+        'It comes within seconds while the poller runs and others have not asked for more than a tenth of its requests; what it finds is told by events as usual. Asking again within the poll interval of the account changes nothing. A caller may ask 30 times a minute.',
       group: 'Bridge',
+      limit: 'wishes',
+      isAudited: false,
       access: 'operations:read',
       status: 202,
       answer: z.object({ requested: z.literal(true) }),
       async handle({ caller, ids }) {
-        await modelOf(caller).requestRead(ids['project_id'] ?? '');
+        const model = await modelOf(caller);
+        const projectId = ids['project_id'] ?? '';
+        if ((await model.project(projectId)) === undefined) throw notFound();
+        await model.requestRead(projectId, deps.pollIntervalMsOf(caller.account_id));
         return { status: 202, body: { requested: true } };
       },
     },
@@ -222,7 +238,7 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
         query: feedQuery,
         answer: z.object({ events: z.array(eventAnswer), cursor: z.string(), has_more: z.boolean() }),
       },
-      async (request, model) => readFeed(deps.clock, request, model),
+      async (request, model) => readFeed(deps, request, model),
     ),
     get(
       {

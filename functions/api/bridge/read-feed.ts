@@ -5,6 +5,7 @@ import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { type FeedEvent, fits } from '../../../shared/store/event-feed.ts';
 import type { ReadModel } from '../../../shared/store/read-model.ts';
+import type { PatientCallers } from '../patient-callers.ts';
 import type { ApiAnswer } from '../route.ts';
 import type { feedQuery } from './parts.ts';
 import { waitFor } from './wait-for.ts';
@@ -15,8 +16,17 @@ export interface FeedRequest {
   readonly signal: AbortSignal;
 }
 
+export interface FeedDeps {
+  readonly clock: Clock;
+  readonly patient: PatientCallers;
+}
+
 /** The cursor moves on over what the caller may not see, and over what the filter leaves out. */
-export async function readFeed(clock: Clock, request: FeedRequest, model: ReadModel): Promise<ApiAnswer> {
+export async function readFeed(
+  { clock, patient }: FeedDeps,
+  request: FeedRequest,
+  model: ReadModel,
+): Promise<ApiAnswer> {
   const { caller, query, signal } = request;
   const isVisible = isVisibleTo(caller);
   let position = query.cursor ?? model.feed.start(query.from);
@@ -27,7 +37,9 @@ export async function readFeed(clock: Clock, request: FeedRequest, model: ReadMo
     return { events, has_more: page.hasMore };
   };
   const isDone = ({ events, has_more }: Awaited<ReturnType<typeof read>>) => events.length > 0 || has_more;
-  const page = await waitFor({ read, isDone, waitMs: query.wait * 1_000, clock, signal });
+  const waitMs = query.wait * 1_000;
+  const beginWait = () => patient.wait(caller, waitMs);
+  const page = await waitFor({ read, isDone, waitMs, clock, signal, beginWait });
   return { status: 200, body: { ...page, cursor: position } };
 }
 

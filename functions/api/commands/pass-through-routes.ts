@@ -44,6 +44,7 @@ function routeOf(deps: PassThroughDeps, target: PassThroughCall, access: Scope):
     description: `Passed on as it is; see "${call.section}" of the upstream API.`,
     group: 'Upstream API',
     access,
+    ...(call.reach && { reach: call.reach }),
     ...(call.query && { query: call.query }),
     ...(call.body && { body: call.body }),
     status: call.status,
@@ -52,16 +53,30 @@ function routeOf(deps: PassThroughDeps, target: PassThroughCall, access: Scope):
   };
 }
 
-function callOf({ method, path, summary, query, body }: ExtraRoute): Call {
+function callOf({ method, path, summary, query, body, body_fields, stays_within_project }: ExtraRoute): Call {
   const parameters = query.map((name) => [name, z.string().max(1_000).optional()] as const);
   return {
     method,
     path,
+    reach: stays_within_project ? 'path_project' : 'account',
     summary,
     section: 'Further calls',
     ...(query.length > 0 && { query: z.strictObject(Object.fromEntries(parameters)) }),
-    ...(body === 'json' && { body: z.looseObject({}) }),
+    ...(body === 'json' && { body: looseBody(body_fields) }),
     answer: z.unknown(),
     status: 200,
   };
+}
+
+/** Anything may be in it; what is declared is what the fence around limited callers lets through. */
+function looseBody(paths: readonly string[]): z.ZodObject {
+  const inner = new Map<string, string[]>();
+  for (const path of paths) {
+    const [name = '', ...rest] = path.split('.');
+    inner.set(name, [...(inner.get(name) ?? []), ...(rest.length > 0 ? [rest.join('.')] : [])]);
+  }
+  const shape = [...inner].map(
+    ([name, deeper]) => [name, (deeper.length > 0 ? looseBody(deeper) : z.unknown()).optional()] as const,
+  );
+  return z.looseObject(Object.fromEntries(shape));
 }

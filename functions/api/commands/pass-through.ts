@@ -1,16 +1,19 @@
 /** One call of the upstream API on behalf of a caller: sent once, answered as it was, and its operations recorded. */
 
 import type { Caller } from '../../../shared/callers/authorize.ts';
+import { type CursorSeal, cursorSealOf } from '../../../shared/callers/sealed-cursor.ts';
 import type { Operation } from '../../../shared/core/operation.ts';
 import { recordCommand } from '../../../shared/protocol/record-command.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Call } from '../../../shared/upstream/calls/call.ts';
-import { type ForwardedAnswer, forward } from '../../../shared/upstream/forward.ts';
+import { type ForwardedAnswer, type ForwardOptions, forward } from '../../../shared/upstream/forward.ts';
 import { operationSchema, parseRows } from '../../../shared/upstream/schemas.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
 import { patienceMsOf } from '../patience.ts';
+import type { PatientCallers } from '../patient-callers.ts';
 import { Problem } from '../problem.ts';
+import { invalid } from '../read-request.ts';
 import type { ApiAnswer, ApiRequest } from '../route.ts';
 import type { PassThroughCall } from './pass-through-call.ts';
 import type { IdempotencyDeps } from './send-once.ts';
@@ -21,6 +24,7 @@ import type { UpstreamAccount } from './upstream-account.ts';
 export interface PassThroughDeps extends IdempotencyDeps {
   readonly accounts: ReadonlyMap<string, UpstreamAccount>;
   readonly telemetry: Telemetry;
+  readonly patient: PatientCallers;
 }
 
 /** Recording goes on in the poller when it takes longer: the caller has its answer to get. */
@@ -32,17 +36,55 @@ export async function passThrough(
   request: ApiRequest,
 ): Promise<ApiAnswer> {
   const account = accountOf(deps, request.caller);
-  if (target.call.method === 'GET') {
-    const answer = await forwarded(account, target, request);
-    return shownTo(request.caller, target.id, answer);
-  }
+  const isRead = target.call.method === 'GET';
+  return sandboxed(await (isRead ? read : runCommand)(deps, account, { target, request }));
+}
+
+function runCommand(
+  deps: PassThroughDeps,
+  account: UpstreamAccount,
+  { target, request }: Asked,
+): Promise<ApiAnswer> {
   return sendOnce(deps, target, request, async () => {
-    const answer = await forwarded(account, target, request);
+    const answer = await forwarded(deps, account, { target, request });
     if (answer.status === 423)
       return { ...answer, headers: { ...answer.headers, ...(await lockHolders(account, request)) } };
     if (answer.status >= 300) return answer;
     return { ...answer, operationIds: await recordOperations(deps, account, { target, request, answer }) };
   });
+}
+
+async function read(
+  deps: PassThroughDeps,
+  account: UpstreamAccount,
+  { target, request }: Asked,
+): Promise<ApiAnswer> {
+  const { caller } = request;
+  const cursors = cursorSealOf(caller, await deps.pepper());
+  const listsProjects = target.call.reach === 'own_projects';
+  const opened = listsProjects && caller.projectIds !== undefined ? openingCursor(request, cursors) : request;
+  const answer = await forwarded(deps, account, { target, request: opened });
+  return shownTo({ caller, cursors }, answer, listsProjects);
+}
+
+/** The cursors of a project list are ids of projects: whoever may see only some gets them sealed, and brings them back so. */
+function openingCursor(request: ApiRequest, cursors: CursorSeal): ApiRequest {
+  const { cursor } = request.query;
+  if (typeof cursor !== 'string') return request;
+  try {
+    return { ...request, query: { ...request.query, cursor: cursors.open(cursor) } };
+  } catch {
+    throw invalid([
+      { field: 'query.cursor', reason: 'is not one that this list gave out; begin without one' },
+    ]);
+  }
+}
+
+/** A page or a picture of the upstream, opened in a browser, must not run as one of ours. */
+function sandboxed(answer: ApiAnswer): ApiAnswer {
+  if (/^application\/(json|problem\+json)\b/i.test(answer.headers?.['content-type'] ?? '')) return answer;
+  const headers = { ...answer.headers, 'content-security-policy': "default-src 'none'; sandbox" };
+  return { ...answer, headers };
 }
 
 function accountOf({ accounts }: PassThroughDeps, { account_id }: Caller): UpstreamAccount {
@@ -54,15 +96,32 @@ function accountOf({ accounts }: PassThroughDeps, { account_id }: Caller): Upstr
 }
 
 async function forwarded(
-  { calls }: UpstreamAccount,
-  { call }: PassThroughCall,
-  { ids, query, body, headers, signal }: ApiRequest,
+  { telemetry, patient }: PassThroughDeps,
+  { calls, fairShare }: UpstreamAccount,
+  { target: { id, call }, request }: Asked,
 ): Promise<ForwardedAnswer> {
+  const { ids, query, body, headers, signal, caller, requestId } = request;
   const patienceMs = patienceMsOf(headers.prefer);
+  let release: (() => Promise<void>) | undefined;
+  const options: ForwardOptions = {
+    signal,
+    patienceMs,
+    async mayWait() {
+      release ??= await patient.tryWait(caller, 'commands', patienceMs);
+      return release !== undefined;
+    },
+    mayRepeat: () => fairShare.admit(caller.client_id) === 0,
+    onKeyEchoed() {
+      telemetry.measure('KeyEchoed', 1);
+      telemetry.log('error', 'upstream.key_echoed', { request_id: requestId, call: id });
+    },
+  };
   try {
-    return await forward(calls, call, { ids, query, ...(body && { body }) }, { signal, patienceMs });
+    return await forward(calls, call, { ids, query, ...(body && { body }) }, options);
   } catch (error) {
     throw isUpstreamError(error) ? problemOf(error, call) : error;
+  } finally {
+    await release?.();
   }
 }
 
@@ -103,9 +162,12 @@ async function lockHolders(
   return operationIds.length === 0 ? {} : { 'bridge-locked-by': operationIds.slice(0, 20).join(', ') };
 }
 
-interface Answered {
+interface Asked {
   readonly target: PassThroughCall;
   readonly request: ApiRequest;
+}
+
+interface Answered extends Asked {
   readonly answer: ForwardedAnswer;
 }
 

@@ -1,6 +1,7 @@
 /** A command with an Idempotency-Key is sent once; whoever asks again is told what became of it. */
 
 import { createHmac } from 'node:crypto';
+import { type SealOptions, seal, unseal } from '../../../shared/callers/seal.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
@@ -45,7 +46,7 @@ export async function sendOnce(
   if (key === undefined) return send();
   const attempt = await attemptOf(deps, { key, target, request });
   const claim = await deps.idempotency.claim(attempt, RUNNING_MS_MAX);
-  if (claim.kind !== 'claimed') return repeated(claim);
+  if (claim.kind !== 'claimed') return repeated(claim, await sealOf(deps, attempt));
   const answer = await send().catch(async (error: unknown) => {
     // A refusal of our own that is no 5xx was made before anything was sent.
     const isUnsent = error instanceof Problem && error.status < 500;
@@ -89,24 +90,30 @@ function sorted(value: unknown): unknown {
   return entries.map(([name, each]) => [name, sorted(each)]);
 }
 
-function settle(
-  { idempotency }: IdempotencyDeps,
+async function settle(
+  deps: IdempotencyDeps,
   parts: { attempt: Attempt; target: PassThroughCall; request: ApiRequest; answer: ApiAnswer },
 ): Promise<void> {
+  const { idempotency } = deps;
   const { attempt, target, request, answer } = parts;
   if (isUnworked(answer.status)) return idempotency.release(attempt);
   if (answer.status >= 300) return idempotency.loseTrack(attempt);
   return idempotency.complete(attempt, {
     status: answer.status,
     content_type: answer.headers?.['content-type'],
-    body: target.isSecret ? undefined : keptBody(answer),
+    body: target.isSecret ? undefined : keptBody(answer, await sealOf(deps, attempt)),
     request_id: request.requestId,
   });
 }
 
-function keptBody({ body }: ApiAnswer): string | undefined {
+/** Of answers that nobody has declared to be secret some are: what is kept can be read only with the pepper. */
+async function sealOf({ pepper }: IdempotencyDeps, { keyHash }: Attempt): Promise<SealOptions> {
+  return { pepper: await pepper(), purpose: 'kept-answer', boundTo: keyHash };
+}
+
+function keptBody({ body }: ApiAnswer, sealing: SealOptions): string | undefined {
   const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : '';
-  return text.length <= BODY_CHARACTERS_MAX ? text : undefined;
+  return text.length <= BODY_CHARACTERS_MAX ? seal(text, sealing) : undefined;
 }
 
 /** The command is done: that its outcome could not be noted only makes a repetition learn less. */
@@ -122,10 +129,10 @@ async function note(
   }
 }
 
-function repeated(claim: Exclude<Claim, { kind: 'claimed' }>): ApiAnswer {
+function repeated(claim: Exclude<Claim, { kind: 'claimed' }>, sealing: SealOptions): ApiAnswer {
   switch (claim.kind) {
     case 'done':
-      return firstAnswer(claim.outcome);
+      return firstAnswer(claim.outcome, sealing);
     case 'key_reused':
       throw new Problem('key-reused', {
         detail: 'Another request was sent with this Idempotency-Key; use a new key for each command.',
@@ -144,7 +151,11 @@ function repeated(claim: Exclude<Claim, { kind: 'claimed' }>): ApiAnswer {
   }
 }
 
-function firstAnswer({ status, content_type, body, request_id }: FirstOutcome): ApiAnswer {
+function firstAnswer(
+  { status, content_type, body: sealed, request_id }: FirstOutcome,
+  sealing: SealOptions,
+): ApiAnswer {
+  const body = sealed === undefined ? undefined : unseal(sealed, sealing);
   if (body === undefined) {
     throw new Problem('secret-already-issued', {
       detail:

@@ -1,52 +1,65 @@
 /** What a caller gets to see of an upstream answer to a read: no project that is not theirs, no secret without its scope. */
 
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
+import type { CursorSeal } from '../../../shared/callers/sealed-cursor.ts';
 import type { ForwardedAnswer } from '../../../shared/upstream/forward.ts';
+import { Problem } from '../problem.ts';
+import { withoutSecrets } from './hidden-secrets.ts';
 
-/** Fields of reads that hold secrets (specification "OAuth provider", "Email server configuration"). */
-const SECRET_FIELDS: ReadonlySet<string> = new Set(['password', 'client_secret', 'secret_server_key']);
-
-const HIDDEN = '';
+export interface Viewer {
+  readonly caller: Caller;
+  readonly cursors: CursorSeal;
+}
 
 /** The very bytes of the upstream, wherever nothing has to be left out. */
-export function shownTo(caller: Caller, callId: string, answer: ForwardedAnswer): ForwardedAnswer {
-  const hidesProjects = callId === 'listProjects' && caller.projectIds !== undefined;
-  const hidesSecrets = !caller.scopes.has('secrets:read');
-  if (answer.status !== 200 || (!hidesProjects && !hidesSecrets)) return answer;
+export function shownTo(viewer: Viewer, answer: ForwardedAnswer, listsProjects: boolean): ForwardedAnswer {
+  const { projectIds, scopes } = viewer.caller;
+  const own = listsProjects && projectIds !== undefined ? ownProjects(viewer, answer) : answer;
+  return scopes.has('secrets:read') ? own : hidingSecrets(own);
+}
+
+function hidingSecrets(answer: ForwardedAnswer): ForwardedAnswer {
   const text = new TextDecoder().decode(answer.body);
-  if (!hidesProjects && ![...SECRET_FIELDS].some((name) => text.includes(`"${name}"`))) return answer;
-  const parsed = JSON.parse(text) as unknown;
-  const shown = hidesSecrets ? withoutSecrets(parsed) : parsed;
-  return {
-    ...answer,
-    body: new TextEncoder().encode(JSON.stringify(hidesProjects ? ownProjects(caller, shown) : shown)),
-  };
+  const shown = withoutSecrets(text);
+  if (shown === undefined) throw unshowable();
+  return shown === text ? answer : { ...answer, body: new TextEncoder().encode(shown) };
 }
 
-function withoutSecrets(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutSecrets);
-  if (typeof value !== 'object' || value === null) return value;
-  return Object.fromEntries(
-    Object.entries(value).map(([name, each]) => [
-      name,
-      SECRET_FIELDS.has(name) && typeof each === 'string' ? HIDDEN : withoutSecrets(each),
-    ]),
-  );
+/** Pages may become short or empty. The cursor is the id of somebody's project, so it is sealed. */
+function ownProjects({ caller, cursors }: Viewer, answer: ForwardedAnswer): ForwardedAnswer {
+  if (answer.status >= 300) return answer;
+  const body = parsed(answer);
+  const { projects, unavailable_project_ids: unavailable, pagination } = body;
+  const isOwn = (project: unknown) => isObject(project) && isOwnId(project['id']);
+  const isOwnId = (id: unknown) => typeof id === 'string' && maySee(caller, id);
+  const shown = {
+    projects: Array.isArray(projects) ? projects.filter(isOwn) : [],
+    ...(Array.isArray(unavailable) && { unavailable_project_ids: unavailable.filter(isOwnId) }),
+    ...(isObject(pagination) &&
+      typeof pagination['cursor'] === 'string' && {
+        pagination: { cursor: cursors.seal(pagination['cursor']) },
+      }),
+  };
+  return { ...answer, body: new TextEncoder().encode(JSON.stringify(shown)) };
 }
 
-/** Pages may become short or empty; the cursor goes on as it is. */
-function ownProjects(caller: Caller, body: unknown): unknown {
-  if (typeof body !== 'object' || body === null) return body;
-  const isOwn = (project: unknown) =>
-    typeof project === 'object' && project !== null && 'id' in project && typeof project.id === 'string'
-      ? maySee(caller, project.id)
-      : false;
-  const { projects, unavailable_project_ids: unavailable } = body as Record<string, unknown>;
-  return {
-    ...body,
-    ...(Array.isArray(projects) && { projects: projects.filter(isOwn) }),
-    ...(Array.isArray(unavailable) && {
-      unavailable_project_ids: unavailable.filter((id) => typeof id === 'string' && maySee(caller, id)),
-    }),
-  };
+/** A list that cannot be read cannot be shortened, and whole it is not for this caller. */
+function parsed({ body }: ForwardedAnswer): Readonly<Record<string, unknown>> {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(body));
+    if (isObject(value)) return value;
+  } catch {
+    throw unshowable();
+  }
+  throw unshowable();
+}
+
+function unshowable(): Problem {
+  return new Problem('upstream-unavailable', {
+    detail: 'The upstream gave an answer that cannot be shown to this token. Asking again may help.',
+  });
+}
+
+function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -4,7 +4,7 @@ import type { Hono } from 'hono';
 import type { ApiAnswer } from '../route.ts';
 import { projectPath } from './parts.ts';
 import { confirmPage } from './project-page.ts';
-import { isOwnOrigin, textOf } from './request-parts.ts';
+import { formOf, isOwnOrigin, textOf } from './request-parts.ts';
 import { formKey, isFormKey } from './session.ts';
 import { createUpstreamView } from './upstream-view.ts';
 import { type ConsoleDeps, type SignedIn, simple, type Visitors } from './visitors.ts';
@@ -50,8 +50,8 @@ export function addCommandRoutes(app: Hono, deps: ConsoleDeps, visitors: Visitor
       endpoint_id: endpointId = '',
       action,
     } = c.req.param() as Record<string, string>;
-    const form = await c.req.parseBody();
-    const isGenuine = isOwnOrigin(c) && isFormKey(form['form_key'], who.session, who.pepper);
+    const form = await formOf(c);
+    const isGenuine = isOwnOrigin(c) && isFormKey(form?.get('form_key'), who.session, who.pepper);
     const route = routeOf(action as 'start' | 'restart');
     if (!isGenuine || !mayAct(who, accountId, projectId) || route === undefined)
       return shown(
@@ -66,7 +66,7 @@ export function addCommandRoutes(app: Hono, deps: ConsoleDeps, visitors: Visitor
     const answer = await deps.call(route, {
       caller: who.caller,
       ids: { project_id: projectId, endpoint_id: endpointId },
-      idempotencyKey: textOf(form['command_key']),
+      idempotencyKey: form?.get('command_key') ?? '',
     });
     if (answer.status < 300) return c.redirect(projectPath(accountId, projectId), 303);
     return shown(c, who, {
@@ -79,8 +79,8 @@ export function addCommandRoutes(app: Hono, deps: ConsoleDeps, visitors: Visitor
     const who = await whoIs(c);
     if (who === undefined) return signIn(c);
     const { account_id: accountId, project_id: projectId } = c.req.param();
-    const form = await c.req.parseBody();
-    const isGenuine = isOwnOrigin(c) && isFormKey(form['form_key'], who.session, who.pepper);
+    const form = await formOf(c);
+    const isGenuine = isOwnOrigin(c) && isFormKey(form?.get('form_key'), who.session, who.pepper);
     const route = deps.routes.find(({ id }) => id === 'requestRead');
     if (!isGenuine || route === undefined || !mayRead(who, accountId, projectId))
       return shown(
@@ -88,7 +88,12 @@ export function addCommandRoutes(app: Hono, deps: ConsoleDeps, visitors: Visitor
         who,
         message('Not done', 'The form was not one of this page, or your token may not do this.', 403),
       );
-    await deps.call(route, { caller: who.caller, ids: { project_id: projectId } });
+    const answer = await deps.call(route, { caller: who.caller, ids: { project_id: projectId } });
+    if (answer.status >= 300)
+      return shown(c, who, {
+        title: 'Refused',
+        content: simple('Refused', `The wish was answered with ${answer.status}: ${sentenceOf(answer)}`),
+      });
     return c.redirect(`${projectPath(accountId, projectId)}?asked`, 303);
   });
 }

@@ -4,6 +4,7 @@ import { type Context, Hono } from 'hono';
 import { maySee } from '../../../shared/callers/authorize.ts';
 import { tokenIdOf } from '../../../shared/callers/bridge-token.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
+import { AppError } from '../../../shared/runtime/errors.ts';
 import { eventsOf } from '../../../shared/store/event-feed.ts';
 import { isUnreadable, unlessUnreadable } from '../../../shared/store/unreadable.ts';
 import { healthOf } from '../bridge/health.ts';
@@ -15,8 +16,8 @@ import { page } from './layout.ts';
 import { operationPage } from './operation-page.ts';
 import { overviewPage } from './overview-page.ts';
 import { projectPage } from './project-page.ts';
-import { filterOf, isHttps, isOwnOrigin, isOwnPath, textOf } from './request-parts.ts';
-import { cookieHeader, formKey, SESSION_MS, seal, sessionOf } from './session.ts';
+import { filterOf, formOf, isHttps, isOwnOrigin, isOwnPath } from './request-parts.ts';
+import { cookieHeader, formKey, isFormKey, seal, sessionOf } from './session.ts';
 import { createUpstreamView } from './upstream-view.ts';
 import { type ConsoleDeps, createVisitors, simple, type Visitors } from './visitors.ts';
 
@@ -53,17 +54,36 @@ export function createConsole(deps: ConsoleDeps): Hono {
   app.get('/sign-in', (c) => c.redirect('/console'));
 
   app.post('/sign-in', async (c) => {
-    const form = await c.req.parseBody();
-    const [token, next] = [textOf(form['token']).trim(), textOf(form['next'])];
+    const form = await formOf(c);
+    const [token, next] = [(form?.get('token') ?? '').trim(), form?.get('next') ?? ''];
     const caller = isOwnOrigin(c) ? await deps.authenticator.authenticate(token) : undefined;
     if (caller === undefined)
       return signIn(c, 'This token is not valid here: it may be mistyped, expired or revoked.');
-    const session = sessionOf(tokenIdOf(token), caller, clock.now());
-    c.header('set-cookie', cookieHeader(seal(session, await deps.pepper()), SESSION_MS / 1_000, isHttps(c)));
+    const nowMs = clock.now();
+    const session = sessionOf(caller, { id: deps.newId(), tokenId: tokenIdOf(token), nowMs });
+    const maxAgeSeconds = Math.max(0, Math.floor((session.ends_at_ms - nowMs) / 1_000));
+    c.header('set-cookie', cookieHeader(seal(session, await deps.pepper()), maxAgeSeconds, isHttps(c)));
     return c.redirect(isOwnPath(next) ? next : '/console', 303);
   });
 
-  app.post('/sign-out', (c) => {
+  app.post('/sign-out', async (c) => {
+    const who = await whoIs(c);
+    const isGenuine =
+      who !== undefined &&
+      isOwnOrigin(c) &&
+      isFormKey((await formOf(c))?.get('form_key'), who.session, who.pepper);
+    if (who !== undefined && !isGenuine)
+      return shown(
+        c,
+        who,
+        message(
+          'Not signed out',
+          'The form was not one of this page. Go to the overview and sign out there.',
+          403,
+        ),
+      );
+    if (who !== undefined)
+      await deps.endedSessions.end({ id: who.session.id, endsAtMs: who.session.ends_at_ms }, clock.now());
     c.header('set-cookie', cookieHeader('', 0, isHttps(c)));
     return c.redirect('/console', 303);
   });
@@ -216,6 +236,7 @@ export function createConsole(deps: ConsoleDeps): Hono {
   app.get('/live', async (c) => {
     const who = await whoIs(c);
     if (who === undefined) return c.json({ problem: 'signed out' }, 401);
+    if (!mayRead(who, who.caller.account_id)) return c.json({ problem: 'operations:read is needed' }, 403);
     const about = c.req.query('about') ?? '*';
     const { events, cursor } = await who.model.feed.since(
       c.req.query('cursor') ?? who.model.feed.start('now'),
@@ -235,6 +256,17 @@ export function createConsole(deps: ConsoleDeps): Hono {
 
   app.onError(async (error, c) => {
     if (isUnreadable(error)) return c.html(page({ title: 'Not readable', content: unreadableRecord }), 503);
+    if (isCursorFault(error))
+      return c.html(
+        page({
+          title: 'Not a page',
+          content: simple(
+            'There is no such page',
+            'The link was cut off or belongs to somebody else. Begin at the first page.',
+          ),
+        }),
+        400,
+      );
     return c.html(
       page({
         title: 'Failed',
@@ -248,4 +280,8 @@ export function createConsole(deps: ConsoleDeps): Hono {
   });
 
   return app;
+}
+
+function isCursorFault(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'cursor_invalid';
 }

@@ -2,6 +2,7 @@
 
 import type { Context } from 'hono';
 import type { FeedFilter } from '../../../shared/store/event-feed.ts';
+import { readCapped } from '../read-capped.ts';
 
 export function filterOf(c: Context): FeedFilter {
   const value = (name: string) => c.req.query(name)?.slice(0, 100) || undefined;
@@ -28,6 +29,17 @@ export function isHttps(c: Context): boolean {
 /** Back to a page of the console and to nowhere else. */
 export function isOwnPath(path: string): boolean {
   return /^\/console(\/[\w./%?=&+-]*)?$/.test(path) && !path.includes('//');
+}
+
+/** The longest form has a token of an issuer in it, of two kilobytes at most as a rule; servers refuse eight. */
+const FORM_BYTES_MAX = 16_000;
+
+/** Undefined: it is too large, or no form. */
+export async function formOf(c: Context): Promise<URLSearchParams | undefined> {
+  const type = c.req.header('content-type')?.split(';')[0]?.trim().toLowerCase();
+  if (type !== 'application/x-www-form-urlencoded') return undefined;
+  const bytes = await readCapped(c.req.raw, FORM_BYTES_MAX);
+  return bytes.byteLength > FORM_BYTES_MAX ? undefined : new URLSearchParams(new TextDecoder().decode(bytes));
 }
 
 export function textOf(value: unknown): string {

@@ -8,9 +8,10 @@ import type { Secret } from '../../../shared/runtime/secret.ts';
 
 const sessionSchema = z.union([
   /** Of a token of the bridge, which is looked up for every page. */
-  z.strictObject({ token_id: z.string().max(40), ends_at_ms: z.number() }),
+  z.strictObject({ id: z.string().max(60), token_id: z.string().max(40), ends_at_ms: z.number() }),
   /** Of a token of the issuer: what it said when the session began. */
   z.strictObject({
+    id: z.string().max(60),
     caller: z.strictObject({
       client_id: z.string(),
       account_id: z.string(),
@@ -26,13 +27,25 @@ export type Session = z.output<typeof sessionSchema>;
 /** An hour: long enough for an incident, short enough for a laptop that was left open. */
 export const SESSION_MS = 3_600_000;
 
-export const COOKIE = 'bridge_session';
+const COOKIE = 'bridge_session';
 
-export function sessionOf(tokenId: string | undefined, caller: Caller, nowMs: number): Session {
-  const ends_at_ms = nowMs + SESSION_MS;
-  if (tokenId !== undefined) return { token_id: tokenId, ends_at_ms };
+/** Browsers take it from https alone, so that a page on http can neither set nor replace it (RFC 6265bis, 4.1.3.1). */
+const SECURE_COOKIE = `__Secure-${COOKIE}`;
+
+/** `id`: random; under it the session is ended. It never lasts longer than what it began with. */
+export function sessionOf(
+  caller: Caller,
+  {
+    id,
+    tokenId,
+    nowMs,
+  }: { readonly id: string; readonly tokenId: string | undefined; readonly nowMs: number },
+): Session {
+  const ends_at_ms = Math.min(nowMs + SESSION_MS, caller.endsAtMs ?? Number.POSITIVE_INFINITY);
+  if (tokenId !== undefined) return { id, token_id: tokenId, ends_at_ms };
   const { client_id, account_id, scopes, projectIds } = caller;
   return {
+    id,
     caller: {
       client_id,
       account_id,
@@ -74,16 +87,17 @@ export function isFormKey(presented: unknown, session: Session, pepper: Secret):
 
 /** `SameSite=Strict`: a link from elsewhere opens signed out, and the page asks once more. */
 export function cookieHeader(value: string, maxAgeSeconds: number, isHttps: boolean): string {
-  const secure = isHttps ? '; Secure' : '';
-  return `${COOKIE}=${value}; Path=/console; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
+  const [name, secure] = isHttps ? [SECURE_COOKIE, '; Secure'] : [COOKIE, ''];
+  return `${name}=${value}; Path=/console; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
 }
 
-export function cookieOf(header: string | undefined): string | undefined {
+export function cookieOf(header: string | undefined, isHttps: boolean): string | undefined {
+  const name = isHttps ? SECURE_COOKIE : COOKIE;
   return header
     ?.split(';')
     .map((part) => part.trim())
-    .find((part) => part.startsWith(`${COOKIE}=`))
-    ?.slice(COOKIE.length + 1);
+    .find((part) => part.startsWith(`${name}=`))
+    ?.slice(name.length + 1);
 }
 
 function macOf(purpose: string, text: string, pepper: Secret): string {

@@ -3,15 +3,19 @@
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
+import { cursorSealOf } from '../../../shared/callers/sealed-cursor.ts';
 import type { AccountStatus } from '../../../shared/core/account-status.ts';
 import type { OperationRecord } from '../../../shared/core/operation-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { ToldAlert } from '../../../shared/store/alert-history.ts';
+import type { EndedSessions } from '../../../shared/store/ended-sessions.ts';
 import type { ReadModel } from '../../../shared/store/read-model.ts';
 import type { Authenticator } from '../authenticate.ts';
+import { sealedReadModel } from '../sealed-read-model.ts';
 import { type Frame, page } from './layout.ts';
 import type { Html } from './parts.ts';
+import { isHttps } from './request-parts.ts';
 import { callerIn, cookieOf, formKey, open, type Session } from './session.ts';
 import { signInPage } from './sign-in-page.ts';
 import type { UpstreamViewDeps } from './upstream-view.ts';
@@ -21,6 +25,7 @@ export interface ConsoleDeps extends UpstreamViewDeps {
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
   readonly alertsOf: (record: OperationRecord) => Promise<readonly ToldAlert[]>;
   readonly authenticator: Authenticator;
+  readonly endedSessions: EndedSessions;
   readonly pepper: () => Promise<Secret>;
   readonly clock: Clock;
   readonly newId: () => string;
@@ -46,10 +51,12 @@ export function createVisitors(deps: ConsoleDeps) {
 
   const whoIs = async (c: Context): Promise<SignedIn | undefined> => {
     const pepper = await deps.pepper();
-    const session = open(cookieOf(c.req.header('cookie')) ?? '', pepper, clock.now());
-    const caller = session && (await callerOf(session));
+    const session = open(cookieOf(c.req.header('cookie'), isHttps(c)) ?? '', pepper, clock.now());
+    if (session === undefined || (await deps.endedSessions.isEnded(session.id))) return undefined;
+    const caller = await callerOf(session);
     const model = caller && deps.readModels.get(caller.account_id);
-    return session && caller && model ? { session, caller, pepper, model } : undefined;
+    if (caller === undefined || model === undefined) return undefined;
+    return { session, caller, pepper, model: sealedReadModel(model, cursorSealOf(caller, pepper)) };
   };
 
   const signIn = (c: Context, problem?: string) => {

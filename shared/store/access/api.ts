@@ -1,7 +1,9 @@
 /** What the API reads and writes: records to show, and what a command begins. How far the account is read is not its business. */
 
 import { STATUS_ATTRIBUTES } from '../account-status-store.ts';
-import { USAGE_ATTRIBUTES } from '../command-usage.ts';
+import { CALLER_USAGE_ATTRIBUTES, USAGE_ATTRIBUTES } from '../command-usage.ts';
+import { ENDED_SESSION_ATTRIBUTES } from '../ended-sessions.ts';
+import { HELD_ATTRIBUTES } from '../held-places.ts';
 import { IDEMPOTENCY_ATTRIBUTES } from '../idempotency-store.ts';
 import { PROGRESS_ATTRIBUTES, RECORD_ATTRIBUTES } from '../items.ts';
 import { FEED_INDEX, LIST_INDEX } from '../table.ts';
@@ -28,13 +30,14 @@ export const apiAccess = {
     alerts: [...KEY, 'body'],
     tokens: distinct([...KEY, ...TOKEN_ATTRIBUTES]),
     idempotency: distinct([...KEY, ...IDEMPOTENCY_ATTRIBUTES]),
+    callers: [...KEY, ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],
   },
   readsMany: ['protocol'],
   updates: {
     protocol: distinct([...WORK, FEED_INDEX.sortKey, ...BEGUN, ...PARKED]).filter(
       (name) => !DECIDED_LATER.has(name),
     ),
-    readRequests: WORK,
+    readRequests: [...WORK, 'asked_at_ms'],
     idempotency: distinct([...KEY, 'kind', 'expires_at', ...IDEMPOTENCY_ATTRIBUTES]),
     audit: [
       ...KEY,
@@ -54,6 +57,7 @@ export const apiAccess = {
       'duration_ms',
       'operation_ids',
     ],
-    usage: [...KEY, ...USAGE_ATTRIBUTES],
+    usage: [...KEY, ...USAGE_ATTRIBUTES, ...CALLER_USAGE_ATTRIBUTES],
+    callers: [...KEY, 'kind', 'expires_at', ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],
   },
 } as const satisfies Access;

@@ -68,6 +68,7 @@ export const authCalls = {
   createAuthIntegration: defineCall({
     method: 'POST',
     path: '/projects/auth/create',
+    reach: 'named_project',
     summary: 'Create an auth integration',
     section: 'Auth integration',
     body: z.strictObject({
@@ -87,6 +88,7 @@ export const authCalls = {
   listAuthIntegrations: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/auth/integrations',
+    reach: 'path_project',
     summary: 'List auth integrations',
     section: 'Auth integration',
     answer: z.looseObject({ data: z.array(integration) }),
@@ -100,6 +102,7 @@ export const authCalls = {
   createAuthKeys: defineCall({
     method: 'POST',
     path: '/projects/auth/keys',
+    reach: 'named_project',
     summary: 'Create SDK keys',
     section: 'Auth integration',
     body: z.strictObject(ofProvider),
@@ -114,6 +117,7 @@ export const authCalls = {
   createAuthUser: defineCall({
     method: 'POST',
     path: '/projects/auth/user',
+    reach: 'named_project',
     summary: 'Create an auth user',
     section: 'Auth integration',
     body: z.strictObject({
@@ -132,6 +136,7 @@ export const authCalls = {
   deleteAuthUser: defineCall({
     method: 'DELETE',
     path: '/projects/{project_id}/auth/users/{auth_user_id}',
+    reach: 'path_project',
     summary: 'Delete an auth user',
     section: 'Auth integration',
     answer: nothing,
@@ -145,6 +150,7 @@ export const authCalls = {
   transferAuthOwnership: defineCall({
     method: 'POST',
     path: '/projects/auth/transfer_ownership',
+    reach: 'named_project',
     summary: 'Start a transfer of ownership of the auth project',
     section: 'Auth integration',
     body: z.strictObject(ofProvider),
@@ -159,6 +165,7 @@ export const authCalls = {
   deleteAuthIntegration: defineCall({
     method: 'DELETE',
     path: '/projects/{project_id}/auth/integration/{auth_provider}',
+    reach: 'path_project',
     summary: 'Delete an auth integration',
     section: 'Auth integration',
     answer: z.unknown(),
@@ -172,6 +179,7 @@ export const authCalls = {
   listOauthProviders: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/auth/oauth_providers',
+    reach: 'path_project',
     summary: 'List OAuth providers',
     section: 'OAuth providers',
     answer: z.looseObject({ providers: z.array(oauthProvider) }),
@@ -185,6 +193,7 @@ export const authCalls = {
   addOauthProvider: defineCall({
     method: 'POST',
     path: '/projects/{project_id}/auth/oauth_providers',
+    reach: 'path_project',
     summary: 'Add an OAuth provider',
     section: 'OAuth providers',
     body: z.strictObject({
@@ -203,6 +212,7 @@ export const authCalls = {
   updateOauthProvider: defineCall({
     method: 'PATCH',
     path: '/projects/{project_id}/auth/oauth_providers/{oauth_provider_id}',
+    reach: 'path_project',
     summary: 'Update an OAuth provider',
     section: 'OAuth providers',
     body: z.strictObject({ client_id: text.optional(), client_secret: text.optional() }),
@@ -217,6 +227,7 @@ export const authCalls = {
   deleteOauthProvider: defineCall({
     method: 'DELETE',
     path: '/projects/{project_id}/auth/oauth_providers/{oauth_provider_id}',
+    reach: 'path_project',
     summary: 'Delete an OAuth provider',
     section: 'OAuth providers',
     answer: z.unknown(),
@@ -230,6 +241,7 @@ export const authCalls = {
   listRedirectDomains: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/auth/domains',
+    reach: 'path_project',
     summary: 'List redirect-URI domains',
     section: 'Redirect-URI whitelist',
     answer: z.looseObject({
@@ -245,6 +257,7 @@ export const authCalls = {
   addRedirectDomain: defineCall({
     method: 'POST',
     path: '/projects/{project_id}/auth/domains',
+    reach: 'path_project',
     summary: 'Add a redirect-URI domain',
     section: 'Redirect-URI whitelist',
     body: z.strictObject({ domain, auth_provider }),
@@ -259,6 +272,7 @@ export const authCalls = {
   deleteRedirectDomains: defineCall({
     method: 'DELETE',
     path: '/projects/{project_id}/auth/domains',
+    reach: 'path_project',
     summary: 'Delete redirect-URI domains',
     section: 'Redirect-URI whitelist',
     body: z.strictObject({
@@ -276,6 +290,7 @@ export const authCalls = {
   getEmailServer: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/auth/email_server',
+    reach: 'path_project',
     summary: 'Get the e-mail server',
     section: 'Email server',
     answer: emailServer,
@@ -289,6 +304,7 @@ export const authCalls = {
   updateEmailServer: defineCall({
     method: 'PATCH',
     path: '/projects/{project_id}/auth/email_server',
+    reach: 'path_project',
     summary: 'Update the e-mail server',
     section: 'Email server',
     body: z

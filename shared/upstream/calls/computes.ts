@@ -11,6 +11,8 @@ const computeUnits = z.number().min(0.25).max(56);
 /** Public contract: 0 is the default of five minutes, -1 is never, at most a week. */
 const suspendTimeoutSeconds = z.number().int().min(-1).max(604_800);
 
+const plainSettings = z.record(z.string().max(100), z.union([z.string(), z.number(), z.boolean()]));
+
 /** "Other settable attributes exist and are not listed": those of the public contract. */
 const settable = {
   autoscaling_limit_min_cu: computeUnits.optional(),
@@ -22,7 +24,10 @@ const settable = {
   passwordless_access: z.boolean().optional(),
   provisioner: z.string().max(100).optional(),
   name: z.string().min(1).max(100).optional(),
-  settings: z.record(z.string().max(100), z.unknown()).optional(),
+  /** Declared as maps of plain values: names of Postgres settings are an open set, and none of them names a project. */
+  settings: z
+    .looseObject({ pg_settings: plainSettings.optional(), pgbouncer_settings: plainSettings.optional() })
+    .optional(),
 };
 
 /** The rows are parsed one by one by whoever records them. */
@@ -41,6 +46,7 @@ export const computeCalls = {
   createEndpoint: defineCall({
     method: 'POST',
     path: '/projects/{project_id}/endpoints',
+    reach: 'path_project',
     summary: 'Create a compute',
     section: 'Computes',
     body: z.strictObject({
@@ -62,6 +68,7 @@ export const computeCalls = {
   listEndpoints: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/endpoints',
+    reach: 'path_project',
     summary: 'List computes',
     section: 'Computes',
     answer: z.looseObject({ endpoints: z.array(endpointSchema) }),
@@ -76,6 +83,7 @@ export const computeCalls = {
   updateEndpoint: defineCall({
     method: 'PATCH',
     path: '/projects/{project_id}/endpoints/{endpoint_id}',
+    reach: 'path_project',
     summary: 'Update a compute',
     section: 'Computes',
     body: z.strictObject({ endpoint: z.strictObject({ ...settable, branch_id: branchId.optional() }) }),
@@ -90,6 +98,7 @@ export const computeCalls = {
   deleteEndpoint: defineCall({
     method: 'DELETE',
     path: '/projects/{project_id}/endpoints/{endpoint_id}',
+    reach: 'path_project',
     summary: 'Delete a compute',
     section: 'Computes',
     answer: endpointWithOperations.optional(),
@@ -104,6 +113,7 @@ export const computeCalls = {
   restartEndpoint: defineCall({
     method: 'POST',
     path: '/projects/{project_id}/endpoints/{endpoint_id}/restart',
+    reach: 'path_project',
     summary: 'Restart a compute',
     section: 'Computes',
     answer: endpointWithOperations,

@@ -14,6 +14,7 @@ export const operationCalls = {
   listOperations: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/operations',
+    reach: 'path_project',
     summary: 'List operations',
     section: 'Operations',
     query: z.strictObject({
@@ -31,6 +32,7 @@ export const operationCalls = {
   getOperation: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/operations/{operation_id}',
+    reach: 'path_project',
     summary: 'Get an operation',
     section: 'Operations',
     answer: z.looseObject({ operation: z.unknown() }),

@@ -14,6 +14,7 @@ export const projectCalls = {
   listProjects: defineCall({
     method: 'GET',
     path: '/projects',
+    reach: 'own_projects',
     summary: 'List projects',
     section: 'Computes',
     query: z.strictObject({

@@ -1,0 +1,246 @@
+/** Callers that take what they can get, on several instances of the API, and what is left to the others: on virtual time. */
+
+import { describe, expect, test } from 'vitest';
+import { createFairShare, type FairShare } from '../../functions/api/fair-share.ts';
+import { createAccountBudget } from '../../functions/poller/account-budget.ts';
+import { emptyAccountMemory } from '../../functions/poller/run.ts';
+import { shareWithCommands } from '../../functions/poller/share-with-commands.ts';
+import { REQUESTS_PER_MINUTE_MAX } from '../../shared/core/account-rate.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { type Random, seededRandom } from '../../shared/runtime/random.ts';
+import { createSecret } from '../../shared/runtime/secret.ts';
+import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
+import { createCommandUsage, readCommandUsage } from '../../shared/store/command-usage.ts';
+import { calls } from '../../shared/upstream/calls/calls.ts';
+import { forward } from '../../shared/upstream/forward.ts';
+import { createMemoryTable } from '../simulation/memory-table.ts';
+import { createScheduler } from '../simulation/scheduler.ts';
+
+const MINUTE_MS = 60_000;
+const START_MS = 1_000_003;
+const COMMANDS = 250;
+const PER_CALLER = 125;
+
+/** From the table and back: what an instance has counted, others learn a little later. */
+const TABLE_MS = 15;
+
+/** An answer of the upstream. */
+const ANSWER_MS = 80;
+
+interface CallerPlan {
+  readonly name: string;
+  readonly perMinute: number;
+  /** Requests to a project that stays locked; each is repeated for as long as its caller waits. */
+  readonly patienceMs?: number;
+}
+
+interface Scene {
+  readonly seed: number;
+  readonly instanceCount: number;
+  readonly callers: readonly CallerPlan[];
+  readonly minutes?: number;
+  readonly hasPoller?: boolean;
+}
+
+async function play({ seed, instanceCount, callers, minutes = 6, hasPoller = false }: Scene) {
+  const scheduler = createScheduler(START_MS);
+  const random = seededRandom(seed);
+  const table = createMemoryTable();
+  const stop = new AbortController();
+  const upstream: number[] = [];
+  const writes = Array.from({ length: instanceCount }, () => [] as number[]);
+  const clockOf = (name: string): Clock => scheduler.clockOf({ name, isCrashed: false, clockSkewMs: 0 });
+  const instances = writes.map((written, place) => {
+    const clock = clockOf(`api-${place}`);
+    const counters = table.as('api');
+    const usage = createCommandUsage(
+      {
+        async incrementMembers(increment) {
+          written.push(clock.now());
+          await clock.sleep(TABLE_MS);
+          return counters.incrementMembers(increment);
+        },
+      },
+      'main',
+    );
+    const options = { requestsPerMinute: COMMANDS, callerRequestsPerMinute: PER_CALLER };
+    return { clock, share: createFairShare({ clock, usage, telemetry: silentTelemetry, ...options }) };
+  });
+  const asked = new Map(callers.map(({ name }) => [name, 0]));
+  const served = new Map(callers.map(({ name }) => [name, [] as number[]]));
+
+  async function ask(plan: CallerPlan): Promise<void> {
+    const clock = clockOf(plan.name);
+    while (!stop.signal.aborted) {
+      await clock.sleep(((0.5 + random.next()) * MINUTE_MS) / plan.perMinute);
+      const instance = instances[Math.floor(random.next() * instanceCount)];
+      if (instance === undefined || stop.signal.aborted) continue;
+      asked.set(plan.name, (asked.get(plan.name) ?? 0) + 1);
+      if (instance.share.admit(plan.name) > 0) continue;
+      served.get(plan.name)?.push(clock.now());
+      void send(plan, instance, { random, upstream });
+    }
+  }
+  for (const plan of callers) void ask(plan);
+  if (hasPoller) void poll({ clock: clockOf('poller'), table, stop, upstream });
+  await scheduler.runUntil(START_MS + minutes * MINUTE_MS);
+  stop.abort();
+  return { asked, served, upstream, writes };
+}
+
+/** As the pass-through does it: repetitions need a permit, and the answer is that the project is locked. */
+async function send(
+  { name, patienceMs = 0 }: CallerPlan,
+  { clock, share }: { readonly clock: Clock; readonly share: FairShare },
+  { random, upstream }: { readonly random: Random; readonly upstream: number[] },
+): Promise<void> {
+  const key = createSecret('a-key');
+  const deps = {
+    base: new URL('https://upstream.example/api/v2'),
+    apiKey: { current: async () => key, refresh: async () => key },
+    clock,
+    random,
+    budget: share.budget,
+    fetch: (async () => {
+      upstream.push(clock.now());
+      await clock.sleep(ANSWER_MS);
+      return Response.json({}, { status: patienceMs > 0 ? 423 : 200 });
+    }) as typeof fetch,
+  };
+  const ids = { project_id: 'bold-sound-12345678', endpoint_id: 'ep-a' };
+  const mayRepeat = () => share.admit(name) === 0;
+  await forward(deps, calls.restartEndpoint, { ids }, { patienceMs, mayRepeat });
+}
+
+async function poll(parts: {
+  readonly clock: Clock;
+  readonly table: ReturnType<typeof createMemoryTable>;
+  readonly stop: AbortController;
+  readonly upstream: number[];
+}): Promise<void> {
+  const { clock, table, stop, upstream } = parts;
+  const budget = createAccountBudget(clock, {
+    pollerRequestsPerMinute: 350,
+    commandRequestsPerMinute: COMMANDS,
+  });
+  const sentCount = () => readCommandUsage(table.as('poller'), 'main');
+  void shareWithCommands({
+    deps: { clock, budget, commands: { sentCount, requestsPerMinute: COMMANDS } },
+    memory: emptyAccountMemory(),
+    stop,
+  } as never);
+  while (!stop.signal.aborted) {
+    await budget.take();
+    upstream.push(clock.now());
+  }
+}
+
+function mostInAMinute(atMs: readonly number[]): number {
+  const sorted = atMs.toSorted((a, b) => a - b);
+  let first = 0;
+  return sorted.reduce((most, now, place) => {
+    while (now - (sorted[first] ?? now) >= MINUTE_MS) first += 1;
+    return Math.max(most, place - first + 1);
+  }, 0);
+}
+
+const greedy = (count: number): readonly CallerPlan[] =>
+  Array.from({ length: count }, (_, place) => ({ name: `greedy-${place}`, perMinute: 1_500 }));
+
+/** Asks for less than an even part of what callers have together. */
+const modestBeside = (greedyCount: number): CallerPlan => ({
+  name: 'modest',
+  perMinute: Math.min(60, (0.7 * 0.9 * COMMANDS) / (greedyCount + 1)),
+});
+
+const modest = modestBeside(1);
+
+describe('a modest caller beside greedy ones', () => {
+  // The more instances and greedy callers there are, the more is let through before all have learned of it: so far it holds.
+  const scenes = [
+    ...[1, 2, 3, 4, 8].map((instanceCount) => ({ instanceCount, greedyCount: 1 })),
+    ...[1, 2, 3, 4].map((instanceCount) => ({ instanceCount, greedyCount: 2 })),
+    ...[1, 2, 3].map((instanceCount) => ({ instanceCount, greedyCount: 3 })),
+  ];
+  test.each(scenes)(
+    'gets 95 % of what they ask for, with $instanceCount instances and $greedyCount greedy callers',
+    async ({ instanceCount, greedyCount }) => {
+      for (const seed of [1, 2, 3]) {
+        const scene = { seed, instanceCount, callers: [...greedy(greedyCount), modestBeside(greedyCount)] };
+
+        const { asked, served } = await play(scene);
+
+        const share = (served.get('modest')?.length ?? 0) / (asked.get('modest') ?? 1);
+        expect([seed, share >= 0.95 ? 'enough' : share]).toEqual([seed, 'enough']);
+      }
+    },
+  );
+
+  test('leaves the greedy ones nearly all of the rest', async () => {
+    const { served, upstream } = await play({
+      seed: 4,
+      instanceCount: 4,
+      callers: [...greedy(3), modestBeside(3)],
+    });
+
+    expect(upstream.length / 6).toBeGreaterThan(0.8 * COMMANDS);
+    for (const caller of greedy(3)) expect(served.get(caller.name)?.length).toBeGreaterThan(6 * 30);
+  });
+});
+
+describe('a greedy caller', () => {
+  test.each([1, 2, 4, 8])(
+    'gets their part and no more, however many instances (%i) they ask',
+    async (instanceCount) => {
+      const { served } = await play({ seed: 5, instanceCount, callers: greedy(1), minutes: 10 });
+
+      // Every instance may let a burst of its own through, before it has learned of the others.
+      expect((served.get('greedy-0')?.length ?? 0) / 10).toBeLessThan(1.1 * PER_CALLER);
+      expect((served.get('greedy-0')?.length ?? 0) / 10).toBeGreaterThan(0.75 * PER_CALLER);
+    },
+  );
+});
+
+describe('repetitions of what a lock refuses', () => {
+  const stubborn = (count: number): readonly CallerPlan[] =>
+    Array.from({ length: count }, (_, place) => ({
+      name: `stubborn-${place}`,
+      perMinute: 400,
+      patienceMs: 20_000,
+    }));
+
+  test.each([1, 2, 4])(
+    'are charged to caller and account on %i instances, and the upstream never sees more than its limit',
+    async (instanceCount) => {
+      for (const seed of [1, 2]) {
+        const callers = [...stubborn(2), modestBeside(2)];
+        const { upstream, asked, served } = await play({ seed, instanceCount, callers, hasPoller: true });
+
+        expect(mostInAMinute(upstream)).toBeLessThanOrEqual(REQUESTS_PER_MINUTE_MAX);
+        const share = (served.get('modest')?.length ?? 0) / (asked.get('modest') ?? 1);
+        expect([seed, share >= (instanceCount > 2 ? 0.9 : 0.95) ? 'enough' : share]).toEqual([
+          seed,
+          'enough',
+        ]);
+      }
+    },
+  );
+
+  test('of one caller stop when their part is used up', async () => {
+    const { upstream } = await play({ seed: 3, instanceCount: 1, callers: stubborn(1), minutes: 10 });
+
+    expect(mostInAMinute(upstream)).toBeLessThanOrEqual(PER_CALLER);
+  });
+});
+
+test('counting costs no more than a write a second and instance', async () => {
+  const minutes = 6;
+  const { writes } = await play({ seed: 6, instanceCount: 4, callers: [...greedy(3), modest], minutes });
+
+  for (const written of writes) {
+    const seconds = minutes * 60;
+    // One more when a window begins is saved up for by the next note.
+    expect(written.length).toBeLessThanOrEqual(seconds + 1);
+    expect(mostInAMinute(written)).toBeLessThanOrEqual(61);
+  }
+});
