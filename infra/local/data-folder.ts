@@ -38,13 +38,17 @@ export function openDataFolder({ dataDir, upstream, speed }: StartOptions, nowMs
       : `simulated, seed ${upstream.seed}, ${upstream.projectCount} projects`;
   const { originMs } = identify(join(dataDir, 'bridge.json'), { upstream: name, speed, originMs: nowMs });
   return {
-    tablesDir: join(dataDir, 'tables'),
+    tablesDir: makeFolder(join(dataDir, 'tables')),
     originMs,
-    keepEvent: (event) => appendFileSync(join(dataDir, 'events.jsonl'), `${JSON.stringify(event)}\n`),
-    keepLogLine: (line) => appendFileSync(join(dataDir, 'poller.log'), `${line}\n`),
+    keepEvent: (event) =>
+      appendFileSync(join(dataDir, 'events.jsonl'), `${JSON.stringify(event)}\n`, OWN_FILE),
+    keepLogLine: (line) => appendFileSync(join(dataDir, 'poller.log'), `${line}\n`, OWN_FILE),
     pepper: keptPepper(join(dataDir, 'token-pepper')),
   };
 }
+
+/** What stands there is of an account: nobody else on the machine may read it. */
+const OWN_FILE = { mode: 0o600 } as const;
 
 function newPepper(): string {
   return randomBytes(32).toString('hex');
@@ -52,7 +56,7 @@ function newPepper(): string {
 
 /** Readable by its owner alone. */
 function keptPepper(path: string): string {
-  if (!existsSync(path)) writeFileSync(path, newPepper(), { mode: 0o600 });
+  if (!existsSync(path)) writeFileSync(path, newPepper(), OWN_FILE);
   return readFileSync(path, 'utf8').trim();
 }
 
@@ -64,7 +68,7 @@ function claim(path: string): void {
       `The folder of --data is in use by another bridge (process ${holder}); stop it, or choose another folder.`,
     );
   }
-  writeFileSync(path, String(process.pid));
+  writeFileSync(path, String(process.pid), OWN_FILE);
 }
 
 /** Signal 0 reaches a process without touching it. */
@@ -76,9 +80,10 @@ function isRunning(processId: number): boolean {
   }
 }
 
-function makeFolder(dataDir: string): void {
+function makeFolder(dataDir: string): string {
   try {
-    mkdirSync(dataDir, { recursive: true });
+    mkdirSync(dataDir, { recursive: true, mode: 0o700 });
+    return dataDir;
   } catch (error) {
     throw new UsageError(`--data is "${dataDir}", which cannot be made a folder.`, { cause: error });
   }
@@ -86,7 +91,7 @@ function makeFolder(dataDir: string): void {
 
 function identify(path: string, now: Identity): Identity {
   if (!existsSync(path)) {
-    writeFileSync(path, `${JSON.stringify(now, null, 2)}\n`);
+    writeFileSync(path, `${JSON.stringify(now, null, 2)}\n`, OWN_FILE);
     return now;
   }
   const known = JSON.parse(readFileSync(path, 'utf8')) as Identity;

@@ -13,6 +13,7 @@ import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { tableDefinition } from '../../shared/store/table-definition.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
@@ -20,7 +21,13 @@ import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { type LocalAws, startLocalAws } from './aws/local-aws.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
-import { issueDevelopmentToken, LOCAL_EXTRA_ROUTES, type LocalApi, startLocalApi } from './local-api.ts';
+import {
+  issueDevelopmentToken,
+  LOCAL_EXTRA_ROUTES,
+  type LocalApi,
+  revokeDevelopmentTokens,
+  startLocalApi,
+} from './local-api.ts';
 import { type FromWorker, runLocalLambda } from './local-lambda.ts';
 import { startLocalNotifier } from './local-notifier.ts';
 import { UsageError } from './option-values.ts';
@@ -105,6 +112,7 @@ export async function runLocalBridge(options: StartOptions, surroundings: Surrou
     signal,
   );
   await api.close();
+  await endDevelopmentTokens(aws, clock);
   await notifier.close();
   await aws.close();
   await upstream.close();
@@ -191,13 +199,30 @@ async function openApi(parts: {
   });
   const client = localDynamoDb(aws);
   const table = createDynamoDbTable(client, TABLE_NAME);
+  // Of a run that was killed.
+  await revokeDevelopmentTokens(table, {
+    indexes: createDynamoDbIndexes(client, TABLE_NAME),
+    accountId: ACCOUNT_ID,
+    clock,
+  });
   const token = await issueDevelopmentToken(table, { accountId: ACCOUNT_ID, pepper: folder.pepper, clock });
   client.destroy();
   return { api, token };
 }
 
-function localDynamoDb({ endpoint }: LocalAws): DynamoDBClient {
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+/** The development token is good for this run and no longer, also where the tables stay. */
+async function endDevelopmentTokens(aws: LocalAws, clock: Clock): Promise<void> {
+  const client = localDynamoDb(aws);
+  const indexes = createDynamoDbIndexes(client, TABLE_NAME);
+  await revokeDevelopmentTokens(createDynamoDbTable(client, TABLE_NAME), {
+    indexes,
+    accountId: ACCOUNT_ID,
+    clock,
+  });
+  client.destroy();
+}
+
+function localDynamoDb({ endpoint, credentials }: LocalAws): DynamoDBClient {
   return new DynamoDBClient({ endpoint, region: 'us-east-1', credentials });
 }
 
@@ -246,6 +271,7 @@ function headerLines(parts: {
     'Operations Bridge',
     `  upstream   ${upstream.baseUrl}   ${upstream.label}${speed}`,
     `  local AWS  ${aws.endpoint}   DynamoDB, EventBridge, Secrets Manager; state ${state}`,
+    `  access key ${aws.credentials.accessKeyId}   of the local AWS, for this run: npm run tokens -- ... --access-key`,
     `  API        ${api.origin}   /api/v2 as of the upstream, /bridge/v1 of the bridge`,
     `  token      ${token}`,
     `  console    ${api.origin}/console   sign in with the token`,
