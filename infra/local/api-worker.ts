@@ -17,7 +17,7 @@ const clock = scaledClock(speed, originMs);
 const { app, telemetry } = createApiFunction(environment, { clock, random: systemRandom, newId: randomUUID });
 
 const server = serve(
-  { fetch: forOwnHost((request) => app.fetch(request)), hostname: '127.0.0.1', port },
+  { fetch: forOwnHost((request, connection) => app.fetch(request, connection)), hostname: '127.0.0.1', port },
   (address) => {
     tell({ kind: 'listening', port: address.port });
   },

@@ -11,12 +11,12 @@ export function isOwnHost(host: string | null | undefined): boolean {
 export const FOREIGN_HOST_SENTENCE =
   'This server is for programs on this machine: ask it as 127.0.0.1 or localhost.';
 
-/** The same server, deaf to what was addressed to anybody else. */
-export function forOwnHost(
-  serve: (request: Request) => Response | Promise<Response>,
-): (request: Request) => Response | Promise<Response> {
-  return (request) =>
+/** The same server, deaf to what was addressed to anybody else. `connection`: what the server has beside the request. */
+export function forOwnHost<Connection extends object>(
+  serve: (request: Request, connection: Connection) => Response | Promise<Response>,
+): (request: Request, connection: Connection) => Response | Promise<Response> {
+  return (request, connection) =>
     isOwnHost(request.headers.get('host'))
-      ? serve(request)
+      ? serve(request, connection)
       : Response.json({ code: '', message: FOREIGN_HOST_SENTENCE }, { status: 421 });
 }

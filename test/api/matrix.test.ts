@@ -133,7 +133,7 @@ function expectedOf(route: Route, kind: Kind, subject: Subject): number | 'let i
 const tokens = new Map<string, Promise<string | undefined>>();
 
 function tokenOf(route: Route, kind: Kind): Promise<string | undefined> {
-  const name = `${kind.name} ${String(route.access)}`;
+  const name = `${kind.name} ${route.access}`;
   const made = tokens.get(name) ?? makeToken(route, kind);
   tokens.set(name, made);
   return made;
@@ -205,7 +205,7 @@ describe('the matrix', () => {
 describe('methods', () => {
   const paths = [...new Set(api.routes.map(({ path }) => path))];
   const others = paths.flatMap((path) => {
-    const there = new Set(api.routes.filter((each) => each.path === path).map((each) => String(each.method)));
+    const there = new Set<string>(api.routes.filter((each) => each.path === path).map((each) => each.method));
     return METHODS.filter((method) => !there.has(method) && !(method === 'HEAD' && there.has('GET'))).map(
       (method) => ({ path, method }),
     );

@@ -65,7 +65,7 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
     sleep: (durationMs) => clock.sleep(durationMs),
   });
   const server = createAdaptorServer({
-    fetch: forOwnHost((request) => app.fetch(request)),
+    fetch: forOwnHost((request, connection) => app.fetch(request, connection)),
     overrideGlobalObjects: false,
   }) as Server;
   await listen(server, options.port ?? 0);
