@@ -192,8 +192,8 @@ export async function writeEveryKind(table: Table, counters: TableCounters): Pro
   if (incomplete) await put(incomplete, { isPublished: false });
 
   await store.acquireLease('an-invocation', 50_000);
-  await store.requestRead(PROJECT_ID);
-  await createCommandUsage(counters, 'main').add(41);
+  await store.requestRead(PROJECT_ID, 5_000);
+  await createCommandUsage(counters, 'main').note({ requestCount: 41, members: new Map(), window: 1 });
   await writeStatus(table);
   await writeTokens(table, clock);
   await writeAttempts(table, clock);
