@@ -24,10 +24,15 @@ const placeOf = ({ pk, sk }: Item) =>
 const placesIn = (stored: readonly Item[]) => [...new Set(stored.map(placeOf))].toSorted();
 
 describe('items that commit 78d4a65 wrote', () => {
+  /** Partitions that commit 78d4a65 did not have. */
+  const ADDED_SINCE: ReadonlySet<string> = new Set(['CALLER']);
+
   test('are there of every partition and of every kind that the code writes today', async () => {
     const today = createMemoryTable();
     await writeEveryKind(today, today);
-    const prefixes = Object.values(PARTITIONS).map((partition) => partition.replace(/#.*/, ''));
+    const prefixes = Object.values(PARTITIONS)
+      .map((partition) => partition.replace(/#.*/, ''))
+      .filter((prefix) => !ADDED_SINCE.has(prefix));
 
     expect(placesIn(items)).toEqual(placesIn(today.sync.items()));
     expect([...new Set(items.map(({ pk }) => pk.replace(/#.*/, '')))].toSorted()).toEqual(
