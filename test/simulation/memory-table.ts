@@ -21,6 +21,10 @@ export interface MemoryTable extends Table, TableCounters {
     update(update: Update): 'applied' | 'refused';
     queryWork(query: { readonly work: string; readonly pk?: string }): readonly Key[];
     items(): readonly Item[];
+    /** What DynamoDB does by itself when an item has expired. */
+    remove(key: Key): void;
+    /** What an operator does: the whole table as it was at another time. */
+    replaceAll(items: readonly Item[]): void;
   };
   readonly spent: WriteUnits;
   /** The same items as a function sees them: what its role may not read is not there, what it may not do throws. */
@@ -49,6 +53,18 @@ export function createMemoryTable(): MemoryTable {
       get: (key) => shownTo(role, key, items.get(idOf(key))),
       peek: (key) => items.get(idOf(key)),
       items: () => [...items.values()],
+      remove(key) {
+        moveInIndex(key, items.get(idOf(key))?.['work'], undefined);
+        items.delete(idOf(key));
+      },
+      replaceAll(others) {
+        items.clear();
+        byWork.clear();
+        for (const item of others) {
+          items.set(idOf(item), item);
+          moveInIndex({ pk: item.pk, sk: item.sk }, undefined, item['work']);
+        }
+      },
       update(update) {
         const foreign = role === undefined ? [] : foreignAttributes(ACCESS[role], update);
         if (foreign.length > 0)

@@ -1,0 +1,60 @@
+/** Project Discovered and Project Unreachable: true when they are told, and told when they are true. */
+
+import type { Violation } from '../../check-history.ts';
+import { START_MS } from '../timeline.ts';
+import { isWithin, type TruthProject } from '../upstream/truth.ts';
+import type { Evidence } from './evidence.ts';
+
+export function checkProjects(evidence: Evidence): readonly Violation[] {
+  const { stage, events } = evidence;
+  if (stage.restores.length > 0) return [];
+  return stage.upstream.truth.projects.flatMap((project) => {
+    const own = events.filter(({ event, detailType }) => event.project_id === project.id && detailType.startsWith('Project '));
+    const wrong = (rule: string) => [{ rule, operation_id: project.id, detail: '' }];
+    const lies = own.flatMap(({ detailType, atMs }) => {
+      const isDiscovery = detailType === 'Project Discovered';
+      if (isDiscovery && wasKnown(evidence, project, atMs)) return wrong('discovered-again');
+      return !isDiscovery && wasAlwaysThere(project, atMs) ? wrong('unreachable-in-vain') : [];
+    });
+    const names = own.map(({ detailType }) => detailType);
+    const isLost = isOwedUnreachable(evidence, project) && !names.includes('Project Unreachable');
+    const isNew = isOwedDiscovered(evidence, project) && !names.includes('Project Discovered');
+    return [...lies, ...(isLost ? wrong('unreachable-not-told') : []), ...(isNew ? wrong('discovered-not-told') : [])];
+  });
+}
+
+/** Visible from the first day, in no answer left out, and never gone. */
+function wasKnown({ answers, stage }: Evidence, project: TruthProject, atMs: number): boolean {
+  const wasLeftOut = answers.some(({ withheldIds, atMs: at }) => at <= atMs && withheldIds.includes(project.id));
+  const isOld = isWithin(project.visible, START_MS);
+  void stage;
+  return isOld && !wasLeftOut && !wasEverGone(project, atMs);
+}
+
+function wasAlwaysThere(project: TruthProject, atMs: number): boolean {
+  const hasFailed = project.failing.some(({ fromMs }) => fromMs <= atMs);
+  return !wasEverGone(project, atMs) && !hasFailed;
+}
+
+function wasEverGone({ visible }: TruthProject, atMs: number): boolean {
+  return visible.some(({ toMs }) => toMs <= atMs);
+}
+
+/** Deleted for good before the calm, after it was known. */
+function isOwedUnreachable({ stage, listedAtMs }: Evidence, project: TruthProject): boolean {
+  const last = project.visible.at(-1);
+  const goneMs = last?.toMs ?? 0;
+  const knownMs = listedAtMs(project);
+  return goneMs < stage.timeline.calm.fromMs && knownMs !== undefined && knownMs < goneMs;
+}
+
+/** It came when all others had been shown, or left out, for a minute. */
+function isOwedDiscovered({ stage, answers, shownAtMs }: Evidence, project: TruthProject): boolean {
+  const A_MINUTE_MS = 60_000;
+  const cameMs = project.visible[0]?.fromMs ?? 0;
+  if (cameMs <= START_MS || shownAtMs(project) === undefined) return false;
+  const before = answers.filter(({ route, atMs }) => route === 'projects' && atMs < cameMs - A_MINUTE_MS);
+  const met = new Set(before.flatMap(({ shownIds, withheldIds }) => [...shownIds, ...withheldIds]));
+  const others = stage.upstream.truth.projects.filter(({ visible }) => isWithin(visible, cameMs - A_MINUTE_MS));
+  return before.length > 0 && others.every(({ id }) => met.has(id));
+}
