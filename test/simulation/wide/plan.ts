@@ -72,22 +72,22 @@ export function drawPlan(seed: number): WidePlan {
   const isCapped = faults.operation_page_capped > 0;
   const hasGap = chance(0.35);
   const isLeased = chance(0.75);
-  const isCrowded = chance(0.06);
-  const isLarge = !isCrowded && chance(0.04);
+  const isCrowded = chance(0.03);
+  const isLarge = !isCrowded && chance(0.015);
   return {
     seed,
     projectCount: isCrowded ? whole(20, 40) : whole(1, 4),
     operationCount: isLarge ? whole(150, 300) : whole(2, 14),
     historyCount: whole(0, isCapped ? 12 : 6),
-    busyMs: whole(2, 3) * MINUTE_MS,
+    busyMs: whole(90, 150) * 1_000,
     gapMs: hasGap ? whole(1, 70) * DAY_MS : 0,
     isAsleep: chance(0.4),
     requestsPerMinute: isCrowded ? whole(20, 40) : whole(20, 90),
     commandRequestsPerMinute: faults.command_sent > 0 ? whole(5, 20) : 0,
-    pollIntervalSeconds: whole(4, 15),
-    pollsAtOnce: whole(1, 3),
-    workIntervalMs: whole(4, 10) * 1_000,
-    lingerMs: chance(0.4) ? whole(0, 20) * 1_000 : undefined,
+    pollIntervalSeconds: whole(8, 20),
+    pollsAtOnce: whole(1, 2),
+    workIntervalMs: whole(8, 20) * 1_000,
+    lingerMs: chance(0.55) ? whole(0, 10) * 1_000 : undefined,
     walkLimits: {
       firstPageRows: whole(2, 6),
       widePageRows: whole(7, 14),

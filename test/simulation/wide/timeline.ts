@@ -1,5 +1,6 @@
 /** The times of one run: busy, perhaps weeks of quiet, busy again, and peace at the end, in which everything has to come right. */
 
+import { pollerSchedule } from '../../../shared/config/poller-config.ts';
 import { DAY_MS, MINUTE_MS, type WidePlan } from './plan.ts';
 import type { Span } from './upstream/truth.ts';
 
@@ -10,6 +11,8 @@ export interface Phase extends Span {
   readonly isChaotic: boolean;
   /** Between two invocations; undefined: the schedule is switched off. */
   readonly invocationEveryMs: number | undefined;
+  /** An invocation has so much time. Rare ones are short: they only have to look. */
+  readonly invocationMs: number;
 }
 
 export interface Timeline {
@@ -20,18 +23,22 @@ export interface Timeline {
 }
 
 /** A project that failed last is left alone for up to five minutes; after that everything is as usual. */
-export const CALM_MS = 8 * MINUTE_MS;
+export const CALM_MS = 7.5 * MINUTE_MS;
 
 /** Two and a half days: a daily sweep comes twice. */
 const AFTERWARDS_MS = 2.5 * DAY_MS;
 
 const INVOCATIONS_PER_GAP = 6;
 
+const RARE_INVOCATION_MS = 25_000;
+
 export function timelineOf({ busyMs, gapMs, isAsleep }: WidePlan): Timeline {
   const phases: Phase[] = [];
   let nowMs = START_MS;
-  const add = (phase: Omit<Phase, 'fromMs' | 'toMs'>, durationMs: number): Phase => {
-    const whole = { ...phase, fromMs: nowMs, toMs: nowMs + durationMs };
+  const add = (phase: Omit<Phase, 'fromMs' | 'toMs' | 'invocationMs'>, durationMs: number): Phase => {
+    const isRare = phase.invocationEveryMs !== undefined && phase.invocationEveryMs > MINUTE_MS;
+    const invocationMs = isRare ? RARE_INVOCATION_MS : pollerSchedule.timeoutMs;
+    const whole = { ...phase, fromMs: nowMs, toMs: nowMs + durationMs, invocationMs };
     nowMs += durationMs;
     phases.push(whole);
     return whole;

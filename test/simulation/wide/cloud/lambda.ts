@@ -35,12 +35,12 @@ export async function runSchedule(stage: Stage): Promise<void> {
       continue;
     }
     if (world.strikes('invocation_missed')) world.note('schedule', 'no invocation', 'it was missed');
-    else beginInvocation(stage, environments);
+    else beginInvocation(stage, environments, phase.invocationMs);
     await scheduler.delay(undefined, Math.min(phase.invocationEveryMs, phase.toMs - scheduler.now()));
   }
 }
 
-function beginInvocation(stage: Stage, environments: Environment[]): void {
+function beginInvocation(stage: Stage, environments: Environment[], timeoutMs: number): void {
   const { world } = stage;
   const alive = environments.filter(({ process }) => !process.isCrashed);
   environments.splice(0, environments.length, ...alive);
@@ -50,7 +50,7 @@ function beginInvocation(stage: Stage, environments: Environment[]): void {
   const warm = world.strikes('lambda_cold_start') ? undefined : alive.find(({ isBusy }) => !isBusy);
   const environment = warm ?? newEnvironment(stage);
   if (warm === undefined) environments.push(environment);
-  void invoke(stage, environment);
+  void invoke(stage, environment, timeoutMs);
 }
 
 function newEnvironment(stage: Stage): Environment {
@@ -62,7 +62,7 @@ function newEnvironment(stage: Stage): Environment {
   return { process, deps: pollerDependencies(stage, process), memory: emptyAccountMemory(), isBusy: false, wasFrozen: false };
 }
 
-async function invoke(stage: Stage, environment: Environment): Promise<void> {
+async function invoke(stage: Stage, environment: Environment, timeoutMs: number): Promise<void> {
   const { world } = stage;
   const { process, deps, memory } = environment;
   environment.isBusy = true;
@@ -71,7 +71,7 @@ async function invoke(stage: Stage, environment: Environment): Promise<void> {
   world.note(process.name, 'begins');
   void killAtTimeout(stage, environment);
   void freezeInTheMiddle(stage, environment);
-  const leaseMs = pollerSchedule.timeoutMs - STOP_RESERVE_MS;
+  const leaseMs = timeoutMs - STOP_RESERVE_MS;
   const stop = new AbortController();
   const ended = new AbortController();
   deps.clock.sleep(leaseMs, ended.signal).then(
