@@ -11,7 +11,7 @@ export interface Process {
   /** A frozen process keeps its timers: they all ring when it is thawed. */
   isFrozen?: boolean;
   /** Which fault ends it in the wide world. */
-  readonly crashKind?: 'lambda_crashed' | 'command_sender_crashed';
+  readonly crashKind?: 'lambda_crashed' | 'command_sender_crashed' | 'never';
 }
 
 interface WakeUp {

@@ -63,7 +63,8 @@ export function createWideWorld(plan: WidePlan, startMs: number, trace: Trace | 
   return world;
 
   function crashes(owner: Process): boolean {
-    if (!owner.isCrashed && world.strikes(owner.crashKind ?? 'lambda_crashed')) {
+    const { crashKind = 'lambda_crashed' } = owner;
+    if (!owner.isCrashed && crashKind !== 'never' && world.strikes(crashKind)) {
       owner.isCrashed = true;
       world.note(owner.name, 'crashed', 'at a call');
     }

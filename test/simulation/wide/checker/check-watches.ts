@@ -8,6 +8,9 @@ import type { Evidence } from './evidence.ts';
 /** A failed operation is watched for so long. */
 const WATCH_MS_MAX = 30 * DAY_MS;
 
+/** A poll says what it has read, and one of many pages takes its time. */
+const READING_MS_MAX = 30_000;
+
 export function checkWatches({ stage, events }: Evidence): readonly Violation[] {
   const { truth } = stage.upstream;
   // The bridge's own clock decides when a time has passed.
@@ -27,7 +30,7 @@ export function checkWatches({ stage, events }: Evidence): readonly Violation[] 
     }
     if (detailType === 'Operation Stalled' && isClockRight) {
       const dueMs = op.createdUs / 1_000 + (event.threshold_ms ?? 0);
-      const wasOpen = !op.states.some((state, place) => isOver(state) && state.atMs < dueMs - 1_500 && place === op.states.length - 1);
+      const wasOpen = !op.states.some((state, place) => isOver(state) && state.atMs < dueMs - READING_MS_MAX && place === op.states.length - 1);
       return wasOpen ? [] : wrong('stalled', 'it had ended before the threshold');
     }
     return [];

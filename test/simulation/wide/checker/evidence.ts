@@ -66,10 +66,12 @@ export function evidenceOf(stage: Stage): Evidence {
   };
 }
 
-function parkedOf({ tableSide, timeline }: Stage): readonly Delivery[] {
+function parkedOf({ tableSide }: Stage): readonly Delivery[] {
   return tableSide.table.sync
     .items()
     .filter(({ kind }) => kind === 'parked')
-    .map((item) => JSON.parse(item['event'] as string) as { detailType: string; detail: string })
-    .map(({ detailType, detail }) => ({ detailType, detail, atMs: timeline.endMs, by: 'parked' }));
+    .map((item) => {
+      const { detailType, detail } = JSON.parse(item['event'] as string) as Delivery;
+      return { detailType, detail, atMs: Date.parse(item['parked_at'] as string), by: 'parked' };
+    });
 }

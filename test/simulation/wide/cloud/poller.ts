@@ -81,7 +81,7 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
     telemetry,
     newId: () => `${owner.name}-${random.next()}`,
     options: {
-      ...pollOptionsFor(plan.backfill, { default: [20_000, 120_000] }),
+      ...pollOptionsFor(plan.backfill, { default: [60_000, 300_000] }),
       walkLimits: plan.walkLimits,
       watermarkStepRows: plan.watermarkStepRows,
       sweepIntervalMs: plan.sweepIntervalMs,

@@ -26,7 +26,7 @@ export async function sendCommands(stage: Stage): Promise<void> {
   const { world, timeline } = stage;
   const { plan, scheduler, random } = world;
   if (plan.commandRequestsPerMinute === 0) return;
-  const everyone: Process = { name: 'api', isCrashed: false, clockSkewMs: 0 };
+  const everyone: Process = { name: 'api', isCrashed: false, clockSkewMs: 0, crashKind: 'never' };
   const budget = commandBudget(stage, everyone, rateOf(plan));
   const untilMs = timeline.calm.fromMs + 60_000;
   for (let count = 0; scheduler.now() < untilMs; count++) {

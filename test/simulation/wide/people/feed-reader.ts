@@ -12,7 +12,7 @@ const PAGE_ITEMS = 20;
 export async function readFeed(stage: Stage): Promise<void> {
   const { world, timeline, tableSide, fed, feedFailures } = stage;
   const { scheduler, random } = world;
-  const process: Process = { name: 'consumer', isCrashed: false, clockSkewMs: 0 };
+  const process: Process = { name: 'consumer', isCrashed: false, clockSkewMs: 0, crashKind: 'never' };
   const table = createSlowTable(world, tableSide, { owner: process, role: 'api' });
   const feed = createEventFeed(table, createLateIndexes(world, tableSide, process), ACCOUNT_ID, scheduler.clockOf(process));
   let cursor = feed.start('beginning');
