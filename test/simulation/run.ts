@@ -75,10 +75,12 @@ async function replay(seed: number, worlds: readonly World[], isTraced: boolean)
   return violationCount === 0 ? 0 : 1;
 }
 
-const printLine: Trace = ({ atMs, who, what, why }) => {
+function printLine({ atMs, who, what, why }: Parameters<Trace>[0]): void {
   const WHO_COLUMNS = 12;
-  console.log(`${new Date(atMs).toISOString()}  ${who.padEnd(WHO_COLUMNS)} ${what}${why === '' ? '' : `  (${why})`}`);
-};
+  console.log(
+    `${new Date(atMs).toISOString()}  ${who.padEnd(WHO_COLUMNS)} ${what}${why === '' ? '' : `  (${why})`}`,
+  );
+}
 
 async function runAll(plan: Share & { readonly jobs: number }): Promise<ShareResult> {
   const perJob = Math.ceil(plan.count / plan.jobs);

@@ -37,5 +37,6 @@ function contentOf(copy: Told): string {
   const { event, detailType } = copy;
   const { sequence, previous_status, status, failures_count, operation_updated_at, reason } = event;
   const content = [sequence, previous_status, status, failures_count, operation_updated_at, reason];
-  return JSON.stringify([detailType, placeOf(copy), ...(detailType === 'Command Settled' ? [] : content)]);
+  if (detailType !== 'Command Settled') return JSON.stringify([detailType, placeOf(copy), ...content]);
+  return JSON.stringify([detailType, placeOf(copy), event.outcome, event.operations, event.missing]);
 }

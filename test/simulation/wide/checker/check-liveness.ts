@@ -34,6 +34,7 @@ function unread(evidence: Evidence, { id, visible, failing, malformed }: TruthPr
 /** Only what an ordinary reading shows: what is found by sweeps alone comes when they come. */
 function late(evidence: Evidence): readonly Violation[] {
   const { stage, events, listedAtMs } = evidence;
+  if (stage.restores.length > 0) return [];
   const { calm } = stage.timeline;
   const { projects } = stage.upstream.truth;
   return projects.flatMap((project) => {

@@ -6,7 +6,6 @@ import { type AccountDeps, type AccountMemory, emptyAccountMemory } from '../../
 import { pollerSchedule } from '../../../../shared/config/poller-config.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Process } from '../../scheduler.ts';
-import { DAY_MS } from '../plan.ts';
 import type { Stage } from '../stage.ts';
 import { phaseAt } from '../timeline.ts';
 import { pollerDependencies } from './poller.ts';
@@ -19,6 +18,9 @@ interface Environment {
   /** It was frozen in the middle of an invocation: what it does late is no fault of its own. */
   wasFrozen: boolean;
 }
+
+/** The feed allows for clocks that differ by half a minute; the close world has clocks that are a day wrong. */
+const SKEW_MS_MAX = 25_000;
 
 /** A frozen environment wakes up long after others have taken over. */
 const FREEZE_MS_MAX = 5 * 60_000;
@@ -56,7 +58,7 @@ function beginInvocation(stage: Stage, environments: Environment[], timeoutMs: n
 function newEnvironment(stage: Stage): Environment {
   const { world, processes } = stage;
   const name = `poller-${processes.size}`;
-  const skewMs = world.strikes('clock_wrong') ? Math.floor((world.random.next() - 0.5) * DAY_MS) : 0;
+  const skewMs = world.strikes('clock_wrong') ? Math.floor((world.random.next() - 0.5) * SKEW_MS_MAX) : 0;
   const process: Process = { name, isCrashed: false, clockSkewMs: skewMs };
   processes.add(process);
   return { process, deps: pollerDependencies(stage, process), memory: emptyAccountMemory(), isBusy: false, wasFrozen: false };
