@@ -28,7 +28,7 @@ export const CALM_MS = 7.5 * MINUTE_MS;
 /** Two and a half days: a daily sweep comes twice. */
 const AFTERWARDS_MS = 2.5 * DAY_MS;
 
-const INVOCATIONS_PER_GAP = 6;
+const INVOCATIONS_PER_GAP = 5;
 
 const RARE_INVOCATION_MS = 25_000;
 
@@ -52,7 +52,7 @@ export function timelineOf({ busyMs, gapMs, isAsleep }: WidePlan): Timeline {
   }
   const again = add({ name: 'busy again', isChaotic: true, invocationEveryMs: MINUTE_MS }, busyMs);
   const calm = add({ name: 'calm', isChaotic: false, invocationEveryMs: MINUTE_MS }, CALM_MS);
-  add({ name: 'afterwards', isChaotic: false, invocationEveryMs: AFTERWARDS_MS / 5 }, AFTERWARDS_MS);
+  add({ name: 'afterwards', isChaotic: false, invocationEveryMs: AFTERWARDS_MS / 4 }, AFTERWARDS_MS);
   return { phases, busy: [busy, again], calm, endMs: nowMs };
 }
 

@@ -28,6 +28,6 @@ export async function readFeed(stage: Stage): Promise<void> {
     }
     const phase = phaseAt(timeline, scheduler.now());
     const isSparse = (phase?.toMs ?? 0) - (phase?.fromMs ?? 0) > 3_600_000;
-    await scheduler.delay(undefined, isSparse ? 8 * 3_600_000 : 10_000 + random.next() * 20_000);
+    await scheduler.delay(undefined, isSparse ? 8 * 3_600_000 : 15_000 + random.next() * 30_000);
   }
 }
