@@ -10,7 +10,15 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { merge, runShare, type Share, type ShareResult, silentKinds, WORLDS, type World } from './campaign.ts';
+import {
+  merge,
+  runShare,
+  type Share,
+  type ShareResult,
+  silentKinds,
+  WORLDS,
+  type World,
+} from './campaign.ts';
 import { simulate } from './simulate.ts';
 import { simulateWide } from './wide/simulate-wide.ts';
 import type { Trace } from './wide/world.ts';

@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import { mutants } from './mutants.ts';
 import { simulate } from './simulate.ts';
+import { simulateWide } from './wide/simulate-wide.ts';
 
 const RUN = 'test/simulation/run.ts';
 const execute = promisify(execFile);
@@ -26,7 +27,7 @@ describe('the protocol under simulation', () => {
   test('keeps the promise in 2,000 hostile runs, in which every kind of fault fires', {
     timeout: 180_000,
   }, async () => {
-    const result = await run(['--seeds', '2000']);
+    const result = await run(['--seeds', '2000', '--world', 'close']);
 
     expect(result.failures).toEqual([]);
     expect(result.seedCount).toBe(2_000);
@@ -50,12 +51,36 @@ describe('the protocol under simulation', () => {
   });
 });
 
+describe('the wide world', () => {
+  test('replays a seed exactly, to the last line of its trace', async () => {
+    const traceOf = async () => {
+      const lines: string[] = [];
+      const { eventCount } = await simulateWide(42, { trace: (line) => lines.push(JSON.stringify(line)) });
+      return { lines, eventCount };
+    };
+    const first = await traceOf();
+    const second = await traceOf();
+
+    expect(second).toEqual(first);
+    expect(first.eventCount).toBeGreaterThan(0);
+  });
+
+  test('has every kind of fault in 200 runs', { timeout: 180_000 }, async () => {
+    const result = await run(['--seeds', '200', '--world', 'wide']);
+
+    expect(result.silent).toEqual([]);
+  });
+});
+
 describe('the checker', () => {
   test.concurrent.for(mutants)(
     'notices when $mistake ($name)',
     { timeout: 180_000 },
     async ({ name }, { expect: expectHere }) => {
-      const result = await run(['--seeds', '3000', '--jobs', '1', '--stop-at-first'], name);
+      const result = await run(
+        ['--seeds', '3000', '--jobs', '1', '--world', 'close', '--stop-at-first'],
+        name,
+      );
 
       expectHere(result.failures.length).toBeGreaterThan(0);
     },

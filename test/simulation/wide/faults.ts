@@ -93,7 +93,7 @@ export const WIDE_FAULT_RATES: Readonly<Record<WideFault, number>> = {
   operation_row_tied: 0.15,
   operation_vanished: 0.08,
   operation_reopened: 0.2,
-  operation_missing_once: 0.01,
+  operation_missing_once: 0.1,
   operation_updated_at_wrong: 0.3,
   project_page_capped: 1,
   project_page_partial: 0.1,

@@ -1,5 +1,6 @@
 /** Everything that differs between two wide runs, derived from the seed alone. */
 
+import { pollOptionsFor } from '../../../functions/poller/limits.ts';
 import type { Backfill } from '../../../shared/core/operation-record.ts';
 import type { WalkLimits } from '../../../shared/core/page-walk.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
@@ -18,6 +19,8 @@ export interface WidePlan {
   readonly operationCount: number;
   /** Operations of each project from before the bridge. */
   readonly historyCount: number;
+  /** The operations of the second busy time begin within half a minute, near the end of an invocation. */
+  readonly isBurst: boolean;
   readonly busyMs: number;
   /** Between the first busy time and the second; 0: none. */
   readonly gapMs: number;
@@ -49,9 +52,9 @@ export interface WidePlan {
 }
 
 interface Dice {
-  chance(probability: number): boolean;
-  whole(from: number, to: number): number;
-  pick<T>(values: readonly [T, ...T[]]): T;
+  readonly chance: (probability: number) => boolean;
+  readonly whole: (from: number, to: number) => number;
+  readonly pick: <T>(values: readonly [T, ...T[]]) => T;
 }
 
 export function dice(random: Random): Dice {
@@ -67,22 +70,22 @@ export function drawPlan(seed: number): WidePlan {
   const random = seededRandom(seed ^ 0x71de);
   const { chance, whole, pick } = dice(random);
   const faults = drawFaults(random);
+  const flavour = flavourOf(random.next());
   const hasSweeps = chance(0.5);
   const overlapMs = whole(5, 20) * 1_000;
   const isCapped = faults.operation_page_capped > 0;
   const hasGap = chance(0.35);
-  const isLeased = chance(0.75);
-  const isCrowded = chance(0.03);
-  const isLarge = !isCrowded && chance(0.015);
-  return {
+  const isLeased = flavour === 'hurried' || chance(0.75);
+  const plan: WidePlan = {
     seed,
-    projectCount: isCrowded ? whole(20, 40) : whole(1, 4),
-    operationCount: isLarge ? whole(150, 300) : whole(2, 14),
+    projectCount: whole(1, 4),
+    operationCount: whole(2, 14),
     historyCount: whole(0, isCapped ? 12 : 6),
+    isBurst: false,
     busyMs: whole(80, 130) * 1_000,
     gapMs: hasGap ? whole(1, 70) * DAY_MS : 0,
     isAsleep: chance(0.4),
-    requestsPerMinute: isCrowded ? whole(20, 40) : whole(20, 90),
+    requestsPerMinute: whole(20, 90),
     commandRequestsPerMinute: faults.command_sent > 0 ? whole(5, 20) : 0,
     pollIntervalSeconds: whole(10, 40),
     pollsAtOnce: whole(1, 2),
@@ -91,7 +94,7 @@ export function drawPlan(seed: number): WidePlan {
     walkLimits: {
       firstPageRows: whole(2, 6),
       widePageRows: whole(7, 14),
-      pagesMax: whole(3, 6),
+      pagesMax: whole(4, 6),
       overlapMs,
     },
     watermarkStepRows: pick([1, 1, 2, 4]),
@@ -99,14 +102,65 @@ export function drawPlan(seed: number): WidePlan {
     backfill: pick(['open', 'open', 'all', 'none']),
     isLeased,
     isReserved: isLeased && chance(0.4),
-    tableMs: pick([[1, 10], [5, 30], [5, 60], [65, 100], [150, 200]]),
-    busMs: faults.bus_slow > 0 ? [300, 1_500] : pick([[5, 25], [10, 60]]),
-    upstreamMs: pick([[20, 80], [50, 300], [100, 800]]),
+    tableMs: pick([
+      [1, 10],
+      [5, 30],
+      [5, 60],
+      [65, 100],
+      [150, 200],
+    ]),
+    busMs:
+      faults.bus_slow > 0
+        ? [500, 2_500]
+        : pick([
+            [5, 25],
+            [10, 60],
+          ]),
+    upstreamMs: pick([
+      [20, 80],
+      [50, 300],
+      [100, 800],
+    ]),
     operationPageMax: isCapped ? whole(1, 6) : 1_000,
     projectPageMax: faults.project_page_capped > 0 ? whole(1, 3) : 400,
     visibleLateMsMax: hasSweeps ? 3 * overlapMs : overlapMs,
     faults: withoutContradictions(faults, { hasSweeps, isLeased, isCapped }),
   };
+  return { ...plan, ...flavoured(flavour, plan, whole) };
+}
+
+type Flavour = 'usual' | 'crowded' | 'large' | 'hurried';
+
+function flavourOf(thrown: number): Flavour {
+  if (thrown < 0.03) return 'crowded';
+  if (thrown < 0.05) return 'large';
+  return thrown < 0.11 ? 'hurried' : 'usual';
+}
+
+/** A few runs have one thing in plenty: projects, operations, or requests. */
+function flavoured(flavour: Flavour, { walkLimits }: WidePlan, whole: Dice['whole']): Partial<WidePlan> {
+  switch (flavour) {
+    case 'usual':
+      return {};
+    case 'crowded':
+      return { projectCount: whole(20, 40), requestsPerMinute: whole(20, 40) };
+    case 'large': {
+      const { walkLimits: production } = pollOptionsFor('open', {});
+      return {
+        projectCount: whole(1, 2),
+        operationCount: whole(250, 500),
+        isBurst: true,
+        pollsAtOnce: whole(2, 12),
+        walkLimits: { ...production, overlapMs: walkLimits.overlapMs },
+      };
+    }
+    case 'hurried':
+      return {
+        requestsPerMinute: whole(15, 40),
+        pollIntervalSeconds: whole(1, 3),
+        pollsAtOnce: whole(4, 12),
+      };
+  }
 }
 
 /** What nothing could find is not asked for: it would be a broken promise of the world and not of the bridge. */

@@ -46,7 +46,10 @@ const CHECKS: readonly Check[] = [
 
 export async function simulateWide(
   seed: number,
-  { trace, change }: { readonly trace?: Trace | undefined; readonly change?: (plan: WidePlan) => WidePlan } = {},
+  {
+    trace,
+    change,
+  }: { readonly trace?: Trace | undefined; readonly change?: (plan: WidePlan) => WidePlan } = {},
 ): Promise<WideResult> {
   const stage = setTheWideStage(seed, trace, change);
   const { world, timeline } = stage;
@@ -83,7 +86,8 @@ function countWhatWasDrawn({ world, upstream }: Stage): void {
       if (op.visibleAtMs > op.createdUs / 1_000) world.fire('operation_row_late');
       if (op.createdUs === operations[place - 1]?.createdUs) world.fire('operation_row_tied');
       if (Number.isFinite(op.vanishesAtMs)) world.fire('operation_vanished');
-      if (op.states.some(({ atMs, updatedAtMs }) => updatedAtMs < atMs)) world.fire('operation_updated_at_wrong');
+      if (op.states.some(({ atMs, updatedAtMs }) => updatedAtMs < atMs))
+        world.fire('operation_updated_at_wrong');
       if (op.states.slice(0, -1).some(({ status }) => ENDS.has(status))) world.fire('operation_reopened');
     });
   }

@@ -51,7 +51,11 @@ export interface Stage {
   readonly restores: { readonly atMs: number; readonly toMs: number }[];
 }
 
-export function setTheWideStage(seed: number, trace?: Trace, change: (plan: WidePlan) => WidePlan = (plan) => plan): Stage {
+export function setTheWideStage(
+  seed: number,
+  trace?: Trace,
+  change: (plan: WidePlan) => WidePlan = (plan) => plan,
+): Stage {
   const plan = change(drawPlan(seed));
   const world = createWideWorld(plan, START_MS, trace);
   const timeline = timelineOf(plan);

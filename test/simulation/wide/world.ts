@@ -6,7 +6,12 @@ import type { WideFault } from './faults.ts';
 import type { Duration, WidePlan } from './plan.ts';
 
 /** Takes one line of the trace: who did what, and why. */
-export type Trace = (line: { readonly atMs: number; readonly who: string; readonly what: string; readonly why: string }) => void;
+export type Trace = (line: {
+  readonly atMs: number;
+  readonly who: string;
+  readonly what: string;
+  readonly why: string;
+}) => void;
 
 export interface WideWorld {
   readonly plan: WidePlan;

@@ -24,7 +24,9 @@ export function checkAccount({ stage, events }: Evidence): readonly Violation[] 
   const last = own.toSorted((a, b) => a.atMs - b.atMs).at(-1);
   const isLeft = last?.detailType === 'Account Degraded' && stage.restores.length === 0;
   const storm = refusals.some(
-    ({ atMs }) => refusals.filter((other) => other.atMs >= atMs && other.atMs < atMs + MINUTE_MS).length > REFUSED_PER_MINUTE_MAX,
+    ({ atMs }) =>
+      refusals.filter((other) => other.atMs >= atMs && other.atMs < atMs + MINUTE_MS).length >
+      REFUSED_PER_MINUTE_MAX,
   );
   return [
     ...lies,
@@ -36,6 +38,11 @@ export function checkAccount({ stage, events }: Evidence): readonly Violation[] 
 /** The very process that says so has read operations all along. */
 function wasServed(log: readonly LoggedRequest[], by: string, atMs: number): boolean {
   const READINGS_MIN = 3;
-  const lately = log.filter((request) => request.by === by && request.atMs <= atMs && request.atMs > atMs - MINUTE_MS);
-  return lately.filter(({ route, isDelivered, status }) => route === 'operations' && isDelivered && status === 200).length >= READINGS_MIN;
+  const lately = log.filter(
+    (request) => request.by === by && request.atMs <= atMs && request.atMs > atMs - MINUTE_MS,
+  );
+  return (
+    lately.filter(({ route, isDelivered, status }) => route === 'operations' && isDelivered && status === 200)
+      .length >= READINGS_MIN
+  );
 }

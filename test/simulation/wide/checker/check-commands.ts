@@ -35,7 +35,8 @@ export function checkCommands({ stage, events }: Evidence): readonly Violation[]
     const areGood = operations.every(({ status }) => GOOD_ENDS.has(status));
     if (outcome === 'succeeded' && !areGood) return ['succeeded, though not all ended well'];
     if (outcome === 'failed' && (areGood || !operations.every(isOver))) return ['failed, though it did not'];
-    if (outcome === 'incomplete' && ageMs < SETTLE_WITHIN_MS - CLOCKS_DIFFER_MS_MAX) return ['incomplete before its deadline'];
+    if (outcome === 'incomplete' && ageMs < SETTLE_WITHIN_MS - CLOCKS_DIFFER_MS_MAX)
+      return ['incomplete before its deadline'];
     return [];
   }
 }

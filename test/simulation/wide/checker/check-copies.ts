@@ -14,7 +14,8 @@ export function checkCopies({ stage, told }: Evidence): readonly Violation[] {
     const bytes = isRestored ? contentOf(copy) : copy.detail;
     const before = bytesOf.get(event.id) ?? bytes;
     bytesOf.set(event.id, before);
-    if (before !== bytes) violations.push({ rule: 'same-id', operation_id: placeOf(copy), detail: `${before} / ${bytes}` });
+    if (before !== bytes)
+      violations.push({ rule: 'same-id', operation_id: placeOf(copy), detail: `${before} / ${bytes}` });
     const content = contentOf(copy);
     const id = idOf.get(content) ?? event.id;
     idOf.set(content, id);

@@ -14,7 +14,11 @@ export function checkFeed({ stage, events }: Evidence): readonly Violation[] {
   const missed = events
     .filter(({ atMs, by }) => by !== 'parked' && atMs > restoredMs && atMs < timeline.endMs - READ_WITHIN_MS)
     .filter(({ event }) => !fed.has(event.id))
-    .map(({ event, detailType }) => ({ rule: 'feed-missed', operation_id: event.operation_id ?? '', detail: detailType }));
+    .map(({ event, detailType }) => ({
+      rule: 'feed-missed',
+      operation_id: event.operation_id ?? '',
+      detail: detailType,
+    }));
   const failed = feedFailures
     .filter((failure) => !FAILURES_OF_THE_TABLE.test(failure))
     .map((detail) => ({ rule: 'feed-failed', operation_id: '', detail }));

@@ -18,17 +18,25 @@ function turnMs({ stage }: Evidence): number {
 
 export function checkLiveness(evidence: Evidence): readonly Violation[] {
   const { projects } = evidence.stage.upstream.truth;
-  return [...projects.flatMap((project) => unread(evidence, project)), ...late(evidence), ...backlog(evidence)];
+  return [
+    ...projects.flatMap((project) => unread(evidence, project)),
+    ...late(evidence),
+    ...backlog(evidence),
+  ];
 }
 
 function unread(evidence: Evidence, { id, visible, failing, malformed }: TruthProject): readonly Violation[] {
   const { calm } = evidence.stage.timeline;
   const untilMs = Math.min(calm.toMs, calm.fromMs + LEFT_ALONE_MS_MAX + turnMs(evidence));
-  const isReadable = isWithin(visible, calm.fromMs) && [failing, malformed].every((spans) => !isWithin(spans, calm.fromMs));
+  const isReadable =
+    isWithin(visible, calm.fromMs) && [failing, malformed].every((spans) => !isWithin(spans, calm.fromMs));
   const wasRead = evidence.answers.some(
-    ({ route, projectId, atMs }) => route === 'operations' && projectId === id && atMs >= calm.fromMs && atMs <= untilMs,
+    ({ route, projectId, atMs }) =>
+      route === 'operations' && projectId === id && atMs >= calm.fromMs && atMs <= untilMs,
   );
-  return isReadable && !wasRead ? [{ rule: 'unread', operation_id: id, detail: 'not read once in the calm' }] : [];
+  return isReadable && !wasRead
+    ? [{ rule: 'unread', operation_id: id, detail: 'not read once in the calm' }]
+    : [];
 }
 
 /** Only what an ordinary reading shows: what is found by sweeps alone comes when they come. */
@@ -39,16 +47,29 @@ function late(evidence: Evidence): readonly Violation[] {
   const { projects } = stage.upstream.truth;
   return projects.flatMap((project) => {
     const knownMs = listedAtMs(project) ?? Number.POSITIVE_INFINITY;
-    const isUsual = !project.isUnordered && project.failing.length + project.malformed.length + project.unavailable.length === 0;
+    const isUsual =
+      !project.isUnordered &&
+      project.failing.length + project.malformed.length + project.unavailable.length === 0;
     if (!isUsual || !isWithin(project.visible, calm.fromMs) || knownMs > calm.fromMs) return [];
     return project.operations.flatMap((op) => {
       const end = lastStateOf(op);
-      if (end === undefined || !isOver(end) || isHidden(project, op) || op.createdUs / 1_000 < knownMs) return [];
-      const fromMs = Math.max(end.atMs, calm.fromMs + (wasLeftAlone(evidence) ? LEFT_ALONE_MS_MAX : 3 * MINUTE_MS));
+      if (end === undefined || !isOver(end) || isHidden(project, op) || op.createdUs / 1_000 < knownMs)
+        return [];
+      const fromMs = Math.max(
+        end.atMs,
+        calm.fromMs + (wasLeftAlone(evidence) ? LEFT_ALONE_MS_MAX : 3 * MINUTE_MS),
+      );
       const dueMs = fromMs + turnMs(evidence) + VANISHED_AFTER_MS;
-      const told = events.find(({ event }) => event.operation_id === op.id && event.status === end.status && event.failures_count === end.failures_count);
+      const told = events.find(
+        ({ event }) =>
+          event.operation_id === op.id &&
+          event.status === end.status &&
+          event.failures_count === end.failures_count,
+      );
       const isLate = dueMs < calm.toMs && (told?.atMs ?? Number.POSITIVE_INFINITY) > dueMs;
-      return isLate ? [{ rule: 'late', operation_id: op.id, detail: `due ${new Date(dueMs).toISOString()}` }] : [];
+      return isLate
+        ? [{ rule: 'late', operation_id: op.id, detail: `due ${new Date(dueMs).toISOString()}` }]
+        : [];
     });
   });
 }
@@ -56,7 +77,13 @@ function late(evidence: Evidence): readonly Violation[] {
 function isHidden(project: TruthProject, op: WideOperation): boolean {
   const isTied = project.operations.some((other) => other !== op && other.createdUs === op.createdUs);
   const reopens = op.states.slice(0, -1).some(isOver);
-  return isTied || reopens || op.visibleAtMs > op.createdUs / 1_000 || op.malformedUntilMs > 0 || Number.isFinite(op.vanishesAtMs);
+  return (
+    isTied ||
+    reopens ||
+    op.visibleAtMs > op.createdUs / 1_000 ||
+    op.malformedUntilMs > 0 ||
+    Number.isFinite(op.vanishesAtMs)
+  );
 }
 
 /** The upstream itself asked for a pause, or refused the key. */

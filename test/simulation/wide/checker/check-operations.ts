@@ -16,9 +16,16 @@ function checkBackfilled({ stage, events }: Evidence, truth: readonly Owed[]): r
   if (stage.world.plan.backfill !== 'all') return [];
   const old = new Set(truth.filter(({ isHistory }) => isHistory).map(({ operation_id }) => operation_id));
   return events
-    .filter(({ detailType, event }) => detailType === 'Operation State Changed' && old.has(event.operation_id ?? ''))
+    .filter(
+      ({ detailType, event }) =>
+        detailType === 'Operation State Changed' && old.has(event.operation_id ?? ''),
+    )
     .filter(({ event }) => event.observed_by !== 'backfill')
-    .map(({ event, detail }) => ({ rule: 'history', operation_id: event.operation_id ?? '', detail: `as news: ${detail}` }));
+    .map(({ event, detail }) => ({
+      rule: 'history',
+      operation_id: event.operation_id ?? '',
+      detail: `as news: ${detail}`,
+    }));
 }
 
 interface Owed extends TrueHistory {
@@ -28,7 +35,9 @@ interface Owed extends TrueHistory {
 
 export function expectationsOf(evidence: Evidence): readonly Owed[] {
   const { projects } = evidence.stage.upstream.truth;
-  const firstListedMs = Math.min(...projects.map((project) => evidence.listedAtMs(project) ?? Number.POSITIVE_INFINITY));
+  const firstListedMs = Math.min(
+    ...projects.map((project) => evidence.listedAtMs(project) ?? Number.POSITIVE_INFINITY),
+  );
   return projects.flatMap((project) => {
     const sight = sightOf(evidence, project, firstListedMs);
     return project.operations.map((op) => ({
@@ -67,7 +76,8 @@ function owed(
   const isClosed = [project.failing, project.malformed].some((spans) => isWithin(spans, endMs - 1));
   const createdMs = Math.floor(op.createdUs / 1_000_000) * 1_000;
   const isHistory = wasOverBefore(op, sight.fromMs - 1_000) && createdMs < sight.fromMs;
-  if (isHistory && backfill !== 'all') return { expects: wasHidden(op, sight) ? 'final_state_if_told' : 'nothing_ever', isHistory };
+  if (isHistory && backfill !== 'all')
+    return { expects: wasHidden(op, sight) ? 'final_state_if_told' : 'nothing_ever', isHistory };
   if (isGone || isClosed) return { expects: 'whatever_was_seen', isHistory: false };
   if (isHistory) return { expects: 'final_state', isHistory: !wasHidden(op, sight) };
   if (createdMs >= sight.certainMs) return { expects: 'final_state', isHistory: false };

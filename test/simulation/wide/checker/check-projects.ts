@@ -9,7 +9,9 @@ export function checkProjects(evidence: Evidence): readonly Violation[] {
   const { stage, events } = evidence;
   if (stage.restores.length > 0) return [];
   return stage.upstream.truth.projects.flatMap((project) => {
-    const own = events.filter(({ event, detailType }) => event.project_id === project.id && detailType.startsWith('Project '));
+    const own = events.filter(
+      ({ event, detailType }) => event.project_id === project.id && detailType.startsWith('Project '),
+    );
     const wrong = (rule: string) => [{ rule, operation_id: project.id, detail: '' }];
     const lies = own.flatMap(({ detailType, atMs }) => {
       const isDiscovery = detailType === 'Project Discovered';
@@ -19,13 +21,19 @@ export function checkProjects(evidence: Evidence): readonly Violation[] {
     const names = own.map(({ detailType }) => detailType);
     const isLost = isOwedUnreachable(evidence, project) && !names.includes('Project Unreachable');
     const isNew = isOwedDiscovered(evidence, project) && !names.includes('Project Discovered');
-    return [...lies, ...(isLost ? wrong('unreachable-not-told') : []), ...(isNew ? wrong('discovered-not-told') : [])];
+    return [
+      ...lies,
+      ...(isLost ? wrong('unreachable-not-told') : []),
+      ...(isNew ? wrong('discovered-not-told') : []),
+    ];
   });
 }
 
 /** Visible from the first day, in no answer left out, and never gone. */
 function wasKnown({ answers, stage }: Evidence, project: TruthProject, atMs: number): boolean {
-  const wasLeftOut = answers.some(({ withheldIds, atMs: at }) => at <= atMs && withheldIds.includes(project.id));
+  const wasLeftOut = answers.some(
+    ({ withheldIds, atMs: at }) => at <= atMs && withheldIds.includes(project.id),
+  );
   const isOld = isWithin(project.visible, START_MS);
   void stage;
   return isOld && !wasLeftOut && !wasEverGone(project, atMs);
@@ -55,6 +63,8 @@ function isOwedDiscovered({ stage, answers, shownAtMs }: Evidence, project: Trut
   if (cameMs <= START_MS || shownAtMs(project) === undefined) return false;
   const before = answers.filter(({ route, atMs }) => route === 'projects' && atMs < cameMs - A_MINUTE_MS);
   const met = new Set(before.flatMap(({ shownIds, withheldIds }) => [...shownIds, ...withheldIds]));
-  const others = stage.upstream.truth.projects.filter(({ visible }) => isWithin(visible, cameMs - A_MINUTE_MS));
+  const others = stage.upstream.truth.projects.filter(({ visible }) =>
+    isWithin(visible, cameMs - A_MINUTE_MS),
+  );
   return before.length > 0 && others.every(({ id }) => met.has(id));
 }

@@ -18,17 +18,24 @@ export function checkRestored(evidence: Evidence): readonly Violation[] {
     for (const told of chain) {
       const { event } = told;
       const isTrue = states.some(({ status }) => status === event.status);
-      if (!isTrue || !followsOne(chain, told)) violations.push({ rule: 'chain', operation_id, detail: told.detail });
+      if (!isTrue || !followsOne(chain, told))
+        violations.push({ rule: 'chain', operation_id, detail: told.detail });
     }
-    const isToldToTheEnd = chain.some(({ event }) => event.status === end?.status && event.failures_count === end?.failures_count);
+    const isToldToTheEnd = chain.some(
+      ({ event }) => event.status === end?.status && event.failures_count === end?.failures_count,
+    );
     const isOwed = expects === 'final_state' || (expects === 'final_state_if_told' && chain.length > 0);
-    if (isOwed && !isToldToTheEnd) violations.push({ rule: 'final', operation_id, detail: JSON.stringify(end) });
-    if (expects === 'nothing_ever' && chain.length > 0) violations.push({ rule: 'history', operation_id, detail: chain[0]?.detail ?? '' });
+    if (isOwed && !isToldToTheEnd)
+      violations.push({ rule: 'final', operation_id, detail: JSON.stringify(end) });
+    if (expects === 'nothing_ever' && chain.length > 0)
+      violations.push({ rule: 'history', operation_id, detail: chain[0]?.detail ?? '' });
     return violations;
   });
 }
 
 function followsOne(chain: readonly Told[], { event: { sequence, previous_status } }: Told): boolean {
   if (sequence === 1) return true;
-  return chain.some(({ event }) => event.sequence === (sequence ?? 0) - 1 && event.status === previous_status);
+  return chain.some(
+    ({ event }) => event.sequence === (sequence ?? 0) - 1 && event.status === previous_status,
+  );
 }

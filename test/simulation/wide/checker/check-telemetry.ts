@@ -5,19 +5,39 @@ import type { Violation } from '../../check-history.ts';
 import type { WideFault } from '../faults.ts';
 import type { Evidence } from './evidence.ts';
 
-const MISTAKES: ReadonlySet<string> = new Set(['TypeError', 'RangeError', 'ReferenceError', 'SyntaxError', 'AssertionError', 'ERR_ASSERTION']);
+const MISTAKES: ReadonlySet<string> = new Set([
+  'TypeError',
+  'RangeError',
+  'ReferenceError',
+  'SyntaxError',
+  'AssertionError',
+  'ERR_ASSERTION',
+]);
 
 /** Named as the table names them, and injected. */
-const TABLE_FAILURES: ReadonlySet<string> = new Set(['ProvisionedThroughputExceededException', 'TimeoutError']);
+const TABLE_FAILURES: ReadonlySet<string> = new Set([
+  'ProvisionedThroughputExceededException',
+  'TimeoutError',
+]);
 
 export function checkTelemetry(evidence: Evidence): readonly Violation[] {
-  return [...mistakes(evidence), ...unexplained(evidence), ...endings(evidence), ...silences(evidence), ...misuse(evidence)];
+  return [
+    ...mistakes(evidence),
+    ...unexplained(evidence),
+    ...endings(evidence),
+    ...silences(evidence),
+    ...misuse(evidence),
+  ];
 }
 
 function mistakes({ stage }: Evidence): readonly Violation[] {
   return stage.ear.lines
     .filter(({ fields }) => MISTAKES.has(String(fields['reason'])))
-    .map(({ event, fields }) => ({ rule: 'mistake', operation_id: '', detail: `${event} ${JSON.stringify(fields)}` }));
+    .map(({ event, fields }) => ({
+      rule: 'mistake',
+      operation_id: '',
+      detail: `${event} ${JSON.stringify(fields)}`,
+    }));
 }
 
 function unexplained({ stage }: Evidence): readonly Violation[] {
@@ -28,7 +48,10 @@ function unexplained({ stage }: Evidence): readonly Violation[] {
     return fired.has('item_unreadable') && message.includes('does not parse');
   };
   return stage.ear.lines
-    .filter(({ event, fields }) => event === 'poll.failed' && !isExplained(String(fields['reason']), String(fields['message'])))
+    .filter(
+      ({ event, fields }) =>
+        event === 'poll.failed' && !isExplained(String(fields['reason']), String(fields['message'])),
+    )
     .map(({ fields }) => ({ rule: 'unexplained', operation_id: '', detail: JSON.stringify(fields) }));
 }
 

@@ -20,17 +20,23 @@ export function checkWatches({ stage, events }: Evidence): readonly Violation[] 
     if (op === undefined) return [];
     const wrong = (rule: string, detail: string) => [{ rule, operation_id: op.id, detail }];
     if (detailType === 'Operation Watch Ended' && event.reason === 'vanished') {
-      const isGone = op.vanishesAtMs <= atMs || !isWithin(truth.projectOf(op.project_id)?.visible ?? [], atMs);
+      const isGone =
+        op.vanishesAtMs <= atMs || !isWithin(truth.projectOf(op.project_id)?.visible ?? [], atMs);
       return isGone ? [] : wrong('vanished', 'it is still there');
     }
     if (detailType === 'Operation Watch Ended' && isClockRight) {
-      const failedAtMs = op.states.findLast(({ status, atMs: at }) => status === 'failed' && at <= atMs)?.atMs;
+      const failedAtMs = op.states.findLast(
+        ({ status, atMs: at }) => status === 'failed' && at <= atMs,
+      )?.atMs;
       const isOverdue = failedAtMs !== undefined && atMs - failedAtMs >= WATCH_MS_MAX;
       return isOverdue ? [] : wrong('watch-ended', `${event.reason} too early`);
     }
     if (detailType === 'Operation Stalled' && isClockRight && !stage.world.fired.has('lambda_frozen')) {
       const dueMs = op.createdUs / 1_000 + (event.threshold_ms ?? 0);
-      const wasOpen = !op.states.some((state, place) => isOver(state) && state.atMs < dueMs - READING_MS_MAX && place === op.states.length - 1);
+      const wasOpen = !op.states.some(
+        (state, place) =>
+          isOver(state) && state.atMs < dueMs - READING_MS_MAX && place === op.states.length - 1,
+      );
       return wasOpen ? [] : wrong('stalled', 'it had ended before the threshold');
     }
     return [];

@@ -40,9 +40,9 @@ export interface Evidence {
   /** Answers that reached a poller whole. */
   readonly answers: readonly LoggedRequest[];
   /** When an answer first showed the project to a poller; undefined: never. */
-  shownAtMs(project: TruthProject): number | undefined;
+  readonly shownAtMs: (project: TruthProject) => number | undefined;
   /** When its operations were first listed to a poller; undefined: never. */
-  listedAtMs(project: TruthProject): number | undefined;
+  readonly listedAtMs: (project: TruthProject) => number | undefined;
 }
 
 export type Check = (evidence: Evidence) => readonly Violation[];
@@ -54,7 +54,9 @@ export function evidenceOf(stage: Stage): Evidence {
     event: JSON.parse(delivery.detail) as ToldEvent,
   }));
   const seen = new Set<string>();
-  const answers = log.filter(({ isCommand, isDelivered, status }) => !isCommand && isDelivered && status === 200);
+  const answers = log.filter(
+    ({ isCommand, isDelivered, status }) => !isCommand && isDelivered && status === 200,
+  );
   const firstOf = (isIt: (answer: LoggedRequest) => boolean) => answers.find(isIt)?.atMs;
   return {
     stage,

@@ -21,7 +21,11 @@ export interface BusSide {
   readonly outages: readonly Span[];
 }
 
-export function createBusClient(world: WideWorld, { delivered, misuse, outages }: BusSide, owner: Process): EventBridgeClient {
+export function createBusClient(
+  world: WideWorld,
+  { delivered, misuse, outages }: BusSide,
+  owner: Process,
+): EventBridgeClient {
   const put = ({ Entries = [] }: PutEventsCommandInput) => {
     const atMs = world.scheduler.now();
     const bytes = Entries.reduce((sum, { Detail = '' }) => sum + Buffer.byteLength(Detail), 0);
@@ -40,7 +44,10 @@ export function createBusClient(world: WideWorld, { delivered, misuse, outages }
       return { EventId: `${atMs}-${place}` };
     });
     if (world.strikes('bus_reply_lost')) throw named('TimeoutError');
-    return { Entries: results, FailedEntryCount: results.filter(({ EventId }) => EventId === undefined).length };
+    return {
+      Entries: results,
+      FailedEntryCount: results.filter(({ EventId }) => EventId === undefined).length,
+    };
   };
   const send = (command: { readonly input: PutEventsCommandInput }) => {
     if (world.plan.faults.bus_slow > 0) world.fire('bus_slow');
@@ -50,8 +57,18 @@ export function createBusClient(world: WideWorld, { delivered, misuse, outages }
 }
 
 function summaryOf(detail: string): string {
-  const { project_id, operation_id, sequence, status, observed_by, reason } = JSON.parse(detail) as Record<string, unknown>;
-  return [project_id, String(operation_id ?? '').slice(-4), sequence, status, observed_by, reason]
+  const { project_id, operation_id, sequence, status, observed_by, reason } = JSON.parse(detail) as Record<
+    string,
+    unknown
+  >;
+  return [
+    project_id,
+    typeof operation_id === 'string' ? operation_id.slice(-4) : '',
+    sequence,
+    status,
+    observed_by,
+    reason,
+  ]
     .filter((part) => part !== undefined && part !== '')
     .join(' ');
 }

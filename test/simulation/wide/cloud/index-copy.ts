@@ -63,9 +63,9 @@ export function createIndexCopy(world: WideWorld): IndexCopy {
     const nowMs = world.scheduler.now();
     for (const id of lagging) {
       const place = shown.get(id);
-      while (place !== undefined && (place.waiting[0]?.atMs ?? Number.POSITIVE_INFINITY) <= nowMs) {
-        place.now = place.waiting.shift() ?? place.now;
-      }
+      const due = place?.waiting.filter(({ atMs }) => atMs <= nowMs) ?? [];
+      if (place !== undefined) place.now = due.at(-1) ?? place.now;
+      place?.waiting.splice(0, due.length);
       if (place === undefined || place.waiting.length === 0) lagging.delete(id);
     }
   }

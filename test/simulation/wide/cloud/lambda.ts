@@ -2,7 +2,11 @@
 
 import { STOP_RESERVE_MS } from '../../../../functions/poller/limits.ts';
 import { pollAccount } from '../../../../functions/poller/poll-account.ts';
-import { type AccountDeps, type AccountMemory, emptyAccountMemory } from '../../../../functions/poller/run.ts';
+import {
+  type AccountDeps,
+  type AccountMemory,
+  emptyAccountMemory,
+} from '../../../../functions/poller/run.ts';
 import { pollerSchedule } from '../../../../shared/config/poller-config.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Process } from '../../scheduler.ts';
@@ -47,7 +51,10 @@ function beginInvocation(stage: Stage, environments: Environment[], timeoutMs: n
   const alive = environments.filter(({ process }) => !process.isCrashed);
   environments.splice(0, environments.length, ...alive);
   const isRunning = alive.some(({ isBusy }) => isBusy);
-  if (isRunning && world.plan.isReserved) return world.note('schedule', 'no invocation', 'one is running');
+  if (isRunning && world.plan.isReserved) {
+    world.note('schedule', 'no invocation', 'one is running');
+    return;
+  }
   if (isRunning) world.fire('invocation_overlapping');
   const warm = world.strikes('lambda_cold_start') ? undefined : alive.find(({ isBusy }) => !isBusy);
   const environment = warm ?? newEnvironment(stage);
@@ -61,7 +68,13 @@ function newEnvironment(stage: Stage): Environment {
   const skewMs = world.strikes('clock_wrong') ? Math.floor((world.random.next() - 0.5) * SKEW_MS_MAX) : 0;
   const process: Process = { name, isCrashed: false, clockSkewMs: skewMs };
   processes.add(process);
-  return { process, deps: pollerDependencies(stage, process), memory: emptyAccountMemory(), isBusy: false, wasFrozen: false };
+  return {
+    process,
+    deps: pollerDependencies(stage, process),
+    memory: emptyAccountMemory(),
+    isBusy: false,
+    wasFrozen: false,
+  };
 }
 
 async function invoke(stage: Stage, environment: Environment, timeoutMs: number): Promise<void> {
@@ -71,7 +84,7 @@ async function invoke(stage: Stage, environment: Environment, timeoutMs: number)
   environment.wasFrozen = false;
   world.scheduler.thaw(process);
   world.note(process.name, 'begins');
-  void killAtTimeout(stage, environment);
+  void killAtTimeout(stage, environment, timeoutMs);
   void freezeInTheMiddle(stage, environment);
   const leaseMs = timeoutMs - STOP_RESERVE_MS;
   const stop = new AbortController();
@@ -85,7 +98,12 @@ async function invoke(stage: Stage, environment: Environment, timeoutMs: number)
     world.note(process.name, 'ends', JSON.stringify(report));
   } catch (error) {
     const { name, message } = toError(error);
-    stage.endings.push({ atMs: world.scheduler.now(), by: process.name, kind: 'failed', detail: `${name}: ${message}` });
+    stage.endings.push({
+      atMs: world.scheduler.now(),
+      by: process.name,
+      kind: 'failed',
+      detail: `${name}: ${message}`,
+    });
     world.note(process.name, 'fails', `${name}: ${message}`);
   }
   ended.abort();
@@ -94,13 +112,14 @@ async function invoke(stage: Stage, environment: Environment, timeoutMs: number)
   process.isFrozen = true;
 }
 
-async function killAtTimeout(stage: Stage, environment: Environment): Promise<void> {
+async function killAtTimeout(stage: Stage, environment: Environment, timeoutMs: number): Promise<void> {
   const { world } = stage;
   const { process } = environment;
   const invocation = (invocations.get(environment) ?? 0) + 1;
   invocations.set(environment, invocation);
-  await world.scheduler.delay(undefined, pollerSchedule.timeoutMs);
-  const isOver = () => !environment.isBusy || invocations.get(environment) !== invocation || process.isCrashed;
+  await world.scheduler.delay(undefined, timeoutMs);
+  const isOver = () =>
+    !environment.isBusy || invocations.get(environment) !== invocation || process.isCrashed;
   if (isOver()) return;
   if (environment.wasFrozen) {
     // The virtual machine stood still, and its clock of the time-out with it.

@@ -81,7 +81,11 @@ export function createSlowTable(
 
 const SLOW_MS = 100;
 
-export function createLateIndexes(world: WideWorld, { table, index }: TableSide, owner: Process): TableIndexes {
+export function createLateIndexes(
+  world: WideWorld,
+  { table, index }: TableSide,
+  owner: Process,
+): TableIndexes {
   const indexes = createMemoryIndexes(table, (item, current) => index.feedOrder(item, current));
   return {
     query: async (query) => {
@@ -94,7 +98,7 @@ export function createLateIndexes(world: WideWorld, { table, index }: TableSide,
 function noteWrite(world: WideWorld, owner: Process, { key, set }: Update, result: string): void {
   if (key.sk === 'LEASE' || key.sk === 'STATUS') return;
   const parts = ['status', 'revision', 'published', 'watermark'].flatMap((name) =>
-    set[name] === undefined ? [] : [`${name}=${String(set[name])}`],
+    set[name] === undefined ? [] : [`${name}=${JSON.stringify(set[name])}`],
   );
   world.note(owner.name, `write ${key.sk} ${parts.join(' ')}`, result);
 }

@@ -1,10 +1,10 @@
 /** Somebody sends commands through the bridge and asks for fresh readings, as the API does it for its callers. */
 
-import { COMMAND_BURST, type AccountRate } from '../../../../shared/core/account-rate.ts';
+import { type AccountRate, COMMAND_BURST } from '../../../../shared/core/account-rate.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
 import { recordCommand } from '../../../../shared/protocol/record-command.ts';
-import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
+import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
 import { createBridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { createCommandUsage } from '../../../../shared/store/command-usage.ts';
 import { computeCalls } from '../../../../shared/upstream/calls/computes.ts';
@@ -12,10 +12,10 @@ import { createUpstreamClient, depsOf } from '../../../../shared/upstream/client
 import { forward } from '../../../../shared/upstream/forward.ts';
 import { createRequestBudget, type RequestBudget } from '../../../../shared/upstream/request-budget.ts';
 import { operationSchema, parseRows } from '../../../../shared/upstream/schemas.ts';
+import type { Process } from '../../scheduler.ts';
 import { createBusClient } from '../cloud/bus.ts';
 import { rateOf, secretsClient, timeoutSignal } from '../cloud/poller.ts';
 import { createSlowTable } from '../cloud/table.ts';
-import type { Process } from '../../scheduler.ts';
 import { ACCOUNT_ID, type SentCommand, type Stage } from '../stage.ts';
 import { UPSTREAM_URL } from '../upstream/virtual-upstream.ts';
 
@@ -36,7 +36,12 @@ export async function sendCommands(stage: Stage): Promise<void> {
       await scheduler.delay(undefined, (phase?.toMs ?? 0) - scheduler.now());
       continue;
     }
-    const process: Process = { name: `api-${count}`, isCrashed: false, clockSkewMs: 0, crashKind: 'command_sender_crashed' };
+    const process: Process = {
+      name: `api-${count}`,
+      isCrashed: false,
+      clockSkewMs: 0,
+      crashKind: 'command_sender_crashed',
+    };
     stage.processes.add(process);
     if (random.next() < 0.25) void askForReading(stage, process);
     else void sendOne(stage, process, budget);
@@ -81,7 +86,12 @@ async function sendOne(stage: Stage, process: Process, budget: RequestBudget): P
   const request_id = `request-${process.name}`;
   try {
     const ids = { project_id, endpoint_id: 'ep-quiet-pond-1' };
-    const answer = await forward(depsOf(options), computeCalls.restartEndpoint, { ids }, { patienceMs: 5_000 });
+    const answer = await forward(
+      depsOf(options),
+      computeCalls.restartEndpoint,
+      { ids },
+      { patienceMs: 5_000 },
+    );
     if (answer.status !== 200) return;
     const body = JSON.parse(new TextDecoder().decode(answer.body)) as { operations: unknown[] };
     const { rows } = parseRows(body.operations, operationSchema(project_id));

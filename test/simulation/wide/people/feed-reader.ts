@@ -14,7 +14,12 @@ export async function readFeed(stage: Stage): Promise<void> {
   const { scheduler, random } = world;
   const process: Process = { name: 'consumer', isCrashed: false, clockSkewMs: 0, crashKind: 'never' };
   const table = createSlowTable(world, tableSide, { owner: process, role: 'api' });
-  const feed = createEventFeed(table, createLateIndexes(world, tableSide, process), ACCOUNT_ID, scheduler.clockOf(process));
+  const feed = createEventFeed(
+    table,
+    createLateIndexes(world, tableSide, process),
+    ACCOUNT_ID,
+    scheduler.clockOf(process),
+  );
   let cursor = feed.start('beginning');
   while (scheduler.now() < timeline.endMs) {
     try {

@@ -36,9 +36,12 @@ async function writeUnreadable(stage: Stage): Promise<void> {
   const { plan, scheduler, random } = world;
   if (plan.faults.item_unreadable === 0) return;
   await scheduler.delay(undefined, timeline.busy[1].fromMs - scheduler.now() + random.next() * plan.busyMs);
-  const candidates = tableSide.table.sync.items().filter(({ kind }) => String(kind) in ODD_VALUES);
+  const candidates = tableSide.table.sync
+    .items()
+    .filter(({ kind }) => typeof kind === 'string' && kind in ODD_VALUES);
   const item = candidates[Math.floor(random.next() * candidates.length)];
-  const odd = ODD_VALUES[String(item?.['kind'])];
+  const kind = item?.['kind'];
+  const odd = typeof kind === 'string' ? ODD_VALUES[kind] : undefined;
   if (item === undefined || odd === undefined) return;
   const [name, value] = odd;
   const before = item[name];
@@ -50,7 +53,7 @@ async function writeUnreadable(stage: Stage): Promise<void> {
   const now = tableSide.table.sync.peek({ pk: item.pk, sk: item.sk });
   if (now?.[name] !== value) return;
   tableSide.table.sync.update({ key: { pk: item.pk, sk: item.sk }, set: { [name]: before } });
-  world.note('operator', `writes ${name}=${String(before)}`, `${item.pk} ${item.sk}`);
+  world.note('operator', `writes ${name} as it was`, `${item.pk} ${item.sk}`);
 }
 
 /** The table as it was at the end of the first busy time; every process begins anew. */

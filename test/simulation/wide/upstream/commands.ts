@@ -10,7 +10,11 @@ const LIFE_MS_MAX = 3 * 60_000;
 
 export function answerCommand(
   world: WideWorld,
-  { truth, source, project }: { readonly truth: Truth; readonly source: OperationSource; readonly project: TruthProject },
+  {
+    truth,
+    source,
+    project,
+  }: { readonly truth: Truth; readonly source: OperationSource; readonly project: TruthProject },
 ): { readonly status: number; readonly text: string } {
   if (world.strikes('command_locked')) return { status: 423, text: '{"message":"locked","code":""}' };
   const nowMs = world.scheduler.now();

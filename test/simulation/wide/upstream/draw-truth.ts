@@ -5,7 +5,14 @@ import { dice, MINUTE_MS } from '../plan.ts';
 import { START_MS, type Timeline } from '../timeline.ts';
 import type { WideWorld } from '../world.ts';
 import { createOperationSource, type OperationSource } from './draw-operations.ts';
-import { createTruth, newestFirst, type Span, type Truth, type TruthProject, type WideOperation } from './truth.ts';
+import {
+  createTruth,
+  newestFirst,
+  type Span,
+  type Truth,
+  type TruthProject,
+  type WideOperation,
+} from './truth.ts';
 
 const HISTORY_MS = 3 * 3_600_000;
 const ALWAYS: Span = { fromMs: 0, toMs: Number.POSITIVE_INFINITY };
@@ -54,16 +61,30 @@ function historyEndMs(random: Random): number {
   return random.next() < 0.25 ? START_MS + MINUTE_MS : START_MS - 1;
 }
 
-function operationsOf(scene: Scene, projectId: string, place: number, timeline: Timeline): readonly WideOperation[] {
+const BURST_FROM_MS = 25_000;
+const BURST_TO_MS = 50_000;
+const EARLY_COUNT_MAX = 20;
+
+function operationsOf(
+  scene: Scene,
+  projectId: string,
+  place: number,
+  timeline: Timeline,
+): readonly WideOperation[] {
   const { plan } = scene.world;
   const share = place === 0 ? 0.6 : 0.4 / Math.max(1, plan.projectCount - 1);
   const count = Math.max(1, Math.round(plan.operationCount * share));
   const [first, second] = timeline.busy;
   const { source } = scene;
   const endMs = timeline.calm.fromMs + 2 * MINUTE_MS;
-  const busy = [first, { ...second, toMs: second.toMs + MINUTE_MS }].flatMap((span) =>
-    source.drawMany(count, span, { projectId, endMs, isHistory: false }),
-  );
+  const later = plan.isBurst
+    ? { fromMs: second.fromMs + BURST_FROM_MS, toMs: second.fromMs + BURST_TO_MS }
+    : { ...second, toMs: second.toMs + MINUTE_MS };
+  const earlyCount = plan.isBurst ? Math.min(count, EARLY_COUNT_MAX) : count;
+  const busy = [
+    ...source.drawMany(earlyCount, first, { projectId, endMs, isHistory: false }),
+    ...source.drawMany(count, later, { projectId, endMs, isHistory: false }),
+  ];
   if (plan.gapMs === 0 || !plan.isAsleep) return busy;
   const gap = { fromMs: first.toMs + 2 * MINUTE_MS, toMs: second.fromMs };
   return [...busy, ...source.drawMany(Math.ceil(count / 2), gap, { projectId, endMs, isHistory: false })];
@@ -124,7 +145,11 @@ function newcomers(scene: Scene): readonly TruthProject[] {
     const isHistory = true;
     const past = source.drawMany(4, weeks, { projectId: id, endMs: fromMs - 500, isHistory });
     const late = source.drawMany(4, recent, { projectId: id, endMs: fromMs - 500, isHistory });
-    const news = source.drawMany(3, { fromMs, toMs: second.toMs + MINUTE_MS }, { projectId: id, endMs, isHistory: false });
+    const news = source.drawMany(
+      3,
+      { fromMs, toMs: second.toMs + MINUTE_MS },
+      { projectId: id, endMs, isHistory: false },
+    );
     add(START_MS - 5 * WEEK_MS, fromMs, [...past, ...late, ...news], id);
   }
   return projects;

@@ -4,7 +4,12 @@ import type { WideFault } from '../faults.ts';
 import type { WideWorld } from '../world.ts';
 
 export type HttpFault =
-  | { readonly kind: 'refused'; readonly status: number; readonly headers: Readonly<Record<string, string>>; readonly text: string }
+  | {
+      readonly kind: 'refused';
+      readonly status: number;
+      readonly headers: Readonly<Record<string, string>>;
+      readonly text: string;
+    }
   | { readonly kind: 'reset' | 'hangs' | 'cut_off' | 'not_json' };
 
 const DAY_SECONDS = 86_400;
@@ -18,7 +23,8 @@ type FaultOf = (dice: number) => HttpFault;
 
 /** The Console and scripts spend the same limit of the account. */
 const usedUp: FaultOf = (dice) => {
-  const headers: Record<string, string> = dice < 0.7 ? { 'retry-after': String(1 + Math.floor(dice * 6)) } : {};
+  const headers: Record<string, string> =
+    dice < 0.7 ? { 'retry-after': String(1 + Math.floor(dice * 6)) } : {};
   return { kind: 'refused', status: 429, headers, text: '{"message":"too many requests","code":""}' };
 };
 

@@ -18,7 +18,11 @@ export interface ProjectsShown {
   readonly withheldIds: readonly string[];
 }
 
-export function operationsPage(world: WideWorld, project: TruthProject, { limit, cursor }: PageQuery): object {
+export function operationsPage(
+  world: WideWorld,
+  project: TruthProject,
+  { limit, cursor }: PageQuery,
+): object {
   const nowMs = world.scheduler.now();
   const there = project.operations.filter((op) => isThere(op, nowMs));
   const rest = project.isUnordered ? behind(there, cursor) : olderThan(there, cursor);
@@ -27,7 +31,10 @@ export function operationsPage(world: WideWorld, project: TruthProject, { limit,
   const page = rest.slice(0, rowMax);
   const last = page.at(-1);
   const end = last && (project.isUnordered ? last.id : cursorOf(last.createdUs));
-  return { operations: page.map((op) => jsonRow(world, op, nowMs)), ...(end !== undefined && { pagination: { cursor: end } }) };
+  return {
+    operations: page.map((op) => jsonRow(world, op, nowMs)),
+    ...(end !== undefined && { pagination: { cursor: end } }),
+  };
 }
 
 export function jsonRow(world: WideWorld, op: WideOperation, nowMs: number): object {
@@ -85,7 +92,10 @@ export function projectsPage(world: WideWorld, truth: Truth, { limit, cursor }: 
 
 function projectRow(world: WideWorld, project: TruthProject, nowMs: number): object {
   const { id, createdMs } = project;
-  const hints = world.plan.faults.project_list_hint_moved > 0 ? { updated_at: isoOf(lastMoveMs(world, project, nowMs)) } : {};
+  const hints =
+    world.plan.faults.project_list_hint_moved > 0
+      ? { updated_at: isoOf(lastMoveMs(world, project, nowMs)) }
+      : {};
   return { id, name: id, created_at: isoOf(createdMs), ...hints };
 }
 

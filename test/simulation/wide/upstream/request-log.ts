@@ -24,7 +24,9 @@ export interface LoggedRequest {
   isDelivered: boolean;
 }
 
-export function loggedRequest(parts: Pick<LoggedRequest, 'atMs' | 'by' | 'isCommand' | 'key'>): LoggedRequest {
+export function loggedRequest(
+  parts: Pick<LoggedRequest, 'atMs' | 'by' | 'isCommand' | 'key'>,
+): LoggedRequest {
   return {
     ...parts,
     route: 'unknown',

@@ -41,7 +41,9 @@ export interface Truth {
 
 export function createTruth(projects: readonly TruthProject[]): Truth {
   const byId = new Map(projects.map((project) => [project.id, project]));
-  const operations = new Map(projects.flatMap(({ operations: own }) => own.map((op) => [op.id, op] as const)));
+  const operations = new Map(
+    projects.flatMap(({ operations: own }) => own.map((op) => [op.id, op] as const)),
+  );
   return {
     projects,
     projectOf: (id) => byId.get(id),

@@ -41,7 +41,9 @@ export function createVirtualUpstream(
     log,
     keys,
     fetchOf: (owner, isCommand) => (input, init) =>
-      abortable(init?.signal ?? undefined, () => exchange(owner, isCommand, { url: new URL(String(input)), init })),
+      abortable(init?.signal ?? undefined, () =>
+        exchange(owner, isCommand, { url: new URL(input instanceof Request ? input.url : input), init }),
+      ),
   };
 
   async function exchange(
@@ -59,7 +61,11 @@ export function createVirtualUpstream(
       const given = drawn?.kind === 'refused' ? drawn : answerTo(entry, url, init?.method ?? 'GET');
       entry.status = given.status;
       entry.reason ||= drawn?.kind ?? '';
-      world.note(owner.name, `${init?.method ?? 'GET'} ${url.pathname.slice(7)}${url.search}`, `${given.status} ${entry.reason}`);
+      world.note(
+        owner.name,
+        `${init?.method ?? 'GET'} ${url.pathname.slice(7)}${url.search}`,
+        `${given.status} ${entry.reason}`,
+      );
       return { fault: drawn, answer: given };
     });
     const response = responseOf(answer, fault);
@@ -87,7 +93,8 @@ export function createVirtualUpstream(
     if (projectId === undefined) return listProjects(entry, query);
     Object.assign(entry, { projectId });
     const project = truth.projectOf(projectId);
-    if (project === undefined || !isWithin(project.visible, scheduler.now())) return refusal(404, 'no such project');
+    if (project === undefined || !isWithin(project.visible, scheduler.now()))
+      return refusal(404, 'no such project');
     if (method === 'POST') {
       Object.assign(entry, { route: 'command' });
       return answerCommand(world, { truth, source, project });
@@ -145,6 +152,8 @@ function abortable<T>(signal: AbortSignal | undefined, start: () => Promise<T>):
   return new Promise((resolve, reject) => {
     const onAbort = () => reject(signal?.reason);
     signal?.addEventListener('abort', onAbort, { once: true });
-    start().then(resolve, reject).finally(() => signal?.removeEventListener('abort', onAbort));
+    start()
+      .then(resolve, reject)
+      .finally(() => signal?.removeEventListener('abort', onAbort));
   });
 }
