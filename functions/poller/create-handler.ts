@@ -26,16 +26,21 @@ import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
+import { guardKey } from '../../shared/upstream/key-source.ts';
 import { createAccountBudget } from './account-budget.ts';
+import { createLease } from './lease.ts';
 import { accountLimits, pollOptionsFor, STOP_RESERVE_MS } from './limits.ts';
 import { type AccountReport, pollAccount } from './poll-account.ts';
 import { type AccountDeps, type AccountMemory, emptyAccountMemory } from './run.ts';
 import { createTally } from './tally.ts';
+import { createWarmAccounts } from './warm-accounts.ts';
 
 export interface HandlerPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly newId: () => string;
+  /** Milliseconds that only ever rise, whatever is done to the clock of the machine. */
+  readonly monotonicMs: () => number;
 }
 
 /** What the handler needs of the Lambda context. */
@@ -52,6 +57,14 @@ export type PollerHandler = (
 /** A page of the project list is read up to four times in the interval of one project's polls. */
 const LIST_INTERVAL_SHARE_MS = 250;
 
+/**
+ * A call that is never answered must not hold up a loop for the rest of the invocation. The slowest call that is still a call
+ * took a second; the SDK tries twice more. After the stop signal nobody waits for it (`wind-up.ts`).
+ */
+const CALLS_END = {
+  requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
+} as const;
+
 interface Account {
   readonly deps: AccountDeps;
   readonly memory: AccountMemory;
@@ -59,19 +72,18 @@ interface Account {
 }
 
 export function createPollerHandler(environment: PollerEnvironment, ports: HandlerPorts): PollerHandler {
-  const accounts = new Map<string, Account>();
+  const accounts = createWarmAccounts<Account>();
   const clients = {
-    dynamoDb: new DynamoDBClient({}),
-    eventBridge: new EventBridgeClient({}),
-    secretsManager: new SecretsManagerClient({}),
+    dynamoDb: new DynamoDBClient(CALLS_END),
+    eventBridge: new EventBridgeClient(CALLS_END),
+    secretsManager: new SecretsManagerClient(CALLS_END),
   };
 
   return async (event, context, signal) => {
     const settings = readConfig(pollAccountRequest, event, 'The invocation payload');
-    // Changed settings must not meet the adapters of the old ones.
-    const identity = JSON.stringify(settings);
-    const account = accounts.get(identity) ?? createAccount(settings);
-    accounts.set(identity, account);
+    const account = accounts.get(settings.account_id, JSON.stringify(settings), () =>
+      createAccount(settings),
+    );
     // The lease ends when the polling does: after a crash it blocks nobody beyond the invocation that died.
     const leaseMs = Math.max(0, context.getRemainingTimeInMillis() - STOP_RESERVE_MS);
     const deadline = deadlineSignal(ports.clock, leaseMs, signal);
@@ -84,7 +96,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
   };
 
   function createAccount(settings: PollAccountSettings): Account {
-    const { clock, random, newId } = ports;
+    const { clock, random, newId, monotonicMs } = ports;
     const rate = {
       pollerRequestsPerMinute: settings.requests_per_minute,
       commandRequestsPerMinute: settings.command_requests_per_minute,
@@ -95,10 +107,14 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
     );
     const table = createDynamoDbTable(clients.dynamoDb, environment.TABLE_NAME, pollerAccess);
     const budget = createAccountBudget(clock, rate);
+    const store = createBridgeStore(table, settings.account_id, clock);
+    const lease = createLease({ store, clock, monotonicMs, newId, budget });
+    const key = guardKey(createSecretKeySource(clients.secretsManager, settings.key_secret_id, clock));
     const deps: AccountDeps = {
       upstream: createUpstreamClient({
         baseUrl: settings.upstream_base_url,
-        apiKey: createSecretKeySource(clients.secretsManager, settings.key_secret_id, clock),
+        apiKey: key,
+        maySend: () => lease.holds(),
         clock,
         random,
         budget,
@@ -108,7 +124,9 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
           else if (status === undefined || status >= 400) telemetry.measure('UpstreamFailed', 1);
         },
       }),
-      store: createBridgeStore(table, settings.account_id, clock),
+      store,
+      lease,
+      key,
       status: {
         read: () => readAccountStatus(table, settings.account_id),
         write: (status) => writeAccountStatus(table, status),
@@ -138,7 +156,6 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
       }),
       clock,
       telemetry,
-      newId,
       options: pollOptionsFor(settings.backfill, stallThresholdsMsOf(settings)),
       limits: {
         ...accountLimits.run,

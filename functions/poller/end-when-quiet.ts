@@ -6,7 +6,7 @@ import type { Run } from './run.ts';
 /** An invocation is billed by the millisecond, but a look at every project for each of them would cost more than that. */
 const LOOK_MS = 250;
 
-export async function endWhenQuiet({ deps, stop, memory }: Run): Promise<void> {
+export async function endWhenQuiet({ deps, stop, memory, leftovers }: Run): Promise<void> {
   const { clock, planner, limits } = deps;
   const { lingerMs } = limits;
   if (lingerMs === undefined) return;
@@ -16,7 +16,7 @@ export async function endWhenQuiet({ deps, stop, memory }: Run): Promise<void> {
     await clock.sleep(LOOK_MS, stop.signal).catch(() => {});
     const nowMs = clock.now();
     const isListed = memory.discoveredAtMs !== undefined;
-    if (!isListed || isNeeded(planner.need(startedAtMs, nowMs))) neededAtMs = nowMs;
+    if (!isListed || leftovers.areDraining || isNeeded(planner.need(startedAtMs, nowMs))) neededAtMs = nowMs;
     else if (nowMs - neededAtMs >= lingerMs) stop.abort(new Error('Nothing is expected to happen soon'));
   }
 }

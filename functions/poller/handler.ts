@@ -13,4 +13,5 @@ export const handler = createPollerHandler(environment, {
   clock: systemClock,
   random: systemRandom,
   newId: randomUUID,
+  monotonicMs: () => performance.now(),
 });

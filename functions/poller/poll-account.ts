@@ -1,21 +1,22 @@
 /** One invocation: polls the projects of one account, many at once, until it is told to stop. */
 
-import type { DegradedReason } from '../../shared/core/account-record.ts';
-import { recordHealth } from '../../shared/core/account-record.ts';
 import type { PollResult } from '../../shared/core/poll-planner.ts';
-import { relayRecords } from '../../shared/protocol/relay-records.ts';
-import { settleCommands } from '../../shared/protocol/settle-commands.ts';
+import { createRelayLedger } from '../../shared/protocol/relay-ledger.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { type Permit, takenPermit } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
+import { noteGoodAnswer, noteHealth } from './account-health.ts';
 import { discoverProjects, noteUnreachable, readListPage } from './discover-projects.ts';
 import { endWhenQuiet } from './end-when-quiet.ts';
 import { emptyMemory, type ProjectMemory } from './poll.ts';
 import { type PollReport, pollProject } from './poll-project.ts';
+import { noLeftovers, relayLeftovers } from './relay-leftovers.ts';
 import type { AccountDeps, AccountMemory, Run } from './run.ts';
 import { shareWithCommands } from './share-with-commands.ts';
 import { recallStatus, tellStatusAtEnd, tellStatusRepeatedly } from './tell-status.ts';
 import { watchForWork } from './watch-for-work.ts';
+import { rejectKey, watchKey } from './watch-key.ts';
+import { release, reportAtEnd, untilLoopsEnd } from './wind-up.ts';
 
 export interface AccountReport {
   readonly outcome: 'stopped' | 'lease_held' | 'key_rejected';
@@ -36,35 +37,34 @@ export async function pollAccount(
   memory: AccountMemory,
   { signal, leaseMs }: Invocation,
 ): Promise<AccountReport> {
-  const holder = deps.newId();
   const run = startRun(deps, memory, signal);
-  if (!(await acquireLease(run, holder, leaseMs))) {
+  if (!(await acquireLease(run, leaseMs))) {
     deps.telemetry.log('info', 'lease.held', { account_id: deps.store.accountId });
     return summarise(run, 'lease_held');
   }
   try {
     await recallStatus(run);
-    run.bootAt = (await deps.store.readAccount())?.boot_at;
-    await relayLeftovers(run);
+    const account = await deps.store.readAccount();
+    run.bootAt = account?.boot_at;
+    run.isDegraded = account?.degraded_reason !== undefined;
     await pollUntilStopped(run);
-    await noteHealth(run);
-    await tellStatusAtEnd(run);
+    await reportAtEnd(run, { health: () => noteHealth(run), status: () => tellStatusAtEnd(run) });
   } finally {
-    await deps.store.releaseLease(holder);
+    measureRun(run);
+    await release(run);
   }
-  measureRun(run);
-  return summarise(run, run.rejectedKey ? 'key_rejected' : 'stopped');
+  return summarise(run, memory.isKeyRejected ? 'key_rejected' : 'stopped');
 }
 
 /** The invocation of the last minute may still be ending: without a wait, the whole minute would be lost. */
 const LEASE_WAIT_MS_MAX = 5_000;
 const LEASE_LOOK_MS = 250;
 
-async function acquireLease(run: Run, holder: string, leaseMs: number): Promise<boolean> {
-  const { store, clock } = run.deps;
+async function acquireLease(run: Run, leaseMs: number): Promise<boolean> {
+  const { lease, clock } = run.deps;
   const giveUpAtMs = clock.now() + LEASE_WAIT_MS_MAX;
   for (;;) {
-    if (await store.acquireLease(holder, leaseMs)) return true;
+    if (await lease.acquire(leaseMs)) return true;
     if (clock.now() >= giveUpAtMs || run.stop.signal.aborted) return false;
     await pause(run, LEASE_LOOK_MS);
   }
@@ -75,41 +75,30 @@ function startRun(deps: AccountDeps, memory: AccountMemory, signal: AbortSignal)
   if (signal.aborted) stop.abort(signal.reason);
   signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true, signal: stop.signal });
   const counts = { pollCount: 0, recordedCount: 0, publishedCount: 0, unpublishedCount: 0 };
-  return { deps, memory, stop, bootAt: undefined, rejectedKey: false, ...counts };
-}
-
-/** What a crash left behind leaves first, also of projects that are not polled any more. */
-async function relayLeftovers(run: Run): Promise<void> {
-  const { store, planner } = run.deps;
-  const places = await store.findWork();
-  const records = await store.readRecords(places.map(({ key }) => key));
-  // Also those whose project nobody polls any more: their deadline is kept here.
-  const open = records.filter((record) => record.kind === 'command');
-  const settled = await settleCommands(run.deps, open);
-  const pending = [...records.filter((record) => record.published < record.revision), ...settled];
-  const relay = await relayRecords(run.deps, pending);
-  run.publishedCount += relay.publishedCount;
-  if (pending.length > 0)
-    run.deps.telemetry.log('info', 'leftovers.relayed', { event_count: relay.publishedCount });
-  const projectIds = places.flatMap(({ projectId }) => projectId ?? []);
-  // After a cold start these are all that is known until the projects are listed, and the list may fail.
-  if (run.memory.projects.size === 0) planner.setProjects(projectIds);
-  for (const projectId of projectIds) planner.markHot(projectId);
+  return {
+    deps: { ...deps, ledger: createRelayLedger() },
+    memory,
+    stop,
+    bootAt: undefined,
+    isDegraded: false,
+    ...counts,
+    leftovers: noLeftovers(),
+  };
 }
 
 async function pollUntilStopped(run: Run): Promise<void> {
   const { pollsAtOnce } = run.deps.limits;
   const workers = Array.from({ length: pollsAtOnce }, () => pollInTurn(run));
-  const results = await Promise.allSettled([
+  await untilLoopsEnd(run, [
+    relayLeftovers(run),
     discoverAtFirst(run),
     watchForWork(run),
     shareWithCommands(run),
+    watchKey(run),
     endWhenQuiet(run),
     ...(run.deps.status === undefined ? [] : [tellStatusRepeatedly(run)]),
     ...workers,
   ]);
-  const failed = results.find((result) => result.status === 'rejected');
-  if (failed !== undefined) throw failed.reason;
 }
 
 /** Until the list was whole once: from then on the planner reads its pages. */
@@ -118,7 +107,8 @@ async function discoverAtFirst(run: Run): Promise<void> {
   const { clock, limits } = deps;
   while (!stop.signal.aborted && !memory.areSightingsNews) {
     const sinceMs = clock.now() - (memory.discoveredAtMs ?? Number.NEGATIVE_INFINITY);
-    if (sinceMs >= limits.discoveryIntervalMs) await guard(run, () => discoverProjects(run));
+    if (sinceMs >= limits.discoveryIntervalMs && !memory.isKeyRejected)
+      await guard(run, () => discoverProjects(run).then(() => noteGoodAnswer(run)));
     const hasEverListed = memory.discoveredAtMs !== undefined;
     await pause(run, hasEverListed ? limits.discoveryIntervalMs : RETRY_DISCOVERY_MS);
   }
@@ -133,14 +123,15 @@ const IDLE_WAIT_MS_MAX = 1_000;
 async function pollInTurn(run: Run): Promise<void> {
   const { planner, clock } = run.deps;
   while (!run.stop.signal.aborted) {
-    if (run.bootAt === undefined || !(await tookPermit(run))) {
+    if (run.bootAt === undefined || run.memory.isKeyRejected || !(await tookPermit(run))) {
       await pause(run, IDLE_WAIT_MS_MAX);
       continue;
     }
     const decision = planner.next(clock.now());
     const permit = takenPermit();
     if (decision.kind === 'poll') await guard(run, () => pollOne(run, decision.projectId, permit));
-    else if (decision.kind === 'list') await guard(run, () => readListPage(run, decision, permit));
+    else if (decision.kind === 'list')
+      await guard(run, () => readListPage(run, decision, permit).then(() => noteGoodAnswer(run)));
     else await idleUntil(run, decision.untilMs);
   }
 }
@@ -167,7 +158,7 @@ async function pollOne(run: Run, projectId: string, permit: Permit): Promise<voi
     const history = deps.planner.historyOf(projectId);
     const request = { projectId, bootAt, signal: stop.signal, permit, history };
     report = await pollProject(deps, request, memoryOf(memory, projectId));
-    notePoll(run, report);
+    await notePoll(run, report);
     if (report.failure === 'not_found') await noteUnreachable(run, projectId);
     else memory.notFoundCounts.delete(projectId);
     if (report.outcome === 'complete') noteComplete(run, projectId);
@@ -193,32 +184,26 @@ function noteComplete({ deps, memory }: Run, projectId: string): void {
   if (isFirst) deps.telemetry.log('info', 'project.read', { project_id: projectId });
 }
 
-function notePoll(run: Run, report: PollReport): void {
+async function notePoll(run: Run, report: PollReport): Promise<void> {
   const { deps, memory } = run;
   run.pollCount += 1;
   run.recordedCount += report.recordedCount;
   run.publishedCount += report.relay.publishedCount;
   run.unpublishedCount += report.relay.unpublishedCount;
+  if (report.relay.unpublishedCount + report.leftoverCount > 0) run.leftovers.areExpected = true;
   deps.telemetry.measure('EventsPublished', report.relay.publishedCount);
   deps.telemetry.measure('UnpublishedBacklog', report.relay.unpublishedCount);
-  if (report.failure === undefined) {
-    memory.failingSinceMs = undefined;
-    return;
-  }
+  if (report.failure === undefined) return noteGoodAnswer(run);
   if (report.failure === 'cancelled') return;
   memory.failingSinceMs ??= deps.clock.now();
-  if (report.failure === 'unauthorized') rejectKey(run);
+  if (report.failure === 'unauthorized') await noteRejectedKey(run);
   else deps.telemetry.log('warn', 'poll.interrupted', { reason: report.failure });
 }
 
-function rejectKey(run: Run): void {
-  run.rejectedKey = true;
-  run.deps.telemetry.measure('KeyRejected', 1);
-  run.deps.telemetry.log('error', 'key.rejected', {
-    account_id: run.deps.store.accountId,
-    advice: 'The upstream refused the key after a fresh read of the secret. Put a valid key into the secret.',
-  });
-  run.stop.abort(new Error('The upstream rejected the key'));
+async function noteRejectedKey(run: Run): Promise<void> {
+  if (run.memory.isKeyRejected) return;
+  rejectKey(run);
+  await noteHealth(run);
 }
 
 /** A failure of one poll or of one table call ends that poll, not the invocation: the next turn comes. */
@@ -226,7 +211,7 @@ async function guard(run: Run, task: () => Promise<void>): Promise<void> {
   try {
     await task();
   } catch (error) {
-    if (isUpstreamError(error) && error.kind === 'unauthorized') return rejectKey(run);
+    if (isUpstreamError(error) && error.kind === 'unauthorized') return noteRejectedKey(run);
     if (isUpstreamError(error) && error.kind === 'cancelled') return;
     if (isUpstreamError(error)) run.memory.failingSinceMs ??= run.deps.clock.now();
     const { name, message } = toError(error);
@@ -234,28 +219,12 @@ async function guard(run: Run, task: () => Promise<void>): Promise<void> {
   }
 }
 
-/** Tells subscribers that events will be late, once, and once that they are on time again. */
-async function noteHealth(run: Run): Promise<void> {
-  const { store, clock } = run.deps;
-  const record = await store.readAccount();
-  if (record === undefined) return;
-  const next = recordHealth(record, degradedReason(run), clock.now());
-  const isUndecided = run.pollCount === 0 && run.memory.failingSinceMs === undefined && !run.rejectedKey;
-  if (next === undefined || isUndecided) return;
-  if ((await store.record(next, record.revision)) === 'recorded') await relayRecords(run.deps, [next]);
-}
-
-function degradedReason({ rejectedKey, memory, deps }: Run): DegradedReason | undefined {
-  if (rejectedKey) return 'key_rejected';
-  const failingMs = memory.failingSinceMs === undefined ? 0 : deps.clock.now() - memory.failingSinceMs;
-  return failingMs >= deps.limits.failingMsMax ? 'upstream_failing' : undefined;
-}
-
 function measureRun(run: Run): void {
   const { deps, memory } = run;
   const oldest = Math.min(...memory.completedAtMs.values());
   if (Number.isFinite(oldest)) deps.telemetry.measure('WalkAgeMs', deps.clock.now() - oldest);
   deps.telemetry.measure('ProjectsPolled', run.pollCount);
+  if (memory.isKeyRejected) deps.telemetry.measure('KeyRejected', 1);
 }
 
 async function pause(run: Run, durationMs: number): Promise<void> {

@@ -1,15 +1,17 @@
 /** One project: read the store, read the upstream, record what changed, publish it, and remember how far it got. */
 
-import type { JournalRecord } from '../../shared/core/journal-record.ts';
+import type { Journal } from '../../shared/core/journal.ts';
 import { isOpen, isSettled } from '../../shared/core/operation-record.ts';
+import type { WalkState } from '../../shared/core/page-walk.ts';
 import type { ProjectActivity } from '../../shared/core/project-activity.ts';
-import { settledRowsOf } from '../../shared/core/settled-rows.ts';
+import { joinSettledRows, settledRowsOf } from '../../shared/core/settled-rows.ts';
 import { type RelayReport, relayRecords } from '../../shared/protocol/relay-records.ts';
 import { settleCommands } from '../../shared/protocol/settle-commands.ts';
 import type { UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
 import type { Poll, PollDeps, PollRequest, ProjectMemory } from './poll.ts';
 import { readUnlisted } from './read-unlisted.ts';
 import { saveProgress } from './save-progress.ts';
+import { sweepOperations } from './sweep-operations.ts';
 import { tellStalls } from './tell-stalls.ts';
 import { walkOperations } from './walk-operations.ts';
 
@@ -20,7 +22,15 @@ export interface PollReport {
   readonly recordedCount: number;
   readonly activity: ProjectActivity | undefined;
   readonly relay: RelayReport;
+  /** Records with unpublished entries that others wrote: they are relayed beside the polls. */
+  readonly leftoverCount: number;
 }
+
+/**
+ * Open and unpublished items that one poll reads. Projects have a few; after an outage of the bus there may be thousands, and
+ * then each poll reads the ones behind those of the poll before it.
+ */
+const PLACES_MAX = 100;
 
 export async function pollProject(
   deps: PollDeps,
@@ -29,68 +39,83 @@ export async function pollProject(
 ): Promise<PollReport> {
   const poll = await startPoll(deps, request, memory);
   const walk = await walkOperations(poll);
+  const sweep = await sweepOperations(poll, walk.state);
   if (walk.failure === undefined) await readUnlisted(poll);
   await tellStalls(poll);
-  await saveProgress(poll, walk.state);
-  const settledCommands = await settleCommands(deps, poll.commands, poll.records);
-  const relay = await relayRecords(deps, [...withPending(poll), ...settledCommands]);
-  keepInMind(poll, relay);
+  await saveProgress(poll, walk.state, sweep?.state);
+  const { signal } = request;
+  const settledCommands = await settleCommands(deps, poll.commands, poll.records, signal);
+  const pending = [...poll.records.values()].filter(isPending);
+  const recorded = pending.filter((record) => !poll.readAtFirst.has(record));
+  const others = [...(poll.project ? [poll.project] : []), ...poll.commands].filter(isPending);
+  const relay = await relayRecords(deps, [...recorded, ...settledCommands], signal);
+  keepInMind(poll, relay, walk.state);
   return {
     outcome: walk.state.outcome === 'complete' ? 'complete' : 'interrupted',
-    failure: walk.failure,
-    recordedCount: poll.recordedCount,
+    failure: walk.failure ?? rejectionOf(sweep?.failure),
+    recordedCount: poll.counts.recorded,
     activity: poll.activity,
     relay,
+    leftoverCount: pending.length - recorded.length + others.length,
   };
+}
+
+/** A sweep that fails delays nobody, since the walk has read what is new; only a rejected key concerns the whole account. */
+function rejectionOf(failure: UpstreamErrorKind | undefined): UpstreamErrorKind | undefined {
+  return failure === 'unauthorized' ? failure : undefined;
+}
+
+function isPending({ published, revision }: Journal): boolean {
+  return published < revision;
 }
 
 /** The store is read before the upstream: what makes every later compare-and-set safe (ADR 0002). */
 async function startPoll(deps: PollDeps, request: PollRequest, memory: ProjectMemory): Promise<Poll> {
-  const { store, clock, options } = deps;
-  const [project, work] = await Promise.all([
-    store.readProject(request.projectId),
-    store.findWork(request.projectId),
+  const { store } = deps;
+  const { projectId } = request;
+  const [project, { places: work, next }] = await Promise.all([
+    store.readProject(projectId),
+    store.findWorkPage({ projectId, limit: PLACES_MAX, start: memory.nextPlaces }),
   ]);
+  memory.nextPlaces = next;
   const operationIds = work.flatMap(({ operationId }) => operationId ?? []);
   const commandKeys = work.flatMap(({ key, isCommand }) => (isCommand ? key : []));
   const [records, commands] = await Promise.all([
     store.readOperations(request.projectId, operationIds),
     store.readCommands(commandKeys),
   ]);
-  const sinceSweepMs = clock.now() - (project?.swept_at_ms ?? 0);
   return {
     deps,
     request,
     memory,
     project,
     commands,
-    isSweep: project?.watermark !== undefined && Math.abs(sinceSweepMs) >= options.sweepIntervalMs,
+    isSweeping: false,
     records,
+    readAtFirst: new Set(records.values()),
     readIds: new Set(),
     settled: new Map(),
     newerIds: new Set(),
-    recordedCount: 0,
+    counts: { recorded: 0, unresolved: 0 },
     activity: undefined,
-    unresolvedCount: 0,
+    upstreamNowMs: undefined,
   };
 }
 
-/** Records with unpublished entries: those this poll wrote and those an earlier crash left behind. */
-function withPending({ project, commands, records }: Poll): readonly JournalRecord[] {
-  const own = project === undefined ? [] : [project];
-  const all: readonly JournalRecord[] = [...own, ...commands, ...records.values()];
-  return all.filter((record) => record.published < record.revision);
-}
-
-/** The next poll starts from what is true in the store now; entries are only those of the rows just walked. */
-function keepInMind(poll: Poll, relay: RelayReport): void {
+/**
+ * The next poll starts from what is true in the store now. Settled rows are those of the rows just walked, and those of
+ * earlier polls while one walk takes several of them.
+ */
+function keepInMind(poll: Poll, relay: RelayReport, walk: WalkState): void {
   for (const record of relay.records) {
     if (record.kind === 'operation') poll.records.set(record.operation_id, record);
   }
   for (const [id, record] of poll.records) {
     if (poll.readIds.has(id) && isSettled(record)) poll.settled.set(id, record);
   }
-  poll.memory.settled = settledRowsOf(poll.settled);
+  const settled = settledRowsOf(poll.settled);
+  const isWhole = walk.outcome === 'complete' && !walk.isUnordered;
+  poll.memory.settled = isWhole ? settled : joinSettledRows(settled, poll.memory.settled);
   for (const times of [poll.memory.readAtMs, poll.memory.missingSinceMs]) {
     for (const id of times.keys()) if (!isStillOpen(poll, id)) times.delete(id);
   }

@@ -1,21 +1,25 @@
 /** Everything one poll of one project knows while it runs, and the one way in which it records a reading. */
 
 import type { CommandRecord } from '../../shared/core/command-record.ts';
-import type { CommandOrigin } from '../../shared/core/journal.ts';
+import { type CommandOrigin, isJournalFull, PENDING_ENTRIES_MAX } from '../../shared/core/journal.ts';
+import type { ListEnd } from '../../shared/core/list-end.ts';
 import type { Operation } from '../../shared/core/operation.ts';
 import type { Backfill, OperationRecord, ReadingContext } from '../../shared/core/operation-record.ts';
-import type { PageReach, WalkLimits } from '../../shared/core/page-walk.ts';
+import type { PageReach } from '../../shared/core/page-reach.ts';
+import type { WalkLimits } from '../../shared/core/page-walk.ts';
 import type { ArrivalHistory, ProjectActivity } from '../../shared/core/project-activity.ts';
 import type { ProjectRecord } from '../../shared/core/project-record.ts';
 import { NO_SETTLED_ROWS, type SettledRows } from '../../shared/core/settled-rows.ts';
 import type { StallThresholdsMs } from '../../shared/core/stall.ts';
-import { normaliseTimestamp, type Timestamp } from '../../shared/core/timestamp.ts';
+import { epochMsOf, normaliseTimestamp, type Timestamp } from '../../shared/core/timestamp.ts';
 import { hasChanged, type OperationState } from '../../shared/core/transition.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import { type RecordOutcome, recordOperation } from '../../shared/protocol/record-operation.ts';
+import type { RelayLedger } from '../../shared/protocol/relay-ledger.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { BridgeStore } from '../../shared/store/bridge-store.ts';
+import type { IndexPosition } from '../../shared/store/table.ts';
 import type { Permit } from '../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 
@@ -25,6 +29,8 @@ export interface PollDeps {
   readonly bus: EventBus;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
+  /** Of the invocation: what its loops are publishing at present. */
+  readonly ledger?: RelayLedger | undefined;
   readonly options: PollOptions;
 }
 
@@ -41,7 +47,7 @@ export interface PollOptions {
 
 export interface PollRequest {
   readonly projectId: string;
-  /** The account's `boot_at`: operations created before it are history when they are met for the first time. */
+  /** The account's `boot_at`: it ends the history of a project that has no end of its own. */
   readonly bootAt: Timestamp;
   readonly signal?: AbortSignal | undefined;
   /** How often something happens there, as far as it was known before. */
@@ -58,12 +64,29 @@ export interface ProjectMemory {
   readonly readAtMs: Map<string, number>;
   /** When an open operation first answered 404. */
   readonly missingSinceMs: Map<string, number>;
-  /** Of the last first page. */
+  /** Where the next poll goes on among the project's open and unpublished items; undefined: at the first. */
+  nextPlaces: IndexPosition | undefined;
+  /** How far back the first page of the last walk reached; it sizes the next one. */
   reach: PageReach | undefined;
+  /** Rows of the last first page, when there were fewer than asked for: a page of this list may hold no more. */
+  pageRowsMax: number | undefined;
+  /** Where the list was seen to end. */
+  listEnd: ListEnd | undefined;
+  /** When the last sweep failed, by our clock; undefined when it did not. */
+  sweepFailedAtMs: number | undefined;
 }
 
 export function emptyMemory(): ProjectMemory {
-  return { settled: NO_SETTLED_ROWS, readAtMs: new Map(), missingSinceMs: new Map(), reach: undefined };
+  return {
+    settled: NO_SETTLED_ROWS,
+    readAtMs: new Map(),
+    missingSinceMs: new Map(),
+    nextPlaces: undefined,
+    reach: undefined,
+    pageRowsMax: undefined,
+    listEnd: undefined,
+    sweepFailedAtMs: undefined,
+  };
 }
 
 /** Everything one poll knows while it runs. */
@@ -74,20 +97,29 @@ export interface Poll {
   readonly project: ProjectRecord | undefined;
   /** Commands of this project that are not settled, or whose end is not published. */
   readonly commands: readonly CommandRecord[];
-  readonly isSweep: boolean;
+  /** The rows at hand are those of a sweep. */
+  readonly isSweeping: boolean;
   /** Operations as they are known to be stored; read before, or written after, any later upstream read. */
   readonly records: Map<string, OperationRecord>;
+  /** Those of them that were stored when this poll began, and that it has not changed. */
+  readonly readAtFirst: ReadonlySet<OperationRecord>;
   /** Operations that this poll has a reading of. */
   readonly readIds: Set<string>;
   /** Settled operations among the rows in reach, for the next poll's memory. */
   readonly settled: Map<string, OperationState>;
   /** Rows newer than the watermark. */
   readonly newerIds: Set<string>;
-  recordedCount: number;
+  readonly counts: PollCounts;
   /** What the newest page says about how soon to come back; undefined until one was read. */
   activity: ProjectActivity | undefined;
+  /** The upstream's clock, as its last answer said; undefined when it did not. */
+  upstreamNowMs: number | undefined;
+}
+
+export interface PollCounts {
+  recorded: number;
   /** Operations that could not be recorded for sure: the page they stood on does not count as read. */
-  unresolvedCount: number;
+  unresolved: number;
 }
 
 /** Compares one reading with one record and writes the difference. */
@@ -102,10 +134,11 @@ export async function recordReadingOf(
   const recordDeps = { upstream, store, contextOf, signal: request.signal };
   const outcome = await recordOperation(recordDeps, recorded, reading);
   if (outcome.kind === 'unresolved') {
-    poll.unresolvedCount += 1;
+    poll.counts.unresolved += 1;
     return outcome;
   }
   poll.records.set(reading.id, outcome.record);
+  if (outcome.kind === 'deferred') deps.telemetry.measure('TransitionsDeferred', 1);
   if (outcome.kind === 'recorded') noteRecorded(poll, outcome.record);
   return outcome;
 }
@@ -115,16 +148,17 @@ export function isUnchanged(record: OperationState | undefined, reading: Operati
 }
 
 function contextFor(poll: Poll, stored: OperationRecord | undefined, row: Operation): ReadingContext {
-  const { deps, request, project, isSweep } = poll;
+  const { deps, request, project, isSweeping } = poll;
   const command = commandOf(poll, row.id);
   const context = { account_id: deps.store.accountId, nowMs: deps.clock.now(), command };
-  if (stored !== undefined) return { ...context, observed_by: isSweep ? 'sweep' : 'poll' };
+  const observed_by = isSweeping ? 'sweep' : 'poll';
+  if (stored !== undefined) return { ...context, observed_by };
   const createdAt = normaliseTimestamp(row.created_at);
-  const isFirstWalk = project?.watermark === undefined;
-  if (isFirstWalk && createdAt !== undefined && createdAt < request.bootAt) {
+  const historyUntil = project?.history_until ?? request.bootAt;
+  if (createdAt !== undefined && createdAt < historyUntil) {
     return { ...context, observed_by: 'backfill', history: { backfill: deps.options.backfill } };
   }
-  return { ...context, observed_by: isSweep ? 'sweep' : 'poll', late: isBehindWatermark(poll, createdAt) };
+  return { ...context, observed_by, late: isBehindWatermark(poll, createdAt) };
 }
 
 /** The command's own record says which operations it started, should the poll meet them first. */
@@ -138,20 +172,27 @@ function isBehindWatermark({ project, deps }: Poll, createdAt: Timestamp | undef
   const watermark = project?.watermark;
   if (watermark === undefined || createdAt === undefined) return false;
   const { overlapMs } = deps.options.walkLimits;
-  return Date.parse(watermark.slice(0, 19)) - Date.parse(createdAt.slice(0, 19)) > overlapMs;
+  return epochMsOf(watermark) - epochMsOf(createdAt) > overlapMs;
 }
 
 function noteRecorded(poll: Poll, record: OperationRecord): void {
   const { telemetry, clock } = poll.deps;
   const entry = record.entries.at(-1);
+  // Once per outage: until entries are acknowledged, nothing more is recorded.
+  if (isJournalFull(record)) {
+    const { project_id, operation_id } = record;
+    telemetry.log('warn', 'journal.full', { project_id, operation_id, entry_count: PENDING_ENTRIES_MAX });
+  }
   if (entry?.type !== 'state_changed') return;
-  poll.recordedCount += 1;
+  poll.counts.recorded += 1;
   telemetry.measure('TransitionsRecorded', 1);
   telemetry.measure('TransitionsByStatus', 1, entry.status);
   const failureCount = Math.max(entry.new_failures, entry.status === 'error' ? 1 : 0);
   if (failureCount > 0) telemetry.measure('FailuresByAction', failureCount, record.action);
   if (entry.late === true) telemetry.measure('LateOperations', 1);
-  if (entry.observed_by === 'backfill' || entry.late === true) return;
+  // The first walk of a project says how late the bridge came, and not how soon it sees what changes.
+  const isFirstWalk = poll.project?.watermark === undefined;
+  if (isFirstWalk || entry.observed_by === 'backfill' || entry.late === true) return;
   const changedAtMs = Date.parse(entry.operation_updated_at);
   if (!Number.isNaN(changedAtMs))
     telemetry.measure('DetectionDelayMs', Math.max(0, clock.now() - changedAtMs));

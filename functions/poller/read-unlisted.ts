@@ -1,5 +1,6 @@
 /** Open operations that the pages did not show are read one by one, at a rate that falls with their age. */
 
+import { isJournalFull } from '../../shared/core/journal.ts';
 import {
   isOpen,
   type OperationRecord,
@@ -12,6 +13,7 @@ import { type Poll, recordReadingOf } from './poll.ts';
 
 export async function readUnlisted(poll: Poll): Promise<void> {
   for (const record of [...poll.records.values()].filter(isOpen)) {
+    if (poll.request.signal?.aborted) return;
     if (!poll.readIds.has(record.operation_id)) await readOne(poll, record);
     await endWatchIfOver(poll, record.operation_id);
   }
@@ -59,6 +61,7 @@ async function endWatch(
   record: OperationRecord,
   reason: 'vanished' | 'not_retried',
 ): Promise<void> {
+  if (isJournalFull(record)) return;
   const next = recordWatchEnd(record, { reason, nowMs: poll.deps.clock.now() });
   const result = await poll.deps.store.record(next, record.revision);
   if (result === 'recorded') poll.records.set(record.operation_id, next);

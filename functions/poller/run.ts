@@ -3,9 +3,12 @@
 import type { AccountStatus } from '../../shared/core/account-status.ts';
 import type { PollPlanner } from '../../shared/core/poll-planner.ts';
 import type { Timestamp } from '../../shared/core/timestamp.ts';
+import type { GuardedKeySource } from '../../shared/upstream/key-source.ts';
 import type { PollerBudget } from '../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
+import type { Lease } from './lease.ts';
 import type { PollDeps, ProjectMemory } from './poll.ts';
+import type { Leftovers } from './relay-leftovers.ts';
 import type { TallyKeeper } from './tally.ts';
 
 export interface AccountDeps extends PollDeps {
@@ -13,9 +16,12 @@ export interface AccountDeps extends PollDeps {
   readonly planner: PollPlanner;
   /** The one that `upstream` takes its permits from. */
   readonly budget: Pick<PollerBudget, 'take' | 'giveBack' | 'charge' | 'learned' | 'restore'>;
+  /** Whether this process may poll the account, and for how long it may send. */
+  readonly lease: Lease;
+  /** Where the key comes from that `upstream` sends. */
+  readonly key: Pick<GuardedKeySource, 'hasAnother'>;
   /** Who spends the same rate limit through the API; undefined: nobody. */
   readonly commands?: CommandsPort | undefined;
-  readonly newId: () => string;
   readonly limits: AccountLimits;
   /** How the account is doing is told here; undefined: to nobody. */
   readonly status?: StatusPort | undefined;
@@ -61,6 +67,8 @@ export interface AccountMemory {
   /** Requests that commands had sent when the poller last looked. */
   commandCount: number | undefined;
   failingSinceMs: number | undefined;
+  /** The upstream refuses the key, and the secret holds no other one: nothing is sent. */
+  isKeyRejected: boolean;
   /** As it was last written. */
   status: AccountStatus | undefined;
   statusToldAtMs: number | undefined;
@@ -75,6 +83,7 @@ export function emptyAccountMemory(): AccountMemory {
     areSightingsNews: false,
     commandCount: undefined,
     failingSinceMs: undefined,
+    isKeyRejected: false,
     status: undefined,
     statusToldAtMs: undefined,
   };
@@ -84,12 +93,14 @@ export function emptyAccountMemory(): AccountMemory {
 export interface Run {
   readonly deps: AccountDeps;
   readonly memory: AccountMemory;
-  /** Aborted at the deadline, by the caller, or when the key is rejected. */
+  /** Aborted at the deadline, or by the caller. */
   readonly stop: AbortController;
   bootAt: Timestamp | undefined;
-  rejectedKey: boolean;
+  /** Subscribers know that events of the account are late. */
+  isDegraded: boolean;
   pollCount: number;
   recordedCount: number;
   publishedCount: number;
   unpublishedCount: number;
+  readonly leftovers: Leftovers;
 }

@@ -1,5 +1,6 @@
 /** Says of every open operation, once per threshold, that it takes longer than its action usually does. */
 
+import { isJournalFull } from '../../shared/core/journal.ts';
 import { recordStall } from '../../shared/core/operation-record.ts';
 import { dueStall } from '../../shared/core/stall.ts';
 import type { Poll } from './poll.ts';
@@ -7,8 +8,9 @@ import type { Poll } from './poll.ts';
 export async function tellStalls(poll: Poll): Promise<void> {
   const { store, clock, options } = poll.deps;
   for (const record of poll.records.values()) {
+    if (poll.request.signal?.aborted) return;
     // Only what this poll has read: an operation that ended unseen is not stalled.
-    if (!poll.readIds.has(record.operation_id)) continue;
+    if (!poll.readIds.has(record.operation_id) || isJournalFull(record)) continue;
     const nowMs = clock.now();
     const stall = dueStall(record, options.stallThresholdsMs, nowMs);
     if (stall === undefined) continue;

@@ -1,7 +1,7 @@
 /** Writes how the account is doing, about once a minute; a failure of it is no failure of the poller. */
 
 import { nextStatus } from '../../shared/core/account-status.ts';
-import { type JournalEntry, pendingEntries } from '../../shared/core/journal.ts';
+import { oldestPendingMs } from '../../shared/core/relay-plan.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import type { WorkPlace } from '../../shared/store/bridge-store.ts';
 import type { Run } from './run.ts';
@@ -43,12 +43,13 @@ export async function tellStatusAtEnd(run: Run): Promise<void> {
   if (run.deps.limits.lingerMs !== undefined && sinceMs >= INTERVAL_MS) await tellStatus(run);
 }
 
-async function tellStatus({ deps, memory }: Run): Promise<void> {
+async function tellStatus(run: Run): Promise<void> {
+  const { deps, memory } = run;
   const { status, clock, store, telemetry, planner, budget } = deps;
   if (status === undefined) return;
   const nowMs = clock.now();
   try {
-    const work = await store.findWork();
+    const work = await findWork(run);
     const next = nextStatus(memory.status ?? (await status.read()), {
       nowMs,
       sinceMs: memory.statusToldAtMs ?? nowMs - FIRST_MS,
@@ -61,7 +62,7 @@ async function tellStatus({ deps, memory }: Run): Promise<void> {
       learned: { limit: budget.learned(), hints: planner.hintEvidence() },
     });
     memory.statusToldAtMs = nowMs;
-    telemetry.measure('UnpublishedAgeMs', await unpublishedAgeMs(deps, work));
+    telemetry.measure('UnpublishedAgeMs', await unpublishedAgeMs(run, work));
     await status.write(next);
     memory.status = next;
   } catch (error) {
@@ -69,15 +70,26 @@ async function tellStatus({ deps, memory }: Run): Promise<void> {
   }
 }
 
-/** Items that are looked into: a backlog beyond them is as old as theirs. */
+/** Beyond this many the status says that there are at least as many: counting a backlog would cost more than it says. */
+const WORK_COUNTED_MAX = 5_000;
+
+async function findWork({ deps }: Run): Promise<readonly WorkPlace[]> {
+  const { places, next } = await deps.store.findWorkPage({ limit: WORK_COUNTED_MAX });
+  if (next !== undefined) deps.telemetry.log('warn', 'work.not_counted', { counted: places.length });
+  return places;
+}
+
+/** Items that are looked into; what the relay has met beyond them is known besides. */
 const WORK_READ_MAX = 100;
 
-async function unpublishedAgeMs({ store, clock }: Run['deps'], work: readonly WorkPlace[]): Promise<number> {
+async function unpublishedAgeMs({ deps, leftovers }: Run, work: readonly WorkPlace[]): Promise<number> {
+  const { store, clock } = deps;
   const records = await store.readRecords(work.slice(0, WORK_READ_MAX).map(({ key }) => key));
-  const times = records.flatMap((record) =>
-    pendingEntries<JournalEntry>(record).map(({ observed_at }) => Date.parse(observed_at)),
+  const oldestAtMs = Math.min(
+    oldestPendingMs(records) ?? Number.POSITIVE_INFINITY,
+    leftovers.oldestAtMs ?? Number.POSITIVE_INFINITY,
   );
-  return times.length === 0 ? 0 : Math.max(0, clock.now() - Math.min(...times));
+  return Number.isFinite(oldestAtMs) ? Math.max(0, clock.now() - oldestAtMs) : 0;
 }
 
 /** The oldest of the latest complete reads; undefined while a project has none. */

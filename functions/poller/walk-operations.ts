@@ -1,16 +1,17 @@
 /** Drives one page walk: fetches what the plan asks for and records every row before the plan moves on. */
 
+import { mayBeForgotten } from '../../shared/core/history.ts';
+import { noteListEnd, provenEndCursor } from '../../shared/core/list-end.ts';
 import { isTerminal, type Operation } from '../../shared/core/operation.ts';
 import { isOpen, isSettled } from '../../shared/core/operation-record.ts';
+import { reachOf, rowsToShow } from '../../shared/core/page-reach.ts';
 import {
   boundOf,
   isInReach,
-  reachOf,
-  rowsToShow,
-  SWEEP_DEPTH_MS,
   startWalk,
   takePage,
   type WalkGoal,
+  type WalkRequest,
   type WalkState,
 } from '../../shared/core/page-walk.ts';
 import { activityOf } from '../../shared/core/project-activity.ts';
@@ -34,13 +35,34 @@ export interface WalkResult {
 }
 
 export async function walkOperations(poll: Poll): Promise<WalkResult> {
-  const { walkLimits } = poll.deps.options;
-  let state = startWalk(goalOf(poll), walkLimits);
+  const { deps, project, memory } = poll;
+  const { walkLimits } = deps.options;
+  const resume = project?.resume;
+  const startAt = (goal: WalkGoal) => startWalk(goal, walkLimits);
+  const result = await followPages(poll, startAt({ ...goalOf(poll), resume }), {
+    storedCursor: resume?.cursor,
+    restart: () => startAt(goalOf(poll)),
+  });
+  const { outcome, endCursor } = result.state;
+  if (outcome === 'complete') memory.listEnd = noteListEnd(memory.listEnd, endCursor, deps.clock.now());
+  return result;
+}
+
+export interface StoredPlace {
+  /** Where an earlier poll has stopped; undefined: nowhere. */
+  readonly storedCursor: string | undefined;
+  /** The walk from the head of the list, without that cursor. */
+  readonly restart: () => WalkState;
+}
+
+/** Reads page after page and deals with every row, until the plan is complete or something fails. */
+export async function followPages(poll: Poll, start: WalkState, stored: StoredPlace): Promise<WalkResult> {
+  let state = start;
   while (state.next !== undefined) {
     const page = await fetchPage(poll, state.next);
     if (isUpstreamError(page)) {
-      if (!isRefusedResume(page, state)) return { state, failure: page.kind };
-      state = startWalk({ ...goalOf(poll), resume: undefined }, walkLimits);
+      if (!isRefusedPlace(page, state, stored)) return { state, failure: page.kind };
+      state = stored.restart();
       continue;
     }
     const after = takePage(state, page);
@@ -51,34 +73,26 @@ export async function walkOperations(poll: Poll): Promise<WalkResult> {
   return { state, failure: undefined };
 }
 
-function goalOf({ project, isSweep, deps, records, memory }: Poll): WalkGoal {
+function goalOf({ project, deps, records, memory }: Poll): WalkGoal {
   const { walkLimits, backfill, backfillDepthMs } = deps.options;
   const openSinceMs = [...records.values()].filter(isOpen).map(({ created_at }) => Date.parse(created_at));
-  const depthMs = isSweep ? SWEEP_DEPTH_MS : walkLimits.overlapMs;
   return {
-    bound: boundOf(project?.watermark, depthMs),
+    bound: boundOf(project?.watermark, walkLimits.overlapMs),
     depthMs: backfill === 'all' ? undefined : backfillDepthMs,
-    resume: isSweep ? undefined : project?.resume,
-    // Any number that differs from sweep to sweep; the second of the one before is at hand.
+    resume: undefined,
     firstPageRows: rowsToShow(openSinceMs, memory.reach, walkLimits),
-    sweepNumber: isSweep ? Math.floor(Math.abs(project?.swept_at_ms ?? 0) / 1_000) : undefined,
+    endCursor: provenEndCursor(memory.listEnd, walkLimits.overlapMs),
   };
 }
 
-async function fetchPage(
-  poll: Poll,
-  { cursor, limit }: { cursor: string | undefined; limit: number },
-): Promise<OperationPage | UpstreamError> {
+async function fetchPage(poll: Poll, { cursor, limit }: WalkRequest): Promise<OperationPage | UpstreamError> {
   const { deps, request } = poll;
   const query = { projectId: request.projectId, limit, ...(cursor !== undefined && { cursor }) };
   try {
     const { signal, permit } = request;
     const page = await deps.upstream.listOperations(query, { permit, ...(signal && { signal }) });
-    // The first page of a sweep may be a few rows: what was known before says more than they do.
-    if (cursor === undefined && limit >= deps.options.walkLimits.firstPageRows) {
-      poll.memory.reach = reachOf(page.operations);
-      poll.activity = activityOf(page.operations, page.operations.length < limit, deps.clock.now());
-    }
+    poll.upstreamNowMs = page.serverDateMs;
+    if (cursor === undefined && !poll.isSweeping) learnFromFirstPage(poll, page, limit);
     if (page.malformedRowCount > 0) deps.telemetry.measure('MalformedRows', page.malformedRowCount);
     return page;
   } catch (error) {
@@ -87,15 +101,25 @@ async function fetchPage(
   }
 }
 
-/** A stored cursor that the upstream refuses must not hold the project up for ever: start again at the head. */
-function isRefusedResume(error: UpstreamError, state: WalkState): boolean {
-  const { resume } = state.goal;
-  return error.kind === 'rejected' && resume !== undefined && state.next?.cursor === resume.cursor;
+/** The first page of a sweep is not looked at: it may be a few rows, and the walk of the same poll has seen more. */
+function learnFromFirstPage(poll: Poll, page: OperationPage, limit: number): void {
+  const { memory, deps } = poll;
+  const { operations, cursor } = page;
+  const rowCount = operations.length + page.malformedRowCount;
+  const isWhole = cursor === undefined || cursor === memory.listEnd?.cursor;
+  memory.reach = reachOf(operations);
+  memory.pageRowsMax = rowCount < limit ? rowCount : undefined;
+  poll.activity = activityOf(operations, isWhole, deps.clock.now());
+}
+
+/** A stored cursor that the upstream refuses must not hold the project up for ever: the walk starts again at the head. */
+function isRefusedPlace(error: UpstreamError, state: WalkState, { storedCursor }: StoredPlace): boolean {
+  return error.kind === 'rejected' && storedCursor !== undefined && state.next?.cursor === storedCursor;
 }
 
 /** True when every row in reach is known to be recorded. */
 async function recordPage(poll: Poll, state: WalkState, rows: readonly Operation[]): Promise<boolean> {
-  const unresolvedBefore = poll.unresolvedCount;
+  const unresolvedBefore = poll.counts.unresolved;
   const unique = [...new Map(rows.toReversed().map((row) => [row.id, row])).values()].toReversed();
   for (const row of unique) noteReading(poll, row);
   const relevant = unique.filter((row) => poll.records.has(row.id) || isInReach(state, row.created_at));
@@ -103,9 +127,11 @@ async function recordPage(poll: Poll, state: WalkState, rows: readonly Operation
   const watched = known.filter((row) => poll.records.has(row.id));
   const unread = known.filter((row) => !poll.records.has(row.id));
   // The rows of `watched` were read from the store before this page was asked for: their order of reads is right.
-  await forEachConcurrently(watched.toReversed(), RECORDS_AT_ONCE, (row) => recordWatched(poll, row));
-  await recordUnread(poll, unread);
-  return poll.unresolvedCount === unresolvedBefore;
+  const { signal } = poll.request;
+  const task = (row: Operation) => recordWatched(poll, row);
+  if (!(await forEachConcurrently(watched.toReversed(), RECORDS_AT_ONCE, task, signal))) return false;
+  if (!(await recordUnread(poll, unread))) return false;
+  return poll.counts.unresolved === unresolvedBefore;
 }
 
 function noteReading(poll: Poll, row: Operation): void {
@@ -130,23 +156,39 @@ async function recordWatched(poll: Poll, row: Operation): Promise<void> {
 
 /**
  * The page came before these records were read, so a difference proves nothing yet: the operation is read once more.
- * A record that is missing is the exception: whatever the row says was true, and nothing older is stored.
+ * A record that is missing is the exception: whatever the row says was true, and nothing older is stored. False: the stop signal came first.
  */
-async function recordUnread(poll: Poll, rows: readonly Operation[]): Promise<void> {
-  if (rows.length === 0) return;
+async function recordUnread(poll: Poll, rows: readonly Operation[]): Promise<boolean> {
+  if (rows.length === 0) return true;
+  const { signal } = poll.request;
+  if (signal?.aborted) return false;
   const { store } = poll.deps;
   const stored = await store.readOperations(
     poll.request.projectId,
     rows.map((row) => row.id),
   );
   // Oldest first, so that the events of one page leave about in the order in which the operations began.
-  await forEachConcurrently(rows.toReversed(), RECORDS_AT_ONCE, async (row) => {
+  const task = async (row: Operation) => {
     const record = stored.get(row.id);
-    if (record === undefined) await recordReadingOf(poll, undefined, row);
+    if (record === undefined) await recordUnknown(poll, row);
     else if (isUnchanged(record, row)) poll.records.set(row.id, record);
     else await recordReread(poll, row);
-  });
+  };
+  const areAllRecorded = await forEachConcurrently(rows.toReversed(), RECORDS_AT_ONCE, task, signal);
   for (const [id, record] of stored) if (isSettled(record)) poll.settled.set(id, record);
+  return areAllRecorded;
+}
+
+/** A row that the table may have known once and forgotten since is no news; it is remembered as long as it is walked. */
+async function recordUnknown(poll: Poll, row: Operation): Promise<void> {
+  const createdAt = normaliseTimestamp(row.created_at);
+  const { project, deps, upstreamNowMs } = poll;
+  const nowMs = Math.min(deps.clock.now(), upstreamNowMs ?? Number.POSITIVE_INFINITY);
+  if (createdAt !== undefined && mayBeForgotten(createdAt, project?.watermark, nowMs)) {
+    poll.settled.set(row.id, row);
+    return;
+  }
+  await recordReadingOf(poll, undefined, row);
 }
 
 async function recordReread(poll: Poll, row: Operation): Promise<void> {
@@ -158,6 +200,6 @@ async function recordReread(poll: Poll, row: Operation): Promise<void> {
     await recordReadingOf(poll, record, await upstream.getOperation(query, signal && { signal }));
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
-    poll.unresolvedCount += 1;
+    poll.counts.unresolved += 1;
   }
 }

@@ -3,21 +3,31 @@
  * such projects are read at once instead of in their turn. One small read of the index for all projects; a late index only makes it later.
  */
 
+import type { IndexPosition } from '../../shared/store/table.ts';
 import type { Run } from './run.ts';
+
+/** All keys of the usual account. After an outage of the bus there are many more, and a look at all of them takes several turns. */
+const PAGE_KEYS = 1_000;
 
 export async function watchForWork({ deps, stop }: Pick<Run, 'deps' | 'stop'>): Promise<void> {
   const { clock, store, planner, limits } = deps;
   if (limits.workIntervalMs === undefined) return;
   let known: ReadonlySet<string> | undefined;
+  let seen = new Set<string>();
+  let start: IndexPosition | undefined;
   while (!stop.signal.aborted) {
     try {
-      const commands = (await store.findWork()).filter(({ isCommand }) => isCommand);
-      // What was there at the beginning is known: the invocation has started with it.
-      const isNew = (sk: string) => known?.has(sk) === false;
-      for (const { key, projectId } of commands) {
-        if (projectId !== undefined && isNew(key.sk)) planner.markHot(projectId);
+      const { places, next } = await store.findWorkPage({ limit: PAGE_KEYS, start });
+      for (const { key, projectId } of places.filter(({ isCommand }) => isCommand)) {
+        // What was there at the beginning is known: the invocation has started with it.
+        if (projectId !== undefined && known?.has(key.sk) === false) planner.markHot(projectId);
+        seen.add(key.sk);
       }
-      known = new Set(commands.map(({ key }) => key.sk));
+      start = next;
+      if (next === undefined) {
+        known = seen;
+        seen = new Set();
+      }
       for (const projectId of await store.takeReadRequests()) planner.markHot(projectId);
     } catch {
       // The table is busy: the next look comes in a moment, and every project has its turn anyway.

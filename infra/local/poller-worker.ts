@@ -14,7 +14,8 @@ const clock = scaledClock(speed, originMs);
 const environment = readConfig(pollerEnvironment, process.env, "The poller's environment");
 // One process per data folder, so a restart may take its own lease over at once.
 const newId = () => 'local';
-const handler = createPollerHandler(environment, { clock, random: systemRandom, newId });
+const monotonicMs = () => performance.now() * speed;
+const handler = createPollerHandler(environment, { clock, random: systemRandom, newId, monotonicMs });
 const stop = new AbortController();
 
 parentPort?.on('message', (message: ToWorker) => {

@@ -95,6 +95,19 @@ export interface Journal<Entry extends JournalEntry = JournalEntry> {
 /** An operation has three or four; one that fails and is retried for days must not outgrow its item. */
 export const HISTORY_ENTRIES_MAX = 32;
 
+/**
+ * While the bus takes nothing, an operation that fails and is retried for days would grow to the largest item that DynamoDB
+ * takes (400 KB), and every write is billed by the size of the item. At this bound nothing more is recorded of the item until
+ * the bus has taken its entries; then the state of that time follows as one more entry, and the chain has no gap. An entry with
+ * the longest texts has less than 3 KB, so an item stays under 200 KB.
+ */
+export const PENDING_ENTRIES_MAX = 64;
+
+/** Nothing may be appended before entries are acknowledged. */
+export function isJournalFull(journal: Journal): boolean {
+  return journal.revision - journal.published >= PENDING_ENTRIES_MAX;
+}
+
 export function pendingEntries<Entry extends JournalEntry>(journal: Journal<Entry>): readonly Entry[] {
   return journal.entries.filter((entry) => entry.revision > journal.published);
 }

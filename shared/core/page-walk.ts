@@ -1,58 +1,60 @@
 /**
  * Plans one walk over a newest-first list whose only handle is "the page after this cursor".
  *
- * A walk reads from the head down to a bound. It is complete when a row older than the bound, or the end of the
- * list, was reached. Rows show whole seconds while cursors hold microseconds, so cursors go back as they came,
- * and the bound's own second counts as not yet read. Two operations created in the same microsecond can stand on
- * both sides of a page's end, where the second one is skipped by "strictly older than the cursor": so a walk first
- * widens its page and only then follows cursors, and the pages of each sweep end elsewhere.
+ * A walk reads from the head of the list down to a bound. It ends when a row older than the bound was read, when there
+ * is no cursor, when a page is empty, or when a cursor that was followed before brings no new row. How many rows a page
+ * holds, compared with how many were asked for, proves nothing: an upstream may cap its pages at any size.
+ *
+ * Rows show whole seconds while cursors hold microseconds. Cursors therefore go back as they came, and the second of the
+ * bound counts as not yet read. Two operations that were created in the same microsecond can stand on both sides of a
+ * page's end, and "strictly older than the cursor" skips the second one. A walk therefore widens a full page before it
+ * follows its cursor, and the pages of each sweep end elsewhere (ADR 0003).
  */
 
 import type { Operation } from './operation.ts';
 import { earlierBy, normaliseTimestamp, type Timestamp } from './timestamp.ts';
 
 export interface WalkLimits {
-  /** Rows of the first page: enough for a usual poll, small enough to parse at once. */
+  /** Rows of the first page: enough for a usual poll, and small enough to parse at once. */
   readonly firstPageRows: number;
-  /** Rows of every further page: the most the service gives. */
+  /** Rows of every further page: the most that the service gives. */
   readonly widePageRows: number;
-  /** Pages one walk may read before it stops and resumes later. */
+  /** Pages that one walk may read in one poll before it stops; the next poll resumes it. */
   readonly pagesMax: number;
-  /** How far below the watermark a walk reads again, for rows that became visible late. */
+  /** How far below the watermark a walk reads again, because rows can become visible late. */
   readonly overlapMs: number;
 }
 
-/** Where an interrupted walk stopped: everything from `head` down to `cursor` is recorded. */
+/** Where an interrupted walk stopped: every row from `head` down to `cursor` is recorded. */
 export interface ResumePoint {
+  /** The head of the list when the walk began. The walk earns this watermark, however many polls it takes. */
   readonly head: Timestamp;
+  readonly cursor: string;
+  /** The list is not newest first, so that only its end ends the walk. */
+  readonly is_unordered?: boolean | undefined;
+}
+
+/** Where a sweep goes on that one poll did not finish. */
+export interface SweepPoint {
+  /** The bound with which the sweep began. */
+  readonly bound: Timestamp;
   readonly cursor: string;
 }
 
 export interface WalkGoal {
-  /** Read everything that is not older. Undefined: as deep as `depthMs` below the head, or to the end of the list. */
+  /** The walk reads everything that is not older. Undefined: as deep as `depthMs` below the head, or to the end. */
   readonly bound: Timestamp | undefined;
   readonly depthMs?: number | undefined;
   readonly resume: ResumePoint | undefined;
-  /**
-   * A sweep trusts no short page: it follows cursors to the last one. The size of its first page changes from one sweep to
-   * the next with this number, so that no page's end stays where it is in a list that does not change.
-   */
-  readonly sweepNumber: number | undefined;
-  /** Of the first page, when open operations lie behind the usual one. */
+  /** Rows of the first page, when open operations lie behind the usual one. */
   readonly firstPageRows?: number | undefined;
-}
-
-/** How far a first page reached back. */
-export interface PageReach {
-  readonly rowCount: number;
-  /** Creation of the newest and of the oldest row, by the upstream's clock. */
-  readonly newestMs: number;
-  readonly oldestMs: number;
+  /** The cursor of the list's last row, when an earlier poll has proved that nothing stands behind it. */
+  readonly endCursor?: string | undefined;
 }
 
 export interface WalkPage {
   readonly operations: readonly Pick<Operation, 'id' | 'created_at'>[];
-  /** Rows of the answer that could not be parsed: they count as rows. */
+  /** Rows of the answer that could not be parsed. They count as rows. */
   readonly malformedRowCount: number;
   readonly cursor: string | undefined;
 }
@@ -60,17 +62,23 @@ export interface WalkPage {
 export interface WalkState {
   readonly goal: WalkGoal;
   readonly limits: WalkLimits;
-  /** Creation time of the first row of page 1: the next watermark. Undefined on an empty list. */
+  /** The watermark that the walk earns once it is complete. Undefined on an empty list. */
   readonly head: Timestamp | undefined;
+  /** A resumed walk reads what is new at the head first; its tail goes on where the interrupted walk stopped. */
   readonly phase: 'head' | 'tail';
   readonly next: WalkRequest | undefined;
   readonly outcome: 'walking' | 'complete' | 'interrupted';
   readonly pagesRead: number;
-  /** The cursor below which nothing was read yet; undefined until a page was followed by one. */
+  /** Nothing below this cursor was read yet. Undefined until a page was followed by another one. */
   readonly lastCursor: string | undefined;
   readonly seenIds: ReadonlySet<string>;
-  /** Rows were not newest first: then only the end of the list ends the walk, and the head is not trusted. */
+  readonly followedCursors: ReadonlySet<string>;
+  /** Creation time of the last row that stands directly above the next page. */
+  readonly aboveNext: Timestamp | undefined;
+  /** Rows were not newest first: only the end of the list ends the walk, and it earns no watermark. */
   readonly isUnordered: boolean;
+  /** The walk ended because nothing stands behind this cursor; undefined when it ended otherwise. */
+  readonly endCursor: string | undefined;
 }
 
 export interface WalkRequest {
@@ -78,54 +86,73 @@ export interface WalkRequest {
   readonly limit: number;
 }
 
-/** Seven days below the watermark. */
+/** A sweep reads seven days below the watermark. */
 export const SWEEP_DEPTH_MS = 7 * 24 * 3_600_000;
 
+/**
+ * Pages of an unordered list in one poll. Such a list earns no watermark and is read to its end again and again, so each
+ * poll takes a few pages of it and leaves the rest of the rate limit to other projects.
+ */
+export const UNORDERED_PAGES_MAX = 3;
+
+/** Stands for the head of a list whose rows show no readable time. */
+const UNKNOWN_HEAD = '0001-01-01T00:00:00.000000000Z' as Timestamp;
+
 export function startWalk(goal: WalkGoal, limits: WalkLimits): WalkState {
-  const { sweepNumber, firstPageRows = limits.firstPageRows } = goal;
-  const limit = sweepNumber === undefined ? firstPageRows : sweepPageRows(sweepNumber, limits);
+  const { resume, firstPageRows = limits.firstPageRows } = goal;
+  return {
+    ...newState(goal, limits, { cursor: undefined, limit: firstPageRows }),
+    head: resume?.head,
+    isUnordered: resume?.is_unordered === true,
+  };
+}
+
+/**
+ * A sweep starts at the head of the list, or goes on at `cursor`. Its first page has another size each time, so that no
+ * page's end stays where it is in a list that does not change.
+ */
+export function startSweep(
+  goal: {
+    readonly bound: Timestamp;
+    readonly cursor: string | undefined;
+    readonly firstPageRows: number;
+  },
+  limits: WalkLimits,
+): WalkState {
+  const { bound, cursor, firstPageRows } = goal;
+  const limit = cursor === undefined ? firstPageRows : limits.widePageRows;
+  return {
+    ...newState({ bound, resume: undefined }, limits, { cursor, limit }),
+    phase: 'tail',
+    lastCursor: cursor,
+  };
+}
+
+function newState(goal: WalkGoal, limits: WalkLimits, next: WalkRequest): WalkState {
   return {
     goal,
     limits,
     head: undefined,
     phase: 'head',
-    next: { cursor: undefined, limit },
+    next,
     outcome: 'walking',
     pagesRead: 0,
     lastCursor: undefined,
     seenIds: new Set(),
+    followedCursors: new Set(),
+    aboveNext: undefined,
     isUnordered: false,
+    endCursor: undefined,
   };
 }
 
-/** Rows come at another rate by the next time; half as many again are seldom too few. */
-const ROWS_MARGIN = 1.5;
-
 /**
- * So many rows show the open operations that were created then, too: requests are counted and rows are not, so one list is
- * better than a read for each. Undefined: the usual page shows them, or no page does.
+ * Rows of a sweep's first page. `pageRows`: the most rows that a page of this list is known to hold. The sizes go round
+ * with the number of the sweep, so that whatever fits on one page stands on one page in one sweep or another.
  */
-export function rowsToShow(
-  createdMs: readonly number[],
-  reach: PageReach | undefined,
-  { firstPageRows, widePageRows }: WalkLimits,
-): number | undefined {
-  if (reach === undefined || reach.newestMs <= reach.oldestMs) return undefined;
-  const rowsPerMs = reach.rowCount / (reach.newestMs - reach.oldestMs);
-  const needs = createdMs
-    .map((openedMs) => Math.ceil((reach.newestMs - openedMs) * rowsPerMs * ROWS_MARGIN))
-    .filter((rows) => rows <= widePageRows);
-  const most = Math.max(0, ...needs);
-  // In steps, so that a page is not another one at each poll.
-  const inSteps = Math.ceil(most / firstPageRows) * firstPageRows;
-  return most > firstPageRows ? Math.min(widePageRows, inSteps) : undefined;
-}
-
-/** Undefined when the page says nothing of how often rows come. */
-export function reachOf(rows: readonly Pick<Operation, 'created_at'>[]): PageReach | undefined {
-  const times = rows.map(({ created_at }) => Date.parse(created_at)).filter((time) => !Number.isNaN(time));
-  if (times.length < 2) return undefined;
-  return { rowCount: times.length, newestMs: Math.max(...times), oldestMs: Math.min(...times) };
+export function sweepPageRows(sweepNumber: number, pageRows: number): number {
+  const sizes = Math.max(1, pageRows - 1);
+  return sizes - (sweepNumber % sizes);
 }
 
 /** The state after the answer to `state.next` was read and every row of it was dealt with. */
@@ -133,32 +160,32 @@ export function takePage(state: WalkState, page: WalkPage): WalkState {
   const request = state.next;
   if (request === undefined) return state;
   const times = page.operations.map((row) => normaliseTimestamp(row.created_at));
-  const seenIds = new Set([...state.seenIds, ...page.operations.map((row) => row.id)]);
-  const head = state.pagesRead === 0 ? times.find((time) => time !== undefined) : state.head;
+  const head = state.head ?? times.find((time) => time !== undefined);
   const read: WalkState = {
     ...state,
     goal: withBound(state.goal, head),
     head,
     pagesRead: state.pagesRead + 1,
-    seenIds,
-    isUnordered: state.isUnordered || !isNewestFirst(times),
+    seenIds: new Set([...state.seenIds, ...page.operations.map((row) => row.id)]),
+    followedCursors: withCursor(state.followedCursors, request.cursor),
+    aboveNext: times.findLast((time) => time !== undefined) ?? state.aboveNext,
+    isUnordered: state.isUnordered || isOutOfOrder(state, page, times),
   };
   if (isPast(read, times)) return finishPhase(read);
-  if (isLastPage(state, page, seenIds)) return { ...read, next: undefined, outcome: 'complete' };
-  return proceed(read, page.cursor);
+  if (isLastPage(state, read, page)) return complete(read, endCursorOf(request, page));
+  return proceed(read, page);
 }
 
-/** What an interrupted walk leaves for the next one; undefined when that must start at the head. */
+/** What an interrupted walk leaves for the next poll; undefined when that must start at the head. */
 export function resumePoint(state: WalkState): ResumePoint | undefined {
-  const { head, lastCursor, goal, phase } = state;
-  // Until the head part meets it, the older stretch is still the only one that is whole.
-  if (phase === 'head' && goal.resume !== undefined) return goal.resume;
-  if (head === undefined || lastCursor === undefined || state.isUnordered || goal.sweepNumber !== undefined)
-    return undefined;
-  return { head, cursor: lastCursor };
+  const { head = UNKNOWN_HEAD, lastCursor, goal, phase, isUnordered } = state;
+  const flag = isUnordered ? { is_unordered: true } : {};
+  // The stretch of the interrupted walk is whole; what this poll has read above it is read again later.
+  if (phase === 'head' && goal.resume !== undefined) return { ...goal.resume, ...flag };
+  return lastCursor === undefined ? undefined : { head, cursor: lastCursor, ...flag };
 }
 
-/** The bound of a usual walk; undefined before the first complete one. */
+/** The bound of a walk; undefined before the first complete one. */
 export function boundOf(watermark: Timestamp | undefined, depthMs: number): Timestamp | undefined {
   return watermark === undefined ? undefined : earlierBy(watermark, depthMs);
 }
@@ -167,7 +194,7 @@ export function boundOf(watermark: Timestamp | undefined, depthMs: number): Time
 export function isInReach(state: WalkState, createdAt: string): boolean {
   const { bound } = state.goal;
   const time = normaliseTimestamp(createdAt);
-  return bound === undefined || time === undefined || time >= bound;
+  return state.isUnordered || bound === undefined || time === undefined || time >= bound;
 }
 
 function withBound(goal: WalkGoal, head: Timestamp | undefined): WalkGoal {
@@ -175,67 +202,94 @@ function withBound(goal: WalkGoal, head: Timestamp | undefined): WalkGoal {
   return { ...goal, bound: earlierBy(head, goal.depthMs) };
 }
 
-/** The head part of a resumed walk ends where the interrupted one began; then it goes on where that one stopped. */
-function finishPhase(state: WalkState): WalkState {
-  const { resume } = state.goal;
-  if (state.phase === 'tail' || resume === undefined) {
-    return { ...state, next: undefined, outcome: 'complete' };
-  }
-  return {
-    ...state,
-    phase: 'tail',
-    lastCursor: resume.cursor,
-    ...nextRequest(state, { cursor: resume.cursor, limit: state.limits.widePageRows }),
-  };
+function withCursor(followed: ReadonlySet<string>, cursor: string | undefined): ReadonlySet<string> {
+  return cursor === undefined ? followed : new Set([...followed, cursor]);
 }
 
-function proceed(state: WalkState, cursor: string | undefined): WalkState {
-  const { widePageRows } = state.limits;
-  const { sweepNumber } = state.goal;
-  const isNarrow = sweepNumber === undefined && (state.next?.limit ?? widePageRows) < widePageRows;
-  if (isNarrow && state.next?.cursor === undefined) {
-    return { ...state, ...nextRequest(state, { cursor: undefined, limit: widePageRows }) };
-  }
-  return { ...state, lastCursor: cursor, ...nextRequest(state, { cursor, limit: widePageRows }) };
+/** Rows that are newer than the ones above them, or a page of rows that show no readable time. */
+function isOutOfOrder(
+  state: WalkState,
+  { operations }: WalkPage,
+  times: readonly (Timestamp | undefined)[],
+): boolean {
+  const known = times.filter((time) => time !== undefined);
+  if (known.length === 0) return operations.length > 0;
+  // The list is read from its head once more when a page is widened, and new rows may have appeared there.
+  const above = state.next?.cursor === undefined ? undefined : state.aboveNext;
+  return known.some((time, index) => {
+    const before = known[index - 1] ?? above;
+    return before !== undefined && time > before;
+  });
 }
 
-function nextRequest(state: WalkState, request: WalkRequest): Pick<WalkState, 'next' | 'outcome'> {
-  if (state.pagesRead >= state.limits.pagesMax) return { next: undefined, outcome: 'interrupted' };
-  return { next: request, outcome: 'walking' };
-}
-
-/** The bound of the phase is passed once the page's last row is older; an unordered list is read to its end. */
+/**
+ * The bound of the phase is passed once a page's last row is older. The head part of a resumed walk ends at the head of
+ * the interrupted one: the watermark will stay at that head, so the next walk reads everything above it again.
+ */
 function isPast(state: WalkState, times: readonly (Timestamp | undefined)[]): boolean {
-  const { bound, resume } = state.goal;
-  const isHeadOfResumed = state.phase === 'head' && resume !== undefined;
-  const phaseBound = isHeadOfResumed ? earlierBy(resume.head, state.limits.overlapMs) : bound;
+  const phaseBound = isHeadOfResumed(state) ? state.goal.resume?.head : state.goal.bound;
   const last = times.findLast((time) => time !== undefined);
   if (phaseBound === undefined || last === undefined || state.isUnordered) return false;
   return last < phaseBound;
 }
 
-/**
- * No cursor, no rows, or a page that brings no new row under a cursor that does not move: the list has ended.
- * A page shorter than asked ends it too, except in a sweep (`pagination.cursor` is there even when nothing follows).
- */
-function isLastPage(state: WalkState, page: WalkPage, seenIds: ReadonlySet<string>): boolean {
+function isHeadOfResumed({ phase, goal }: WalkState): boolean {
+  return phase === 'head' && goal.resume !== undefined;
+}
+
+function isLastPage(before: WalkState, after: WalkState, page: WalkPage): boolean {
+  const { cursor, operations, malformedRowCount } = page;
+  if (cursor === undefined || operations.length + malformedRowCount === 0) return true;
+  if (cursor === before.goal.endCursor) return true;
+  return after.followedCursors.has(cursor) && after.seenIds.size === before.seenIds.size;
+}
+
+/** The cursor behind which nothing stands: the one of this page, or the one that led to an empty page. */
+function endCursorOf(request: WalkRequest, page: WalkPage): string | undefined {
+  return page.operations.length + page.malformedRowCount === 0 ? request.cursor : page.cursor;
+}
+
+function complete(state: WalkState, endCursor?: string): WalkState {
+  return { ...state, next: undefined, outcome: 'complete', endCursor };
+}
+
+function finishPhase(state: WalkState): WalkState {
+  return isHeadOfResumed(state) ? startTail(state) : complete(state);
+}
+
+/** Goes on where the interrupted walk stopped. */
+function startTail(state: WalkState): WalkState {
+  const { resume } = state.goal;
+  if (resume === undefined) return complete(state);
+  const next = { cursor: resume.cursor, limit: state.limits.widePageRows };
+  return { ...state, phase: 'tail', lastCursor: resume.cursor, aboveNext: undefined, next };
+}
+
+function proceed(state: WalkState, page: WalkPage): WalkState {
+  if (isHeadOfResumed(state) && state.pagesRead >= headPagesMax(state)) return startTail(state);
+  const { widePageRows } = state.limits;
+  if (canWiden(state, page)) {
+    return { ...state, ...nextRequest(state, { cursor: undefined, limit: widePageRows }) };
+  }
+  const { cursor } = page;
+  return { ...state, lastCursor: cursor, ...nextRequest(state, { cursor, limit: widePageRows }) };
+}
+
+/** A wider page can only hold more when the narrow one was full. */
+function canWiden({ next, limits, phase, isUnordered }: WalkState, page: WalkPage): boolean {
   const rowCount = page.operations.length + page.malformedRowCount;
-  if (page.cursor === undefined || rowCount === 0) return true;
-  const isRepeated = page.cursor === state.next?.cursor && seenIds.size === state.seenIds.size;
-  if (isRepeated) return true;
-  return state.goal.sweepNumber === undefined && rowCount < (state.next?.limit ?? 0);
+  const isNarrow = next !== undefined && next.cursor === undefined && next.limit < limits.widePageRows;
+  return phase === 'head' && isNarrow && !isUnordered && rowCount >= next.limit;
 }
 
-function isNewestFirst(times: readonly (Timestamp | undefined)[]): boolean {
-  const known = times.filter((time) => time !== undefined);
-  return known.every((time, index) => index === 0 || time <= (known[index - 1] ?? time));
+/** A resumed walk keeps half of its pages for its tail, so that each poll brings it nearer to its end. */
+function headPagesMax({ limits, isUnordered }: WalkState): number {
+  return isUnordered ? 1 : Math.max(1, Math.floor(limits.pagesMax / 2));
 }
 
-/**
- * The first page of a sweep is another one each time, and wide ones follow: so all of them end elsewhere, and whatever fits on
- * a wide page is at some time on one of them.
- */
-function sweepPageRows(sweepNumber: number, { widePageRows }: WalkLimits): number {
-  const sizes = Math.max(1, widePageRows - 1);
-  return sizes - (sweepNumber % sizes);
+function nextRequest(state: WalkState, request: WalkRequest): Pick<WalkState, 'next' | 'outcome'> {
+  const { limits, isUnordered, pagesRead } = state;
+  const pagesMax = isUnordered ? Math.min(UNORDERED_PAGES_MAX, limits.pagesMax) : limits.pagesMax;
+  if (pagesRead >= pagesMax) return { next: undefined, outcome: 'interrupted' };
+  return { next: request, outcome: 'walking' };
 }

@@ -2,7 +2,7 @@
 
 import { eventId } from './event-id.ts';
 import { append, EMPTY_JOURNAL, type Journal, type ProjectSeenEntry } from './journal.ts';
-import type { ResumePoint } from './page-walk.ts';
+import type { ResumePoint, SweepPoint } from './page-walk.ts';
 import type { Timestamp } from './timestamp.ts';
 
 export interface ProjectRecord extends Journal<ProjectSeenEntry> {
@@ -13,8 +13,12 @@ export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   /** Head of the last complete walk; everything up to it is recorded. Undefined before the first one. */
   readonly watermark?: Timestamp | undefined;
   readonly resume?: ResumePoint | undefined;
-  /** Our clock, milliseconds since the epoch; only decides when to sweep again, never how deep. */
+  /** The end of the last complete sweep, our clock; it only decides when to sweep again, never how deep. */
   readonly swept_at_ms?: number | undefined;
+  /** Where an unfinished sweep goes on. */
+  readonly sweep?: SweepPoint | undefined;
+  /** Operations that were created before are history (`historyEndOf`). Undefined: the account's first sight counts. */
+  readonly history_until?: Timestamp | undefined;
   /** How often something happened when the watermark last moved, so that a restart need not learn it anew. */
   readonly arrivals?: StoredArrivals | undefined;
 }
@@ -30,6 +34,8 @@ export interface Sighting {
   readonly nowMs: number;
   /** False while the account is seen for the first time: what was there before is no news. */
   readonly isNews: boolean;
+  /** Operations that were created before are history (`historyEndOf`). Undefined: the account's first sight counts. */
+  readonly historyUntil?: Timestamp | undefined;
 }
 
 /** Undefined when the record already says that the project can be seen. */
@@ -38,13 +44,14 @@ export function recordDiscovery(
   sighting: Sighting,
 ): ProjectRecord | undefined {
   if (recorded?.is_visible === true) return undefined;
-  const { account_id, project_id } = sighting;
-  const seen = { kind: 'project', account_id, project_id, is_visible: true } as const;
+  const { account_id, project_id, historyUntil: history_until } = sighting;
+  const seen = { kind: 'project', account_id, project_id, is_visible: true, history_until } as const;
   if (recorded === undefined && !sighting.isNews) return { ...seen, ...EMPTY_JOURNAL };
   const journal = recorded ?? EMPTY_JOURNAL;
   return {
-    ...recorded,
     ...seen,
+    ...recorded,
+    is_visible: true,
     ...append(journal, seenEntry('project_discovered', journal.revision + 1, sighting)),
   };
 }

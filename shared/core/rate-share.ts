@@ -79,4 +79,6 @@ function holdAfter({ ceiling, holdMs }: RateShare, refused: number, sinceMs: num
 export interface LearnedLimit {
   readonly share: RateShare;
   readonly pausedUntilMs: number;
+  /** One request at a time asks whether the upstream answers again. */
+  readonly isProbing?: boolean | undefined;
 }

@@ -1,6 +1,6 @@
 /** Which recorded entries go to the bus in which call, and what the answers allow to acknowledge. */
 
-import type { JournalEntry } from './journal.ts';
+import { type Journal, type JournalEntry, pendingEntries } from './journal.ts';
 
 /** PutEvents takes ten entries a call (Amazon EventBridge User Guide, "PutEvents"). */
 export const BATCH_ENTRIES_MAX = 10;
@@ -31,6 +31,36 @@ export function planBatches<Entry extends Sized>(entries: readonly Entry[]): rea
     bytes = fits ? bytes + entry.sizeBytes : entry.sizeBytes;
   }
   return batches;
+}
+
+/**
+ * In order, groups of as many entries as one call takes. All entries of a record stand in one group, so that groups may be
+ * published side by side while the entries of a record keep their order.
+ */
+export function groupForRelay<R extends Journal>(records: readonly R[]): readonly (readonly R[])[] {
+  const groups: { readonly records: R[]; count: number }[] = [];
+  for (const record of records) {
+    const { length: count } = pendingEntries<JournalEntry>(record);
+    const group = groups.at(-1);
+    if (group !== undefined && group.count + count <= BATCH_ENTRIES_MAX) {
+      group.records.push(record);
+      group.count += count;
+    } else groups.push({ records: [record], count });
+  }
+  return groups.map(({ records: members }) => members);
+}
+
+/** By the time of the oldest entry that is not acknowledged. */
+export function oldestFirst<R extends Journal>(records: readonly R[]): readonly R[] {
+  const timed = records.map((record) => ({ record, atMs: oldestPendingMs([record]) ?? 0 }));
+  return timed.toSorted((a, b) => a.atMs - b.atMs).map(({ record }) => record);
+}
+
+/** When the oldest entry that is not acknowledged was recorded; undefined: there is none. */
+export function oldestPendingMs(records: readonly Journal[]): number | undefined {
+  const times = records.flatMap((record) => pendingEntries<JournalEntry>(record)[0]?.observed_at ?? []);
+  const [first, ...rest] = times.map((time) => Date.parse(time));
+  return first === undefined ? undefined : rest.reduce((oldest, time) => Math.min(oldest, time), first);
 }
 
 export interface AcknowledgementPlan {

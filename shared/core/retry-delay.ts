@@ -10,8 +10,11 @@ const DELAY_MS_MAX = 10_000;
 /** A longer `Retry-After` is not slept through: the project's turn comes again by itself. */
 export const PATIENCE_MS = 20_000;
 
-/** A longer `Retry-After` is a mistake, and no timer waits longer than 24.8 days: it would fire at once instead. */
-export const RETRY_AFTER_MS_MAX = 24 * 3_600_000;
+/**
+ * The longest pause that is honoured. An upstream that asks for a day would otherwise stop an account for a day, and a
+ * mistaken header would do the same. After this pause one request at a time asks whether the upstream answers again.
+ */
+export const RETRY_AFTER_MS_MAX = 5 * 60_000;
 
 export interface FailedAttempt {
   /** 1 for the first. */

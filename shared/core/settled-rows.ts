@@ -7,6 +7,8 @@
 import type { OperationState } from './transition.ts';
 
 export interface SettledRows {
+  /** Sorted numbers, one of each row. */
+  readonly prints: Float64Array;
   has(id: string, state: OperationState): boolean;
 }
 
@@ -22,8 +24,18 @@ export function settledRowsOf(states: ReadonlyMap<string, OperationState>): Sett
   return among(prints.toSorted());
 }
 
+/** Rows of one project that are kept while a walk takes several polls: 8 bytes each. Beyond, earlier rows are read again. */
+const JOINED_ROWS_MAX = 50_000;
+
+/** Both together; when they are too many, the rows of the last poll alone. */
+export function joinSettledRows(latest: SettledRows, earlier: SettledRows): SettledRows {
+  const prints = new Set([...latest.prints, ...earlier.prints]);
+  return prints.size > JOINED_ROWS_MAX ? latest : among(Float64Array.from(prints).toSorted());
+}
+
 function among(sorted: Float64Array): SettledRows {
   return {
+    prints: sorted,
     has(id, state) {
       const wanted = fingerprint(id, state);
       let low = 0;

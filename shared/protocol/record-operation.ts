@@ -1,7 +1,13 @@
 /** Compare-and-set of one operation: the write either follows the state it was compared with, or it does not happen. */
 
+import { isJournalFull } from '../core/journal.ts';
 import type { Operation } from '../core/operation.ts';
-import { type OperationRecord, type ReadingContext, recordReading } from '../core/operation-record.ts';
+import {
+  isOpen,
+  type OperationRecord,
+  type ReadingContext,
+  recordReading,
+} from '../core/operation-record.ts';
 import type { BridgeStore, RecordResult } from '../store/bridge-store.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { isUpstreamError } from '../upstream/upstream-error.ts';
@@ -20,6 +26,8 @@ export interface RecordDeps {
 export type RecordOutcome =
   | { readonly kind: 'unchanged'; readonly record: OperationRecord }
   | { readonly kind: 'recorded'; readonly record: OperationRecord }
+  /** The journal is full: what changed is recorded once the bus has taken entries of it. The operation stays watched. */
+  | { readonly kind: 'deferred'; readonly record: OperationRecord }
   /** Not known to be recorded: the walk that found the reading is not complete. */
   | { readonly kind: 'unresolved' };
 
@@ -36,6 +44,7 @@ export async function recordOperation(
   for (let attempt = 1; ; attempt++) {
     const next = recordReading(state.recorded, state.reading, deps.contextOf(state.recorded, state.reading));
     if (next === undefined) return unchanged(state.recorded);
+    if (state.recorded !== undefined && isJournalFull(state.recorded)) return deferred(state.recorded);
     const result = await tryRecord(deps, next, state.recorded?.revision);
     if (result === 'recorded') return { kind: 'recorded', record: next };
     if (attempt === ATTEMPTS_MAX) return { kind: 'unresolved' };
@@ -69,6 +78,14 @@ async function readAgain({ store, upstream, signal }: RecordDeps, { project_id, 
     if (isUpstreamError(error)) return undefined;
     throw error;
   }
+}
+
+/**
+ * An open operation is read again by every poll, so nothing is lost. One that had ended and moves again would be forgotten once
+ * its entries are published: the page that it stands on does not count as read.
+ */
+function deferred(record: OperationRecord): RecordOutcome {
+  return isOpen(record) ? { kind: 'deferred', record } : { kind: 'unresolved' };
 }
 
 function unchanged(record: OperationRecord | undefined): RecordOutcome {

@@ -20,6 +20,10 @@ export const metricUnits = {
   UnpublishedBacklog: 'Count',
   /** Of the oldest entry that is recorded and not on the bus; 0 when there is none. About once a minute. */
   UnpublishedAgeMs: 'Milliseconds',
+  /** Readings that are not recorded yet, because too many entries of the operation wait for the bus. */
+  TransitionsDeferred: 'Count',
+  /** Invocations that did not wait for everything under way, because their time was over. */
+  InvocationsCutShort: 'Count',
   MalformedRows: 'Count',
   LateOperations: 'Count',
   ProjectsPolled: 'Count',

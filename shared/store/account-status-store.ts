@@ -33,6 +33,7 @@ const learned = z.object({
       holdMs: count,
     }),
     pausedUntilMs: count,
+    isProbing: z.boolean().optional(),
   }),
   hints: z.array(
     z.object({

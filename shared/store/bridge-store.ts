@@ -1,13 +1,15 @@
 /** The writes and reads of the protocol for one account, over any `Table`. */
 
+import * as z from 'zod';
 import type { AccountRecord } from '../core/account-record.ts';
 import type { CommandRecord } from '../core/command-record.ts';
+import { SETTLED_KEPT_MS } from '../core/history.ts';
 import type { JournalEntry } from '../core/journal.ts';
 import { acknowledged, hasWork, type JournalRecord } from '../core/journal-record.ts';
 import type { OperationRecord } from '../core/operation-record.ts';
-import type { ResumePoint } from '../core/page-walk.ts';
-import type { ProjectRecord, StoredArrivals } from '../core/project-record.ts';
+import type { ProjectRecord } from '../core/project-record.ts';
 import type { Timestamp } from '../core/timestamp.ts';
+import type { Progress } from '../core/walk-progress.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { attributesOf, keyOf, parseRecord, parseRecordOf } from './items.ts';
 import {
@@ -24,13 +26,21 @@ import {
   readRequestsOf,
   workOf,
 } from './keys.ts';
-import type { Condition, Key, Table, Update } from './table.ts';
+import type { Condition, IndexPosition, Key, Table, Update } from './table.ts';
 
 /**
- * Settled operations stay for this long: longer than any walk reaches back, so that a row found there and missing
- * here is news. DynamoDB deletes them some time later; one that is still there is still true, so nothing filters.
+ * Settled operations stay for this long. DynamoDB deletes them some time later; one that is still there is still true, so
+ * nothing filters. What may have been deleted is not taken for news (`mayBeForgotten`).
  */
-export const SETTLED_KEPT_SECONDS = 45 * 24 * 3_600;
+export const SETTLED_KEPT_SECONDS = SETTLED_KEPT_MS / 1_000;
+
+/**
+ * The state of the rate limit at the end of a lease: when the next request would leave if all left evenly, milliseconds
+ * since the epoch. `whole`: of everything that is sent for the account. `own`: of the poller's own part.
+ */
+const leaseSpending = z.object({ whole_next_at_ms: z.number(), own_next_at_ms: z.number() });
+
+export type LeaseSpending = z.infer<typeof leaseSpending>;
 
 export type RecordResult = 'recorded' | 'conflict';
 
@@ -41,6 +51,20 @@ export interface WorkPlace {
   readonly operationId: string | undefined;
   /** Of a command whose operations have not all ended, or whose end is not published. */
   readonly isCommand: boolean;
+}
+
+export interface WorkPageRequest {
+  readonly limit: number;
+  /** Where the page before ended; undefined: at the beginning. */
+  readonly start?: IndexPosition | undefined;
+  /** Undefined: of the whole account. */
+  readonly projectId?: string | undefined;
+}
+
+export interface WorkPlacePage {
+  readonly places: readonly WorkPlace[];
+  /** Undefined: there is nothing behind this page at the moment. */
+  readonly next: IndexPosition | undefined;
 }
 
 export type BridgeStore = ReturnType<typeof createBridgeStore>;
@@ -85,13 +109,14 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
     /** What a crash left unpublished and what is still open; the index may lag, so read the items themselves. */
     async findWork(projectId?: string): Promise<readonly WorkPlace[]> {
       const pk = projectId === undefined ? {} : { pk: projectKey(accountId, projectId).pk };
-      const keys = await table.queryWork({ work: workOf(accountId), ...pk });
-      return keys.map((key) => ({
-        key,
-        projectId: projectIdOf(key, accountId),
-        operationId: operationIdOf(key),
-        isCommand: isCommandKey(key),
-      }));
+      return (await table.queryWork({ work: workOf(accountId), ...pk })).map(placeOf);
+    },
+
+    /** At most `limit` of the same, for whatever may be large: an outage of the bus leaves everything there. */
+    async findWorkPage({ limit, start, projectId }: WorkPageRequest): Promise<WorkPlacePage> {
+      const pk = projectId === undefined ? {} : { pk: projectKey(accountId, projectId).pk };
+      const page = await table.queryWorkPage({ work: workOf(accountId), limit, start, ...pk });
+      return { places: page.keys.map(placeOf), next: page.next };
     },
 
     /** State, event and its discoverability in one write. `expectedRevision` undefined: the item is new. */
@@ -127,45 +152,11 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
     },
 
     /**
-     * Only ever forwards. The walk that ends here is complete, so there is nothing left to resume. What else is known of
-     * it goes along in the one write. `conflict`: the watermark is there already, or further.
+     * How far the project is read, in one write. `conflict`: the watermark is there already, or further, and nothing was
+     * written.
      */
-    async advanceWatermark(
-      projectId: string,
-      watermark: Timestamp,
-      {
-        arrivals,
-        sweptAtMs,
-      }: { readonly arrivals?: StoredArrivals | undefined; readonly sweptAtMs?: number | undefined } = {},
-    ): Promise<RecordResult> {
-      const result = await table.update({
-        key: projectKey(accountId, projectId),
-        set: {
-          ...projectIdentity(projectId),
-          watermark,
-          swept_at_ms: sweptAtMs,
-          ...(arrivals && { arrivals: { ...arrivals } }),
-        },
-        remove: ['resume'],
-        condition: {
-          kind: 'any',
-          of: [
-            { kind: 'absent', name: 'watermark' },
-            { kind: 'less', name: 'watermark', value: watermark },
-          ],
-        },
-      });
-      return toResult(result);
-    },
-
-    async saveResumePoint(projectId: string, { head, cursor }: ResumePoint): Promise<void> {
-      const set = { ...projectIdentity(projectId), resume: { head, cursor } };
-      await table.update({ key: projectKey(accountId, projectId), set });
-    },
-
-    async markSwept(projectId: string, sweptAtMs: number): Promise<void> {
-      const set = { ...projectIdentity(projectId), swept_at_ms: sweptAtMs };
-      await table.update({ key: projectKey(accountId, projectId), set });
+    async saveProgress(projectId: string, progress: Progress): Promise<RecordResult> {
+      return toResult(await table.update(progressUpdate(accountId, projectId, progress)));
     },
 
     /** Asks the poller to read the project at once; asking twice is asking once. */
@@ -187,6 +178,7 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
       const result = await table.update({
         key: leaseKey(accountId),
         set: { kind: 'lease', holder, expires_at_ms: nowMs + durationMs },
+        remove: ['spending'],
         condition: {
           kind: 'any',
           of: [
@@ -199,18 +191,56 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
       return result === 'applied';
     },
 
-    async releaseLease(holder: string): Promise<void> {
+    /** Ends the lease at once, and hands over what its holder has spent. */
+    async releaseLease(holder: string, spending?: LeaseSpending): Promise<void> {
       await table.update({
         key: leaseKey(accountId),
-        set: { expires_at_ms: 0 },
+        set: { expires_at_ms: 0, ...(spending && { spending: { ...spending } }) },
         condition: { kind: 'equals', name: 'holder', value: holder },
       });
     },
+
+    /** What the last holder has handed over; undefined: it has not ended, or not in order. */
+    async readLease(): Promise<{ readonly spending: LeaseSpending | undefined } | undefined> {
+      const item = await table.get(leaseKey(accountId));
+      return item && { spending: leaseSpending.safeParse(item['spending']).data };
+    },
   };
 
-  function projectIdentity(projectId: string) {
-    return { kind: 'project', account_id: accountId, project_id: projectId };
+  function placeOf(key: Key): WorkPlace {
+    return {
+      key,
+      projectId: projectIdOf(key, accountId),
+      operationId: operationIdOf(key),
+      isCommand: isCommandKey(key),
+    };
   }
+}
+
+/** A watermark only ever moves forwards. */
+function progressUpdate(accountId: string, projectId: string, progress: Progress): Update {
+  const { watermark, resume, sweep, sweptAtMs, arrivals } = progress;
+  const removed = { resume, sweep };
+  return {
+    key: projectKey(accountId, projectId),
+    set: {
+      kind: 'project',
+      account_id: accountId,
+      project_id: projectId,
+      watermark,
+      swept_at_ms: sweptAtMs,
+      ...(resume && { resume: { ...resume } }),
+      ...(sweep && { sweep: { ...sweep } }),
+      ...(arrivals && { arrivals: { ...arrivals } }),
+    },
+    remove: (['resume', 'sweep'] as const).filter((name) => removed[name] === null),
+    ...(watermark !== undefined && { condition: isNewerThanStored(watermark) }),
+  };
+}
+
+function isNewerThanStored(watermark: Timestamp): Condition {
+  const isAbsent: Condition = { kind: 'absent', name: 'watermark' };
+  return { kind: 'any', of: [isAbsent, { kind: 'less', name: 'watermark', value: watermark }] };
 }
 
 function recordUpdate(next: JournalRecord, expectedRevision: number | undefined, expiresAt: number): Update {

@@ -11,7 +11,17 @@ import {
 } from '@aws-sdk/lib-dynamodb';
 import { AppError } from '../runtime/errors.ts';
 import { type Access, readableAttributes } from './access/access.ts';
-import type { Condition, Item, Key, Table, Update } from './table.ts';
+import type {
+  Condition,
+  IndexPosition,
+  Item,
+  Key,
+  Table,
+  Update,
+  WorkPage,
+  WorkPageQuery,
+  WorkQuery,
+} from './table.ts';
 import { WORK_INDEX } from './table.ts';
 
 /** BatchGetItem takes a hundred keys (DynamoDB API Reference, BatchGetItem). */
@@ -20,8 +30,14 @@ const BATCH_KEYS_MAX = 100;
 /** A throttled BatchGetItem hands keys back; the SDK has backed off already, so a few rounds are enough. */
 const BATCH_ROUNDS_MAX = 8;
 
-/** A thousand open or unpublished operations a page of 1 MB, a hundred thousand in all: far beyond any account seen. */
-const WORK_PAGES_MAX = 100;
+/** A key is about 120 bytes, and a page of the index ends at 1 MB (DynamoDB API Reference, Query). */
+const WORK_PAGE_KEYS = 5_000;
+
+/**
+ * Whoever asks for all keys at once holds them in memory: 100,000 keys are 20 MB of 256. A call that meets this bound fails
+ * with `work_index_too_large`; what can grow that far is read page by page.
+ */
+const WORK_PAGES_MAX = 20;
 
 /** `access`: the attributes that are asked for, as the function's role allows no others; undefined: all. */
 export function createDynamoDbTable(
@@ -60,6 +76,7 @@ export function createDynamoDbTable(
       }
     },
     queryWork: (query) => queryWork(documents, tableName, query),
+    queryWorkPage: (query) => queryWorkPage(documents, tableName, query),
   };
 }
 
@@ -100,29 +117,43 @@ function projection(access: Pick<Access, 'reads'> | undefined, keys: readonly Ke
 async function queryWork(
   documents: DynamoDBDocumentClient,
   tableName: string,
-  { work, pk }: { work: string; pk?: string },
+  query: WorkQuery,
 ): Promise<readonly Key[]> {
   const keys: Key[] = [];
-  let startKey: Record<string, unknown> | undefined;
-  for (let page = 0; page < WORK_PAGES_MAX; page++) {
-    const answer = await documents.send(
-      new QueryCommand({
-        TableName: tableName,
-        IndexName: WORK_INDEX.name,
-        KeyConditionExpression: pk === undefined ? '#work = :work' : '#work = :work AND #pk = :pk',
-        ExpressionAttributeNames: {
-          '#work': WORK_INDEX.partitionKey,
-          ...(pk && { '#pk': WORK_INDEX.sortKey }),
-        },
-        ExpressionAttributeValues: { ':work': work, ...(pk && { ':pk': pk }) },
-        ...(startKey && { ExclusiveStartKey: startKey }),
-      }),
-    );
-    for (const item of answer.Items ?? []) keys.push({ pk: String(item['pk']), sk: String(item['sk']) });
-    startKey = answer.LastEvaluatedKey;
-    if (startKey === undefined) break;
+  let start: IndexPosition | undefined;
+  for (let pageCount = 0; pageCount < WORK_PAGES_MAX; pageCount++) {
+    const page = await queryWorkPage(documents, tableName, { ...query, limit: WORK_PAGE_KEYS, start });
+    keys.push(...page.keys);
+    start = page.next;
+    if (start === undefined) return keys;
   }
-  return keys;
+  throw new AppError(
+    'work_index_too_large',
+    `The work index holds more than ${keys.length} keys of ${query.work}; read it page by page`,
+  );
+}
+
+async function queryWorkPage(
+  documents: DynamoDBDocumentClient,
+  tableName: string,
+  { work, pk, limit, start }: WorkPageQuery,
+): Promise<WorkPage> {
+  const answer = await documents.send(
+    new QueryCommand({
+      TableName: tableName,
+      IndexName: WORK_INDEX.name,
+      KeyConditionExpression: pk === undefined ? '#work = :work' : '#work = :work AND #pk = :pk',
+      ExpressionAttributeNames: {
+        '#work': WORK_INDEX.partitionKey,
+        ...(pk && { '#pk': WORK_INDEX.sortKey }),
+      },
+      ExpressionAttributeValues: { ':work': work, ...(pk && { ':pk': pk }) },
+      Limit: limit,
+      ...(start && { ExclusiveStartKey: start }),
+    }),
+  );
+  const keys = (answer.Items ?? []).map((item) => ({ pk: String(item['pk']), sk: String(item['sk']) }));
+  return { keys, next: answer.LastEvaluatedKey as IndexPosition | undefined };
 }
 
 /** Exported for the test that pins the expressions. */

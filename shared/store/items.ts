@@ -94,8 +94,10 @@ const projectItem = z.object({
   project_id: z.string(),
   is_visible: z.boolean().default(true),
   watermark: timestamp.optional(),
-  resume: z.object({ head: timestamp, cursor: z.string() }).optional(),
+  resume: z.object({ head: timestamp, cursor: z.string(), is_unordered: z.boolean().optional() }).optional(),
   swept_at_ms: z.number().optional(),
+  sweep: z.object({ bound: timestamp, cursor: z.string() }).optional(),
+  history_until: timestamp.optional(),
   arrivals: z
     .object({ count: z.number().nonnegative(), observed_ms: z.number().positive() })
     .optional()
@@ -191,6 +193,9 @@ export function keyOf(record: JournalRecord): Key {
   }
 }
 
+/** How far a project is read: written by the end of a poll, and by nobody else. */
+export const PROGRESS_ATTRIBUTES = ['watermark', 'resume', 'swept_at_ms', 'sweep', 'arrivals'] as const;
+
 /** What a journal write sets. How far a project is read has writes of its own and is left alone here. */
 export function attributesOf(record: JournalRecord): Record<string, Attribute | undefined> {
   const { entries, ...fields } = record;
@@ -204,7 +209,7 @@ export function attributesOf(record: JournalRecord): Record<string, Attribute | 
   }
   if (record.kind === 'project')
     Object.assign(attributes, listed(projectsListOf(record.account_id), record.project_id));
-  for (const name of ['watermark', 'resume', 'swept_at_ms', 'arrivals']) delete attributes[name];
+  for (const name of PROGRESS_ATTRIBUTES) delete attributes[name];
   return attributes as Record<string, Attribute | undefined>;
 }
 

@@ -73,8 +73,9 @@ export function createReadModel(table: Table, indexes: TableIndexes, accountId: 
 
     /** Those that are neither ended nor given up, oldest first. */
     async openOperations(projectId?: string): Promise<readonly OperationRecord[]> {
-      const places = (await store.findWork(projectId)).filter(({ operationId }) => operationId !== undefined);
-      const records = await store.readRecords(places.slice(0, OPEN_OPERATIONS_MAX).map(({ key }) => key));
+      const { places } = await store.findWorkPage({ limit: OPEN_OPERATIONS_MAX, projectId });
+      const operations = places.filter(({ operationId }) => operationId !== undefined);
+      const records = await store.readRecords(operations.map(({ key }) => key));
       return records
         .flatMap((record) => (record.kind === 'operation' && isOpen(record) ? [record] : []))
         .toSorted((a, b) => a.created_at.localeCompare(b.created_at));
@@ -87,8 +88,8 @@ export function createReadModel(table: Table, indexes: TableIndexes, accountId: 
 
     /** What is recorded and not yet on the bus: normally nothing, or a second old. */
     async unpublished(): Promise<{ readonly count: number; readonly oldest_at: string | undefined }> {
-      const places = await store.findWork();
-      const records = await store.readRecords(places.slice(0, OPEN_OPERATIONS_MAX).map(({ key }) => key));
+      const { places } = await store.findWorkPage({ limit: OPEN_OPERATIONS_MAX });
+      const records = await store.readRecords(places.map(({ key }) => key));
       const pending = records.flatMap((record) => pendingEntries<JournalEntry>(record));
       const times = pending.map(({ observed_at }) => observed_at).toSorted();
       return { count: pending.length, oldest_at: times[0] };

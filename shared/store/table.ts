@@ -87,6 +87,23 @@ export interface TableIndexes {
   query(query: IndexQuery): Promise<IndexPage>;
 }
 
+export interface WorkQuery {
+  readonly work: string;
+  readonly pk?: string;
+}
+
+export interface WorkPageQuery extends WorkQuery {
+  readonly limit: number;
+  /** Where the page before ended; undefined: at the beginning. */
+  readonly start?: IndexPosition | undefined;
+}
+
+export interface WorkPage {
+  readonly keys: readonly Key[];
+  /** Undefined: there is nothing behind this page at the moment. */
+  readonly next: IndexPosition | undefined;
+}
+
 export interface Table {
   /** Strongly consistent. */
   get(key: Key): Promise<Item | undefined>;
@@ -98,5 +115,7 @@ export interface Table {
    */
   update(update: Update): Promise<'applied' | 'refused'>;
   /** Keys in the sparse index, eventually consistent; all of the partition `work`, or those of one `pk` of it. */
-  queryWork(query: { readonly work: string; readonly pk?: string }): Promise<readonly Key[]>;
+  queryWork(query: WorkQuery): Promise<readonly Key[]>;
+  /** At most `limit` of the same keys, from where the page before ended; a key that came meanwhile may be left out. */
+  queryWorkPage(query: WorkPageQuery): Promise<WorkPage>;
 }

@@ -42,14 +42,19 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
 
     async listOperations({ projectId, ...query }, callOptions) {
       const request = { ids: { project_id: projectId }, query };
-      const { body } = await callUpstream(deps, operationCalls.listOperations, request, callOptions);
+      const { body, serverDateMs } = await callUpstream(
+        deps,
+        operationCalls.listOperations,
+        request,
+        callOptions,
+      );
       const { rows, malformedRowCount } = schemas.parseRows(
         body.operations,
         // Building a schema costs more than reading a page of usual rows, which need none.
         once(() => operationOf(projectId)),
         (row) => plainOperation(row, projectId),
       );
-      return { operations: rows, malformedRowCount, cursor: body.pagination?.cursor };
+      return { operations: rows, malformedRowCount, cursor: body.pagination?.cursor, serverDateMs };
     },
 
     async getOperation({ projectId, operationId }, callOptions) {

@@ -14,13 +14,19 @@ import {
   waitMs,
 } from '../core/rate-limit.ts';
 import { afterRefusal, FULL_SHARE, type LearnedLimit, shareAt } from '../core/rate-share.ts';
+import { RETRY_AFTER_MS_MAX } from '../core/retry-delay.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 export interface RequestBudget {
   /** Resolves when a request may leave; rejects with the signal's reason, and then has spent nothing. */
   take(signal?: AbortSignal): Promise<void>;
-  /** The upstream refused for the rate: nobody sends for so long, and then more slowly for some minutes. */
+  /**
+   * The upstream refused a request for the rate: nothing leaves for this long, and less than before for some minutes. After
+   * the longest pause that is honoured (`RETRY_AFTER_MS_MAX`), one request at a time leaves until one is accepted.
+   */
   pauseFor(durationMs: number): void;
+  /** The upstream answered, and it did not refuse for the rate. */
+  noteAccepted?(): void;
 }
 
 /** The poller's: it takes a permit first and decides then what to send with it, so that no decision is old when it leaves. */
@@ -29,8 +35,20 @@ export interface PollerBudget extends RequestBudget {
   giveBack(): void;
   /** Somebody else has sent so many requests out of the same limit. */
   charge(requestCount: number): void;
+  /** What was spent up to now, for the process after this one. */
+  spending(): Spending;
+  /** Goes on from what the process before has spent. Undefined: it has not handed that over, so everything is assumed. */
+  takeOver(spending: Spending | undefined): void;
   learned(): LearnedLimit;
   restore(learned: LearnedLimit): void;
+}
+
+/** When the next request would leave if all left evenly, milliseconds since the epoch. */
+export interface Spending {
+  /** Of everything that is sent for the account. */
+  readonly whole_next_at_ms: number;
+  /** Of the caller's own part. */
+  readonly own_next_at_ms: number;
 }
 
 /** A permit that was taken before its request was known. */
@@ -49,6 +67,9 @@ export function takenPermit(): Permit {
     },
   };
 }
+
+/** Between two requests that probe: longer than one request takes until its time-out, so that only one is under way. */
+const PROBE_INTERVAL_MS = 15_000;
 
 export function createRequestBudget(options: {
   readonly clock: Clock;
@@ -72,6 +93,8 @@ export function createRequestBudget(options: {
   let ownState: RateLimitState =
     startsEmpty && ownLimit !== undefined ? usedUp(ownLimit, clock.now()) : UNUSED;
   let queue: Promise<void> = Promise.resolve();
+  let isProbing = false;
+  let probedAtMs = Number.NEGATIVE_INFINITY;
 
   /** `leave` is called in the same step as the permit is spent: no abort comes between the two. */
   const takeInTurn = async (leave: () => void, signal: AbortSignal | undefined): Promise<void> => {
@@ -81,6 +104,7 @@ export function createRequestBudget(options: {
       const delayMs = delayAt(nowMs);
       if (delayMs === 0) {
         spendAt(nowMs, 1, 1);
+        probedAtMs = nowMs;
         return leave();
       }
       await clock.sleep(delayMs, signal);
@@ -92,6 +116,11 @@ export function createRequestBudget(options: {
   }
 
   function delayAt(nowMs: number): number {
+    const probeDelayMs = isProbing ? probedAtMs + PROBE_INTERVAL_MS - nowMs : 0;
+    return Math.max(limitDelayAt(nowMs), probeDelayMs);
+  }
+
+  function limitDelayAt(nowMs: number): number {
     const delayMs = waitMs(partOf(wholeLimit, nowMs), state, nowMs);
     if (ownLimit === undefined) return delayMs;
     const own = { ...ownState, pausedUntilMs: state.pausedUntilMs };
@@ -126,20 +155,36 @@ export function createRequestBudget(options: {
     },
     pauseFor(durationMs) {
       share = afterRefusal(share, clock.now());
-      pauseUntil(clock.now() + durationMs);
+      isProbing ||= durationMs >= RETRY_AFTER_MS_MAX;
+      pauseUntil(clock.now() + Math.min(durationMs, RETRY_AFTER_MS_MAX));
+    },
+    noteAccepted() {
+      isProbing = false;
     },
     giveBack() {
       const nowMs = clock.now();
+      probedAtMs = Number.NEGATIVE_INFINITY;
       state = unspend(partOf(wholeLimit, nowMs), state);
       if (ownLimit !== undefined) ownState = unspend(partOf(ownLimit, nowMs), ownState);
     },
     charge(requestCount) {
       spendAt(clock.now(), requestCount, 0);
     },
-    learned: () => ({ share, pausedUntilMs: state.pausedUntilMs }),
+    spending: () => ({ whole_next_at_ms: state.nextAtMs, own_next_at_ms: ownState.nextAtMs }),
+    takeOver(spending) {
+      const nowMs = clock.now();
+      state = { ...state, nextAtMs: spending?.whole_next_at_ms ?? startEmpty(wholeLimit, nowMs).nextAtMs };
+      state = forgive(wholeLimit, state, nowMs);
+      if (ownLimit === undefined) return;
+      ownState = { ...ownState, nextAtMs: spending?.own_next_at_ms ?? usedUp(ownLimit, nowMs).nextAtMs };
+      ownState = forgive(ownLimit, ownState, nowMs);
+    },
+    learned: () => ({ share, pausedUntilMs: state.pausedUntilMs, ...(isProbing && { isProbing }) }),
     restore(learned) {
       share = learned.share;
-      pauseUntil(learned.pausedUntilMs);
+      isProbing = learned.isProbing === true;
+      // A clock that was ahead, or an earlier version, may have stored a pause of any length.
+      pauseUntil(Math.min(learned.pausedUntilMs, clock.now() + RETRY_AFTER_MS_MAX));
     },
   };
 }

@@ -5,7 +5,7 @@ import { decideRetry } from '../core/retry-delay.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Secret } from '../runtime/secret.ts';
-import type { KeySource } from './key-source.ts';
+import type { GuardedKeySource, KeySource } from './key-source.ts';
 import { readJson } from './read-json.ts';
 import type { Permit, RequestBudget } from './request-budget.ts';
 import { UpstreamError } from './upstream-error.ts';
@@ -25,7 +25,10 @@ export interface Attempt extends CallName {
 }
 
 export interface SendDeps {
-  readonly apiKey: KeySource;
+  /** Guarded: a key that the upstream has refused is not sent again. */
+  readonly apiKey: KeySource & Partial<Pick<GuardedKeySource, 'isRefused' | 'noteRefused'>>;
+  /** False: nothing may be sent any more, because another process may be sending. Undefined: always. */
+  readonly maySend?: () => boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly budget: RequestBudget;
@@ -88,21 +91,47 @@ export async function send<Body>(deps: SendDeps, call: OutgoingCall<Body>): Prom
   }
 }
 
-/** 401 means one fresh read of the key: it may have been rotated. The same key again would only be refused again. */
+/**
+ * 401 means one fresh read of the key: it may have been rotated. The same key would only be refused again, and a key that
+ * was refused before is not sent at all.
+ */
 export async function sendWithKey<Result>(
   deps: SendDeps,
   call: OutgoingRequest,
   read: ReadResponse<Result>,
 ): Promise<Result> {
-  const key = await deps.apiKey.current();
+  const { apiKey } = deps;
+  const key = await apiKey.current();
+  if (apiKey.isRefused?.(key) === true)
+    throw failure('unauthorized', { ...nameOf(call), reason: 'the upstream has refused this key before' });
   try {
     return await sendOnce(deps, call, { key, read });
   } catch (error) {
-    if (!(error instanceof UpstreamError) || error.kind !== 'unauthorized') throw error;
-    const fresh = await deps.apiKey.refresh();
-    if (fresh.reveal() === key.reveal()) throw error;
-    return sendOnce(deps, call, { key: fresh, read });
+    if (!isUnauthorized(error)) throw error;
+    const fresh = await apiKey.refresh();
+    if (fresh.reveal() === key.reveal()) {
+      apiKey.noteRefused?.(key);
+      throw error;
+    }
+    return await sendFresh(deps, call, { key: fresh, read });
   }
+}
+
+async function sendFresh<Result>(
+  deps: SendDeps,
+  call: OutgoingRequest,
+  { key, read }: { readonly key: Secret; readonly read: ReadResponse<Result> },
+): Promise<Result> {
+  try {
+    return await sendOnce(deps, call, { key, read });
+  } catch (error) {
+    if (isUnauthorized(error)) deps.apiKey.noteRefused?.(key);
+    throw error;
+  }
+}
+
+function isUnauthorized(error: unknown): boolean {
+  return error instanceof UpstreamError && error.kind === 'unauthorized';
 }
 
 async function sendOnce<Result>(
@@ -114,6 +143,8 @@ async function sendOnce<Result>(
   if (!KEY_PATTERN.test(key.reveal()))
     throw failure('unauthorized', { ...nameOf(call), reason: 'no header can carry this key' });
   if (call.permit?.use() !== true) await orCancelled(call, budget.take(call.signal));
+  // Asked last: the process may have been frozen while it waited for the key or for its turn.
+  if (deps.maySend?.() === false) throw cancellation(nameOf(call));
   const startedAtMs = clock.now();
   let status: number | undefined;
   try {
@@ -121,6 +152,7 @@ async function sendOnce<Result>(
     status = response.status;
     return await read(response, key);
   } finally {
+    if (status !== undefined && status !== 429 && status < 500) budget.noteAccepted?.();
     onAttempt?.({ ...nameOf(call), status, durationMs: clock.now() - startedAtMs });
   }
 }

@@ -16,6 +16,8 @@ export interface OperationPage {
   readonly malformedRowCount: number;
   /** Goes back as it came; there even when nothing follows, absent on an empty list. */
   readonly cursor: string | undefined;
+  /** The upstream's clock, from the `Date` header; undefined when there is none. */
+  readonly serverDateMs?: number | undefined;
 }
 
 export interface ProjectRow {

@@ -55,7 +55,8 @@ const polling = pollAccount(
     }),
     clock,
     telemetry: silentTelemetry,
-    newId: () => 'probe',
+    lease: { acquire: async () => true, holds: () => true, release: async () => {} },
+    key: { hasAnother: async () => false },
     options: pollOptionsFor('open', {}),
     limits: accountLimits.run,
   },
@@ -79,6 +80,7 @@ function forgetfulTable(): Table {
     get: async ({ sk }) => (sk === accountAt.sk ? account : undefined),
     getMany: async () => [],
     queryWork: async () => [],
+    queryWorkPage: async () => ({ keys: [], next: undefined }),
     async update({ key: at, set }) {
       if (at.sk === accountAt.sk) account = { ...account, ...at, ...set };
       return 'applied';

@@ -52,6 +52,10 @@ export function createMeteredTable(): MeteredTable {
       units.reads += UNITS_PER_QUERY;
       return table.queryWork(query);
     },
+    queryWorkPage(query) {
+      units.reads += UNITS_PER_QUERY;
+      return table.queryWorkPage(query);
+    },
     // The table has applied it when its call returns: nothing else is counted with it.
     update: async (update) => metered(update),
   };

@@ -3,6 +3,7 @@
  * an in-memory table that counts write units, and a bus that notes when each event came.
  */
 
+import { createLease } from '../../functions/poller/lease.ts';
 import {
   accountLimits,
   pollOptionsFor,
@@ -171,6 +172,7 @@ export async function runBridge(
     });
     const { telemetry, tally } = createTally(silentTelemetry);
     const { lingerMs } = settings;
+    const store = createBridgeStore(table, ACCOUNT_ID, clock);
     return {
       upstream: createUpstreamClient({
         baseUrl: 'http://upstream.invalid/api/v2',
@@ -180,7 +182,7 @@ export async function runBridge(
         budget,
         fetch: upstream.fetch,
       }),
-      store: createBridgeStore(table, ACCOUNT_ID, clock),
+      store,
       status: {
         read: () => readAccountStatus(table, ACCOUNT_ID),
         write: (status) => writeAccountStatus(table, status),
@@ -197,7 +199,14 @@ export async function runBridge(
       planner: plannerOf(settings),
       clock,
       telemetry,
-      newId: () => String(random.next()),
+      lease: createLease({
+        store,
+        clock,
+        monotonicMs: () => scheduler.now(),
+        newId: () => String(random.next()),
+        budget,
+      }),
+      key: { hasAnother: async () => false },
       options: pollOptionsFor('open', {}),
       limits: {
         ...accountLimits.run,

@@ -1,11 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import { reachOf, rowsToShow } from '../../shared/core/page-reach.ts';
 import {
   boundOf,
   isInReach,
-  reachOf,
   resumePoint,
-  rowsToShow,
+  startSweep,
   startWalk,
+  sweepPageRows,
   takePage,
   type WalkGoal,
   type WalkLimits,
@@ -20,7 +21,6 @@ const time = (value: number) => second(value).replace('Z', '.000000000Z') as Tim
 const goal = (fields: Partial<WalkGoal> = {}): WalkGoal => ({
   bound: undefined,
   resume: undefined,
-  sweepNumber: undefined,
   ...fields,
 });
 
@@ -72,18 +72,56 @@ describe('a walk', () => {
   });
 
   test.each([
-    ['shorter than asked', page([40, 39])],
     ['without a cursor', page([40, 39, 38], null)],
+    ['shorter than asked and without a cursor', page([40, 39], null)],
     ['empty', page([])],
     ['empty without a cursor', page([], null)],
   ])('is complete at a page that is %s', (_what, only) => {
     expect(walk(start({ bound: time(1) }), only).outcome).toBe('complete');
   });
 
-  test('counts malformed rows as rows, so that they do not make a page look short', () => {
-    const state = walk(start({ bound: time(1) }), { ...page([40, 39]), malformedRowCount: 1 });
+  test('goes on after a page that holds fewer rows than were asked for, without asking for a wider one', () => {
+    const state = walk(start({ bound: time(1) }), page([40, 39], 'a'));
 
-    expect(state.outcome).toBe('walking');
+    expect(state).toMatchObject({ outcome: 'walking', next: { cursor: 'a', limit: 10 } });
+  });
+
+  test('reads a list to its bound whose pages hold one row each', () => {
+    const single = { ...limits, pagesMax: 100 };
+    const pages = Array.from({ length: 30 }, (_, index) => page([59 - index], `after ${index}`));
+    const state = walk(startWalk(goal({ bound: time(31) }), single), ...pages);
+
+    expect(state).toMatchObject({ outcome: 'complete', pagesRead: 30, head: time(59) });
+  });
+
+  test('goes on after a page that holds nothing but malformed rows', () => {
+    const state = walk(start({ bound: time(1) }), { ...page([]), malformedRowCount: 2 });
+
+    expect(state).toMatchObject({ outcome: 'walking', isUnordered: false });
+  });
+
+  test('ends at the cursor behind which an earlier poll has proved that nothing stands', () => {
+    const state = walk(start({ bound: time(1), endCursor: 'end' }), page([40, 39], 'end'));
+
+    expect(state).toMatchObject({ outcome: 'complete', endCursor: 'end' });
+  });
+
+  test('says behind which cursor the list has ended', () => {
+    const state = walk(start({ bound: time(1) }), page([40, 39], 'last row'), page([], null));
+
+    expect(state).toMatchObject({ outcome: 'complete', endCursor: 'last row' });
+    expect(walk(start({ bound: time(20) }), page([40, 30, 19])).endCursor).toBeUndefined();
+  });
+
+  test('ends when cursors go round in a circle', () => {
+    const state = walk(
+      start({ bound: time(1) }),
+      page([40, 39], 'a'),
+      page([38, 37], 'b'),
+      page([38, 37], 'a'),
+    );
+
+    expect(state.outcome).toBe('complete');
   });
 
   test('ends at a cursor that repeats and brings nothing new', () => {
@@ -112,6 +150,46 @@ describe('a walk', () => {
     expect(state).toMatchObject({ outcome: 'walking', isUnordered: true });
   });
 
+  test('notices rows that are out of order from one page to the next, and not only within a page', () => {
+    const state = walk(start({ bound: time(1) }), page([10, 9], 'a'), page([30, 29], 'b'));
+
+    expect(state.isUnordered).toBe(true);
+  });
+
+  test('does not take what appears above a page that is read once more for disorder', () => {
+    const state = walk(start({ bound: time(1) }), page([40, 39, 38]), page([45, 40, 39]));
+
+    expect(state.isUnordered).toBe(false);
+  });
+
+  test('stops after three pages of an unordered list and says where to go on', () => {
+    const state = walk(
+      start({ bound: time(20) }),
+      page([10, 15], 'a'),
+      page([19, 21], 'b'),
+      page([22, 23], 'c'),
+    );
+
+    expect(state.outcome).toBe('interrupted');
+    expect(resumePoint(state)).toEqual({ head: time(10), cursor: 'c', is_unordered: true });
+  });
+
+  test('resumes an unordered list after one page of its head, and reads it to its end', () => {
+    const resume = { head: time(10), cursor: 'c', is_unordered: true };
+    const state = walk(start({ bound: time(20), resume }), page([10, 15], 'a'));
+
+    expect(state).toMatchObject({ phase: 'tail', next: { cursor: 'c' } });
+    expect(walk(state, page([5, 4], 'd'))).toMatchObject({ outcome: 'walking' });
+    expect(walk(state, page([5, 4], null))).toMatchObject({ outcome: 'complete', isUnordered: true });
+  });
+
+  test('takes a page whose rows show no readable time for unordered', () => {
+    const rows = [{ id: 'a', created_at: 'yesterday' }];
+    const state = walk(start({ bound: time(1) }), { operations: rows, malformedRowCount: 0, cursor: 'a' });
+
+    expect(state).toMatchObject({ outcome: 'walking', isUnordered: true, head: undefined });
+  });
+
   test('goes as deep below its head as a first walk may', () => {
     const state = walk(start({ depthMs: 10_000 }), page([40, 35, 29]));
 
@@ -138,11 +216,17 @@ describe('a walk', () => {
 describe('an interrupted walk', () => {
   const resume = { head: time(30), cursor: 'old' };
 
-  test('reads what is new at the head first, down into the old head', () => {
-    const state = walk(start({ bound: time(1), resume }), page([40, 39, 26]));
+  test('reads what is new at the head first, down to the head of the interrupted walk', () => {
+    const state = walk(start({ bound: time(1), resume }), page([40, 39, 30]));
 
     expect(state).toMatchObject({ phase: 'head', outcome: 'walking' });
-    expect(walk(start({ bound: time(1), resume }), page([40, 39, 24])).phase).toBe('tail');
+    expect(walk(start({ bound: time(1), resume }), page([40, 39, 29])).phase).toBe('tail');
+  });
+
+  test('leaves half of its pages to the older stretch, however much is new', () => {
+    const state = walk(start({ bound: time(1), resume }), page([59, 58], 'a'), page([57, 56], 'b'));
+
+    expect(state).toMatchObject({ phase: 'tail', next: { cursor: 'old', limit: 10 } });
   });
 
   test('then goes on where the other one stopped', () => {
@@ -163,48 +247,75 @@ describe('an interrupted walk', () => {
     expect(resumePoint(walk(start({ bound: time(1) }), page([40, 39, 38])))).toBeUndefined();
   });
 
-  test('takes the head of its own first page for the next watermark', () => {
+  test('earns the head of the interrupted walk, because what is above may not be read yet', () => {
     const state = walk(start({ bound: time(1), resume }), page([40, 39, 24]), page([10, 5, 0]));
 
-    expect(state.head).toBe(time(40));
+    expect(state).toMatchObject({ outcome: 'complete', head: time(30) });
+  });
+
+  test('comes nearer to its end with each poll, whatever the size of the pages', () => {
+    for (const pageRows of [1, 2, 3, 7]) {
+      const rows = Array.from({ length: 45 }, (_, index) => 59 - index);
+      let point = resumePoint(start());
+      let polls = 0;
+      for (let outcome = 'interrupted'; outcome !== 'complete' && polls < 60; polls++) {
+        let state = start({ bound: time(20), ...(point && { resume: point }) });
+        while (state.next !== undefined) {
+          const from = state.next.cursor === undefined ? 0 : rows.indexOf(Number(state.next.cursor)) + 1;
+          const some = rows.slice(from, from + Math.min(pageRows, state.next.limit));
+          state = takePage(state, page(some, some.length === 0 ? null : String(some.at(-1))));
+        }
+        outcome = state.outcome;
+        point = resumePoint(state);
+      }
+
+      expect([pageRows, polls < 60]).toEqual([pageRows, true]);
+    }
   });
 });
 
 describe('a sweep', () => {
+  const sweep = (cursor?: string) => startSweep({ bound: time(1), cursor, firstPageRows: 3 }, limits);
+
   test('has page ends elsewhere than a walk, and elsewhere each time', () => {
-    const sizes = Array.from({ length: 10 }, (_, sweepNumber) => start({ sweepNumber }).next?.limit);
+    const sizes = Array.from({ length: 10 }, (_, sweepNumber) => sweepPageRows(sweepNumber, 10));
 
     expect(sizes).toEqual([9, 8, 7, 6, 5, 4, 3, 2, 1, 9]);
   });
 
-  test('has any stretch that fits on a wide page whole on one page, one time or another', () => {
-    const pagesOf = (sweepNumber: number, rowCount: number) => {
-      const ends: number[] = [];
-      const first = start({ sweepNumber }).next?.limit ?? 0;
-      for (let end = first; end < rowCount + limits.widePageRows; end += limits.widePageRows) ends.push(end);
-      return ends;
-    };
-    for (let from = 0; from < 30; from++) {
-      const until = from + limits.widePageRows - 1;
-      const isWhole = Array.from({ length: 9 }, (_, sweepNumber) => pagesOf(sweepNumber, 40)).some(
-        (ends) => !ends.some((end) => end > from && end < until),
-      );
+  test.each([1, 2, 3, 10])(
+    'has any stretch that fits on a page of %i rows whole on one page, in one sweep or another',
+    (pageRows) => {
+      const pagesOf = (sweepNumber: number, rowCount: number) => {
+        const ends: number[] = [];
+        for (let end = sweepPageRows(sweepNumber, pageRows); end < rowCount + pageRows; end += pageRows)
+          ends.push(end);
+        return ends;
+      };
+      for (let from = 0; from < 30; from++) {
+        const until = from + pageRows - 1;
+        const isWhole = Array.from({ length: pageRows }, (_, sweepNumber) => pagesOf(sweepNumber, 40)).some(
+          (ends) => !ends.some((end) => end > from && end < until),
+        );
 
-      expect([from, isWhole]).toEqual([from, true]);
-    }
+        expect([from, isWhole]).toEqual([from, true]);
+      }
+    },
+  );
+
+  test('follows cursors from its first page on, and does not widen it', () => {
+    expect(walk(sweep(), page([40, 39, 38], 'a')).next).toEqual({ cursor: 'a', limit: 10 });
   });
 
-  test('trusts no short page: it goes on until there is no further one', () => {
-    const state = walk(start({ sweepNumber: 0, bound: time(1) }), page([40, 39]));
-
-    expect(state.next).toEqual({ cursor: 'next', limit: 10 });
-    expect(walk(state, page([], null)).outcome).toBe('complete');
+  test('is complete at its bound or at the end of the list, and not at a short page', () => {
+    expect(walk(sweep(), page([40, 39])).outcome).toBe('walking');
+    expect(walk(sweep(), page([40, 0])).outcome).toBe('complete');
+    expect(walk(sweep(), page([40, 39]), page([], null)).outcome).toBe('complete');
   });
 
-  test('leaves no resume point', () => {
-    const state = walk(start({ sweepNumber: 0, bound: time(1) }), page([40, 39, 38]), page([37, 36, 35]));
-
-    expect(resumePoint(state)).toBeUndefined();
+  test('goes on where an earlier poll has stopped', () => {
+    expect(sweep('old').next).toEqual({ cursor: 'old', limit: 10 });
+    expect(sweep('old').lastCursor).toBe('old');
   });
 });
 

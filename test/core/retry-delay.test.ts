@@ -21,9 +21,10 @@ test.each([['Sunday 5'], ['Thu, 15 Jan 2026'], ['2026-01-15T12:00:30Z'], ['1e9']
   },
 );
 
-test.each([['86401'], ['9'.repeat(400)], ['Sat, 15 Jan 2028 12:00:00 GMT']])(
-  'a day is the longest delay that is believed: %s',
+test.each([['301'], ['86400'], ['9'.repeat(400)], ['Sat, 15 Jan 2028 12:00:00 GMT']])(
+  'five minutes are the longest delay that is honoured: %s',
   (header) => {
     expect(parseRetryAfter(header, NOON_MS)).toBe(RETRY_AFTER_MS_MAX);
+    expect(RETRY_AFTER_MS_MAX).toBe(300_000);
   },
 );

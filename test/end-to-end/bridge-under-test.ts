@@ -72,7 +72,12 @@ export async function startBridge(options: BridgeOptions): Promise<BridgeUnderTe
     aws,
     delivered,
     coldStart: () =>
-      createPollerHandler(environment, { clock, random: seededRandom(options.seed), newId: randomUUID }),
+      createPollerHandler(environment, {
+        clock,
+        random: seededRandom(options.seed),
+        newId: randomUUID,
+        monotonicMs: () => performance.now() * options.speed,
+      }),
     invoke(handler, durationMs) {
       const deadlineMs = clock.now() + durationMs + STOP_RESERVE_MS;
       return handler(event, { getRemainingTimeInMillis: () => deadlineMs - clock.now() });

@@ -83,6 +83,7 @@ function createCrash(crashAt: number, when: 'before' | 'after') {
       getMany: (keys) => step(() => table.getMany(keys)),
       update: (update) => step(() => table.update(update)),
       queryWork: (query) => step(() => table.queryWork(query)),
+      queryWorkPage: (query) => step(() => table.queryWorkPage(query)),
     }),
     aroundSend: <Sender extends NotifierDeps['channels'][number]>(channel: Sender): Sender => ({
       ...channel,

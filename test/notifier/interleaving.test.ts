@@ -112,6 +112,7 @@ function createTurns(random: () => number, deathShare: number) {
           getMany: (keys) => step(() => table.getMany(keys)),
           update: (update) => step(() => table.update(update)),
           queryWork: (query) => step(() => table.queryWork(query)),
+          queryWorkPage: (query) => step(() => table.queryWorkPage(query)),
         },
         clock,
       );

@@ -4,6 +4,7 @@ import { type AccountDeps, type AccountMemory, emptyAccountMemory } from '../../
 import { createTally } from '../../functions/poller/tally.ts';
 import type { JournalRecord } from '../../shared/core/journal-record.ts';
 import type { Operation } from '../../shared/core/operation.ts';
+import type { Backfill } from '../../shared/core/operation-record.ts';
 import type { WalkLimits } from '../../shared/core/page-walk.ts';
 import { type Command, recordCommand } from '../../shared/protocol/record-command.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
@@ -25,6 +26,12 @@ export interface Script {
   operations: Operation[];
   /** Operations that the list does not show. */
   hidden: Operation[];
+  /** Rows of each operations page, at most; drawn anew for each page. */
+  pageRowsMax: () => number;
+  /** As the project list says; undefined: it does not say. */
+  createdAtOf: (projectId: string) => string | undefined;
+  /** Whether the secret holds another key than the one that the upstream has refused. */
+  hasAnotherKey: () => boolean;
   /** Consulted before every call. */
   fails: (call: {
     readonly name: string;
@@ -38,6 +45,7 @@ export function anAccount({
   ...options
 }: {
   readonly walkLimits?: WalkLimits;
+  readonly backfill?: Backfill;
   readonly sweepIntervalMs?: number;
   readonly lingerMs?: number;
 } = {}) {
@@ -55,6 +63,9 @@ export function anAccount({
     unavailableProjectIds: [],
     operations: [],
     hidden: [],
+    pageRowsMax: () => Number.POSITIVE_INFINITY,
+    createdAtOf: () => undefined,
+    hasAnotherKey: () => false,
     fails: () => undefined,
   };
   const calls: string[] = [];
@@ -90,6 +101,8 @@ export function anAccount({
     },
     /** An invocation that goes on while the test does. */
     begin: (durationMs: number): void => void invoke(deps, memory, durationMs),
+    /** DynamoDB deletes what has expired, some time later. */
+    expire: (): number => stage.table.sync.expire(world.scheduler.now()),
     pass: (durationMs: number) => world.scheduler.runUntil(world.scheduler.now() + durationMs),
     events: (): readonly Readonly<Record<string, unknown>>[] =>
       stage.delivered.map(({ detailType, detail }) => ({
@@ -102,6 +115,7 @@ export function anAccount({
     const wired = dependenciesOf(stage, { name: 'test', isCrashed: false, clockSkewMs: 0 });
     return {
       ...wired,
+      key: { hasAnother: async () => script.hasAnotherKey() },
       upstream: scriptedUpstream(script, { calls, nowMs: () => world.scheduler.now() }),
       options: { ...wired.options, sweepIntervalMs: 90 * 24 * 3_600_000, ...options },
       limits: { ...wired.limits, ...(lingerMs !== undefined && { lingerMs }) },
@@ -135,7 +149,9 @@ function scriptedUpstream(
     async listProjects({ cursor }) {
       check('projects', cursor === undefined ? {} : { cursor });
       const start = cursor === undefined ? 0 : script.projectIds.indexOf(cursor) + 1;
-      const projects = script.projectIds.slice(start).map((id) => ({ id }));
+      const projects = script.projectIds
+        .slice(start)
+        .map((id) => ({ id, created_at: script.createdAtOf(id) }));
       const { unavailableProjectIds } = script;
       return {
         projects,
@@ -150,8 +166,8 @@ function scriptedUpstream(
       if (!script.projectIds.includes(projectId)) throw missing();
       const rows = script.operations.filter(({ project_id }) => project_id === projectId);
       const start = cursor === undefined ? 0 : rows.findIndex(({ id }) => id === cursor) + 1;
-      const page = rows.slice(start, start + limit);
-      return { operations: page, malformedRowCount: 0, cursor: page.at(-1)?.id };
+      const page = rows.slice(start, start + Math.min(limit, script.pageRowsMax()));
+      return { operations: page, malformedRowCount: 0, cursor: page.at(-1)?.id, serverDateMs: nowMs() };
     },
     async getOperation({ projectId, operationId }) {
       check('operation', { projectId });

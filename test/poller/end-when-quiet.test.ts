@@ -2,11 +2,13 @@ import { describe, expect, test } from 'vitest';
 import { isNeeded, type PollingNeed } from '../../shared/core/duty-cycle.ts';
 import { readAccountStatus } from '../../shared/store/account-status-store.ts';
 import { anOperation } from '../builders.ts';
-import { anAccount } from './account-under-test.ts';
+import { anAccount, PROJECT_ID } from './account-under-test.ts';
 
 const MINUTE_MS = 60_000;
 const atSecond = (second: number) => new Date(Date.UTC(2026, 0, 15, 12, 0, second)).toISOString();
-const reads = (calls: readonly string[]) => calls.filter((call) => call.startsWith('operations')).length;
+/** Pages at the head of the list: each poll of these short lists begins with one. */
+const reads = (calls: readonly string[]) =>
+  calls.filter((call) => call === `operations ${PROJECT_ID}`).length;
 
 describe('an invocation that may end early', () => {
   test('ends once everything was read and nothing is open, and has told its status', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { watchForWork } from '../../functions/poller/watch-for-work.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
-import { commandRecord } from '../builders.ts';
+import { aRecord, commandRecord } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 
 async function watch(steps: readonly (() => Promise<unknown>)[]) {
@@ -28,10 +28,10 @@ async function watch(steps: readonly (() => Promise<unknown>)[]) {
 
 let isBusy = false;
 const table = createMemoryTable();
-const queryWork: typeof table.queryWork = (query) =>
-  isBusy ? Promise.reject(new Error('busy')) : table.queryWork(query);
+const queryWorkPage: typeof table.queryWorkPage = (query) =>
+  isBusy ? Promise.reject(new Error('busy')) : table.queryWorkPage(query);
 const clock = { now: () => 0, sleep: async () => {} };
-const store = createBridgeStore({ ...table.as('poller'), queryWork }, 'main', clock);
+const store = createBridgeStore({ ...table.as('poller'), queryWorkPage }, 'main', clock);
 const api = createBridgeStore(table.as('api'), 'main', clock);
 
 describe('commands of others', () => {
@@ -66,5 +66,15 @@ describe('commands of others', () => {
     ]);
 
     expect(hot).toEqual(['c-1']);
+  });
+
+  test('are found behind a thousand unpublished operations, a page at a time', async () => {
+    for (let place = 0; place < 1_200; place++) {
+      await api.record({ ...aRecord(), project_id: 'many-1', operation_id: `many-${place}` }, undefined);
+    }
+    const nothing = async () => {};
+    const add = () => api.record(commandRecord('behind-1', 'request-9'), undefined);
+
+    expect(await watch([nothing, nothing, add, nothing, nothing, nothing])).toEqual(['behind-1']);
   });
 });

@@ -10,6 +10,9 @@ import type {
   Table,
   TableCounters,
   Update,
+  WorkPage,
+  WorkPageQuery,
+  WorkQuery,
 } from '../../shared/store/table.ts';
 
 export interface MemoryTable extends Table, TableCounters {
@@ -19,12 +22,15 @@ export interface MemoryTable extends Table, TableCounters {
     /** The whole item, whoever asks. */
     peek(key: Key): Item | undefined;
     update(update: Update): 'applied' | 'refused';
-    queryWork(query: { readonly work: string; readonly pk?: string }): readonly Key[];
+    queryWork(query: WorkQuery): readonly Key[];
+    queryWorkPage(query: WorkPageQuery): WorkPage;
     items(): readonly Item[];
     /** What DynamoDB does by itself when an item has expired. */
     remove(key: Key): void;
     /** What an operator does: the whole table as it was at another time. */
     replaceAll(items: readonly Item[]): void;
+    /** Deletes the items whose `expires_at` has passed, and gives their number. */
+    expire(nowMs: number): number;
   };
   readonly spent: WriteUnits;
   /** The same items as a function sees them: what its role may not read is not there, what it may not do throws. */
@@ -38,6 +44,11 @@ export interface WriteUnits {
   index: number;
 }
 
+interface NumberedKey {
+  readonly key: Key;
+  readonly number: number;
+}
+
 const BYTES_PER_WRITE_UNIT = 1_024;
 
 /** Without `as`, whoever uses it may do everything. */
@@ -45,7 +56,8 @@ export function createMemoryTable(): MemoryTable {
   const items = new Map<string, Item>();
   const spent: WriteUnits = { base: 0, index: 0 };
   const idOf = ({ pk, sk }: Key) => `${pk}\n${sk}`;
-  const byWork = new Map<unknown, Map<string, Key>>();
+  const byWork = new Map<unknown, Map<string, NumberedKey>>();
+  let number = 0;
   return tableFor(undefined);
 
   function tableFor(role: Role | undefined): MemoryTable {
@@ -65,6 +77,16 @@ export function createMemoryTable(): MemoryTable {
           moveInIndex({ pk: item.pk, sk: item.sk }, undefined, item['work']);
         }
       },
+      expire(nowMs) {
+        const expired = [...items].filter(
+          ([, item]) => Number(item['expires_at'] ?? Infinity) * 1_000 < nowMs,
+        );
+        for (const [id, item] of expired) {
+          items.delete(id);
+          moveInIndex({ pk: item.pk, sk: item.sk }, item['work'], undefined);
+        }
+        return expired.length;
+      },
       update(update) {
         const foreign = role === undefined ? [] : foreignAttributes(ACCESS[role], update);
         if (foreign.length > 0)
@@ -74,7 +96,10 @@ export function createMemoryTable(): MemoryTable {
         return apply(update);
       },
       queryWork: ({ work, pk }) =>
-        [...(byWork.get(work)?.values() ?? [])].filter((key) => pk === undefined || key.pk === pk),
+        [...(byWork.get(work)?.values() ?? [])].flatMap(({ key }) =>
+          pk === undefined || key.pk === pk ? [key] : [],
+        ),
+      queryWorkPage: (query) => pageOf(byWork.get(query.work)?.entries() ?? [], query),
     };
     const oneOfMany = (key: Key) => {
       if (role !== undefined && !readsMany(ACCESS[role], key.pk))
@@ -89,6 +114,7 @@ export function createMemoryTable(): MemoryTable {
       getMany: async (keys) => keys.flatMap((key) => oneOfMany(key) ?? []),
       update: async (update) => sync.update(update),
       queryWork: async (query) => sync.queryWork(query),
+      queryWorkPage: async (query) => sync.queryWorkPage(query),
       async increment({ key, name, by }) {
         const sum = Number(sync.peek(key)?.[name] ?? 0) + by;
         sync.update({ key, set: { [name]: sum } });
@@ -118,9 +144,27 @@ export function createMemoryTable(): MemoryTable {
   function moveInIndex(key: Key, before: unknown, after: unknown): void {
     byWork.get(before)?.delete(idOf(key));
     if (after === undefined) return;
-    const members = byWork.get(after) ?? new Map<string, Key>();
-    byWork.set(after, members.set(idOf(key), key));
+    const members = byWork.get(after) ?? new Map<string, NumberedKey>();
+    number += 1;
+    byWork.set(after, members.set(idOf(key), { key, number }));
   }
+}
+
+/** In the order in which the keys came into the index: the number of each says where a page ended, also once it is gone. */
+function pageOf(
+  members: Iterable<readonly [string, NumberedKey]>,
+  { pk, limit, start }: WorkPageQuery,
+): WorkPage {
+  const after = Number(start?.['number'] ?? 0);
+  const keys: Key[] = [];
+  let lastNumber = after;
+  for (const [, { key, number }] of members) {
+    if (number <= after || (pk !== undefined && key.pk !== pk)) continue;
+    if (keys.length === limit) return { keys, next: { number: String(lastNumber) } };
+    keys.push(key);
+    lastNumber = number;
+  }
+  return { keys, next: undefined };
 }
 
 function shownTo(role: Role | undefined, key: Key, item: Item | undefined): Item | undefined {

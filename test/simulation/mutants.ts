@@ -29,9 +29,9 @@ export const mutants: readonly Mutant[] = [
     name: 'acknowledge-before-publish',
     mistake: 'entries count as published before the bus has answered',
     file: 'shared/protocol/relay-records.ts',
-    find: '  const outcomes = await deps.bus.publish(pending.map(({ event }) => event));',
-    replace: `  for (const record of records) await deps.store.acknowledge(record, record.revision);
-  const outcomes = await deps.bus.publish(pending.map(({ event }) => event));`,
+    find: '    const outcomes = await deps.bus.publish(pending.map(({ event }) => event));',
+    replace: `    for (const record of claimed) await deps.store.acknowledge(record, record.revision);
+    const outcomes = await deps.bus.publish(pending.map(({ event }) => event));`,
   },
   {
     name: 'ignore-failed-entries',
@@ -86,9 +86,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'watermark-on-a-partial-walk',
     mistake: 'reading is acknowledged though the walk was interrupted',
-    file: 'functions/poller/save-progress.ts',
-    find: "if (walk.outcome !== 'complete') {",
-    replace: 'if (walk.head === undefined) {',
+    file: 'shared/core/walk-progress.ts',
+    find: "const own = walk.outcome === 'complete' ? completedWalk(poll) : interruptedWalk(poll);",
+    replace: 'const own = completedWalk(poll);',
   },
   {
     name: 'watermark-before-record',
@@ -107,9 +107,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no-sweep',
     mistake: 'what stood between two pages or became visible very late is never looked for',
-    file: 'functions/poller/poll-project.ts',
-    find: 'isSweep: project?.watermark !== undefined && Math.abs(sinceSweepMs) >= options.sweepIntervalMs,',
-    replace: 'isSweep: sinceSweepMs === Number.NEGATIVE_INFINITY,',
+    file: 'functions/poller/sweep-operations.ts',
+    find: 'return !isResting && Math.abs(nowMs - sweptAtMs) >= deps.options.sweepIntervalMs;',
+    replace: 'return isResting && sweptAtMs < 0;',
   },
   {
     name: 'failed-is-terminal',
@@ -140,11 +140,11 @@ export const mutants: readonly Mutant[] = [
     replace: "    status: record.kind === 'operation' ? record.status : entry.status,\n    terminal",
   },
   {
-    name: 'resume-trusts-the-head',
-    mistake: 'a resumed walk does not read what appeared above it',
+    name: 'resume-skips-the-rest',
+    mistake: 'a resumed walk counts as complete once it has read what is new at the head',
     file: 'shared/core/page-walk.ts',
-    find: "    next: { cursor: undefined, limit },\n    outcome: 'walking',",
-    replace: "    next: { cursor: goal.resume?.cursor, limit },\n    outcome: 'walking',",
+    find: 'return isHeadOfResumed(state) ? startTail(state) : complete(state);',
+    replace: 'return complete(state);',
   },
   {
     name: 'history-is-news',

@@ -2,7 +2,15 @@
 
 import type { EntryOutcome } from '../../shared/core/relay-plan.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
-import { type Key, type Table, type Update, WORK_INDEX } from '../../shared/store/table.ts';
+import {
+  type Key,
+  type Table,
+  type Update,
+  WORK_INDEX,
+  type WorkPage,
+  type WorkPageQuery,
+  type WorkQuery,
+} from '../../shared/store/table.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
 import type { DeliveredEvent } from './check-history.ts';
@@ -17,13 +25,19 @@ export class TableFault extends Error {}
 /** The index as its readers see it: each change becomes visible some time after the write. */
 export interface LaggingIndex {
   note(update: Update, before: string | undefined, after: string | undefined): void;
-  query(query: { readonly work: string; readonly pk?: string }): readonly Key[];
+  query(query: WorkQuery): readonly Key[];
+  queryPage(query: WorkPageQuery): WorkPage;
 }
 
 const INDEX_LAG_MS_MAX = 5_000;
 
 export function createLaggingIndex(world: World): LaggingIndex {
   const changes = new Map<string, { key: Key; atMs: number; work: string | undefined }[]>();
+  const seenIn = (id: string, { work, pk }: WorkQuery): Key | undefined => {
+    const nowMs = world.scheduler.now();
+    const seen = changes.get(id)?.findLast(({ atMs }) => atMs <= nowMs);
+    return seen?.work === work && (pk === undefined || seen.key.pk === pk) ? seen.key : undefined;
+  };
   return {
     note({ key }, before, after) {
       if (before === after) return;
@@ -34,12 +48,18 @@ export function createLaggingIndex(world: World): LaggingIndex {
       const atMs = Math.max(world.scheduler.now() + lagMs, known.at(-1)?.atMs ?? 0);
       changes.set(id, [...known, { key, atMs, work: after }]);
     },
-    query({ work, pk }) {
-      const nowMs = world.scheduler.now();
-      return [...changes.values()].flatMap((list) => {
-        const seen = list.findLast(({ atMs }) => atMs <= nowMs);
-        return seen?.work === work && (pk === undefined || seen.key.pk === pk) ? [seen.key] : [];
-      });
+    query: (query) => [...changes.keys()].flatMap((id) => seenIn(id, query) ?? []),
+    queryPage(query) {
+      const ids = [...changes.keys()];
+      const first = query.start === undefined ? 0 : ids.indexOf(query.start['id'] ?? '') + 1;
+      const keys: Key[] = [];
+      for (const [place, id] of ids.entries()) {
+        const key = place < first ? undefined : seenIn(id, query);
+        if (key === undefined) continue;
+        keys.push(key);
+        if (keys.length === query.limit) return { keys, next: { id } };
+      }
+      return { keys, next: undefined };
     },
   };
 }
@@ -65,6 +85,7 @@ export function createFaultyTable(
     get: (key) => read(() => table.sync.get(key)),
     getMany: (keys) => read(() => keys.flatMap((key) => table.sync.get(key) ?? [])),
     queryWork: (query) => read(() => index.query(query)),
+    queryWorkPage: (query) => read(() => index.queryPage(query)),
     update: (update) =>
       world.call(owner, () => {
         if (world.strikes('table_throttled')) throw new TableFault('throttled');

@@ -145,8 +145,10 @@ export function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
   const store = createBridgeStore(createFaultyTable(world, { table, index, owner }), ACCOUNT_ID, clock);
   return {
     upstream: createFaultyUpstream(world, model, owner),
+    store,
     // Safety never rests on the lease, so the simulation always runs without it.
-    store: { ...store, acquireLease: async () => true, releaseLease: async () => {} },
+    lease: { acquire: async () => true, holds: () => true, release: async () => {} },
+    key: { hasAnother: async () => true },
     bus: createFaultyBus(world, delivered, owner),
     budget: createRequestBudget({ clock, requestsPerMinute: 10_000, burst: 20 }),
     planner: createPollPlanner({
@@ -157,7 +159,6 @@ export function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
     }),
     clock,
     telemetry: silentTelemetry,
-    newId: () => `${owner.name}-${world.random.next()}`,
     options: {
       walkLimits: {
         firstPageRows: options.firstPageRows,

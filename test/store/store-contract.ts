@@ -219,8 +219,8 @@ export function describeStore(name: string, open: () => Table): void {
 
     test('moves the watermark forwards only', async () => {
       const { store } = fresh();
-      await store.advanceWatermark(PROJECT_ID, at('2026-01-15T12:00:05.000000000Z'));
-      await store.advanceWatermark(PROJECT_ID, at('2026-01-15T12:00:04.000000000Z'));
+      await store.saveProgress(PROJECT_ID, { watermark: at('2026-01-15T12:00:05.000000000Z'), resume: null });
+      await store.saveProgress(PROJECT_ID, { watermark: at('2026-01-15T12:00:04.000000000Z'), resume: null });
 
       expect((await store.readProject(PROJECT_ID))?.watermark).toBe('2026-01-15T12:00:05.000000000Z');
     });
@@ -230,35 +230,48 @@ export function describeStore(name: string, open: () => Table): void {
       const watermark = at('2026-01-15T12:00:05.000000000Z');
       const known = { arrivals: { count: 7, observed_ms: 86_400_000 }, sweptAtMs: 1_768_478_405_000 };
 
-      expect(await store.advanceWatermark(PROJECT_ID, watermark, known)).toBe('recorded');
+      expect(await store.saveProgress(PROJECT_ID, { watermark, ...known })).toBe('recorded');
       expect(await store.readProject(PROJECT_ID)).toMatchObject({
         watermark,
         arrivals: known.arrivals,
         swept_at_ms: known.sweptAtMs,
       });
-      expect(await store.advanceWatermark(PROJECT_ID, watermark, { sweptAtMs: 1 })).toBe('conflict');
+      expect(await store.saveProgress(PROJECT_ID, { watermark, sweptAtMs: 1 })).toBe('conflict');
       expect((await store.readProject(PROJECT_ID))?.swept_at_ms).toBe(known.sweptAtMs);
     });
 
     test('forgets where a walk was interrupted once a walk is complete', async () => {
       const { store } = fresh();
       const resume = { head: at('2026-01-15T12:00:01.000000000Z'), cursor: '2026-01-15T11:00:00.12Z' };
-      await store.saveResumePoint(PROJECT_ID, resume);
+      await store.saveProgress(PROJECT_ID, { resume });
       expect((await store.readProject(PROJECT_ID))?.resume).toEqual(resume);
 
-      await store.advanceWatermark(PROJECT_ID, at('2026-01-15T12:00:05.000000000Z'));
+      await store.saveProgress(PROJECT_ID, { watermark: at('2026-01-15T12:00:05.000000000Z'), resume: null });
 
       expect((await store.readProject(PROJECT_ID))?.resume).toBeUndefined();
     });
 
+    test('keeps where a sweep goes on until the sweep is done', async () => {
+      const { store } = fresh();
+      const sweep = { bound: at('2026-01-08T12:00:00.000000000Z'), cursor: '2026-01-12T11:00:00.12Z' };
+      await store.saveProgress(PROJECT_ID, { sweep });
+      expect((await store.readProject(PROJECT_ID))?.sweep).toEqual(sweep);
+
+      await store.saveProgress(PROJECT_ID, { sweep: null, sweptAtMs: 1_768_478_405_000 });
+
+      const after = await store.readProject(PROJECT_ID);
+      expect(after?.sweep).toBeUndefined();
+      expect(after?.swept_at_ms).toBe(1_768_478_405_000);
+    });
+
     test('journal writes of a project leave alone how far it is read and what was learned of it', async () => {
       const { store } = fresh();
-      await store.advanceWatermark(PROJECT_ID, at('2026-01-15T12:00:05.000000000Z'));
+      await store.saveProgress(PROJECT_ID, { watermark: at('2026-01-15T12:00:05.000000000Z'), resume: null });
       const stale = await store.readProject(PROJECT_ID);
       if (stale === undefined) throw new Error('no project');
       const watermark = at('2026-01-15T12:00:06.000000000Z');
       const arrivals = { count: 7, observed_ms: 60_000 };
-      await store.advanceWatermark(PROJECT_ID, watermark, { arrivals });
+      await store.saveProgress(PROJECT_ID, { watermark, arrivals });
 
       expect(await store.record({ ...stale, is_visible: false }, stale.revision)).toBe('recorded');
       expect(await store.readProject(PROJECT_ID)).toMatchObject({ is_visible: false, watermark, arrivals });
@@ -283,6 +296,34 @@ export function describeStore(name: string, open: () => Table): void {
 
       expect([...records.keys()].toSorted()).toEqual(ids.toSorted());
       expect(await store.findWork()).toHaveLength(130);
+    });
+
+    test('gives the keys of work page by page, each once, though the keys of the page before are gone', async () => {
+      const { store, accountId } = fresh();
+      const ids = Array.from({ length: 25 }, (_, index) => `operation-${String(index).padStart(2, '0')}`);
+      for (const operation_id of ids) await store.record({ ...ours(accountId), operation_id }, undefined);
+      const seen: string[] = [];
+      const sizes: number[] = [];
+      let start: Awaited<ReturnType<typeof store.findWorkPage>>['next'];
+      do {
+        const page = await store.findWorkPage({ limit: 10, start });
+        const records = await store.readRecords(page.places.map(({ key }) => key));
+        for (const record of records) {
+          const isFinished = record.kind === 'operation' && record.operation_id < 'operation-15';
+          if (!isFinished) continue;
+          const next = { ...record, status: 'finished' };
+          await store.record(next, record.revision);
+          await store.acknowledge(next, next.revision);
+        }
+        seen.push(...page.places.flatMap(({ operationId }) => operationId ?? []));
+        sizes.push(page.places.length);
+        start = page.next;
+      } while (start !== undefined);
+
+      expect(seen.toSorted()).toEqual(ids);
+      expect(Math.max(...sizes)).toBe(10);
+      const ofAnother = await store.findWorkPage({ limit: 10, projectId: 'another-project-1' });
+      expect(ofAnother).toEqual({ places: [], next: undefined });
     });
 
     test('an item of another form fails by name and without its values', async () => {

@@ -97,6 +97,7 @@ describe('calls', () => {
       ],
       malformedRowCount: 0,
       cursor: '2026-01-15T12:00:00.12Z',
+      serverDateMs: expect.any(Number),
     });
   });
 

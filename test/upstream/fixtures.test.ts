@@ -79,8 +79,9 @@ describe('every operation of a payload goes through the engine', () => {
       expect(recordReading(record, row, aContext())).toBeUndefined();
     }
     const limits = { firstPageRows: 100, widePageRows: 1_000, pagesMax: 20, overlapMs: 300_000 };
-    const goal = { bound: undefined, resume: undefined, sweepNumber: undefined };
+    const goal = { bound: undefined, resume: undefined };
     const page = { operations: rows, malformedRowCount: 0, cursor: pagination?.cursor };
-    expect(takePage(startWalk(goal, limits), page).outcome).toBe('complete');
+    const nothing = { operations: [], malformedRowCount: 0, cursor: undefined };
+    expect([page, nothing].reduce(takePage, startWalk(goal, limits)).outcome).toBe('complete');
   });
 });

@@ -133,3 +133,55 @@ test('a pause holds back also the one that is already waiting, and is never shor
 
   expect(clock.now()).toBe(NOON_MS + 60_000);
 });
+
+describe('a pause that is longer than is honoured', () => {
+  const aFastBudget = (clock = fastClock().clock) => ({
+    clock,
+    budget: createRequestBudget({ clock, requestsPerMinute: 600, burst: 6 }),
+  });
+  const takeTimes = async ({ clock, budget }: ReturnType<typeof aFastBudget>, count: number) => {
+    const times: number[] = [];
+    for (let taken = 0; taken < count; taken++) {
+      await budget.take();
+      times.push(clock.now() - NOON_MS);
+    }
+    return times;
+  };
+
+  test('ends after five minutes, and then one request at a time asks until one is accepted', async () => {
+    const under = aFastBudget();
+    under.budget.pauseFor(24 * 3_600_000);
+
+    expect(await takeTimes(under, 3)).toEqual([300_000, 315_000, 330_000]);
+    under.budget.noteAccepted?.();
+    const [next = 0] = await takeTimes(under, 1);
+    expect(next).toBeLessThan(331_000);
+  });
+
+  test('begins again when the request that asked is refused', async () => {
+    const under = aFastBudget();
+    under.budget.pauseFor(24 * 3_600_000);
+    await under.budget.take();
+    under.budget.pauseFor(24 * 3_600_000);
+
+    expect(await takeTimes(under, 2)).toEqual([600_000, 615_000]);
+  });
+
+  test('goes on in the next process, and is never longer there either', async () => {
+    const before = aFastBudget();
+    before.budget.pauseFor(24 * 3_600_000);
+    const after = aFastBudget();
+    after.budget.restore({ ...before.budget.learned(), pausedUntilMs: NOON_MS + 24 * 3_600_000 });
+
+    expect(await takeTimes(after, 2)).toEqual([300_000, 315_000]);
+  });
+
+  test('does not count a permit with which nothing was sent as the request that asks', async () => {
+    const under = aFastBudget();
+    under.budget.pauseFor(24 * 3_600_000);
+    await under.budget.take();
+    under.budget.giveBack();
+
+    expect(await takeTimes(under, 1)).toEqual([300_000]);
+  });
+});

@@ -1,6 +1,6 @@
 /** A real HTTP server that answers from a script, a client in front of it, and a clock on which nobody waits. */
 
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -48,13 +48,15 @@ export interface UpstreamOptions {
   readonly keys?: KeySource;
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
+  readonly maySend?: () => boolean;
 }
 
 export async function startScriptedUpstream(script: Script, options: UpstreamOptions = {}) {
   const { clock, sleptMs } = fastClock();
-  const requests: { readonly url: URL; readonly atMs: number }[] = [];
+  const requests: { readonly url: URL; readonly atMs: number; readonly headers: IncomingHttpHeaders }[] = [];
   const baseUrl = await listen((request, response) => {
-    requests.push({ url: new URL(`http://upstream${request.url}`), atMs: clock.now() });
+    const { headers } = request;
+    requests.push({ url: new URL(`http://upstream${request.url}`), atMs: clock.now(), headers });
     script(request, response);
   });
   const attempts: Attempt[] = [];
@@ -68,6 +70,7 @@ export async function startScriptedUpstream(script: Script, options: UpstreamOpt
     budget,
     timeoutMs: options.timeoutMs ?? 5_000,
     onAttempt: (attempt) => void attempts.push(attempt),
+    ...(options.maySend && { maySend: options.maySend }),
   });
   const { signal } = options;
   const list = () => client.listOperations({ projectId: PROJECT_ID }, { ...(signal && { signal }) });

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { ATTEMPTS_MAX, PATIENCE_MS, RETRY_AFTER_MS_MAX } from '../../shared/core/retry-delay.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import type { KeySource } from '../../shared/upstream/client.ts';
+import { guardKey } from '../../shared/upstream/key-source.ts';
 import { takenPermit } from '../../shared/upstream/request-budget.ts';
 import type { UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
 import { NOON_MS } from '../builders.ts';
@@ -156,6 +157,52 @@ describe('permits', () => {
 
     expect(budget.takenCount()).toBe(2);
   });
+});
+
+describe('a key that the upstream has refused', () => {
+  const guarded = (texts: readonly string[]) => {
+    let place = 0;
+    return guardKey({
+      current: async () => createSecret(texts[place] ?? ''),
+      refresh: async () => {
+        place = Math.min(place + 1, texts.length - 1);
+        return createSecret(texts[place] ?? '');
+      },
+    });
+  };
+
+  test('is not sent again', async () => {
+    const keys = guarded([KEY]);
+    const { list, requests } = await startScriptedUpstream(inOrder(answers(401, {}), listed), { keys });
+    await failureOf(list());
+
+    expect(await failureOf(list())).toMatchObject({ kind: 'unauthorized', status: undefined });
+    expect(requests).toHaveLength(1);
+    expect(await keys.hasAnother()).toBe(false);
+  });
+
+  test('makes room for another one as soon as the secret holds it', async () => {
+    const keys = guarded([KEY, KEY, 'a-new-key']);
+    const { list, requests } = await startScriptedUpstream(inOrder(answers(401, {}), listed), { keys });
+    await failureOf(list());
+
+    expect(await keys.hasAnother()).toBe(true);
+    await list();
+    expect(requests.map(({ headers }) => headers['authorization'])).toEqual([
+      `Bearer ${KEY}`,
+      'Bearer a-new-key',
+    ]);
+  });
+});
+
+test('nothing is sent once another process may be sending', async () => {
+  let mayItSend = true;
+  const { list, requests } = await startScriptedUpstream(listed, { maySend: () => mayItSend });
+  await list();
+  mayItSend = false;
+
+  expect((await failureOf(list())).kind).toBe('cancelled');
+  expect(requests).toHaveLength(1);
 });
 
 describe('a call that its caller cancels', () => {

@@ -7,12 +7,12 @@ import { FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from './access.ts';
 
 const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
-const LEASE = ['holder', 'expires_at_ms'] as const;
+const LEASE = ['holder', 'expires_at_ms', 'spending'] as const;
 const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 
 export const pollerAccess = {
   reads: {
-    protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES]),
+    protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES, ...LEASE]),
     usage: [...KEY, ...USAGE_ATTRIBUTES],
   },
   readsMany: ['protocol'],

@@ -1,11 +1,12 @@
 /** The indexes of the table as their readers see them: each change becomes visible some time after the write. */
 
-import type { Item, Key } from '../../../../shared/store/table.ts';
+import type { Item, Key, WorkPage, WorkPageQuery, WorkQuery } from '../../../../shared/store/table.ts';
 import type { WideWorld } from '../world.ts';
 
 export interface IndexCopy {
   note(key: Key, before: Item | undefined, after: Item | undefined): void;
-  work(query: { readonly work: string; readonly pk?: string }): readonly Key[];
+  work(query: WorkQuery): readonly Key[];
+  workPage(query: WorkPageQuery): WorkPage;
   /** The sort key under which the feed shows an item; undefined: it is out of sight at present. */
   feedOrder(item: Item, current: string): string | undefined;
   /** The whole table was replaced. */
@@ -39,11 +40,15 @@ export function createIndexCopy(world: WideWorld): IndexCopy {
       lagging.add(id);
       settle();
     },
-    work({ work, pk }) {
-      settle();
-      return [...shown.values()].flatMap(({ key, now }) =>
-        now.work === work && (pk === undefined || key.pk === pk) ? [key] : [],
-      );
+    work,
+    workPage({ limit, start, ...query }) {
+      const after = start?.['id'];
+      const keys = work(query)
+        .filter((key) => after === undefined || idOf(key) > after)
+        .toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
+      const page = keys.slice(0, limit);
+      const last = page.at(-1);
+      return { keys: page, next: last !== undefined && keys.length > limit ? { id: idOf(last) } : undefined };
     },
     feedOrder(item) {
       settle();
@@ -58,6 +63,13 @@ export function createIndexCopy(world: WideWorld): IndexCopy {
       }
     },
   };
+
+  function work({ work: partition, pk }: WorkQuery): readonly Key[] {
+    settle();
+    return [...shown.values()].flatMap(({ key, now }) =>
+      now.work === partition && (pk === undefined || key.pk === pk) ? [key] : [],
+    );
+  }
 
   function settle(): void {
     const nowMs = world.scheduler.now();

@@ -2,6 +2,7 @@
 
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { createAccountBudget } from '../../../../functions/poller/account-budget.ts';
+import { createLease, type Lease } from '../../../../functions/poller/lease.ts';
 import { accountLimits, pollOptionsFor } from '../../../../functions/poller/limits.ts';
 import type { AccountDeps } from '../../../../functions/poller/run.ts';
 import { createTally } from '../../../../functions/poller/tally.ts';
@@ -14,6 +15,7 @@ import { readAccountStatus, writeAccountStatus } from '../../../../shared/store/
 import { createBridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { readCommandUsage } from '../../../../shared/store/command-usage.ts';
 import { createUpstreamClient } from '../../../../shared/upstream/client.ts';
+import { guardKey } from '../../../../shared/upstream/key-source.ts';
 import type { Process } from '../../scheduler.ts';
 import type { WidePlan } from '../plan.ts';
 import { ACCOUNT_ID, type Stage } from '../stage.ts';
@@ -41,11 +43,15 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
   const budget = createAccountBudget(clock, rate);
   const store = createBridgeStore(table, ACCOUNT_ID, clock);
   const requestsPerMinute = sharedRequestsPerMinute(rate);
-  const withoutLease = { acquireLease: async () => true, releaseLease: async () => {} };
+  const newId = () => `${owner.name}-${random.next()}`;
+  const owned = createLease({ store, clock, monotonicMs: scheduler.now, newId, budget });
+  const lease = plan.isLeased ? owned : NO_LEASE;
+  const key = guardKey(createSecretKeySource(secretsClient(stage, owner), 'upstream-key', clock));
   return {
     upstream: createUpstreamClient({
       baseUrl: UPSTREAM_URL,
-      apiKey: createSecretKeySource(secretsClient(stage, owner), 'upstream-key', clock),
+      apiKey: key,
+      maySend: () => lease.holds(),
       clock,
       random,
       budget,
@@ -53,7 +59,9 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
       timeoutSignal: (durationMs) => timeoutSignal(stage, owner, durationMs),
       onAttempt: noteAttempt(telemetry),
     }),
-    store: plan.isLeased ? store : { ...store, ...withoutLease },
+    store,
+    lease,
+    key,
     status: {
       read: () => readAccountStatus(table, ACCOUNT_ID),
       write: (status) => writeAccountStatus(table, status),
@@ -79,7 +87,6 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
     }),
     clock,
     telemetry,
-    newId: () => `${owner.name}-${random.next()}`,
     options: {
       ...pollOptionsFor(plan.backfill, { default: [60_000, 300_000] }),
       walkLimits: plan.walkLimits,
@@ -94,6 +101,9 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
     },
   };
 }
+
+/** Safety of the records never rests on the lease, so some runs do without it. */
+const NO_LEASE: Lease = { acquire: async () => true, holds: () => true, release: async () => {} };
 
 function noteAttempt(telemetry: Telemetry) {
   return ({ status }: { readonly status: number | undefined }) => {

@@ -62,6 +62,7 @@ export function createSlowTable(
       for (let more = KEYS_PER_PAGE; more < keys.length; more += KEYS_PER_PAGE) await read(() => undefined);
       return keys;
     },
+    queryWorkPage: (query) => read(() => index.workPage(query)),
     update: (update) =>
       call(() => {
         if (world.strikes('table_throttled')) throw new TableFault('ProvisionedThroughputExceededException');

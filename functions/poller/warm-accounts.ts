@@ -1,0 +1,28 @@
+/** What a warm environment keeps of the accounts that it serves. */
+
+/**
+ * Accounts that one environment keeps. Lambda may hand any account's invocation to any warm environment, and what it keeps
+ * of an account with thousands of projects is tens of megabytes. An account that is dropped begins as after a cold start.
+ */
+export const WARM_ACCOUNTS_MAX = 4;
+
+export interface WarmAccounts<Account> {
+  /** `identity`: of the settings. Changed settings must not meet the adapters of the old ones. */
+  get(accountId: string, identity: string, create: () => Account): Account;
+}
+
+/** The account that was served longest ago is dropped first. */
+export function createWarmAccounts<Account>(): WarmAccounts<Account> {
+  const kept = new Map<string, { readonly identity: string; readonly account: Account }>();
+  return {
+    get(accountId, identity, create) {
+      const known = kept.get(accountId);
+      const account = known?.identity === identity ? known.account : create();
+      kept.delete(accountId);
+      kept.set(accountId, { identity, account });
+      const [oldest] = kept.keys();
+      if (kept.size > WARM_ACCOUNTS_MAX && oldest !== undefined) kept.delete(oldest);
+      return account;
+    },
+  };
+}

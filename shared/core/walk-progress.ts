@@ -1,0 +1,91 @@
+/** What one poll has earned in progress: how far the project's list is read, and where an unfinished walk goes on. */
+
+import { WATERMARK_LAG_MS_MAX } from './history.ts';
+import { type ResumePoint, resumePoint, type SweepPoint, type WalkState } from './page-walk.ts';
+import type { ProjectRecord, StoredArrivals } from './project-record.ts';
+import { epochMsOf, type Timestamp } from './timestamp.ts';
+
+/** One write. A field that is undefined stays as it is; `null` removes it. */
+export interface Progress {
+  /** Written only when it is newer than the stored one; otherwise the whole write is refused. */
+  readonly watermark?: Timestamp | undefined;
+  readonly resume?: ResumePoint | null | undefined;
+  readonly sweep?: SweepPoint | null | undefined;
+  readonly sweptAtMs?: number | undefined;
+  readonly arrivals?: StoredArrivals | undefined;
+}
+
+export interface PollOutcome {
+  /** As it was stored before the poll; undefined: nothing was stored. */
+  readonly project: ProjectRecord | undefined;
+  readonly walk: WalkState;
+  /** Undefined when no sweep was due. */
+  readonly sweep: WalkState | undefined;
+  /** Rows that are newer than the stored watermark. */
+  readonly newerRowCount: number;
+  /** The watermark moves once so many newer rows were seen: a write per walk would double the cost of a quiet account. */
+  readonly watermarkStepRows: number;
+  readonly arrivals: StoredArrivals | undefined;
+  readonly nowMs: number;
+}
+
+/** Undefined when nothing is worth a write. */
+export function decideProgress(poll: PollOutcome): Progress | undefined {
+  const { walk } = poll;
+  const own = walk.outcome === 'complete' ? completedWalk(poll) : interruptedWalk(poll);
+  const progress = { ...own, ...sweepProgress(poll) };
+  return Object.keys(progress).length === 0 ? undefined : progress;
+}
+
+/** What is left to write when another poller has moved the watermark at least as far. */
+export function withoutWatermark({ watermark: _, arrivals: __, ...rest }: Progress): Progress | undefined {
+  return Object.keys(rest).length === 0 ? undefined : rest;
+}
+
+/** Only a complete walk earns a watermark: the head that the list had when the walk began. */
+function completedWalk({ project, walk, ...poll }: PollOutcome): Progress {
+  const { head, isUnordered } = walk;
+  const isNewer = head !== undefined && (project?.watermark === undefined || head > project.watermark);
+  if (isNewer && !isUnordered && isWorthMoving({ project, walk, ...poll }, head)) {
+    // The first walk of a project is deeper than any sweep.
+    const isFirst = project?.watermark === undefined;
+    const { arrivals, nowMs } = poll;
+    return {
+      watermark: head,
+      resume: null,
+      ...(arrivals && { arrivals }),
+      ...(isFirst && { sweptAtMs: nowMs }),
+    };
+  }
+  return project?.resume === undefined ? {} : { resume: null };
+}
+
+function interruptedWalk({ project, walk }: PollOutcome): Progress {
+  const resume = resumePoint(walk);
+  const known = project?.resume;
+  const isNew = resume !== undefined && (resume.cursor !== known?.cursor || resume.head !== known.head);
+  return isNew ? { resume } : {};
+}
+
+/** A sweep is done when it has reached its bound, in as many polls as that takes. A failure leaves it where it was. */
+function sweepProgress({ project, sweep, nowMs }: PollOutcome): Progress {
+  if (sweep === undefined) return {};
+  if (sweep.outcome === 'complete')
+    return { sweptAtMs: nowMs, ...(project?.sweep !== undefined && { sweep: null }) };
+  const { lastCursor, goal } = sweep;
+  const isMoved = lastCursor !== undefined && lastCursor !== project?.sweep?.cursor;
+  return isMoved && goal.bound !== undefined ? { sweep: { bound: goal.bound, cursor: lastCursor } } : {};
+}
+
+/** A watermark that lags by a few rows costs nothing, because the first page shows these rows anyway. */
+function isWorthMoving(
+  { project, walk, sweep, newerRowCount, ...poll }: PollOutcome,
+  head: Timestamp,
+): boolean {
+  const { watermark, resume } = project ?? {};
+  if (watermark === undefined || resume !== undefined) return true;
+  // A finished sweep is written anyway, and what took several pages must not be walked again.
+  if (sweep?.outcome === 'complete' || walk.pagesRead > 1) return true;
+  const lagMs = epochMsOf(head) - epochMsOf(watermark);
+  return newerRowCount >= poll.watermarkStepRows || lagMs > WATERMARK_LAG_MS_MAX;
+}

@@ -1,0 +1,257 @@
+/** Where time passes, lists are cut and projects come late: what an upstream does that looks like none of our own. */
+
+import { describe, expect, test } from 'vitest';
+import type { Operation } from '../../shared/core/operation.ts';
+import type { Backfill } from '../../shared/core/operation-record.ts';
+import { type Random, seededRandom } from '../../shared/runtime/random.ts';
+import { anOperation } from '../builders.ts';
+import { START_MS } from '../simulation/simulate.ts';
+import { anAccount, PROJECT_ID } from './account-under-test.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 3_600_000;
+
+const wholeSecond = (epochMs: number) => `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+
+/** Ended operations, newest first. `ageMs`: of the newest and the oldest one, at the start of the run. */
+function endedOperations(
+  count: number,
+  random: Random,
+  { newestMs, oldestMs, projectId = PROJECT_ID }: { newestMs: number; oldestMs: number; projectId?: string },
+): Operation[] {
+  const times = Array.from({ length: count }, () => oldestMs + random.next() * (newestMs - oldestMs));
+  return times
+    .toSorted((a, b) => b - a)
+    .map((atMs, place) =>
+      anOperation({
+        id: `${projectId}-${Math.floor(newestMs / 1_000)}-${count - place}`,
+        project_id: projectId,
+        status: random.next() < 0.1 ? 'error' : 'finished',
+        created_at: wholeSecond(atMs),
+        updated_at: wholeSecond(atMs),
+      }),
+    );
+}
+
+const idsOf = (events: readonly Readonly<Record<string, unknown>>[]) =>
+  new Set(events.map(({ operation_id }) => operation_id));
+
+const SEEDS = [1, 2, 3, 4, 5, 6, 7, 8];
+
+describe('an upstream whose pages hold fewer rows than were asked for', () => {
+  test.each(SEEDS)('loses nothing, and no history becomes news (seed %i)', async (seed) => {
+    const random = seededRandom(seed);
+    const capMin = 1 + Math.floor(random.next() * 15);
+    const capMax = capMin + Math.floor(random.next() * 5);
+    const { script, poll, events } = anAccount({ sweepIntervalMs: 30 * MINUTE_MS });
+    script.pageRowsMax = () => capMin + Math.floor(random.next() * (capMax - capMin + 1));
+    const history = endedOperations(150, random, {
+      newestMs: START_MS - 1_000,
+      oldestMs: START_MS - 6 * 3_600_000,
+    });
+    script.operations = history;
+    await poll(10 * MINUTE_MS);
+    const news: Operation[] = [];
+    for (let burst = 0; burst < 4; burst++) {
+      const untilMs = START_MS + (10 + burst * 20) * MINUTE_MS;
+      news.unshift(
+        ...endedOperations(40, random, { newestMs: untilMs, oldestMs: untilMs - MINUTE_MS }).filter(
+          ({ created_at }) => created_at > wholeSecond(START_MS),
+        ),
+      );
+      script.operations = [...news, ...history];
+      await poll(20 * MINUTE_MS);
+    }
+
+    expect(news.length).toBeGreaterThan(100);
+    expect([...idsOf(events())].toSorted()).toEqual(news.map(({ id }) => id).toSorted());
+  });
+
+  test('an open operation behind the first walk is read to its end', async () => {
+    const { script, poll, events } = anAccount();
+    script.pageRowsMax = () => 3;
+    const random = seededRandom(9);
+    const ended = endedOperations(60, random, {
+      newestMs: START_MS - 1_000,
+      oldestMs: START_MS - 3_600_000,
+    });
+    script.operations = ended.map((row, place) => (place === 55 ? { ...row, status: 'running' } : row));
+    await poll(5 * MINUTE_MS);
+    script.operations = ended;
+    await poll(5 * MINUTE_MS);
+
+    const changes = events().filter(({ type }) => type === 'Operation State Changed');
+    expect(changes.map(({ previous_status, status }) => [previous_status, status])).toEqual([
+      [null, 'running'],
+      ['running', ended[55]?.status],
+    ]);
+  });
+});
+
+describe('a project in which nothing happens for months', () => {
+  const backfills: readonly Backfill[] = ['open', 'none', 'all'];
+
+  test.each(backfills)('is not announced again, with backfill %s', async (backfill) => {
+    const random = seededRandom(11);
+    const { script, poll, pass, events, expire, restart } = anAccount({
+      backfill,
+      sweepIntervalMs: DAY_MS,
+    });
+    script.operations = endedOperations(18, random, {
+      newestMs: START_MS - MINUTE_MS,
+      oldestMs: START_MS - DAY_MS,
+    });
+    await poll(MINUTE_MS);
+    script.operations = [
+      ...endedOperations(5, random, { newestMs: START_MS + 80_000, oldestMs: START_MS + 70_000 }),
+      ...script.operations,
+    ];
+    await poll(2 * MINUTE_MS);
+    const before = events();
+    let expiredCount = 0;
+    for (let day = 0; day < 90; day++) {
+      await pass(DAY_MS);
+      expiredCount += expire();
+      if (day % 30 === 20) restart();
+      await poll(20_000);
+    }
+
+    expect(idsOf(before).size).toBe(backfill === 'all' ? 23 : 5);
+    expect(expiredCount).toBeGreaterThanOrEqual(23);
+    expect(events()).toEqual(before);
+  });
+
+  test('wakes up with news alone', async () => {
+    const { script, poll, pass, events, expire } = anAccount({ sweepIntervalMs: DAY_MS });
+    const random = seededRandom(12);
+    script.operations = endedOperations(10, random, {
+      newestMs: START_MS - MINUTE_MS,
+      oldestMs: START_MS - DAY_MS,
+    });
+    await poll(MINUTE_MS);
+    for (let day = 0; day < 400; day += 10) {
+      await pass(10 * DAY_MS);
+      expire();
+      await poll(20_000);
+    }
+    const wakesMs = START_MS + 401 * DAY_MS;
+    const news = endedOperations(4, random, { newestMs: wakesMs, oldestMs: wakesMs - 5_000 });
+    script.operations = [...news, ...script.operations];
+    await pass(2 * DAY_MS);
+    await poll(MINUTE_MS);
+
+    expect([...idsOf(events())].toSorted()).toEqual(news.map(({ id }) => id).toSorted());
+  });
+
+  test('loses nothing of the months in which the bridge itself was away', async () => {
+    const { script, poll, pass, events, expire, restart } = anAccount();
+    const random = seededRandom(13);
+    script.operations = endedOperations(10, random, {
+      newestMs: START_MS - MINUTE_MS,
+      oldestMs: START_MS - DAY_MS,
+    });
+    await poll(MINUTE_MS);
+    await pass(DAY_MS + MINUTE_MS);
+    await poll(MINUTE_MS);
+    const awayMs = START_MS + 3 * DAY_MS;
+    const missed = endedOperations(40, random, { newestMs: awayMs + 57 * DAY_MS, oldestMs: awayMs });
+    script.operations = [...missed, ...script.operations];
+    await pass(60 * DAY_MS);
+    expire();
+    restart();
+    await poll(5 * MINUTE_MS);
+
+    expect([...idsOf(events())].toSorted()).toEqual(missed.map(({ id }) => id).toSorted());
+  });
+});
+
+describe('a project that becomes visible later', () => {
+  const other = 'late-river-87654321';
+
+  const appear = async (backfill: Backfill, createdAt: string | undefined) => {
+    const account = anAccount({ backfill });
+    const { script, poll, pass } = account;
+    await poll(MINUTE_MS);
+    await pass(30 * MINUTE_MS);
+    const random = seededRandom(21);
+    const nowMs = account.nowMs();
+    script.projectIds.push(other);
+    script.createdAtOf = (projectId) => (projectId === other ? createdAt : undefined);
+    const ended = endedOperations(90, random, {
+      newestMs: nowMs - 1_000,
+      oldestMs: nowMs - 28 * MINUTE_MS,
+      projectId: other,
+    });
+    const open = anOperation({
+      id: 'open',
+      project_id: other,
+      status: 'running',
+      created_at: wholeSecond(nowMs - 2_000),
+    });
+    script.operations = [open, ...ended];
+    await poll(3 * MINUTE_MS);
+    return account.events().filter(({ type }) => type === 'Operation State Changed');
+  };
+
+  test.each([
+    ['the list does not say when it was created', undefined],
+    ['it is older than the bridge', '2025-03-01T00:00:00Z'],
+  ])('is history as far as it ended before it was seen, when %s', async (_what, createdAt) => {
+    const events = await appear('open', createdAt);
+
+    expect(events.map(({ operation_id, observed_by }) => [operation_id, observed_by])).toEqual([
+      ['open', 'backfill'],
+    ]);
+  });
+
+  test('is history that says so, when all history is wanted', async () => {
+    const events = await appear('all', undefined);
+
+    expect(events).toHaveLength(91);
+    expect(new Set(events.map(({ observed_by }) => observed_by))).toEqual(new Set(['backfill']));
+  });
+
+  test('is news from its first operation on, when it is younger than the bridge', async () => {
+    const events = await appear('open', wholeSecond(START_MS + 60_000));
+
+    expect(events).toHaveLength(91);
+    expect(new Set(events.map(({ observed_by }) => observed_by))).toEqual(new Set(['poll']));
+  });
+});
+
+describe('an unordered list', () => {
+  test('of any length is read to its end, in small steps and from where the last poll has stopped', async () => {
+    const random = seededRandom(31);
+    const { script, poll, calls, events } = anAccount();
+    const rowCount = 400;
+    script.pageRowsMax = () => 7;
+    const ascending = () =>
+      endedOperations(rowCount, random, {
+        newestMs: START_MS + 50_000,
+        oldestMs: START_MS + 5_000,
+      }).toReversed();
+    script.operations = ascending();
+    await poll(2 * MINUTE_MS);
+    const requestCount = calls.filter((call) => call.startsWith('operations')).length;
+    await poll(4 * MINUTE_MS);
+
+    expect(idsOf(events()).size).toBe(rowCount);
+    expect(requestCount / 2).toBeLessThan(40);
+  });
+
+  test('shows what appears at its end', async () => {
+    const random = seededRandom(32);
+    const { script, poll, events } = anAccount();
+    script.pageRowsMax = () => 10;
+    script.operations = endedOperations(60, random, {
+      newestMs: START_MS - 5_000,
+      oldestMs: START_MS - 90_000,
+    }).toReversed();
+    await poll(3 * MINUTE_MS);
+    const late = anOperation({ id: 'last', status: 'finished', created_at: wholeSecond(START_MS + 200_000) });
+    script.operations = [...script.operations, late];
+    await poll(3 * MINUTE_MS);
+
+    expect([...idsOf(events())]).toEqual(['last']);
+  });
+});
