@@ -158,7 +158,7 @@ function flavoured(flavour: Flavour, { walkLimits }: WidePlan, whole: Dice['whol
       return {
         requestsPerMinute: whole(15, 40),
         pollIntervalSeconds: whole(1, 3),
-        pollsAtOnce: whole(4, 12),
+        pollsAtOnce: whole(2, 5),
       };
   }
 }

@@ -55,14 +55,22 @@ interface Sight {
   readonly certainMs: number;
 }
 
+const A_MINUTE_MS = 60_000;
+
 const NEVER_SEEN = Number.POSITIVE_INFINITY;
 
 /** A project that was created while the bridge watched has no history. */
 function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: number): Sight {
   const A_SECOND_MS = 1_000;
+  const listedMs = evidence.listedAtMs(project) ?? NEVER_SEEN;
+  const bootMs = evidence.answers.find(({ route }) => route === 'projects')?.atMs ?? NEVER_SEEN;
+  const shownMs = evidence.shownAtMs(project) ?? NEVER_SEEN;
+  // The table that was set back had not met the project: it is met a second time.
+  const restore = evidence.stage.restores.find(({ toMs }) => shownMs > toMs - A_MINUTE_MS);
+  if (restore !== undefined) return { fromMs: Math.min(shownMs, bootMs), certainMs: NEVER_SEEN };
   if (project.createdMs >= firstListedMs + A_SECOND_MS) return { fromMs: 0, certainMs: 0 };
-  const fromMs = evidence.shownAtMs(project) ?? NEVER_SEEN;
-  return { fromMs, certainMs: evidence.listedAtMs(project) ?? NEVER_SEEN };
+  if (project.createdMs >= bootMs - A_SECOND_MS) return { fromMs: 0, certainMs: listedMs };
+  return { fromMs: shownMs, certainMs: listedMs };
 }
 
 function owed(
@@ -75,7 +83,8 @@ function owed(
   const isGone = Number.isFinite(op.vanishesAtMs) || !isWithin(project.visible, endMs - 1);
   const isClosed = [project.failing, project.malformed].some((spans) => isWithin(spans, endMs - 1));
   const createdMs = Math.floor(op.createdUs / 1_000_000) * 1_000;
-  const isHistory = wasOverBefore(op, sight.fromMs - 1_000) && createdMs < sight.fromMs;
+  const isCommanded = stage.commands.some(({ operationIds }) => operationIds.includes(op.id));
+  const isHistory = !isCommanded && wasOverBefore(op, sight.fromMs - 1_000) && createdMs < sight.fromMs;
   if (isHistory && backfill !== 'all')
     return { expects: wasHidden(op, sight) ? 'final_state_if_told' : 'nothing_ever', isHistory };
   if (isGone || isClosed) return { expects: 'whatever_was_seen', isHistory: false };

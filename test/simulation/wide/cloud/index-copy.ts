@@ -40,10 +40,10 @@ export function createIndexCopy(world: WideWorld): IndexCopy {
       lagging.add(id);
       settle();
     },
-    work,
+    work: workOf,
     workPage({ limit, start, ...query }) {
       const after = start?.['id'];
-      const keys = work(query)
+      const keys = workOf(query)
         .filter((key) => after === undefined || idOf(key) > after)
         .toSorted((a, b) => (idOf(a) < idOf(b) ? -1 : 1));
       const page = keys.slice(0, limit);
@@ -64,7 +64,7 @@ export function createIndexCopy(world: WideWorld): IndexCopy {
     },
   };
 
-  function work({ work: partition, pk }: WorkQuery): readonly Key[] {
+  function workOf({ work: partition, pk }: WorkQuery): readonly Key[] {
     settle();
     return [...shown.values()].flatMap(({ key, now }) =>
       now.work === partition && (pk === undefined || key.pk === pk) ? [key] : [],

@@ -44,7 +44,7 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
   const store = createBridgeStore(table, ACCOUNT_ID, clock);
   const requestsPerMinute = sharedRequestsPerMinute(rate);
   const newId = () => `${owner.name}-${random.next()}`;
-  const owned = createLease({ store, clock, monotonicMs: scheduler.now, newId, budget });
+  const owned = createLease({ store, clock, monotonicMs: () => scheduler.now(), newId, budget });
   const lease = plan.isLeased ? owned : NO_LEASE;
   const key = guardKey(createSecretKeySource(secretsClient(stage, owner), 'upstream-key', clock));
   return {
