@@ -1,10 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { BOUND_NAMES } from '../functions/poller/note-bound.ts';
 import { alertDocs } from '../infra/docs/alert-docs.ts';
 import { apiDocs } from '../infra/docs/api-docs.ts';
 import { costDocs } from '../infra/docs/cost-docs.ts';
 import { eventDocs } from '../infra/docs/event-docs.ts';
+import { boundGroups, limitDocs } from '../infra/docs/limit-docs.ts';
 import { createFaultDials } from '../infra/local/upstream/faults.ts';
 import { SERVE_HELP } from '../infra/local/upstream/serve-options.ts';
 import { eventCatalog } from '../shared/events/catalog.ts';
@@ -21,11 +23,12 @@ const PAGES = [
   'docs/api.md',
   'docs/console.md',
   'docs/performance.md',
+  'docs/limits.md',
 ];
 const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
 
 describe('the documentation', () => {
-  test.each([...eventDocs(), ...alertDocs(), ...apiDocs(), ...costDocs()])(
+  test.each([...eventDocs(), ...alertDocs(), ...apiDocs(), ...costDocs(), ...limitDocs()])(
     '$path is what the definitions say (npm run generate)',
     ({ path, text }) => {
       expect(read(path)).toBe(text);
@@ -34,6 +37,16 @@ describe('the documentation', () => {
 
   test.each(eventCatalog)('the example of $detailType is one', ({ detail, example }) => {
     expect(detail.strict().safeParse(example).error).toBeUndefined();
+  });
+
+  test('every bound that the poller reports by name has a row of its own in docs/limits.md', () => {
+    const signals = boundGroups.flatMap(({ bounds }) => bounds.map(({ signal }) => signal));
+
+    for (const name of BOUND_NAMES)
+      expect(
+        signals.filter((signal) => signal.includes(`bound: ${name}\``)),
+        name,
+      ).toHaveLength(1);
   });
 
   test('every dependency is justified in one line', () => {

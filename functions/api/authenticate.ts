@@ -25,10 +25,10 @@ export interface AuthenticatorDeps {
 const CACHE_MS = 10_000;
 
 /** Tokens of so many callers are remembered; beyond, the oldest are read again. */
-const CACHE_ENTRIES_MAX = 1_000;
+export const CACHE_ENTRIES_MAX = 1_000;
 
 /** A JWT of an issuer is one or two kilobytes; servers refuse headers beyond eight. */
-const CREDENTIALS_CHARACTERS_MAX = 8_000;
+export const CREDENTIALS_CHARACTERS_MAX = 8_000;
 
 /** Compared with when there is no record, so that an unknown id takes as long as a wrong secret. */
 const NO_HASH = '0'.repeat(64);

@@ -30,7 +30,7 @@ export interface FairShare {
 }
 
 /** Callers whose use is remembered; one that is forgotten starts with a full bucket. */
-const CALLERS_MAX = 1_000;
+export const CALLERS_MAX = 1_000;
 
 export function createFairShare(options: {
   readonly clock: Clock;

@@ -22,7 +22,7 @@ export interface RawRequest {
 export const BODY_BYTES_MAX = 64_000;
 
 /** The deepest body of the specification has three levels. */
-const JSON_DEPTH_MAX = 20;
+export const JSON_DEPTH_MAX = 20;
 
 /** More faults than this help nobody. */
 const FAULTS_MAX = 20;

@@ -24,7 +24,7 @@ export interface ServeDeps {
 }
 
 /** Below the 30 s after which API Gateway gives up (HTTP API quotas), with time for the last writes. */
-const REQUEST_MS_MAX = 28_000;
+export const REQUEST_MS_MAX = 28_000;
 
 /** A route that is about a caller's data is given none of anybody else's; public ones are given nobody's. */
 const NOBODY: Caller = { client_id: '', account_id: '', scopes: new Set(), projectIds: new Set() };

@@ -16,7 +16,7 @@ import { alertChannelKey, alertIncidentKey, alertParkedKey, alertWorkOf } from '
 import type { Item, Key, Table } from '../../shared/store/table.ts';
 
 /** Ten messages of a batch and a sender compete for one item at worst; far more tries than that is a fault. */
-const WRITE_TRIES_MAX = 50;
+export const WRITE_TRIES_MAX = 50;
 
 /** Longer than any watch: what was told is known as long as a copy or a retry could come. */
 const KEPT_SECONDS = 40 * 86_400;

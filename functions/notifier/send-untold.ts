@@ -35,7 +35,7 @@ export interface SendDeps {
 const HOLD_MS = 45_000;
 
 /** A holder that sends on and on renews its claim before each message; the rest is for the next sweep. */
-const ROUNDS_MAX = 5;
+export const ROUNDS_MAX = 5;
 
 const FIRST_PAUSE_MS = 5_000;
 const PAUSE_MS_MAX = 5 * 60_000;

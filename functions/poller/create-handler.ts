@@ -159,6 +159,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
       options: pollOptionsFor(settings.backfill, stallThresholdsMsOf(settings)),
       limits: {
         ...accountLimits.run,
+        requestsPerMinute,
         // At a minute the next invocation begins anyway.
         ...(settings.linger_seconds < 60 && { lingerMs: settings.linger_seconds * 1_000 }),
       },

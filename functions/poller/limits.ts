@@ -44,7 +44,7 @@ export const accountLimits = {
     // Half a read unit each: two dollars a year for commands that are seen to their end within a second.
     workIntervalMs: 1_000,
     failingMsMax: 3 * MINUTE_MS,
-  } satisfies AccountLimits,
+  } satisfies Omit<AccountLimits, 'requestsPerMinute'>,
   planner: { failureBackoffMsMax: 5 * MINUTE_MS },
 } as const;
 

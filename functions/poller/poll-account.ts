@@ -6,10 +6,12 @@ import { toError } from '../../shared/runtime/errors.ts';
 import { type Permit, takenPermit } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { noteGoodAnswer, noteHealth } from './account-health.ts';
-import { discoverProjects, noteUnreachable, readListPage } from './discover-projects.ts';
+import { discoverProjects, isListingDue } from './discover-projects.ts';
 import { endWhenQuiet } from './end-when-quiet.ts';
+import { noteAnsweringProject, noteMissingProject, restOf } from './lose-projects.ts';
 import { emptyMemory, type ProjectMemory } from './poll.ts';
 import { type PollReport, pollProject } from './poll-project.ts';
+import { readListPage } from './read-list-page.ts';
 import { noLeftovers, relayLeftovers } from './relay-leftovers.ts';
 import type { AccountDeps, AccountMemory, Run } from './run.ts';
 import { shareWithCommands } from './share-with-commands.ts';
@@ -75,10 +77,12 @@ function startRun(deps: AccountDeps, memory: AccountMemory, signal: AbortSignal)
   if (signal.aborted) stop.abort(signal.reason);
   signal.addEventListener('abort', () => stop.abort(signal.reason), { once: true, signal: stop.signal });
   const counts = { pollCount: 0, recordedCount: 0, publishedCount: 0, unpublishedCount: 0 };
+  memory.boundsMet.clear();
   return {
     deps: { ...deps, ledger: createRelayLedger() },
     memory,
     stop,
+    addedNow: new Set(),
     bootAt: undefined,
     isDegraded: false,
     ...counts,
@@ -91,7 +95,7 @@ async function pollUntilStopped(run: Run): Promise<void> {
   const workers = Array.from({ length: pollsAtOnce }, () => pollInTurn(run));
   await untilLoopsEnd(run, [
     relayLeftovers(run),
-    discoverAtFirst(run),
+    discoverRepeatedly(run),
     watchForWork(run),
     shareWithCommands(run),
     watchKey(run),
@@ -101,21 +105,17 @@ async function pollUntilStopped(run: Run): Promise<void> {
   ]);
 }
 
-/** Until the list was whole once: from then on the planner reads its pages. */
-async function discoverAtFirst(run: Run): Promise<void> {
-  const { deps, memory, stop } = run;
-  const { clock, limits } = deps;
-  while (!stop.signal.aborted && !memory.areSightingsNews) {
-    const sinceMs = clock.now() - (memory.discoveredAtMs ?? Number.NEGATIVE_INFINITY);
-    if (sinceMs >= limits.discoveryIntervalMs && !memory.isKeyRejected)
+/** Whenever something needs the whole list; its pages have turns of their own besides. */
+async function discoverRepeatedly(run: Run): Promise<void> {
+  while (!run.stop.signal.aborted) {
+    if (!run.memory.isKeyRejected && isListingDue(run))
       await guard(run, () => discoverProjects(run).then(() => noteGoodAnswer(run)));
-    const hasEverListed = memory.discoveredAtMs !== undefined;
-    await pause(run, hasEverListed ? limits.discoveryIntervalMs : RETRY_DISCOVERY_MS);
+    await pause(run, DISCOVERY_LOOK_MS);
   }
 }
 
-/** Before the first listing hardly a project is known, so it is tried again soon. */
-const RETRY_DISCOVERY_MS = 5_000;
+/** Before the first listing hardly a project is known, so a failed one is tried again soon. */
+const DISCOVERY_LOOK_MS = 5_000;
 
 /** Polls end up here when nothing is due; short, because a discovery or another poll can change what is. */
 const IDLE_WAIT_MS_MAX = 1_000;
@@ -159,21 +159,22 @@ async function pollOne(run: Run, projectId: string, permit: Permit): Promise<voi
     const request = { projectId, bootAt, signal: stop.signal, permit, history };
     report = await pollProject(deps, request, memoryOf(memory, projectId));
     await notePoll(run, report);
-    if (report.failure === 'not_found') await noteUnreachable(run, projectId);
-    else memory.notFoundCounts.delete(projectId);
+    if (report.failure === 'not_found') await noteMissingProject(run, projectId);
+    else if (report.failure === undefined) await noteAnsweringProject(run, projectId);
     if (report.outcome === 'complete') noteComplete(run, projectId);
   } finally {
-    deps.planner.report(projectId, resultOf(report), deps.clock.now());
+    deps.planner.report(projectId, resultOf(report, restOf(run, projectId)), deps.clock.now());
   }
 }
 
-function resultOf(report: PollReport | undefined): PollResult {
+function resultOf(report: PollReport | undefined, restMs: number | undefined): PollResult {
   const { failure } = report ?? {};
   return {
     hasFailed: report === undefined || (failure !== undefined && failure !== 'cancelled'),
     foundTransition: (report?.recordedCount ?? 0) > 0,
     hasLeftovers: (report?.relay.unpublishedCount ?? 0) > 0,
     activity: report?.activity,
+    restMs,
   };
 }
 
@@ -195,7 +196,8 @@ async function notePoll(run: Run, report: PollReport): Promise<void> {
   deps.telemetry.measure('UnpublishedBacklog', report.relay.unpublishedCount);
   if (report.failure === undefined) return noteGoodAnswer(run);
   if (report.failure === 'cancelled') return;
-  memory.failingSinceMs ??= deps.clock.now();
+  // A project that cannot be seen says nothing of the upstream's health.
+  if (report.failure !== 'not_found') memory.failingSinceMs ??= deps.clock.now();
   if (report.failure === 'unauthorized') await noteRejectedKey(run);
   else deps.telemetry.log('warn', 'poll.interrupted', { reason: report.failure });
 }

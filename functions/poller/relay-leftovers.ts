@@ -11,6 +11,7 @@ import { settleCommands } from '../../shared/protocol/settle-commands.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import type { WorkPlacePage } from '../../shared/store/bridge-store.ts';
 import type { IndexPosition } from '../../shared/store/table.ts';
+import { emptyMemory } from './poll.ts';
 import type { Run } from './run.ts';
 
 /** Keys of one page: two reads of a hundred items, and twenty calls of the bus at the most usual size. */
@@ -65,14 +66,14 @@ export async function relayLeftovers(run: Run): Promise<void> {
 /** How many entries were published. */
 async function passOverIndex(run: Run, isFirst: boolean): Promise<number> {
   const { telemetry } = run.deps;
-  const projectIds = new Set<string>();
+  const isCold = isFirst && run.memory.projects.size === 0;
   let publishedCount = 0;
   let backoffMs = 0;
   let start: IndexPosition | undefined;
   do {
     const page = await findPage(run, start, backoffMs === 0 ? PAGE_KEYS : PROBE_KEYS);
     if (page === undefined) break;
-    if (isFirst) noteProjects(run, page, projectIds);
+    if (isCold) noteProjects(run, page);
     const outcome = await relayPage(run, page, isFirst);
     publishedCount += outcome.publishedCount;
     if (outcome.hasFailed && backoffMs === 0)
@@ -104,9 +105,10 @@ async function findPage(
 }
 
 /** After a cold start these are all that is known until the projects are listed, and the list may fail. */
-function noteProjects(run: Run, { places }: WorkPlacePage, projectIds: Set<string>): void {
-  for (const { projectId } of places) if (projectId !== undefined) projectIds.add(projectId);
-  if (run.memory.projects.size === 0) run.deps.planner.setProjects([...projectIds]);
+function noteProjects({ deps, memory }: Run, { places }: WorkPlacePage): void {
+  const projectIds = new Set(places.flatMap(({ projectId }) => projectId ?? []));
+  for (const id of projectIds) if (!memory.projects.has(id)) memory.projects.set(id, emptyMemory());
+  deps.planner.addProjects([...projectIds]);
 }
 
 interface PageOutcome {

@@ -1,6 +1,8 @@
 /** Everything the loops of one invocation share, and what a warm environment keeps of it. */
 
+import type { Absence } from '../../shared/core/absence.ts';
 import type { AccountStatus } from '../../shared/core/account-status.ts';
+import type { Listing } from '../../shared/core/listing.ts';
 import type { PollPlanner } from '../../shared/core/poll-planner.ts';
 import type { Timestamp } from '../../shared/core/timestamp.ts';
 import type { GuardedKeySource } from '../../shared/upstream/key-source.ts';
@@ -45,8 +47,10 @@ export interface StatusPort {
 export interface AccountLimits {
   /** Polls under way at once: one sick project delays nobody, and a dozen sockets are enough for the rate limit. */
   readonly pollsAtOnce: number;
-  /** Between two readings of the whole project list until none of it was left out; then its pages have turns of their own. */
+  /** Between two readings of the whole project list, while something needs one; otherwise its pages have turns of their own. */
   readonly discoveryIntervalMs: number;
+  /** The poller's share of the rate limit. */
+  readonly requestsPerMinute: number;
   /** Between two looks at what others have recorded; undefined: nobody else does. */
   readonly workIntervalMs?: number;
   /** How long an invocation goes on after it was last needed; undefined: to its end. */
@@ -58,12 +62,26 @@ export interface AccountLimits {
 /** What a warm environment keeps between invocations. */
 export interface AccountMemory {
   readonly projects: Map<string, ProjectMemory>;
-  /** Polls in a row that answered 404, per project. */
-  readonly notFoundCounts: Map<string, number>;
+  /** Those of them whose record this process has read or written; the others were left over by an earlier process. */
+  readonly sighted: Set<string>;
+  /** Projects whose operations answer 404 and that wait for evidence. */
+  readonly absences: Map<string, Absence>;
+  /** Fixed projects that are published as unreachable; they are polled seldom. */
+  readonly unreachable: Set<string>;
   readonly completedAtMs: Map<string, number>;
+  /** The listing under way; it may take several invocations. */
+  listing: Listing | undefined;
+  /** When a page of a listing could not be read. */
+  listingFailedAtMs: number | undefined;
+  /** When the latest listing came to its end. */
   discoveredAtMs: number | undefined;
+  listingCount: number;
+  /** How long the latest listing took. */
+  listingMs: number;
   /** The list was read as a whole once, so a project that appears is new. */
   areSightingsNews: boolean;
+  /** Bounds that the invocation under way has said it met. */
+  readonly boundsMet: Set<string>;
   /** Requests that commands had sent when the poller last looked. */
   commandCount: number | undefined;
   failingSinceMs: number | undefined;
@@ -77,10 +95,17 @@ export interface AccountMemory {
 export function emptyAccountMemory(): AccountMemory {
   return {
     projects: new Map(),
-    notFoundCounts: new Map(),
+    sighted: new Set(),
+    absences: new Map(),
+    unreachable: new Set(),
     completedAtMs: new Map(),
+    listing: undefined,
+    listingFailedAtMs: undefined,
     discoveredAtMs: undefined,
+    listingCount: 0,
+    listingMs: 0,
     areSightingsNews: false,
+    boundsMet: new Set(),
     commandCount: undefined,
     failingSinceMs: undefined,
     isKeyRejected: false,
@@ -95,6 +120,8 @@ export interface Run {
   readonly memory: AccountMemory;
   /** Aborted at the deadline, or by the caller. */
   readonly stop: AbortController;
+  /** Projects that a page of the list is adding at the moment, so that no other page adds them, too. */
+  readonly addedNow: Set<string>;
   bootAt: Timestamp | undefined;
   /** Subscribers know that events of the account are late. */
   isDegraded: boolean;

@@ -9,7 +9,7 @@ export interface TallyKeeper {
 }
 
 /** Delays of one minute that are kept; more of them do not change a percentile. */
-const DELAYS_MAX = 5_000;
+export const DELAYS_MAX = 5_000;
 
 export function createTally<T extends Telemetry>(
   telemetry: T,

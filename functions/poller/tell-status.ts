@@ -4,7 +4,9 @@ import { nextStatus } from '../../shared/core/account-status.ts';
 import { oldestPendingMs } from '../../shared/core/relay-plan.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import type { WorkPlace } from '../../shared/store/bridge-store.ts';
+import { noteBound } from './note-bound.ts';
 import type { Run } from './run.ts';
+import { DELAYS_MAX } from './tally.ts';
 
 /** Into an invocation of a minute: late enough to have something to tell, and its end is told too. */
 const FIRST_MS = 10_000;
@@ -50,6 +52,8 @@ async function tellStatus(run: Run): Promise<void> {
   const nowMs = clock.now();
   try {
     const work = await findWork(run);
+    const tally = status.tally.take();
+    if (tally.delaysMs.length >= DELAYS_MAX) noteBound(run, 'delays_kept', DELAYS_MAX);
     const next = nextStatus(memory.status ?? (await status.read()), {
       nowMs,
       sinceMs: memory.statusToldAtMs ?? nowMs - FIRST_MS,
@@ -58,7 +62,7 @@ async function tellStatus(run: Run): Promise<void> {
       project_count: memory.projects.size,
       open_operation_count: work.filter(({ operationId }) => operationId !== undefined).length,
       requests_per_minute: status.requestsPerMinute,
-      tally: status.tally.take(),
+      tally,
       learned: { limit: budget.learned(), hints: planner.hintEvidence() },
     });
     memory.statusToldAtMs = nowMs;
@@ -71,7 +75,7 @@ async function tellStatus(run: Run): Promise<void> {
 }
 
 /** Beyond this many the status says that there are at least as many: counting a backlog would cost more than it says. */
-const WORK_COUNTED_MAX = 5_000;
+export const WORK_COUNTED_MAX = 5_000;
 
 async function findWork({ deps }: Run): Promise<readonly WorkPlace[]> {
   const { places, next } = await deps.store.findWorkPage({ limit: WORK_COUNTED_MAX });
@@ -80,7 +84,7 @@ async function findWork({ deps }: Run): Promise<readonly WorkPlace[]> {
 }
 
 /** Items that are looked into; what the relay has met beyond them is known besides. */
-const WORK_READ_MAX = 100;
+export const WORK_READ_MAX = 100;
 
 async function unpublishedAgeMs({ deps, leftovers }: Run, work: readonly WorkPlace[]): Promise<number> {
   const { store, clock } = deps;
@@ -92,9 +96,10 @@ async function unpublishedAgeMs({ deps, leftovers }: Run, work: readonly WorkPla
   return Number.isFinite(oldestAtMs) ? Math.max(0, clock.now() - oldestAtMs) : 0;
 }
 
-/** The oldest of the latest complete reads; undefined while a project has none. */
-function lastCompleteWalkAtMs({ projects, completedAtMs }: Run['memory']): number | undefined {
-  if (projects.size === 0 || [...projects.keys()].some((id) => !completedAtMs.has(id))) return undefined;
+/** The oldest of the latest complete reads; undefined while a project that can be seen has none. */
+function lastCompleteWalkAtMs({ projects, completedAtMs, unreachable }: Run['memory']): number | undefined {
+  const isUnread = (id: string) => !completedAtMs.has(id) && !unreachable.has(id);
+  if (completedAtMs.size === 0 || [...projects.keys()].some(isUnread)) return undefined;
   return Math.min(...completedAtMs.values());
 }
 

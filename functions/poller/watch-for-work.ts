@@ -1,6 +1,7 @@
 /**
- * Commands through the API are recorded by another process while this invocation runs, and people ask for fresh readings:
- * such projects are read at once instead of in their turn. One small read of the index for all projects; a late index only makes it later.
+ * Commands through the API are recorded by another process while this invocation runs: their projects are read at once instead
+ * of in their turn. Callers also wish for fresh readings, which are fulfilled within a small share of the requests. One small
+ * read of the index serves all projects; a late index only makes it later.
  */
 
 import type { IndexPosition } from '../../shared/store/table.ts';
@@ -10,7 +11,7 @@ import type { Run } from './run.ts';
 const PAGE_KEYS = 1_000;
 
 export async function watchForWork({ deps, stop }: Pick<Run, 'deps' | 'stop'>): Promise<void> {
-  const { clock, store, planner, limits } = deps;
+  const { clock, store, planner, limits, telemetry } = deps;
   if (limits.workIntervalMs === undefined) return;
   let known: ReadonlySet<string> | undefined;
   let seen = new Set<string>();
@@ -28,10 +29,12 @@ export async function watchForWork({ deps, stop }: Pick<Run, 'deps' | 'stop'>): 
         known = seen;
         seen = new Set();
       }
-      for (const projectId of await store.takeReadRequests()) planner.markHot(projectId);
+      for (const projectId of await store.takeReadRequests()) planner.wish(projectId);
     } catch {
       // The table is busy: the next look comes in a moment, and every project has its turn anyway.
     }
+    const waitingCount = planner.waitingCount();
+    if (waitingCount > 0) telemetry.measure('ReadingsWaiting', waitingCount);
     await clock.sleep(limits.workIntervalMs, stop.signal).catch(() => {});
   }
 }

@@ -100,6 +100,12 @@ function accountAlarms({ config }: AlarmParts): readonly AlarmDefinition[] {
         metric: of('EventsParked', 'Sum'),
         threshold: 0,
       },
+      {
+        name: `bound-met:${account_id}`,
+        means: `Account ${account_id} has met a bound of docs/limits.md; part of it may not be watched.`,
+        metric: of('BoundMet', 'Sum'),
+        threshold: 0,
+      },
     ];
   });
 }

@@ -6,8 +6,9 @@ import { alertDocs } from './alert-docs.ts';
 import { apiDocs } from './api-docs.ts';
 import { costDocs } from './cost-docs.ts';
 import { eventDocs } from './event-docs.ts';
+import { limitDocs } from './limit-docs.ts';
 
-for (const { path, text } of [...eventDocs(), ...alertDocs(), ...apiDocs(), ...costDocs()]) {
+for (const { path, text } of [...eventDocs(), ...alertDocs(), ...apiDocs(), ...costDocs(), ...limitDocs()]) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
   console.log(path);

@@ -35,7 +35,7 @@ export type Incident = z.infer<typeof incidentSchema>;
 export const emptyIncident: Incident = { pending: [], told_ids: [], told_at_ms: {} };
 
 /** A copy is at most a day late (EventBridge and SQS keep trying that long); so many of one incident are kept in mind. */
-const TOLD_IDS_MAX = 500;
+export const TOLD_IDS_MAX = 500;
 
 /** About 300 bytes each: below the 400 KB of an item. What comes on top stays in the queue until some are told. */
 export const PENDING_COUNT_MAX = 700;

@@ -1,7 +1,6 @@
 /** Where each page of the project list begins. Pages are read one by one, so a page tells where the next one begins now. */
 
-/** 40,000 projects: a list that goes on after that goes round in circles. */
-export const LIST_PAGES_MAX = 100;
+import { LIST_PAGES_MAX } from './listing.ts';
 
 export interface ListPages {
   readonly count: number;
@@ -11,38 +10,36 @@ export interface ListPages {
   note(page: number, end: PageEnd): void;
 }
 
-/** How a page ended. */
+/** How a page ended. How many rows it has says nothing: the service may hold back any number of those asked for. */
 export interface PageEnd {
   readonly isEmpty: boolean;
-  /** It has as many rows as were asked for, so another may follow. */
-  readonly isFull: boolean;
-  /** Where the next page begins. */
+  /** Where the next page begins; it is there even when nothing follows. */
   readonly cursor: string | undefined;
 }
 
-export function createListPages(): ListPages {
+export function createListPages(pagesMax = LIST_PAGES_MAX): ListPages {
   const cursors: (string | undefined)[] = [undefined];
-  /** The page is full: one more may follow, even an empty one. */
-  const areFull: boolean[] = [];
 
   return {
     get count() {
       return cursors.length;
     },
     cursorOf: (page) => cursors[page],
-    note(page, { isEmpty, isFull, cursor }) {
+    note(page, { isEmpty, cursor }) {
       if (page >= cursors.length) return;
-      areFull[page] = isFull;
-      const follows = page + 1 < cursors.length;
-      if (isEmpty && page > 0 && areFull[page - 1] !== true) truncate(page);
-      // A short page with others behind it may be a partial answer: they stay until they turn out to be empty.
-      else if (cursor === undefined || isEmpty) truncate(page + 1);
-      else if (follows || (isFull && cursors.length < LIST_PAGES_MAX)) cursors[page + 1] = cursor;
+      // The empty page stays: the next project will stand on it.
+      if (isEmpty || cursor === undefined || leadsBack(page, cursor)) truncate(page + 1);
+      else if (page + 1 < pagesMax) cursors[page + 1] = cursor;
     },
   };
 
+  /** A page that begins where this one or an earlier one begins would show the same rows again. */
+  function leadsBack(page: number, cursor: string): boolean {
+    const place = cursors.indexOf(cursor);
+    return place !== -1 && place <= page;
+  }
+
   function truncate(count: number): void {
     cursors.length = Math.min(cursors.length, count);
-    areFull.length = Math.min(areFull.length, count);
   }
 }

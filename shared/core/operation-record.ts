@@ -51,7 +51,7 @@ export interface ReadingContext {
 }
 
 /** Text of an upstream error kept in records and events: a few lines; the item stays near one write unit. */
-const ERROR_TEXT_CHARACTERS_MAX = 500;
+export const ERROR_TEXT_CHARACTERS_MAX = 500;
 
 /** Undefined when the record already says what the reading says. */
 export function recordReading(

@@ -1,17 +1,23 @@
 /**
- * Which request to send next. Stride scheduling: each project has a stride, one over the square root of its expected
- * transitions per second; the one whose virtual finish is smallest goes first. So polls are evenly spaced, at rates
- * that minimise the mean delay, and nothing starves: there is no priority, only weight (ADR 0006).
+ * Which request to send next. Each permit goes to the first of these that has something to read (ADR 0006):
+ * 1. at most every second permit: who would else wait for more than four rounds (reading-deadlines.ts has the theorem);
+ * 2. within their shares: projects of commands, of hints and of wishes (pressing-requests.ts);
+ * 3. everybody by weight: a stride is one over the square root of the expected transitions per second, and the turn whose
+ *    virtual finish is smallest goes first, so polls are evenly spaced, at rates that minimise the mean delay.
  */
 
-import { createArrivalRates } from './arrival-rates.ts';
 import type { PollingNeed } from './duty-cycle.ts';
 import { createHintFields, type FieldEvidence, type ProjectRow } from './hint-fields.ts';
-import { createListPages, type PageEnd } from './list-pages.ts';
-import { coldIntensity, hotIntensity, nextRiseMs } from './poll-intensity.ts';
+import type { PageEnd } from './list-pages.ts';
+import { createListTurns, type ListingLimits } from './list-turns.ts';
+import { hotIntensity } from './poll-intensity.ts';
+import { createPressingRequests, strongerOf, type UrgencyShares } from './pressing-requests.ts';
 import { createPriorityQueue } from './priority-queue.ts';
-import { type ArrivalHistory, longRunHistory, type ProjectActivity } from './project-activity.ts';
-import { newTurn, type Turn } from './turn.ts';
+import type { ArrivalHistory, ProjectActivity } from './project-activity.ts';
+import { createProjectExpectations } from './project-expectations.ts';
+import { createReadingDeadlines } from './reading-deadlines.ts';
+import { createStrideOrder } from './stride-order.ts';
+import type { Turn, Urgency } from './turn.ts';
 
 export interface PollPlanner {
   /**
@@ -19,6 +25,10 @@ export interface PollPlanner {
    * in those that an earlier process has read.
    */
   setProjects(projectIds: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void;
+  /** Adds projects to those that are polled, and forgets none; what it costs does not depend on how many there are. */
+  addProjects(projectIds: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void;
+  /** Polls these no more, and forgets what is known of them. */
+  removeProjects(projectIds: readonly string[]): void;
   /** For a request that may leave now. What is handed out counts as under way until it is reported. */
   next(nowMs: number): PollDecision;
   report(projectId: string, result: PollResult, nowMs: number): void;
@@ -27,8 +37,12 @@ export interface PollPlanner {
    * turns of the list: whoever polls has read it to know the projects.
    */
   reportPage(page: number, shown: ShownPage | undefined, nowMs: number): void;
-  /** Something is known to happen there: poll it as soon as possible. */
+  /** A command of the bridge's own has started something there: poll it at once. */
   markHot(projectId: string): void;
+  /** Somebody wishes for a fresh reading: it comes soon, at most once in a poll interval, and all wishes have a small share. */
+  wish(projectId: string): void;
+  /** Commands, hints and wishes that wait for their share of the requests. */
+  waitingCount(): number;
   /** Whether there is a reason to go on polling. `sinceMs`: when this invocation began. O(projects). */
   need(sinceMs: number, nowMs: number): PollingNeed;
   /** How often something happens there, as far as it is known. */
@@ -52,6 +66,8 @@ export interface PollResult {
   readonly hasLeftovers: boolean;
   /** Undefined when the poll read no page: what was known stays. */
   readonly activity: ProjectActivity | undefined;
+  /** After a failure the project is left alone for at least this long; undefined: only the usual back-off counts. */
+  readonly restMs?: number | undefined;
 }
 
 export interface ShownPage extends PageEnd {
@@ -59,7 +75,7 @@ export interface ShownPage extends PageEnd {
 }
 
 export interface PlannerLimits {
-  /** No project is polled more often, unless a hint or a command asks for it. */
+  /** No project is polled more often, unless a hint or a command asks for it; a wish does not. */
   readonly pollIntervalMsMin: number;
   /** The poller's share of the rate limit: it says how long a round of all projects takes. */
   readonly requestsPerMinute: number;
@@ -67,296 +83,275 @@ export interface PlannerLimits {
   readonly failureBackoffMsMax: number;
   /** Undefined: the project list is never read. */
   readonly listing: ListingLimits | undefined;
-}
-
-export interface ListingLimits {
-  /** Each page is read at least so often, and in a large account at least every few times: a new project is found by then. */
-  readonly intervalMsMax: number;
-  /** No page is read more often for its hints; undefined: it gives none. */
-  readonly hintIntervalMsMin: number | undefined;
+  /** Of the requests, for each kind of urgency. */
+  readonly urgencyShares?: UrgencyShares | undefined;
 }
 
 /** The first failure of a row: most are over by then. */
 const FAILURE_BACKOFF_MS = 5_000;
 
-/** A round polls every project once; the square root alone would leave a few projects alone for a dozen of them. */
-const STALENESS_ROUNDS_MAX = 4;
-
-/** In a small account a round takes seconds, and a minute is still soon. */
-const STALENESS_MS_MIN = 60_000;
-
-/** Of the mean cold stride. Tried from 0.8 to 1.2 on three seeds: the mean delay is the same, the tail is not. */
-const STRIDE_SHARE_MAX = 0.9;
-
 /** Of the transitions of a project nine tenths moved a field of the list. */
 const RECALL_PROVEN = 0.9;
 
-/** Of the rate limit, for pages that give no hints. A list of 5,000 projects has 13. */
-const LISTING_SHARE_MAX = 0.005;
-
-/** So many times the usual interval, a new project has waited long enough. */
-const LISTING_DELAY_MAX = 5;
-
-/** Even spacing of the first turns: the golden ratio never repeats. */
-const GOLDEN = 0.618_033_988_75;
-
 export function createPollPlanner(limits: PlannerLimits): PollPlanner {
-  const turns = new Map<string, Turn>();
-  const byFinish = createPriorityQueue();
-  const byTime = createPriorityQueue();
-  const rises = createPriorityQueue();
-  const urgent = new Set<string>();
+  const projects = new Map<string, Turn>();
   const hints = createHintFields();
-  let virtualTime = 0;
-  const rates = createArrivalRates();
-  let strideSum = 0;
-  let spreadCount = 0;
-  const listPages = createListPages();
-  const pages: Turn[] = [];
+  const expectations = createProjectExpectations();
+  const list = createListTurns(limits.listing, limits.requestsPerMinute);
+  /** A turn that waits stands in the order or rests; if it was asked for, in `pressing` as well; and in `deadlines`. */
+  const order = createStrideOrder();
+  const rests = createPriorityQueue<Turn>();
+  const pressing = createPressingRequests(limits.urgencyShares);
+  const deadlines = createReadingDeadlines(limits, () => projects.size + list.turns.length);
+  /** Became known since the last permit. */
+  let newcomers: Turn[] = [];
+  let wasReserved = false;
 
   return {
     setProjects(projectIds, histories = new Map()) {
       const wanted = new Set(projectIds);
-      for (const [id, turn] of turns) if (!wanted.has(id)) remove(turn);
-      const added = [...wanted].filter((id) => !turns.has(id));
-      for (const id of added) rates.note(undefined, histories.get(id));
-      for (const id of added) add(id, histories.get(id));
+      for (const [id, turn] of projects) if (!wanted.has(id)) removeProject(turn);
+      addAll([...wanted], histories);
+    },
+
+    addProjects: (projectIds, histories = new Map()) => addAll(projectIds, histories),
+
+    removeProjects(projectIds) {
+      for (const turn of projectIds.map((id) => projects.get(id)))
+        if (turn !== undefined) removeProject(turn);
     },
 
     next(nowMs) {
-      applyRises(nowMs);
-      const turn = takeUrgent() ?? takeDelayed(nowMs) ?? takeByFinish(nowMs);
-      if (turn === undefined) return { kind: 'wait', untilMs: firstDelayMs() ?? Number.POSITIVE_INFINITY };
-      turn.isUnderWay = true;
-      turn.version += 1;
+      welcomeNewcomers(nowMs);
+      wakeRested(nowMs);
+      hurryRisen(nowMs);
+      const turn = choose(nowMs);
+      if (turn === undefined) return { kind: 'wait', untilMs: nextChangeMs() };
+      begin(turn);
       const { page } = turn;
       if (page === undefined) return { kind: 'poll', projectId: turn.id };
-      return { kind: 'list', page, cursor: listPages.cursorOf(page) };
+      return { kind: 'list', page, cursor: list.cursorOf(page) };
     },
 
     report(projectId, result, nowMs) {
-      const turn = turns.get(projectId);
+      const turn = projects.get(projectId);
       if (turn === undefined) return;
-      turn.isUnderWay = false;
-      turn.isPressing = false;
-      turn.polledAtMs = nowMs;
+      noteEnd(turn, result.hasFailed, nowMs);
       turn.hasLeftovers = result.hasLeftovers;
-      turn.failureCount = result.hasFailed ? turn.failureCount + 1 : 0;
       if (result.foundTransition) hints.noteTransition(projectId);
-      if (result.activity !== undefined) learn(turn, result.activity, nowMs);
-      turn.stride = strideOf(turn, nowMs);
-      if (turn.failureCount > 0) return delay(turn, nowMs + backoffMs(turn.failureCount));
-      if (result.hasLeftovers) return delay(turn, nowMs + limits.pollIntervalMsMin);
-      if (turn.isSpread) queue(turn, turn.stride);
-      else spread(turn);
-      byTime.push(projectId, nowMs + stalenessMs(), turn.version);
-      if (turn.isWanted) urgent.add(projectId);
+      if (result.activity !== undefined) expectations.learn(turn, result.activity, nowMs);
+      turn.stride = expectations.strideOf(turn, nowMs);
+      if (result.hasFailed) return restAfterFailure(turn, nowMs, result.restMs);
+      deadlines.follow(turn, nowMs);
+      queueAgain(turn, nowMs);
+      if (turn.wanted !== undefined) ask(turn, turn.wanted);
     },
 
     reportPage(page, shown, nowMs) {
-      if (shown !== undefined) {
-        for (const id of hints.takeListing(shown.rows)) want(id);
-        listPages.note(page, shown);
-        addPages(nowMs);
-      }
-      const turn = pages[page];
+      if (shown !== undefined) noteShown(page, shown, nowMs);
+      const turn = list.turns[page];
       if (turn === undefined) return;
-      turn.isUnderWay = false;
-      turn.failureCount = shown === undefined ? turn.failureCount + 1 : 0;
-      if (shown === undefined) return delay(turn, nowMs + backoffMs(turn.failureCount));
-      turn.polledAtMs = nowMs;
-      turn.cold = shown.rows.reduce((sum, { id }) => sum + (turns.get(id)?.cold ?? 0), 0);
-      queuePage(turn, nowMs);
+      noteEnd(turn, shown === undefined, nowMs);
+      if (shown === undefined) return restAfterFailure(turn, nowMs);
+      // Before its usual interval is over, there is no reason to hurry.
+      deadlines.follow(turn, nowMs + Math.max(0, list.intervalMs() - deadlines.lateAfterMs()));
+      turn.cold = shown.rows.reduce((sum, { id }) => sum + (projects.get(id)?.cold ?? 0), 0);
+      queuePageAgain(turn, nowMs);
     },
 
-    markHot: want,
+    markHot: (projectId) => askFor(projectId, 'command'),
+    wish: (projectId) => askFor(projectId, 'wish'),
+    waitingCount: () => pressing.size,
     need(sinceMs, nowMs) {
       let [unreadCount, pressingCount, expectedTransitionsPerMs] = [0, 0, 0];
-      for (const turn of turns.values()) {
+      for (const turn of projects.values()) {
         // One that fails has been tried; it must not keep the others' poller alive.
         if (turn.polledAtMs < sinceMs && turn.failureCount === 0) unreadCount += 1;
         if (turn.isPressing || turn.hasLeftovers) pressingCount += 1;
         expectedTransitionsPerMs += hotIntensity(turn.activity, nowMs);
       }
-      const hasWork = urgent.size + pressingCount > 0 || isOverdue(nowMs);
+      const hasWork = pressing.size + pressingCount > 0 || deadlines.isOverdue(nowMs);
       return { hasReadAll: unreadCount === 0 || isListedSince(sinceMs), hasWork, expectedTransitionsPerMs };
     },
-    historyOf: (projectId) => turns.get(projectId)?.history,
+    historyOf: (projectId) => projects.get(projectId)?.history,
     hintEvidence: () => hints.evidence(),
     restoreHints: (evidence) => hints.restore(evidence),
   };
 
-  function want(projectId: string): void {
-    const turn = turns.get(projectId);
-    if (turn === undefined) return;
-    turn.isWanted = true;
-    if (!turn.isUnderWay && turn.failureCount === 0) urgent.add(projectId);
+  // Who is known.
+
+  function addAll(ids: readonly string[], histories: ReadonlyMap<string, ArrivalHistory>): void {
+    const added = ids.filter((id) => !projects.has(id));
+    for (const turn of expectations.welcome(added, histories)) addProject(turn);
   }
 
-  /** As many turns as the list has pages; a page that has shown itself is read at once. */
-  function addPages(nowMs: number): void {
-    if (limits.listing === undefined) return;
-    pages.length = Math.min(pages.length, listPages.count);
-    while (pages.length < listPages.count) {
-      const turn = newTurn(`(page ${pages.length} of the project list)`, 0, pages.length);
-      pages.push(turn);
-      delay(turn, nowMs);
+  function addProject(turn: Turn): void {
+    projects.set(turn.id, turn);
+    newcomers.push(turn);
+    // What was never read is read first, before its rate is known: the others have been seen.
+    if (turn.history === undefined) order.assign(turn, 0);
+    else order.spread(turn);
+    order.join(turn);
+  }
+
+  function removeProject(turn: Turn): void {
+    leaveAll(turn);
+    projects.delete(turn.id);
+    hints.forget(turn.id);
+    expectations.forget(turn);
+  }
+
+  /** Projects become known without a clock; the wait for their first reading counts from the next permit. */
+  function welcomeNewcomers(nowMs: number): void {
+    for (const turn of newcomers) if (projects.get(turn.id) === turn) deadlines.welcome(turn, nowMs);
+    newcomers = [];
+  }
+
+  function noteShown(page: number, shown: ShownPage, nowMs: number): void {
+    for (const id of hints.takeListing(shown.rows)) askFor(id, 'hint');
+    const { added, gone } = list.note(page, shown);
+    for (const turn of gone) leaveAll(turn);
+    // A page that has shown itself is read at once.
+    for (const turn of added) {
+      deadlines.welcome(turn, nowMs);
+      order.assign(turn, 0);
+      order.join(turn);
     }
+  }
+
+  // Who is next.
+
+  function choose(nowMs: number): Turn | undefined {
+    const due = wasReserved ? undefined : deadlines.due(nowMs);
+    wasReserved = due !== undefined;
+    if (due !== undefined) return due;
+    pressing.notePermit();
+    return pressing.take(nowMs) ?? takeByWeight(nowMs) ?? pressing.takeBeyondShares(nowMs);
+  }
+
+  function takeByWeight(nowMs: number): Turn | undefined {
+    for (let turn = order.take(); turn !== undefined; turn = order.take()) {
+      const readyAtMs = turn.polledAtMs + intervalMsMinOf(turn);
+      if (nowMs >= readyAtMs) return turn;
+      rests.set(turn, readyAtMs);
+    }
+    return undefined;
+  }
+
+  function intervalMsMinOf({ page }: Turn): number {
+    return page === undefined ? limits.pollIntervalMsMin : (limits.listing?.hintIntervalMsMin ?? 0);
+  }
+
+  function nextChangeMs(): number {
+    return Math.min(rests.first()?.priority ?? Number.POSITIVE_INFINITY, pressing.firstAtMs());
+  }
+
+  function begin(turn: Turn): void {
+    turn.isPressing = turn.wanted !== undefined || pressing.has(turn);
+    turn.wanted = undefined;
+    turn.isUnderWay = true;
+    leaveAll(turn);
+  }
+
+  function leaveAll(turn: Turn): void {
+    order.leave(turn);
+    rests.delete(turn);
+    pressing.fulfil(turn);
+    deadlines.leave(turn);
+  }
+
+  // What asks for a reading.
+
+  function askFor(projectId: string, urgency: Urgency): void {
+    const turn = projects.get(projectId);
+    if (turn === undefined) return;
+    if (turn.isUnderWay || turn.failureCount > 0) turn.wanted = strongerOf(turn.wanted, urgency);
+    else ask(turn, urgency);
+  }
+
+  /** Commands and hints know of something new, so their projects may be read at any time. */
+  function ask(turn: Turn, urgency: Urgency): void {
+    const isWish = urgency === 'wish';
+    pressing.ask(turn, urgency, isWish ? turn.polledAtMs + limits.pollIntervalMsMin : 0);
+    turn.wanted = undefined;
+  }
+
+  // When a turn comes again.
+
+  function noteEnd(turn: Turn, hasFailed: boolean, nowMs: number): void {
+    turn.isUnderWay = false;
+    turn.isPressing = false;
+    turn.polledAtMs = nowMs;
+    turn.failureCount = hasFailed ? turn.failureCount + 1 : 0;
+    // The first listing is reported without a turn that has begun.
+    order.leave(turn);
+    rests.delete(turn);
+  }
+
+  /** Its next turn is that of its weight, once its rest is over: however many fail, the others have their share. */
+  function restAfterFailure(turn: Turn, nowMs: number, restMsMin = 0): void {
+    deadlines.leave(turn);
+    pressing.fulfil(turn);
+    if (turn.page === undefined) order.assign(turn, turn.stride);
+    rests.set(turn, nowMs + Math.max(restMsMin, backoffMs(limits, turn.failureCount)));
+  }
+
+  function queueAgain(turn: Turn, nowMs: number): void {
+    if (turn.hasLeftovers) {
+      order.assign(turn, 0);
+      rests.set(turn, nowMs + limits.pollIntervalMsMin);
+      return;
+    }
+    if (turn.isSpread) order.assign(turn, turn.stride);
+    else order.spread(turn);
+    order.join(turn);
   }
 
   /** By what it tells, and by its age at the latest. */
-  function queuePage(turn: Turn, nowMs: number): void {
-    const { listing } = limits;
-    if (listing === undefined) return;
-    if (listing.hintIntervalMsMin !== undefined) {
-      const recall = hints.recall();
-      const told = recall * Math.max(turn.cold, Number.MIN_VALUE);
-      turn.stride = Math.sqrt((1 - recall) / told);
-      queue(turn, turn.stride);
-    } else turn.version += 1;
-    byTime.push(turn.id, nowMs + listingIntervalMs(listing.intervalMsMax), turn.version);
+  function queuePageAgain(turn: Turn, nowMs: number): void {
+    rests.set(turn, nowMs + list.intervalMs());
+    // A page without projects, the last one, gives no hints: it is read for its age alone.
+    if (limits.listing?.hintIntervalMsMin === undefined || turn.cold === 0) return;
+    const recall = hints.recall();
+    turn.stride = Math.sqrt((1 - recall) / (recall * turn.cold));
+    order.assign(turn, turn.stride);
+    order.join(turn);
   }
 
-  /** New projects are rare: looking for them is worth a small part of the limit, however many pages there are. */
-  function listingIntervalMs(usualMs: number): number {
-    const affordableMs = (listPages.count * 60_000) / (LISTING_SHARE_MAX * limits.requestsPerMinute);
-    return Math.min(Math.max(usualMs, affordableMs), LISTING_DELAY_MAX * usualMs);
-  }
-
-  function takeUrgent(): Turn | undefined {
-    for (const id of urgent) {
-      urgent.delete(id);
-      const turn = turns.get(id);
-      if (turn === undefined || turn.isUnderWay) continue;
-      turn.isWanted = false;
-      turn.isPressing = true;
-      return turn;
+  function wakeRested(nowMs: number): void {
+    for (let first = rests.first(); first !== undefined; first = rests.first()) {
+      if (first.priority > nowMs) return;
+      rests.delete(first.item);
+      wake(first.item, nowMs);
     }
-    return undefined;
   }
 
-  function takeDelayed(nowMs: number): Turn | undefined {
-    const atMs = firstDelayMs();
-    if (atMs === undefined || atMs > nowMs) return undefined;
-    const entry = byTime.shift();
-    return entry && currentTurn(entry.id, entry.version);
+  function wake(turn: Turn, nowMs: number): void {
+    if (turn.page !== undefined) order.assign(turn, 0);
+    order.join(turn);
+    // A rest after a failure may be longer than the cap; from here on there are two rounds left.
+    if (turn.failureCount > 0)
+      deadlines.follow(turn, Math.max(turn.polledAtMs, nowMs - deadlines.lateAfterMs()));
   }
 
-  /** When the first delayed turn comes; entries that are out of date are dropped. */
-  function firstDelayMs(): number | undefined {
-    for (let entry = byTime.first(); entry !== undefined; entry = byTime.first()) {
-      if (currentTurn(entry.id, entry.version) !== undefined) return entry.priority;
-      byTime.shift();
-    }
-    return undefined;
-  }
-
-  function takeByFinish(nowMs: number): Turn | undefined {
-    for (let entry = byFinish.shift(); entry !== undefined; entry = byFinish.shift()) {
-      const turn = currentTurn(entry.id, entry.version);
-      if (turn === undefined) continue;
-      virtualTime = Math.max(virtualTime, entry.priority);
-      const isPage = turn.page !== undefined;
-      const intervalMs = isPage ? limits.listing?.hintIntervalMsMin : limits.pollIntervalMsMin;
-      const readyAtMs = turn.polledAtMs + (intervalMs ?? 0);
-      if (nowMs >= readyAtMs) return turn;
-      delay(turn, readyAtMs);
-    }
-    return undefined;
-  }
-
-  /** A compute that has become suspendable moves its project forward, in proportion to the turn that is left. */
-  function applyRises(nowMs: number): void {
-    for (let entry = rises.first(); entry !== undefined && entry.priority <= nowMs; entry = rises.first()) {
-      rises.shift();
-      const turn = turns.get(entry.id);
-      if (turn === undefined) continue;
+  /** A compute that has become suspendable moves its project forward, in proportion to the wait that is left. */
+  function hurryRisen(nowMs: number): void {
+    for (let turn = expectations.takeRisen(nowMs); turn; turn = expectations.takeRisen(nowMs)) {
       const before = turn.stride;
-      turn.stride = strideOf(turn, nowMs);
-      const isQueued = !turn.isUnderWay && turn.failureCount === 0;
-      if (isQueued) queue(turn, Math.max(0, turn.finish - virtualTime) * Math.min(1, turn.stride / before));
+      turn.stride = expectations.strideOf(turn, nowMs);
+      order.shorten(turn, Math.min(1, turn.stride / before));
     }
-  }
-
-  function learn(turn: Turn, activity: ProjectActivity, nowMs: number): void {
-    const history = longRunHistory(turn.history, activity, nowMs - (turn.learnedAtMs ?? nowMs));
-    rates.note(turn.history, history);
-    turn.history = history;
-    turn.learnedAtMs = nowMs;
-    turn.activity = activity;
-    const coldBefore = turn.cold;
-    turn.cold = coldIntensity(history, rates.perMsMean());
-    strideSum += 1 / Math.sqrt(turn.cold) - 1 / Math.sqrt(coldBefore);
-    const riseAtMs = nextRiseMs(activity, nowMs);
-    if (riseAtMs !== undefined && riseAtMs !== turn.riseAtMs) rises.push(turn.id, riseAtMs, 0);
-    turn.riseAtMs = riseAtMs;
-  }
-
-  function isOverdue(nowMs: number): boolean {
-    return (firstDelayMs() ?? Number.POSITIVE_INFINITY) <= nowMs;
   }
 
   /** A list that has proved itself stands for a reading of everything; what it misses is read at the latest by its age. */
   function isListedSince(sinceMs: number): boolean {
-    const areRead = pages.every((page) => page.polledAtMs >= sinceMs && !page.isUnderWay);
-    return pages.length > 0 && areRead && hints.recall() >= RECALL_PROVEN;
+    const { turns } = list;
+    const areRead = turns.every((page) => page.polledAtMs >= sinceMs && !page.isUnderWay);
+    return turns.length > 0 && areRead && hints.recall() >= RECALL_PROVEN;
   }
+}
 
-  /** No project is polled much less often than one of the mean cold stride: it costs nothing and cuts the longest delays. */
-  function strideOf(turn: Turn, nowMs: number): number {
-    const strideMax = (STRIDE_SHARE_MAX * strideSum) / Math.max(1, turns.size);
-    return Math.min(strideMax, 1 / Math.sqrt(turn.cold + hotIntensity(turn.activity, nowMs)));
-  }
-
-  function add(id: string, history: ArrivalHistory | undefined): void {
-    const turn = newTurn(id, coldIntensity(history, rates.perMsMean()));
-    turn.history = history;
-    turns.set(id, turn);
-    strideSum += turn.stride;
-    // What was never read is read first, before its rate is known: the others have been seen.
-    if (history === undefined) queue(turn, 0);
-    else spread(turn);
-  }
-
-  function spread(turn: Turn): void {
-    turn.isSpread = true;
-    queue(turn, turn.stride * ((spreadCount++ * GOLDEN) % 1));
-  }
-
-  function remove(turn: Turn): void {
-    turns.delete(turn.id);
-    urgent.delete(turn.id);
-    hints.forget(turn.id);
-    strideSum -= 1 / Math.sqrt(turn.cold);
-    rates.note(turn.history, undefined);
-  }
-
-  function queue(turn: Turn, virtualDelay: number): void {
-    turn.finish = virtualTime + virtualDelay;
-    turn.version += 1;
-    byFinish.push(turn.id, turn.finish, turn.version);
-  }
-
-  function delay(turn: Turn, untilMs: number): void {
-    turn.version += 1;
-    byTime.push(turn.id, untilMs, turn.version);
-  }
-
-  function currentTurn(id: string, version: number): Turn | undefined {
-    const turn = turns.get(id) ?? pages.find((page) => page.id === id);
-    return turn?.version === version && !turn.isUnderWay ? turn : undefined;
-  }
-
-  /** However little is to be expected of a project, it is polled once in so many rounds of all of them. */
-  function stalenessMs(): number {
-    return Math.max(
-      STALENESS_MS_MIN,
-      (STALENESS_ROUNDS_MAX * turns.size * 60_000) / limits.requestsPerMinute,
-    );
-  }
-
-  function backoffMs(failureCount: number): number {
-    const firstMs = Math.max(FAILURE_BACKOFF_MS, limits.pollIntervalMsMin);
-    return Math.min(firstMs * 2 ** (failureCount - 1), limits.failureBackoffMsMax);
-  }
+function backoffMs(limits: PlannerLimits, failureCount: number): number {
+  const firstMs = Math.max(FAILURE_BACKOFF_MS, limits.pollIntervalMsMin);
+  return Math.min(firstMs * 2 ** (failureCount - 1), limits.failureBackoffMsMax);
 }

@@ -1,68 +1,103 @@
-/** A binary heap of ids by number: the smallest comes first, ties in the order of arrival. */
+/** A binary heap of items by number: the smallest number comes first, and of equal ones the item that was put in first. */
 
-export interface PriorityQueue {
+export interface PriorityQueue<T> {
   readonly size: number;
-  push(id: string, priority: number, version: number): void;
-  first(): QueueEntry | undefined;
-  shift(): QueueEntry | undefined;
+  has(item: T): boolean;
+  /** Puts the item in, or moves it to its new place. */
+  set(item: T, priority: number): void;
+  /** Takes the item out, wherever it stands. */
+  delete(item: T): void;
+  first(): QueueEntry<T> | undefined;
+  shift(): QueueEntry<T> | undefined;
 }
 
-export interface QueueEntry {
-  readonly id: string;
+export interface QueueEntry<T> {
+  readonly item: T;
   readonly priority: number;
-  /** Lets the owner tell an entry that it has replaced: taking one out of the middle would cost a search. */
-  readonly version: number;
-  readonly order: number;
 }
 
-export function createPriorityQueue(): PriorityQueue {
-  const heap: QueueEntry[] = [];
+interface HeapEntry<T> extends QueueEntry<T> {
+  readonly order: number;
+  /** Where it stands in the heap, so that taking it out needs no search. */
+  index: number;
+}
+
+type Heap<T> = HeapEntry<T>[];
+
+export function createPriorityQueue<T>(): PriorityQueue<T> {
+  const heap: Heap<T> = [];
+  const entries = new Map<T, HeapEntry<T>>();
   let order = 0;
+
   return {
     get size() {
       return heap.length;
     },
-    push(id, priority, version) {
-      rise(heap, { id, priority, version, order: order++ });
+    has: (item) => entries.has(item),
+    set(item, priority) {
+      remove(item);
+      const entry = { item, priority, order: order++, index: heap.length };
+      entries.set(item, entry);
+      heap.push(entry);
+      rise(heap, entry);
     },
+    delete: remove,
     first: () => heap[0],
     shift() {
-      const first = heap[0];
-      const last = heap.pop();
-      if (last !== undefined && heap.length > 0) sink(heap, last);
+      const [first] = heap;
+      if (first !== undefined) remove(first.item);
       return first;
     },
   };
+
+  function remove(item: T): void {
+    const entry = entries.get(item);
+    if (entry === undefined) return;
+    entries.delete(item);
+    takeOut(heap, entry);
+  }
 }
 
-function isBefore(a: QueueEntry, b: QueueEntry): boolean {
+/** The last entry takes the free place and moves up or down from there. */
+function takeOut<T>(heap: Heap<T>, entry: HeapEntry<T>): void {
+  const last = heap.pop();
+  if (last === undefined || last === entry) return;
+  place(heap, last, entry.index);
+  rise(heap, last);
+  sink(heap, last);
+}
+
+function isBefore<T>(a: HeapEntry<T>, b: HeapEntry<T>): boolean {
   return a.priority < b.priority || (a.priority === b.priority && a.order < b.order);
 }
 
-function rise(heap: QueueEntry[], entry: QueueEntry): void {
-  let index = heap.push(entry) - 1;
-  while (index > 0) {
-    const parentIndex = (index - 1) >> 1;
-    const parent = heap[parentIndex];
-    if (parent === undefined || !isBefore(entry, parent)) break;
-    heap[index] = parent;
-    index = parentIndex;
-  }
+function place<T>(heap: Heap<T>, entry: HeapEntry<T>, index: number): void {
   heap[index] = entry;
+  entry.index = index;
 }
 
-function sink(heap: QueueEntry[], entry: QueueEntry): void {
-  let index = 0;
-  for (;;) {
-    const left = 2 * index + 1;
-    const leftEntry = heap[left];
-    if (leftEntry === undefined) break;
-    const rightEntry = heap[left + 1];
-    const useRight = rightEntry !== undefined && isBefore(rightEntry, leftEntry);
-    const child = useRight ? rightEntry : leftEntry;
-    if (!isBefore(child, entry)) break;
-    heap[index] = child;
-    index = useRight ? left + 1 : left;
+function rise<T>(heap: Heap<T>, entry: HeapEntry<T>): void {
+  while (entry.index > 0) {
+    const parentIndex = (entry.index - 1) >> 1;
+    const parent = heap[parentIndex];
+    if (parent === undefined || !isBefore(entry, parent)) return;
+    place(heap, parent, entry.index);
+    place(heap, entry, parentIndex);
   }
-  heap[index] = entry;
+}
+
+function sink<T>(heap: Heap<T>, entry: HeapEntry<T>): void {
+  for (;;) {
+    const child = firstChild(heap, entry.index);
+    if (child === undefined || !isBefore(child, entry)) return;
+    const childIndex = child.index;
+    place(heap, child, entry.index);
+    place(heap, entry, childIndex);
+  }
+}
+
+function firstChild<T>(heap: Heap<T>, index: number): HeapEntry<T> | undefined {
+  const left = heap[2 * index + 1];
+  const right = heap[2 * index + 2];
+  return left !== undefined && right !== undefined && isBefore(right, left) ? right : left;
 }

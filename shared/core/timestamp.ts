@@ -27,6 +27,11 @@ export function normaliseTimestamp(text: string): Timestamp | undefined {
   return format(epochSeconds, fraction);
 }
 
+/** The second in which an instant lies. Throws `RangeError` when it is no time of a calendar. */
+export function secondOf(epochMs: number): Timestamp {
+  return format(Math.floor(epochMs / 1_000), '');
+}
+
 /** The time `durationMs` (whole seconds are exact) before another. */
 export function earlierBy(time: Timestamp, durationMs: number): Timestamp {
   return format(epochSecondsOf(time) - Math.ceil(durationMs / 1_000), time.slice(20, 29));

@@ -2,6 +2,9 @@
 
 import type { ArrivalHistory, ProjectActivity } from './project-activity.ts';
 
+/** Why a project is to be read before its turn: a command of the bridge's own, a hint of the list, or somebody's wish. */
+export type Urgency = 'command' | 'hint' | 'wish';
+
 /** A project's, or that of a page of the project list. */
 export interface Turn {
   readonly id: string;
@@ -10,26 +13,27 @@ export interface Turn {
   history: ArrivalHistory | undefined;
   /** Undefined while only an earlier process has read it. */
   learnedAtMs: number | undefined;
-  /** Expected per millisecond, at any time; of all projects on it, for a page. */
+  /** Expected transitions per millisecond, at any time; for a page, those of all projects on it. */
   cold: number;
+  /** Virtual time between two readings: the smaller it is, the more often they come. */
   stride: number;
+  /** Virtual time of the next reading. */
   finish: number;
-  /** Entries of the queues with another version are out of date. */
-  version: number;
   isUnderWay: boolean;
-  isWanted: boolean;
-  /** Under way because of a hint, a command or a person. */
+  /** What asks for a reading that cannot begin yet: one is under way, or the last one has failed. */
+  wanted: Urgency | undefined;
+  /** Under way because of a command, a hint or a wish. */
   isPressing: boolean;
-  /** Has a place of its own among the others; all at once, they would stay a crowd for ever. */
+  /** It has a place of its own among the others; all that start together would stay a crowd for ever. */
   isSpread: boolean;
   /** The last poll left events that did not reach the bus. */
   hasLeftovers: boolean;
+  /** When the last reading ended. */
   polledAtMs: number;
-  riseAtMs: number | undefined;
   failureCount: number;
 }
 
-/** `cold`: expected per millisecond; its stride goes with the square root of that. */
+/** `cold`: expected transitions per millisecond; the stride goes with its square root. */
 export function newTurn(id: string, cold: number, page?: number): Turn {
   return {
     id,
@@ -40,14 +44,12 @@ export function newTurn(id: string, cold: number, page?: number): Turn {
     cold,
     stride: 1 / Math.sqrt(cold),
     finish: 0,
-    version: 0,
     isUnderWay: false,
-    isWanted: false,
+    wanted: undefined,
     isPressing: false,
     isSpread: false,
     hasLeftovers: false,
     polledAtMs: Number.NEGATIVE_INFINITY,
-    riseAtMs: undefined,
     failureCount: 0,
   };
 }

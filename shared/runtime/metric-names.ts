@@ -25,11 +25,15 @@ export const metricUnits = {
   /** Invocations that did not wait for everything under way, because their time was over. */
   InvocationsCutShort: 'Count',
   MalformedRows: 'Count',
+  /** A bound of docs/limits.md was met; the log line `bound.met` names it. */
+  BoundMet: 'Count',
   LateOperations: 'Count',
   ProjectsPolled: 'Count',
   WalksCompleted: 'Count',
   /** Since the oldest complete walk among the account's projects. */
   WalkAgeMs: 'Milliseconds',
+  /** Projects of commands, hints and wishes that wait for their share of the requests, summed over a look a second. */
+  ReadingsWaiting: 'Count',
   AlertsSent: 'Count',
   AlertsFailed: 'Count',
 } as const;

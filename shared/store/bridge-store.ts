@@ -42,6 +42,9 @@ const leaseSpending = z.object({ whole_next_at_ms: z.number(), own_next_at_ms: z
 
 export type LeaseSpending = z.infer<typeof leaseSpending>;
 
+/** A project that is gone is kept for this long after everything else that is kept of it, and leaves all lists then. */
+export const GONE_PROJECT_EXTRA_SECONDS = SETTLED_KEPT_SECONDS;
+
 export type RecordResult = 'recorded' | 'conflict';
 
 /** A place in the work index: of an operation, of a project, or (neither) of the account itself. */
@@ -289,7 +292,9 @@ function raisePublishedUpdate(record: JournalRecord, through: number): Update {
 }
 
 function settledAttributes(record: JournalRecord, expiresAt: number): Update['set'] {
-  return record.kind === 'operation' || record.kind === 'command' ? { expires_at: expiresAt } : {};
+  if (record.kind === 'operation' || record.kind === 'command') return { expires_at: expiresAt };
+  const isGone = record.kind === 'project' && !record.is_visible;
+  return isGone ? { expires_at: expiresAt + GONE_PROJECT_EXTRA_SECONDS } : {};
 }
 
 function toResult(outcome: 'applied' | 'refused'): RecordResult {

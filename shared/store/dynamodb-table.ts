@@ -28,7 +28,7 @@ import { WORK_INDEX } from './table.ts';
 const BATCH_KEYS_MAX = 100;
 
 /** A throttled BatchGetItem hands keys back; the SDK has backed off already, so a few rounds are enough. */
-const BATCH_ROUNDS_MAX = 8;
+export const BATCH_ROUNDS_MAX = 8;
 
 /** A key is about 120 bytes, and a page of the index ends at 1 MB (DynamoDB API Reference, Query). */
 const WORK_PAGE_KEYS = 5_000;

@@ -50,15 +50,15 @@ const ADVANCE_MS_MIN = 10_000;
 const OVERLAP_MS = 30_000;
 
 /** With more events than that in the overlap, some of them come again. */
-const TOLD_MAX = 250;
+export const TOLD_MAX = 250;
 
 /** Of an id; two events of half a minute that share so much are not to be expected. */
 const TOLD_HEX_DIGITS = 10;
 
-const ITEMS_PER_QUERY = 100;
+export const ITEMS_PER_QUERY = 100;
 
 /** Of one call: a filter that fits nothing must not read a whole account. */
-const QUERIES_MAX = 5;
+export const QUERIES_MAX = 5;
 
 export function createEventFeed(table: Table, indexes: TableIndexes, accountId: string, clock: Clock) {
   const position = positionSchema(FEED_INDEX.partitionKey, accountId);

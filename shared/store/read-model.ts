@@ -21,7 +21,7 @@ export interface PageRequest {
 }
 
 /** Open operations that are read at once: an account with more is in trouble that a page would not help. */
-const OPEN_OPERATIONS_MAX = 1_000;
+export const OPEN_OPERATIONS_MAX = 1_000;
 
 export function createReadModel(table: Table, indexes: TableIndexes, accountId: string, clock: Clock) {
   const store = createBridgeStore(table, accountId, clock);

@@ -89,4 +89,4 @@ export function createTokenStore(table: Table, clock: Clock) {
 }
 
 /** Ten thousand tokens: more than anybody keeps an eye on. */
-const LIST_PAGES_MAX = 100;
+export const LIST_PAGES_MAX = 100;

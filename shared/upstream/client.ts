@@ -30,12 +30,14 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
         { query },
         callOptions,
       );
-      const { rows, malformedRowCount } = schemas.parseRows(body.projects, schemas.projectSchema);
+      const projects = schemas.parseRows(body.projects, schemas.projectSchema);
+      const unavailable = schemas.parseRows(body.unavailable_project_ids ?? [], schemas.projectId);
       return {
-        projects: rows,
-        malformedRowCount,
+        projects: projects.rows,
+        // An id that cannot be read hides a project, as a row does.
+        malformedRowCount: projects.malformedRowCount + unavailable.malformedRowCount,
         cursor: body.pagination?.cursor,
-        unavailableProjectIds: body.unavailable_project_ids ?? [],
+        unavailableProjectIds: unavailable.rows,
         serverDateMs,
       };
     },

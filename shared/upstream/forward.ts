@@ -24,7 +24,7 @@ export interface ForwardOptions {
 const PASSED_HEADERS = ['content-type', 'retry-after', 'x-request-id'];
 
 /** As for the bridge's own calls: the largest list is a third of a megabyte. */
-const ANSWER_BYTES_MAX = 5_000_000;
+export const ANSWER_BYTES_MAX = 5_000_000;
 
 /** Refusals of which the service says that no work was done (public contract): safe to repeat, for every method. */
 const UNWORKED: ReadonlySet<number> = new Set([423, 429, 503]);

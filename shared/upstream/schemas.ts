@@ -4,8 +4,8 @@ import * as z from 'zod';
 import type { Operation } from '../core/operation.ts';
 
 /** Names from an open set end up in keys of metrics and in events: long ones are cut, never refused. */
-const NAME_CHARACTERS_MAX = 100;
-const TEXT_CHARACTERS_MAX = 2_000;
+export const NAME_CHARACTERS_MAX = 100;
+export const TEXT_CHARACTERS_MAX = 2_000;
 
 /** The longest form of ISO 8601 with nanoseconds and a zone has 35; the time is stored as received. */
 const TIME_CHARACTERS_MAX = 64;
@@ -83,7 +83,7 @@ export const endpointSchema = z.looseObject({
 });
 
 /** It travels in a URL, and proxies refuse those over 8 kB. */
-const CURSOR_CHARACTERS_MAX = 1_000;
+export const CURSOR_CHARACTERS_MAX = 1_000;
 
 /**
  * There even when nothing follows; absent on an empty list (public contract). A cursor of another type is not taken
@@ -101,7 +101,10 @@ export const operationListSchema = z.object({
 export const projectListSchema = z.object({
   projects: z.array(z.unknown()),
   pagination: optional(paginationSchema),
-  unavailable_project_ids: optional(z.array(z.string())),
+  // What is no text is no id either; it must not cost the rows.
+  unavailable_project_ids: optional(
+    z.array(z.preprocess((id) => (typeof id === 'string' ? id : ''), z.string())),
+  ),
 });
 
 export const operationAnswerSchema = z.object({ operation: z.unknown() });

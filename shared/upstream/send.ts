@@ -60,10 +60,10 @@ export interface Answer<Body> {
 }
 
 /** Longer than the slowest list seen; a connection that is silent for so long is dead. */
-const TIMEOUT_MS = 10_000;
+export const TIMEOUT_MS = 10_000;
 
 /** A thousand operations are a third of a megabyte. */
-const ANSWER_BYTES_MAX = 5_000_000;
+export const ANSWER_BYTES_MAX = 5_000_000;
 
 /** Of a refusal only one sentence is kept; a proxy's error page need not be read to its end. */
 const REFUSAL_BYTES_MAX = 64_000;

@@ -58,7 +58,7 @@ const polling = pollAccount(
     lease: { acquire: async () => true, holds: () => true, release: async () => {} },
     key: { hasAnother: async () => false },
     options: pollOptionsFor('open', {}),
-    limits: accountLimits.run,
+    limits: { ...accountLimits.run, requestsPerMinute: REQUESTS_PER_MINUTE },
   },
   emptyAccountMemory(),
   { signal: stop.signal, leaseMs: durationMs },

@@ -210,6 +210,7 @@ export async function runBridge(
       options: pollOptionsFor('open', {}),
       limits: {
         ...accountLimits.run,
+        requestsPerMinute: settings.requestsPerMinute,
         // Nothing here takes time, so a few workers do what a dozen do in production.
         pollsAtOnce: 2,
         ...(lingerMs !== undefined && { lingerMs }),

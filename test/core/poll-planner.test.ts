@@ -29,7 +29,7 @@ const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
 
 /** The last page of the list. */
 function pageOf(rows: readonly ProjectRow[], end: Partial<PageEnd> = {}) {
-  return { rows, isEmpty: rows.length === 0, isFull: false, cursor: rows.at(-1)?.id, ...end };
+  return { rows, isEmpty: rows.length === 0, cursor: undefined, ...end };
 }
 
 function aPlanner(...ids: readonly string[]): PollPlanner {
@@ -65,6 +65,16 @@ describe('the planner', () => {
     const first = [plan.next(0), plan.next(0)].map((each) => each.kind === 'poll' && each.projectId);
 
     expect(new Set(first)).toEqual(new Set(['a', 'b']));
+    expect(plan.next(0)).toEqual({ kind: 'wait', untilMs: Number.POSITIVE_INFINITY });
+  });
+
+  test('adds projects to those that it has, and removes some of them', () => {
+    const plan = aPlanner('a', 'b');
+    plan.addProjects(['b', 'c']);
+    plan.removeProjects(['a', 'unknown']);
+    const chosen = [plan.next(0), plan.next(0)].map((each) => each.kind === 'poll' && each.projectId);
+
+    expect(new Set(chosen)).toEqual(new Set(['b', 'c']));
     expect(plan.next(0)).toEqual({ kind: 'wait', untilMs: Number.POSITIVE_INFINITY });
   });
 
@@ -243,7 +253,7 @@ describe('the reason to go on', () => {
 });
 
 describe('the pages of the project list', () => {
-  const full = pageOf([{ id: 'a' }], { isFull: true });
+  const full = pageOf([{ id: 'a' }], { cursor: 'a' });
 
   /** Polls whoever has a turn now, and says which pages had one. */
   function pagesAt(plan: PollPlanner, nowMs: number) {
@@ -291,7 +301,11 @@ describe('the pages of the project list', () => {
       // Twice: only with the last of them it is known how many there are.
       for (let count = 0; count < 2 * pageCount; count++) {
         const page = count % pageCount;
-        plan.reportPage(page, pageOf([{ id: `p${page}` }], { isFull: page + 1 < pageCount }), 0);
+        plan.reportPage(
+          page,
+          pageOf([{ id: `p${page}` }], { cursor: page + 1 < pageCount ? `p${page}` : undefined }),
+          0,
+        );
       }
       const decision = plan.next(0);
       return decision.kind === 'wait' ? decision.untilMs / 1_000 : 0;
@@ -302,13 +316,23 @@ describe('the pages of the project list', () => {
     expect(intervalS(1, 10)).toBe(300);
   });
 
+  test('are not hurried by their deadline before their usual interval is over', () => {
+    const silent = { ...listing, hintIntervalMsMin: undefined };
+    const plan = createPollPlanner({ ...limits, requestsPerMinute: 10, listing: silent });
+    plan.setProjects([]);
+    plan.reportPage(0, pageOf([]), 0);
+    for (let nowMs = 0; nowMs < 5 * MINUTE_MS; nowMs += 1_000) expect(pagesAt(plan, nowMs)).toEqual([]);
+
+    expect(pagesAt(plan, 5 * MINUTE_MS)).toHaveLength(1);
+  });
+
   test('come oftener the more is to be expected of the projects on them', () => {
     const busy = { ...quiet, arrivalCount: 900 };
     const ids = Array.from({ length: 40 }, (_, place) => `p${place}`);
     const rowsOf = (page: number) => ids.slice(20 * page, 20 * page + 20).map((id) => ({ id }));
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
     plan.setProjects(ids);
-    plan.reportPage(0, pageOf(rowsOf(0), { isFull: true }), 0);
+    plan.reportPage(0, pageOf(rowsOf(0), { cursor: 'p19' }), 0);
     const counts = [0, 0];
     for (let nowMs = 0; nowMs < 30 * MINUTE_MS; ) {
       const decision = plan.next(nowMs);
@@ -319,7 +343,7 @@ describe('the pages of the project list', () => {
       } else if (decision.kind === 'list') {
         const { page } = decision;
         counts[page] = (counts[page] ?? 0) + 1;
-        plan.reportPage(page, pageOf(rowsOf(page), { isFull: page === 0 }), nowMs);
+        plan.reportPage(page, pageOf(rowsOf(page), { cursor: page === 0 ? 'p19' : undefined }), nowMs);
       }
     }
 

@@ -1,15 +1,19 @@
 /** The production poller on virtual time, between an upstream that a test scripts and the in-memory table. */
 
+import { accountLimits, REQUEST_BURST } from '../../functions/poller/limits.ts';
 import { type AccountDeps, type AccountMemory, emptyAccountMemory } from '../../functions/poller/run.ts';
 import { createTally } from '../../functions/poller/tally.ts';
 import type { JournalRecord } from '../../shared/core/journal-record.ts';
 import type { Operation } from '../../shared/core/operation.ts';
 import type { Backfill } from '../../shared/core/operation-record.ts';
 import type { WalkLimits } from '../../shared/core/page-walk.ts';
+import { createPollPlanner } from '../../shared/core/poll-planner.ts';
 import { type Command, recordCommand } from '../../shared/protocol/record-command.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
-import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';
+import { createRequestBudget, type RequestBudget } from '../../shared/upstream/request-budget.ts';
+import type { CallOptions, UpstreamClient } from '../../shared/upstream/upstream-client.ts';
 import { UpstreamError, type UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
 import { anOperation } from '../builders.ts';
 import { deriveOptions, NO_FAULTS } from '../simulation/options.ts';
@@ -18,10 +22,21 @@ import { NOTHING_ODD } from '../simulation/upstream-model.ts';
 
 export const PROJECT_ID = anOperation().project_id;
 
+export type LogLine = Readonly<Record<string, unknown>> & { readonly event: string };
+
+export interface Measure {
+  readonly metric: string;
+  readonly value: number;
+}
+
 /** What the upstream answers now; a test changes it between invocations. */
 export interface Script {
   projectIds: string[];
   unavailableProjectIds: string[];
+  /** The most rows that a page of the project list holds, whatever is asked for. */
+  projectPageRowsMax: number;
+  /** Rows at the end of the project list that cannot be read. */
+  malformedProjectRowCount: number;
   /** Newest first. */
   operations: Operation[];
   /** Operations that the list does not show. */
@@ -42,12 +57,18 @@ export interface Script {
 
 export function anAccount({
   lingerMs,
+  requestsPerMinute,
+  pollsAtOnce,
+  fixedProjectIds,
   ...options
 }: {
   readonly walkLimits?: WalkLimits;
   readonly backfill?: Backfill;
   readonly sweepIntervalMs?: number;
   readonly lingerMs?: number;
+  readonly requestsPerMinute?: number;
+  readonly pollsAtOnce?: number;
+  readonly fixedProjectIds?: readonly string[];
 } = {}) {
   const nothingByItself = { operationCount: 0, historyCount: 0, faults: NO_FAULTS };
   const settings = {
@@ -61,6 +82,8 @@ export function anAccount({
   const script: Script = {
     projectIds: [PROJECT_ID],
     unavailableProjectIds: [],
+    projectPageRowsMax: Number.POSITIVE_INFINITY,
+    malformedProjectRowCount: 0,
     operations: [],
     hidden: [],
     pageRowsMax: () => Number.POSITIVE_INFINITY,
@@ -69,6 +92,8 @@ export function anAccount({
     fails: () => undefined,
   };
   const calls: string[] = [];
+  const logs: LogLine[] = [];
+  const measures: Measure[] = [];
   let deps = wire();
   let memory = emptyAccountMemory();
   return {
@@ -81,6 +106,8 @@ export function anAccount({
       memory = emptyAccountMemory();
     },
     calls,
+    logs,
+    measures,
     table: stage.table,
     /** What the bridge does once the upstream has answered a command. */
     command: async (command: Command, operations: readonly Operation[]): Promise<void> => {
@@ -113,12 +140,28 @@ export function anAccount({
 
   function wire(): AccountDeps {
     const wired = dependenciesOf(stage, { name: 'test', isCrashed: false, clockSkewMs: 0 });
+    const limited = requestsPerMinute === undefined ? undefined : limitedTo(requestsPerMinute, wired.clock);
     return {
       ...wired,
+      ...limited,
       key: { hasAnother: async () => script.hasAnotherKey() },
-      upstream: scriptedUpstream(script, { calls, nowMs: () => world.scheduler.now() }),
+      upstream: scriptedUpstream(script, {
+        calls,
+        nowMs: () => world.scheduler.now(),
+        budget: limited?.budget,
+      }),
+      telemetry: {
+        log: (level, event, fields) => void logs.push({ level, event, ...fields }),
+        measure: (metric, value) => void measures.push({ metric, value }),
+      },
       options: { ...wired.options, sweepIntervalMs: 90 * 24 * 3_600_000, ...options },
-      limits: { ...wired.limits, ...(lingerMs !== undefined && { lingerMs }) },
+      limits: {
+        ...wired.limits,
+        ...(lingerMs !== undefined && { lingerMs }),
+        ...(requestsPerMinute !== undefined && { requestsPerMinute }),
+        ...(pollsAtOnce !== undefined && { pollsAtOnce }),
+      },
+      ...(fixedProjectIds && { fixedProjectIds }),
       status: {
         read: () => readAccountStatus(stage.table, wired.store.accountId),
         write: (status) => writeAccountStatus(stage.table, status),
@@ -129,6 +172,19 @@ export function anAccount({
   }
 }
 
+/** The planner and the budget of a usual account, with its usual bounds. */
+function limitedTo(requestsPerMinute: number, clock: Clock) {
+  return {
+    budget: createRequestBudget({ clock, requestsPerMinute, burst: REQUEST_BURST }),
+    planner: createPollPlanner({
+      ...accountLimits.planner,
+      requestsPerMinute,
+      pollIntervalMsMin: 5_000,
+      listing: { intervalMsMax: accountLimits.run.discoveryIntervalMs, hintIntervalMsMin: 1_250 },
+    }),
+  };
+}
+
 function tallied() {
   const { tally } = createTally(silentTelemetry);
   return tally;
@@ -136,32 +192,44 @@ function tallied() {
 
 function scriptedUpstream(
   script: Script,
-  { calls, nowMs }: { calls: string[]; nowMs: () => number },
+  {
+    calls,
+    nowMs,
+    budget,
+  }: { calls: string[]; nowMs: () => number; budget: Pick<RequestBudget, 'take'> | undefined },
 ): Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'> {
   const check = (name: string, where: { projectId?: string; cursor?: string } = {}) => {
     calls.push([name, where.projectId, where.cursor].filter(Boolean).join(' '));
     const kind = script.fails({ name, ...where });
     if (kind !== undefined) throw new UpstreamError({ kind, method: 'GET', path: `/${name}`, message: kind });
   };
+  /** Every request of an account with a limit has a permit, as in production. */
+  const spend = async ({ permit, signal }: CallOptions = {}) => {
+    if (permit?.use() !== true) await budget?.take(signal);
+  };
   const missing = () =>
     new UpstreamError({ kind: 'not_found', method: 'GET', path: '/', message: 'not found' });
   return {
-    async listProjects({ cursor }) {
+    async listProjects({ cursor, limit = 10 }, options) {
+      await spend(options);
       check('projects', cursor === undefined ? {} : { cursor });
+      const { unavailableProjectIds, projectPageRowsMax, malformedProjectRowCount } = script;
       const start = cursor === undefined ? 0 : script.projectIds.indexOf(cursor) + 1;
+      const end = start + Math.min(limit, projectPageRowsMax);
       const projects = script.projectIds
-        .slice(start)
+        .slice(start, end)
         .map((id) => ({ id, created_at: script.createdAtOf(id) }));
-      const { unavailableProjectIds } = script;
+      const isLast = end >= script.projectIds.length && projects.length > 0;
       return {
         projects,
-        malformedRowCount: 0,
+        malformedRowCount: isLast ? malformedProjectRowCount : 0,
         cursor: projects.at(-1)?.id,
         unavailableProjectIds,
         serverDateMs: nowMs(),
       };
     },
-    async listOperations({ projectId, limit = 1_000, cursor }) {
+    async listOperations({ projectId, limit = 1_000, cursor }, options) {
+      await spend(options);
       check('operations', { projectId, ...(cursor !== undefined && { cursor }) });
       if (!script.projectIds.includes(projectId)) throw missing();
       const rows = script.operations.filter(({ project_id }) => project_id === projectId);
@@ -169,7 +237,8 @@ function scriptedUpstream(
       const page = rows.slice(start, start + Math.min(limit, script.pageRowsMax()));
       return { operations: page, malformedRowCount: 0, cursor: page.at(-1)?.id, serverDateMs: nowMs() };
     },
-    async getOperation({ projectId, operationId }) {
+    async getOperation({ projectId, operationId }, options) {
+      await spend(options);
       check('operation', { projectId });
       const found = [...script.operations, ...script.hidden].find(({ id }) => id === operationId);
       if (found === undefined) throw missing();

@@ -24,10 +24,10 @@ describe('a process after another one', () => {
     restart();
     const histories: unknown[] = [];
     const { planner } = deps();
-    const setProjects = planner.setProjects.bind(planner);
-    planner.setProjects = (ids, known) => {
+    const addProjects = planner.addProjects.bind(planner);
+    planner.addProjects = (ids, known) => {
       histories.push(Object.fromEntries(known ?? []));
-      setProjects(ids, known);
+      addProjects(ids, known);
     };
     await poll(10_000);
 

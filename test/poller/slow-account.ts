@@ -215,6 +215,7 @@ export function aSlowAccount(options: SlowOptions) {
       options: pollOptionsFor(options.historyCount === undefined ? 'open' : 'all', {}),
       limits: {
         ...accountLimits.run,
+        requestsPerMinute,
         ...(options.lingerMs !== undefined && { lingerMs: options.lingerMs }),
       },
     };

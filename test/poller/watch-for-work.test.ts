@@ -7,6 +7,8 @@ import { createMemoryTable } from '../simulation/memory-table.ts';
 async function watch(steps: readonly (() => Promise<unknown>)[]) {
   const stop = new AbortController();
   const hot: string[] = [];
+  const wished: string[] = [];
+  const measured: string[] = [];
   const left = [...steps];
   const clock = {
     now: () => 0,
@@ -19,11 +21,16 @@ async function watch(steps: readonly (() => Promise<unknown>)[]) {
   const deps = {
     clock,
     store,
-    planner: { markHot: (id: string) => void hot.push(id) },
+    planner: {
+      markHot: (id: string) => void hot.push(id),
+      wish: (id: string) => void wished.push(id),
+      waitingCount: () => wished.length,
+    },
     limits: { workIntervalMs: 1_000 },
+    telemetry: { measure: (name: string, value: number) => void measured.push(`${name} ${value}`) },
   };
   await watchForWork({ deps: deps as never, stop });
-  return hot;
+  return { hot, wished, measured };
 }
 
 let isBusy = false;
@@ -38,7 +45,7 @@ describe('commands of others', () => {
   test('make their projects hot once, when they appear', async () => {
     await api.record(commandRecord('before-1', 'request-0'), undefined);
 
-    const hot = await watch([
+    const { hot } = await watch([
       () => api.record(commandRecord('a-1', 'request-1'), undefined),
       async () => {},
       () => api.record(commandRecord('b-1', 'request-2'), undefined),
@@ -47,15 +54,21 @@ describe('commands of others', () => {
     expect(hot).toEqual(['a-1', 'b-1']);
   });
 
-  test('and wishes for a fresh reading are fulfilled once', async () => {
-    const hot = await watch([() => api.requestRead('d-1'), () => api.requestRead('d-1'), async () => {}]);
+  test('and wishes for a fresh reading are passed on once, as wishes and not as commands', async () => {
+    const { hot, wished, measured } = await watch([
+      () => api.requestRead('d-1'),
+      () => api.requestRead('d-1'),
+      async () => {},
+    ]);
 
-    expect(hot).toEqual(['d-1', 'd-1']);
+    expect(wished).toEqual(['d-1', 'd-1']);
+    expect(hot).toEqual([]);
+    expect(measured).toEqual(['ReadingsWaiting 1', 'ReadingsWaiting 2', 'ReadingsWaiting 2']);
     expect(await store.takeReadRequests()).toEqual([]);
   });
 
   test('are looked for again after the table was busy', async () => {
-    const hot = await watch([
+    const { hot } = await watch([
       async () => {
         isBusy = true;
       },
@@ -75,6 +88,8 @@ describe('commands of others', () => {
     const nothing = async () => {};
     const add = () => api.record(commandRecord('behind-1', 'request-9'), undefined);
 
-    expect(await watch([nothing, nothing, add, nothing, nothing, nothing])).toEqual(['behind-1']);
+    const { hot } = await watch([nothing, nothing, add, nothing, nothing, nothing]);
+
+    expect(hot).toEqual(['behind-1']);
   });
 });

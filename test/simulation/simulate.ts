@@ -172,7 +172,7 @@ export function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
       sweepIntervalMs: options.sweepIntervalMs,
       stallThresholdsMs: { default: [2 * options.pollIntervalMs, 20 * options.pollIntervalMs] },
     },
-    limits: { pollsAtOnce: 2, discoveryIntervalMs: 20_000, failingMsMax: 20_000 },
+    limits: { pollsAtOnce: 2, discoveryIntervalMs: 20_000, requestsPerMinute: 10_000, failingMsMax: 20_000 },
   };
 }
 

@@ -140,6 +140,17 @@ describe('calls', () => {
     });
   });
 
+  test('an unavailable project whose id cannot be read counts as a malformed row, and costs no other project', async () => {
+    const body = { projects: [{ id: PROJECT_ID }], unavailable_project_ids: ['other-1', 7, null, '../x'] };
+    const { client } = await setUp(json(200, body));
+
+    expect(await client.listProjects({})).toMatchObject({
+      projects: [{ id: PROJECT_ID }],
+      unavailableProjectIds: ['other-1'],
+      malformedRowCount: 3,
+    });
+  });
+
   test.each(['..', '../x', 'a/b', 'a%2fb', 'A', '', 'a?b', 'a#b', 'a\\b', 'a'.repeat(64), '\u0000'])(
     'an id that could leave its place in the path is never sent: %j',
     async (id) => {

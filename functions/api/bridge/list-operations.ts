@@ -10,7 +10,7 @@ import { operationView } from './views.ts';
 type OperationQuery = z.output<typeof operationQuery>;
 
 /** A filter that fits little reads so many pages before it answers with a cursor to go on from. */
-const FILTERED_PAGES_MAX = 10;
+export const FILTERED_PAGES_MAX = 10;
 
 export async function listOperations(
   model: ReadModel,

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 
 /** Pages of people are shorter, programs may ask for a hundred at once: a page is one read of the table. */
-const PAGE_MAX = 100;
+export const PAGE_MAX = 100;
 
 /** Below the 30 s after which API Gateway gives up. */
 export const WAIT_SECONDS_MAX = 25;

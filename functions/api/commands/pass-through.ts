@@ -24,7 +24,7 @@ export interface PassThroughDeps extends IdempotencyDeps {
 }
 
 /** Recording goes on in the poller when it takes longer: the caller has its answer to get. */
-const RECORD_MS_MAX = 5_000;
+export const RECORD_MS_MAX = 5_000;
 
 export async function passThrough(
   deps: PassThroughDeps,

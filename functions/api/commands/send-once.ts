@@ -25,7 +25,7 @@ export interface IdempotencyDeps {
 const RUNNING_MS_MAX = 60_000;
 
 /** An item of the table has at most 400 kB; answers to commands have a few. */
-const BODY_CHARACTERS_MAX = 64_000;
+export const BODY_CHARACTERS_MAX = 64_000;
 
 /** Printable ASCII, as the draft's string has it; quotes around it are its notation. */
 const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;

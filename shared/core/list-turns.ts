@@ -1,0 +1,69 @@
+/** The turns of the pages of the project list: how many there are, where each begins, and how often each is read. */
+
+import { createListPages, type PageEnd } from './list-pages.ts';
+import { newTurn, type Turn } from './turn.ts';
+
+export interface ListTurns {
+  readonly turns: readonly Turn[];
+  /** Undefined: the beginning of the list. */
+  cursorOf(page: number): string | undefined;
+  /** A page was read; it may have shown that there are more pages, or fewer. */
+  note(page: number, end: PageEnd): ListChange;
+  /** The longest time between two readings of a page in usual times. */
+  intervalMs(): number;
+}
+
+export interface ListChange {
+  readonly added: readonly Turn[];
+  readonly gone: readonly Turn[];
+}
+
+export interface ListingLimits {
+  /** Each page is read at least so often, and in a large account at least every few times: a new project is found by then. */
+  readonly intervalMsMax: number;
+  /** No page is read more often for its hints; undefined: it gives none. */
+  readonly hintIntervalMsMin: number | undefined;
+}
+
+/** Of the rate limit, for pages that give no hints. A list of 5,000 projects has 13. */
+const LISTING_SHARE_MAX = 0.005;
+
+/** After this many usual intervals, a new project has waited long enough. */
+const LISTING_DELAY_MAX = 5;
+
+const NO_CHANGE: ListChange = { added: [], gone: [] };
+
+/** `listing`, undefined: the project list is never read. */
+export function createListTurns(listing: ListingLimits | undefined, requestsPerMinute: number): ListTurns {
+  const pages = createListPages();
+  const turns: Turn[] = [];
+
+  return {
+    turns,
+    cursorOf: (page) => pages.cursorOf(page),
+    note(page, end) {
+      pages.note(page, end);
+      return listing === undefined ? NO_CHANGE : followPages();
+    },
+    intervalMs() {
+      if (listing === undefined) return Number.POSITIVE_INFINITY;
+      // New projects are rare: looking for them is worth a small part of the limit, however many pages there are.
+      const affordableMs = (pages.count * 60_000) / (LISTING_SHARE_MAX * requestsPerMinute);
+      const usualMs = listing.intervalMsMax;
+      return Math.min(Math.max(usualMs, affordableMs), LISTING_DELAY_MAX * usualMs);
+    },
+  };
+
+  /** As many turns as the list has pages. */
+  function followPages(): ListChange {
+    const gone = turns.splice(pages.count);
+    const addedCount = pages.count - turns.length;
+    const added = Array.from({ length: addedCount }, (_, place) => pageTurn(turns.length + place));
+    turns.push(...added);
+    return { added, gone };
+  }
+}
+
+function pageTurn(page: number): Turn {
+  return newTurn(`(page ${page} of the project list)`, 0, page);
+}

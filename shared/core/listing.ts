@@ -1,0 +1,87 @@
+/** One reading of the whole project list, page by page: what it has shown so far, where it goes on, and how it ended. */
+
+/** An account with more is not polled as a whole: a larger number needs more memory than a poller has. */
+export const PROJECTS_MAX = 100_000;
+
+/** As many pages as projects, so that a service whose pages hold one row each is read to its end, too. */
+export const LIST_PAGES_MAX = PROJECTS_MAX;
+
+/** Pages in a row without a new project: a list that goes on like this goes round in circles. */
+export const BARREN_PAGES_MAX = 100;
+
+export interface ListingPage {
+  /** Of the rows that could be read. */
+  readonly projectIds: readonly string[];
+  /** Projects that exist and could not be listed in time. */
+  readonly unavailableProjectIds: readonly string[];
+  readonly malformedRowCount: number;
+  /** Where the next page begins; it is there even when nothing follows. */
+  readonly cursor: string | undefined;
+}
+
+/** `end`: the list has ended. Every other end is a bound that was met before. */
+export type ListingEnd = 'end' | 'projects' | 'list_pages' | 'barren_pages';
+
+/** What a listing that is over has shown. */
+export interface ListingResult {
+  readonly startedAtMs: number;
+  readonly projectIds: ReadonlySet<string>;
+  readonly unavailableCount: number;
+  readonly malformedRowCount: number;
+  readonly end: ListingEnd;
+}
+
+export interface Listing {
+  readonly startedAtMs: number;
+  readonly pageCount: number;
+  /** Where the next page begins; undefined: at the beginning. */
+  readonly cursor: string | undefined;
+  take(page: ListingPage): void;
+  /** Undefined while there is more to read. */
+  result(): ListingResult | undefined;
+}
+
+export function createListing(startedAtMs: number): Listing {
+  const projectIds = new Set<string>();
+  let cursor: string | undefined;
+  let pageCount = 0;
+  let barrenCount = 0;
+  let unavailableCount = 0;
+  let malformedRowCount = 0;
+  let end: ListingEnd | undefined;
+
+  return {
+    startedAtMs,
+    get pageCount() {
+      return pageCount;
+    },
+    get cursor() {
+      return cursor;
+    },
+    take(page) {
+      const sizeBefore = projectIds.size;
+      for (const id of [...page.projectIds, ...page.unavailableProjectIds]) projectIds.add(id);
+      pageCount += 1;
+      unavailableCount += page.unavailableProjectIds.length;
+      malformedRowCount += page.malformedRowCount;
+      const isBarren = projectIds.size === sizeBefore;
+      barrenCount = isBarren ? barrenCount + 1 : 0;
+      const isOver = page.cursor === undefined || isEmpty(page) || (isBarren && page.cursor === cursor);
+      end = isOver ? 'end' : boundMet();
+      cursor = page.cursor;
+    },
+    result() {
+      return end && { startedAtMs, projectIds, unavailableCount, malformedRowCount, end };
+    },
+  };
+
+  function boundMet(): ListingEnd | undefined {
+    if (projectIds.size > PROJECTS_MAX) return 'projects';
+    if (pageCount >= LIST_PAGES_MAX) return 'list_pages';
+    return barrenCount >= BARREN_PAGES_MAX ? 'barren_pages' : undefined;
+  }
+}
+
+function isEmpty({ projectIds, unavailableProjectIds, malformedRowCount }: ListingPage): boolean {
+  return projectIds.length + unavailableProjectIds.length + malformedRowCount === 0;
+}

@@ -1,0 +1,97 @@
+/**
+ * Projects that are to be read before their turn. Each kind of urgency is weight within a bounded share of the permits: in any
+ * sequence of w permits a kind has at most its share of w + SAVED_PERMITS_MAX, unless nobody else has a turn.
+ */
+
+import { createPriorityQueue, type PriorityQueue } from './priority-queue.ts';
+import type { Turn, Urgency } from './turn.ts';
+
+export interface PressingRequests {
+  readonly size: number;
+  /** Asks for a reading, not before `fromMs`; whoever asks twice has asked once, for the stronger reason. */
+  ask(turn: Turn, urgency: Urgency, fromMs: number): void;
+  has(turn: Turn): boolean;
+  /** A reading begins, or the project is gone. */
+  fulfil(turn: Turn): void;
+  /** The next one within the shares. */
+  take(nowMs: number): Turn | undefined;
+  /** The next one, for a permit that nobody else needs. */
+  takeBeyondShares(nowMs: number): Turn | undefined;
+  /** Each permit that is not reserved for deadlines adds to the shares. */
+  notePermit(): void;
+  /** When the first of them may be read. */
+  firstAtMs(): number;
+}
+
+export type UrgencyShares = Readonly<Record<Urgency, number>>;
+
+/**
+ * Of the permits that are not reserved for deadlines. What is left, a tenth, is for turns by weight in any case.
+ * Command: its operations are known from its answer, and after one reading the project has the weight of an open operation.
+ * Hint: one that tells the truth is the best use of a request; the list flags at most as many projects as change.
+ * Wish: it is somebody else's, and costs everybody's readings.
+ */
+export const URGENCY_SHARES: UrgencyShares = { command: 0.3, hint: 0.5, wish: 0.1 };
+
+/** A share that was not used is kept for as long, so that the projects of one page of the list can be read in a row. */
+const SAVED_PERMITS_MAX = 100;
+
+/** The strongest first: it has least to wait for, and is fewest. */
+const URGENCIES: readonly Urgency[] = ['command', 'hint', 'wish'];
+
+export function strongerOf(a: Urgency | undefined, b: Urgency): Urgency {
+  return a !== undefined && URGENCIES.indexOf(a) < URGENCIES.indexOf(b) ? a : b;
+}
+
+interface Lane {
+  readonly queue: PriorityQueue<Turn>;
+  readonly share: number;
+  /** Permits that may be used at once. */
+  saved: number;
+}
+
+export function createPressingRequests(shares: UrgencyShares = URGENCY_SHARES): PressingRequests {
+  const lanes = URGENCIES.map((urgency) => laneOf(shares[urgency]));
+
+  return {
+    get size() {
+      return lanes.reduce((sum, { queue }) => sum + queue.size, 0);
+    },
+    ask(turn, urgency, fromMs) {
+      const strength = URGENCIES.indexOf(urgency);
+      if (lanes.slice(0, strength + 1).some(({ queue }) => queue.has(turn))) return;
+      fulfil(turn);
+      lanes[strength]?.queue.set(turn, fromMs);
+    },
+    has: (turn) => lanes.some(({ queue }) => queue.has(turn)),
+    fulfil,
+    take(nowMs) {
+      const lane = lanes.find((each) => each.saved >= 1 && firstAtMs(each) <= nowMs);
+      if (lane === undefined) return undefined;
+      lane.saved -= 1;
+      return lane.queue.first()?.item;
+    },
+    takeBeyondShares: (nowMs) => lanes.find((lane) => firstAtMs(lane) <= nowMs)?.queue.first()?.item,
+    notePermit() {
+      for (const lane of lanes) lane.saved = Math.min(savedMax(lane), lane.saved + lane.share);
+    },
+    firstAtMs: () => Math.min(...lanes.map(firstAtMs)),
+  };
+
+  function fulfil(turn: Turn): void {
+    for (const { queue } of lanes) queue.delete(turn);
+  }
+}
+
+function laneOf(share: number): Lane {
+  const lane = { queue: createPriorityQueue<Turn>(), share, saved: 0 };
+  return { ...lane, saved: savedMax(lane) };
+}
+
+function savedMax({ share }: Pick<Lane, 'share'>): number {
+  return share * SAVED_PERMITS_MAX;
+}
+
+function firstAtMs({ queue }: Lane): number {
+  return queue.first()?.priority ?? Number.POSITIVE_INFINITY;
+}

@@ -1,0 +1,112 @@
+/**
+ * Nobody waits for more than four rounds, whatever is urgent. A round is the time in which the rate limit lets everybody be
+ * read once: n turns (projects, and pages of the project list) at R requests a minute take n / R minutes.
+ *
+ * The theorem. From the end of one reading of a project to the beginning of its next one passes at most
+ * cap = max(one minute, four rounds, poll interval + two rounds), and from the moment at which a project becomes known to
+ * this process to the beginning of its first reading at most two rounds, if
+ *   - R permits a minute reach the planner, and every second one is served by `due` whenever that names a turn;
+ *   - the turn neither rests after a failure nor is under way; n is the largest number of turns during the wait.
+ * After a failure a project rests, by its own back-off, and the cap counts on: from the end of its rest at most two rounds
+ * pass. Where only a share s of the permits comes (other requests spend the same limit), the two rounds that are served
+ * by permits take 1 / s times as long: cap + two rounds x (1 / s - 1), which is never more than four rounds at the pace
+ * at which permits really come, or the minimum of a small account as much later.
+ * What else is urgent does not appear in it.
+ *
+ * The proof. A turn becomes *late* at its first sight, and once all but two rounds of the cap have passed since its last
+ * reading. Late turns form a queue: whoever becomes late joins at the end, and has to be read within two rounds from then.
+ * The k-th is safe when 2k permits fit into the time that it has left. It is safe when it joins, because k <= n. While
+ * `due` names nobody, the first has more time left than all late turns need together, and the others have more time than
+ * the first: all are safe. While it names the first, two permits later everybody has two permits less time and one place
+ * less before them: all stay safe. Where turns are removed, `due` only names somebody earlier.
+ */
+
+import { createPriorityQueue } from './priority-queue.ts';
+import type { Turn } from './turn.ts';
+
+export interface ReadingDeadlines {
+  /** The deadline of a turn that was read at `sinceMs` and may be read again. */
+  follow(turn: Turn, sinceMs: number): void;
+  /** A turn that nobody in this process has read: it is late at once. */
+  welcome(turn: Turn, nowMs: number): void;
+  /** It is being read, rests or is gone. */
+  leave(turn: Turn): void;
+  /** The turn that has to be read with one of the next two permits, so that all late turns are read in time. */
+  due(nowMs: number): Turn | undefined;
+  /** Somebody has waited for the whole cap, or was never read. */
+  isOverdue(nowMs: number): boolean;
+  /** When a turn that was left alone until then may be late at the earliest. */
+  lateAfterMs(): number;
+}
+
+export interface DeadlineLimits {
+  readonly requestsPerMinute: number;
+  readonly pollIntervalMsMin: number;
+}
+
+/** A round polls every project once; the square root alone would leave a few projects alone for a dozen of them. */
+const STALENESS_ROUNDS_MAX = 4;
+
+/** In a small account a round takes seconds, and a minute is still soon. */
+const STALENESS_MS_MIN = 60_000;
+
+/** Of the permits, `due` is served with one in so many: commands and busy projects never wait behind a crowd of quiet ones. */
+const PERMITS_PER_DUE_TURN = 2;
+
+/** `turnCount`: of all turns, those that are under way or rest as well. */
+export function createReadingDeadlines(limits: DeadlineLimits, turnCount: () => number): ReadingDeadlines {
+  const early = createPriorityQueue<Turn>();
+  const late = createPriorityQueue<Turn>();
+  const permitMs = 60_000 / limits.requestsPerMinute;
+
+  return {
+    follow(turn, sinceMs) {
+      late.delete(turn);
+      early.set(turn, sinceMs);
+    },
+    welcome(turn, nowMs) {
+      early.delete(turn);
+      late.set(turn, nowMs);
+    },
+    leave(turn) {
+      early.delete(turn);
+      late.delete(turn);
+    },
+    due(nowMs) {
+      noteLate(nowMs);
+      const first = late.first();
+      if (first === undefined) return undefined;
+      const leftMs = first.priority + lateMsMax() - nowMs;
+      const neededMs = late.size * PERMITS_PER_DUE_TURN * permitMs;
+      return leftMs <= neededMs ? first.item : undefined;
+    },
+    isOverdue(nowMs) {
+      const sinceMs = late.first()?.item.polledAtMs ?? early.first()?.priority ?? nowMs;
+      return nowMs - sinceMs >= capMs();
+    },
+    lateAfterMs,
+  };
+
+  function noteLate(nowMs: number): void {
+    const readBeforeMs = nowMs - lateAfterMs();
+    for (let first = early.first(); first !== undefined; first = early.first()) {
+      if (first.priority > readBeforeMs) return;
+      early.delete(first.item);
+      late.set(first.item, nowMs);
+    }
+  }
+
+  function lateAfterMs(): number {
+    return capMs() - lateMsMax();
+  }
+
+  /** Two rounds: enough to read everybody with the permits that `due` is served with. */
+  function lateMsMax(): number {
+    return PERMITS_PER_DUE_TURN * turnCount() * permitMs;
+  }
+
+  function capMs(): number {
+    const politeMs = limits.pollIntervalMsMin + lateMsMax();
+    return Math.max(STALENESS_MS_MIN, STALENESS_ROUNDS_MAX * turnCount() * permitMs, politeMs);
+  }
+}

@@ -1,0 +1,314 @@
+import { describe, expect, test } from 'vitest';
+import { emptyMemory } from '../../functions/poller/poll.ts';
+import { PROJECTS_MAX } from '../../shared/core/listing.ts';
+import { seededRandom } from '../../shared/runtime/random.ts';
+import { anOperation } from '../builders.ts';
+import { START_MS } from '../simulation/simulate.ts';
+import { anAccount, PROJECT_ID } from './account-under-test.ts';
+
+const MINUTE_MS = 60_000;
+const OTHER = 'wild-river-87654321';
+const SICK = 'sick-moon-11111111';
+const projectIds = (count: number) => Array.from({ length: count }, (_, place) => `project-${place}`);
+const atSecond = (seconds: number) => `${new Date(START_MS + seconds * 1_000).toISOString().slice(0, 19)}Z`;
+
+type Account = ReturnType<typeof anAccount>;
+
+/** The projects that events of one type name, in the order in which they were published; all copies of one event are one. */
+const told = ({ events }: Account, type: string) => {
+  const ofType = events().filter((event) => event['type'] === type);
+  return [...new Map(ofType.map((event) => [event['id'], String(event['project_id'])])).values()];
+};
+
+/** As the schedule does: an invocation a minute, in a warm environment. */
+async function pollMinutes(account: Account, minutes: number): Promise<void> {
+  for (let minute = 0; minute < minutes; minute++) await account.poll(MINUTE_MS - 1_000);
+}
+
+const listCount = ({ calls }: Account) => calls.filter((call) => call.startsWith('projects')).length;
+const pollCountOf = ({ calls }: Account, projectId: string) =>
+  calls.filter((call) => call === `operations ${projectId}`).length;
+
+describe.each([
+  ['one project is unavailable', { unavailableProjectIds: [SICK] }],
+  ['one row cannot be read', { malformedProjectRowCount: 1 }],
+])('while %s for ever', (_, doubt) => {
+  function aDoubtfulAccount(options = {}) {
+    const account = anAccount(options);
+    Object.assign(account.script, structuredClone(doubt));
+    account.script.projectIds.push(OTHER);
+    account.script.fails = ({ projectId }) => (projectId === SICK ? 'unavailable' : undefined);
+    return account;
+  }
+
+  test('a new project is discovered', async () => {
+    const account = aDoubtfulAccount();
+    await pollMinutes(account, 4);
+    account.script.projectIds.push('new-1');
+    await pollMinutes(account, 2);
+
+    expect(told(account, 'Project Discovered')).toEqual(['new-1']);
+  });
+
+  test('a deleted project is published as unreachable once and polled no more', async () => {
+    const account = aDoubtfulAccount();
+    await pollMinutes(account, 4);
+    account.script.projectIds = [PROJECT_ID];
+    await pollMinutes(account, 9);
+    expect(told(account, 'Project Unreachable')).toEqual([]);
+    await pollMinutes(account, 16);
+    account.calls.length = 0;
+    await pollMinutes(account, 10);
+
+    expect(told(account, 'Project Unreachable')).toEqual([OTHER]);
+    expect(pollCountOf(account, OTHER)).toBe(0);
+  });
+
+  test('the project list costs a twentieth of the requests, also while a project is missing', async () => {
+    const account = aDoubtfulAccount({ requestsPerMinute: 350, pollsAtOnce: 12 });
+    account.script.projectIds = projectIds(1_000);
+    await pollMinutes(account, 5);
+    account.script.projectIds = projectIds(999);
+    account.calls.length = 0;
+    await pollMinutes(account, 15);
+
+    expect(listCount(account) / account.calls.length).toBeLessThan(0.05);
+  });
+});
+
+describe('a deletion of 500 projects among 2,000', () => {
+  test('costs three polls of each, and one listing serves all that wait', async () => {
+    const account = anAccount({ requestsPerMinute: 350, pollsAtOnce: 12 });
+    const all = projectIds(2_000);
+    const gone = all.filter((_, place) => place % 4 === 0);
+    account.script.projectIds = [...all];
+    await pollMinutes(account, 15);
+    account.calls.length = 0;
+    await pollMinutes(account, 20);
+    const listCountBefore = listCount(account);
+    account.calls.length = 0;
+    account.script.projectIds = all.filter((id) => !gone.includes(id));
+    await pollMinutes(account, 20);
+
+    expect(told(account, 'Project Unreachable').toSorted()).toEqual(gone.toSorted());
+    expect(listCount(account)).toBeLessThan(1.5 * listCountBefore);
+    const pollsOfGone = account.calls.filter((call) => gone.includes(call.slice('operations '.length)));
+    expect(pollsOfGone.length / gone.length).toBeLessThan(3.5);
+  });
+});
+
+describe('the project list', () => {
+  test.each([1, 2, 3, 4, 5, 6])(
+    'draws pages, doubts and deletions by seed %i, and every project is told of once',
+    async (seed) => {
+      const random = seededRandom(seed);
+      const upTo = (max: number) => Math.floor(random.next() * (max + 1));
+      const account = anAccount();
+      const { script } = account;
+      const sick = Array.from({ length: upTo(2) }, (_, place) => `sick-${place}`);
+      script.projectIds = projectIds(5 + upTo(30));
+      script.projectPageRowsMax = 1 + upTo(12);
+      script.unavailableProjectIds = sick;
+      script.malformedProjectRowCount = upTo(2);
+      script.fails = ({ projectId }) => (sick.includes(projectId ?? '') ? 'unavailable' : undefined);
+      await pollMinutes(account, 5);
+      const gone = script.projectIds.filter(() => random.next() < 0.3);
+      const added = ['new-1', 'new-2'].slice(upTo(2));
+      script.projectIds = [...script.projectIds.filter((id) => !gone.includes(id)), ...added];
+      await pollMinutes(account, 25);
+
+      expect(told(account, 'Project Unreachable').toSorted()).toEqual(gone.toSorted());
+      expect(told(account, 'Project Discovered').toSorted()).toEqual(added.toSorted());
+      for (const id of script.projectIds) expect(pollCountOf(account, id)).toBeGreaterThan(50);
+    },
+  );
+
+  test('that takes longer than an invocation goes on where it was cut', async () => {
+    const account = anAccount({ requestsPerMinute: 60, pollsAtOnce: 12 });
+    account.script.projectIds = projectIds(150);
+    account.script.projectPageRowsMax = 1;
+    await pollMinutes(account, 40);
+
+    const fromTheStart = account.calls.filter((call) => call === 'projects').length;
+    expect(account.memory().projects.size).toBe(150);
+    expect(account.memory().areSightingsNews).toBe(true);
+    expect(fromTheStart).toBeLessThan(30);
+  });
+
+  test('that cannot be read is hardly asked for, and proves nothing', async () => {
+    const account = anAccount({ requestsPerMinute: 350, pollsAtOnce: 12 });
+    account.script.projectIds.push(OTHER);
+    await pollMinutes(account, 3);
+    account.script.projectIds = [PROJECT_ID];
+    account.script.fails = ({ name }) => (name === 'projects' ? 'unavailable' : undefined);
+    account.calls.length = 0;
+    await pollMinutes(account, 30);
+
+    expect(told(account, 'Project Unreachable')).toEqual([]);
+    // A listing is tried every twenty seconds here, and its pages have turns besides.
+    expect(listCount(account) / 30).toBeLessThan(5);
+  });
+
+  test('that lacks a project whose operations answer proves nothing', async () => {
+    const account = anAccount();
+    account.script.projectIds.push(OTHER);
+    await pollMinutes(account, 2);
+    const { listOperations } = account.deps().upstream;
+    account.deps().upstream.listOperations = (query, options) =>
+      query.projectId === OTHER
+        ? Promise.resolve({ operations: [], malformedRowCount: 0, cursor: undefined })
+        : listOperations(query, options);
+    account.script.projectIds = [PROJECT_ID];
+    await pollMinutes(account, 30);
+
+    expect(account.events()).toEqual([]);
+  });
+
+  test('is hardly read for a project that it shows and whose operations answer 404', async () => {
+    const account = anAccount({ requestsPerMinute: 350, pollsAtOnce: 12 });
+    account.script.projectIds = projectIds(50);
+    await pollMinutes(account, 5);
+    account.calls.length = 0;
+    await pollMinutes(account, 30);
+    const usual = listCount(account);
+    account.script.fails = ({ projectId }) => (projectId === 'project-7' ? 'not_found' : undefined);
+    account.calls.length = 0;
+    await pollMinutes(account, 30);
+
+    expect(account.events()).toEqual([]);
+    expect(listCount(account)).toBeLessThan(1.1 * usual);
+  });
+
+  test('with more projects than are polled says which bound was met, once per invocation', async () => {
+    const account = anAccount({ requestsPerMinute: 60 });
+    for (const id of projectIds(PROJECTS_MAX - 1)) {
+      account.memory().projects.set(id, emptyMemory());
+      account.memory().sighted.add(id);
+    }
+    account.script.projectIds = ['new-1', 'new-2'];
+    await account.poll(4 * MINUTE_MS);
+    expect(listCount(account)).toBeGreaterThan(2);
+
+    const bounds = account.logs.filter(({ event }) => event === 'bound.met');
+    expect(bounds).toEqual([{ level: 'warn', event: 'bound.met', bound: 'projects', value: PROJECTS_MAX }]);
+    expect(account.measures.filter(({ metric }) => metric === 'BoundMet')).toHaveLength(1);
+    expect(account.memory().projects.has('new-1')).toBe(true);
+    expect(account.memory().projects.has('new-2')).toBe(false);
+  });
+
+  test('whose rows cannot be read all says so in a metric', async () => {
+    const account = anAccount();
+    account.script.malformedProjectRowCount = 3;
+    await account.poll(4_000);
+
+    expect(account.measures.find(({ metric }) => metric === 'MalformedRows')).toMatchObject({ value: 3 });
+  });
+});
+
+describe('a project that comes back', () => {
+  const finished = (id: string, second: number) =>
+    anOperation({ id, project_id: OTHER, created_at: atSecond(second), status: 'finished' });
+
+  test('is discovered again, and nothing of it is published twice', async () => {
+    const account = anAccount();
+    account.script.projectIds.push(OTHER);
+    await account.poll(10_000);
+    account.script.operations = [finished('first', 2)];
+    await account.poll(20_000);
+    account.script.projectIds = [PROJECT_ID];
+    await pollMinutes(account, 4);
+    account.script.projectIds = [PROJECT_ID, OTHER];
+    account.script.operations = [finished('second', 100), finished('first', 2)];
+    await pollMinutes(account, 3);
+
+    expect(account.events().map(({ type, operation_id }) => [type, operation_id])).toEqual([
+      ['Operation State Changed', 'first'],
+      ['Project Unreachable', undefined],
+      ['Project Discovered', undefined],
+      ['Operation State Changed', 'second'],
+    ]);
+  });
+
+  test('has an item that expires only while it is gone', async () => {
+    const account = anAccount();
+    const expiry = () =>
+      account.table.sync.items().find(({ kind, project_id }) => kind === 'project' && project_id === OTHER)?.[
+        'expires_at'
+      ];
+    account.script.projectIds.push(OTHER);
+    await account.poll(10_000);
+    expect(expiry()).toBeUndefined();
+    account.script.projectIds = [PROJECT_ID];
+    await pollMinutes(account, 4);
+    const days = (Number(expiry()) - account.nowMs() / 1_000) / 86_400;
+    expect(days).toBeGreaterThan(85);
+    expect(days).toBeLessThan(95);
+    account.script.projectIds.push(OTHER);
+    await pollMinutes(account, 2);
+
+    expect(expiry()).toBeUndefined();
+  });
+});
+
+describe('of the fixed projects of a key that may not list', () => {
+  function aFixedAccount() {
+    const account = anAccount({ fixedProjectIds: [PROJECT_ID, OTHER] });
+    account.script.projectIds.push(OTHER);
+    return account;
+  }
+
+  test('one that answers 404 for ten minutes is published as unreachable once, and polled seldom', async () => {
+    const account = aFixedAccount();
+    await pollMinutes(account, 2);
+    account.script.projectIds = [PROJECT_ID];
+    await pollMinutes(account, 8);
+    expect(account.events()).toEqual([]);
+    await pollMinutes(account, 12);
+    account.calls.length = 0;
+    await pollMinutes(account, 60);
+
+    expect(told(account, 'Project Unreachable')).toEqual([OTHER]);
+    expect(pollCountOf(account, OTHER)).toBeGreaterThanOrEqual(2);
+    expect(pollCountOf(account, OTHER)).toBeLessThanOrEqual(5);
+    expect(listCount(account)).toBe(0);
+  });
+
+  test('one that is unreachable stays so in another process, and is discovered when it answers again', async () => {
+    const account = aFixedAccount();
+    await pollMinutes(account, 2);
+    account.script.projectIds = [PROJECT_ID];
+    await pollMinutes(account, 20);
+    account.restart();
+    await pollMinutes(account, 20);
+    expect(account.events().map(({ type }) => type)).toEqual(['Project Unreachable']);
+    account.script.projectIds.push(OTHER);
+    await pollMinutes(account, 20);
+
+    expect(told(account, 'Project Discovered')).toEqual([OTHER]);
+    expect(told(account, 'Project Unreachable')).toEqual([OTHER]);
+    account.script.projectIds = [PROJECT_ID];
+    await pollMinutes(account, 20);
+
+    expect(told(account, 'Project Unreachable')).toEqual([OTHER, OTHER]);
+  });
+
+  test('one that is unreachable does not make the account look unread', async () => {
+    const account = aFixedAccount();
+    await pollMinutes(account, 2);
+    account.script.projectIds = [PROJECT_ID];
+    await pollMinutes(account, 60);
+
+    const status = await account.deps().status?.read();
+    const ageMs = account.nowMs() - Date.parse(status?.last_complete_walk_at ?? '');
+    expect(ageMs).toBeLessThan(3 * MINUTE_MS);
+  });
+});
+
+test('an account whose only project is gone is not degraded', async () => {
+  const account = anAccount();
+  await pollMinutes(account, 2);
+  account.script.projectIds = [];
+  await pollMinutes(account, 10);
+
+  expect(account.events().map(({ type }) => type)).toEqual(['Project Unreachable']);
+});
