@@ -95,6 +95,7 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
     },
     limits: {
       ...accountLimits.run,
+      requestsPerMinute,
       pollsAtOnce: plan.pollsAtOnce,
       workIntervalMs: plan.workIntervalMs,
       ...(plan.lingerMs !== undefined && { lingerMs: plan.lingerMs }),
