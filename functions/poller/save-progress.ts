@@ -15,6 +15,7 @@ export async function saveProgress(poll: Poll, walk: WalkState, sweep: WalkState
     newerRowCount: poll.newerIds.size,
     watermarkStepRows: options.watermarkStepRows,
     arrivals: arrivalsOf(poll),
+    listEnd: poll.memory.listEnd?.isProven === true ? poll.memory.listEnd.cursor : undefined,
     nowMs: clock.now(),
   });
   if (progress === undefined) return;

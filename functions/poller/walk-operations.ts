@@ -1,7 +1,7 @@
 /** Drives one page walk: fetches what the plan asks for and records every row before the plan moves on. */
 
 import { mayBeForgotten } from '../../shared/core/history.ts';
-import { noteListEnd, provenEndCursor } from '../../shared/core/list-end.ts';
+import { listEndOf } from '../../shared/core/list-end.ts';
 import { isTerminal, type Operation } from '../../shared/core/operation.ts';
 import { isOpen, isSettled } from '../../shared/core/operation-record.ts';
 import { reachOf, rowsToShow } from '../../shared/core/page-reach.ts';
@@ -35,7 +35,7 @@ export interface WalkResult {
 }
 
 export async function walkOperations(poll: Poll): Promise<WalkResult> {
-  const { deps, project, memory } = poll;
+  const { deps, project } = poll;
   const { walkLimits } = deps.options;
   const resume = project?.resume;
   const startAt = (goal: WalkGoal) => startWalk(goal, walkLimits);
@@ -43,9 +43,21 @@ export async function walkOperations(poll: Poll): Promise<WalkResult> {
     storedCursor: resume?.cursor,
     restart: () => startAt(goalOf(poll)),
   });
-  const { outcome, endCursor } = result.state;
-  if (outcome === 'complete') memory.listEnd = noteListEnd(memory.listEnd, endCursor, deps.clock.now());
+  noteListEnd(poll, result.state);
   return result;
+}
+
+/** A walk that ended at its bound says nothing of the end of the list, and what is known of it stays. */
+function noteListEnd(poll: Poll, { outcome, endCursor, aboveNext }: WalkState): void {
+  if (outcome !== 'complete' || endCursor === undefined) return;
+  const { overlapMs } = poll.deps.options.walkLimits;
+  if (poll.memory.listEnd?.cursor === endCursor && poll.memory.listEnd.isProven) return;
+  poll.memory.listEnd = listEndOf(endCursor, aboveNext, { nowMs: earlierNowMs(poll), overlapMs });
+}
+
+/** The earlier one of the upstream's clock and ours, so that one wrong clock neither proves nor hides anything. */
+function earlierNowMs({ deps, upstreamNowMs }: Poll): number {
+  return Math.min(deps.clock.now(), upstreamNowMs ?? Number.POSITIVE_INFINITY);
 }
 
 export interface StoredPlace {
@@ -81,7 +93,7 @@ function goalOf({ project, deps, records, memory }: Poll): WalkGoal {
     depthMs: backfill === 'all' ? undefined : backfillDepthMs,
     resume: undefined,
     firstPageRows: rowsToShow(openSinceMs, memory.reach, walkLimits),
-    endCursor: provenEndCursor(memory.listEnd, walkLimits.overlapMs),
+    endCursor: memory.listEnd?.isProven === true ? memory.listEnd.cursor : project?.list_end,
   };
 }
 
@@ -106,7 +118,7 @@ function learnFromFirstPage(poll: Poll, page: OperationPage, limit: number): voi
   const { memory, deps } = poll;
   const { operations, cursor } = page;
   const rowCount = operations.length + page.malformedRowCount;
-  const isWhole = cursor === undefined || cursor === memory.listEnd?.cursor;
+  const isWhole = cursor === undefined || cursor === (memory.listEnd?.cursor ?? poll.project?.list_end);
   memory.reach = reachOf(operations);
   memory.pageRowsMax = rowCount < limit ? rowCount : undefined;
   poll.activity = activityOf(operations, isWhole, deps.clock.now());
@@ -182,9 +194,7 @@ async function recordUnread(poll: Poll, rows: readonly Operation[]): Promise<boo
 /** A row that the table may have known once and forgotten since is no news; it is remembered as long as it is walked. */
 async function recordUnknown(poll: Poll, row: Operation): Promise<void> {
   const createdAt = normaliseTimestamp(row.created_at);
-  const { project, deps, upstreamNowMs } = poll;
-  const nowMs = Math.min(deps.clock.now(), upstreamNowMs ?? Number.POSITIVE_INFINITY);
-  if (createdAt !== undefined && mayBeForgotten(createdAt, project?.watermark, nowMs)) {
+  if (createdAt !== undefined && mayBeForgotten(createdAt, poll.project?.watermark, earlierNowMs(poll))) {
     poll.settled.set(row.id, row);
     return;
   }

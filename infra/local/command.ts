@@ -1,11 +1,26 @@
-/** What every command here shares: one clear sentence and exit code 2 for what a person can mend, and an end on Ctrl-C. */
+/** What every command here shares: one clear sentence and exit code 2 for what a person can mend, and an orderly end. */
 
 import { AppError, toError } from '../../shared/runtime/errors.ts';
 import { UsageError } from './option-values.ts';
+import { codeOf } from './system-error.ts';
 
 /** Runs a command's main function and ends the process with its exit code. */
 export async function runCommand(main: (signal: AbortSignal) => Promise<void>): Promise<never> {
   const stop = new AbortController();
+  stopOnSignals(stop);
+  stopWhenNobodyReads(stop);
+  stopWithNpm(stop);
+  try {
+    await main(stop.signal);
+    return process.exit(0);
+  } catch (thrown) {
+    const error = toError(thrown);
+    console.error(sentenceOf(error));
+    return process.exit(isForThePerson(error) ? 2 : 1);
+  }
+}
+
+function stopOnSignals(stop: AbortController): void {
   let signals = 0;
   const onSignal = () => {
     signals += 1;
@@ -15,14 +30,27 @@ export async function runCommand(main: (signal: AbortSignal) => Promise<void>): 
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
-  try {
-    await main(stop.signal);
-    return process.exit(0);
-  } catch (thrown) {
-    const error = toError(thrown);
-    console.error(sentenceOf(error));
-    return process.exit(isForThePerson(error) ? 2 : 1);
-  }
+}
+
+/** `npm start | head`: when the reader has gone, the command ends as after Ctrl-C; lines that nobody can read are dropped. */
+function stopWhenNobodyReads(stop: AbortController): void {
+  for (const stream of [process.stdout, process.stderr])
+    stream.on('error', (error) => {
+      if (codeOf(error) !== 'EPIPE') throw error;
+      stop.abort(new Error('nobody reads the output any more'));
+    });
+}
+
+const PARENT_CHECK_MS = 500;
+
+/** npm hands a signal to the shell between it and this process, and the shell ends without handing it on. */
+function stopWithNpm(stop: AbortController): void {
+  if (process.env['npm_lifecycle_event'] === undefined) return;
+  const parentId = process.ppid;
+  const checking = setInterval(() => {
+    if (process.ppid !== parentId) stop.abort(new Error('npm has ended'));
+  }, PARENT_CHECK_MS);
+  checking.unref();
 }
 
 function isForThePerson(error: Error): boolean {
@@ -46,8 +74,4 @@ function sentenceOf(error: Error): string {
 /** What `parseArgs` throws for options that do not exist or lack a value. */
 function isOptionError(error: Error): boolean {
   return codeOf(error).startsWith('ERR_PARSE_ARGS');
-}
-
-function codeOf(error: Error): string {
-  return 'code' in error && typeof error.code === 'string' ? error.code : '';
 }

@@ -1,97 +1,115 @@
 /** What `--data` keeps: the tables, every event, the poller's log, and which simulated world it belongs to. */
 
-import { randomBytes } from 'node:crypto';
-import { appendFileSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import type { Clock } from '../../shared/runtime/clock.ts';
 import type { DeliveredEvent } from './aws/deliveries.ts';
+import type { LocalDynamoDb } from './aws/dynamodb.ts';
+import { identify } from './data/identity.ts';
+import { openLineFile } from './data/line-file.ts';
+import { makeFolder } from './data/make-folder.ts';
+import { openTables, PID_FILE } from './data/open-tables.ts';
+import { keptPepper, newPepper } from './data/pepper.ts';
 import { UsageError } from './option-values.ts';
 import type { StartOptions } from './start-options.ts';
+import { isSystemError, reasonOf } from './system-error.ts';
 
-export interface DataFolder {
-  readonly tablesDir: string | undefined;
+export interface DataFolder extends AsyncDisposable {
+  /** Undefined: they are in memory. */
+  readonly tables: LocalDynamoDb | undefined;
   /** Where the clocks of an accelerated or resumed run agree with real time. */
   readonly originMs: number;
-  /** Before PutEvents answers: an accepted event survives a kill, as it does on AWS. */
+  /** Before PutEvents answers: an accepted event survives a kill, as it does on AWS. Throws when it is not kept. */
   keepEvent(event: DeliveredEvent): void;
   keepLogLine(line: string): void;
   /** Keys the hashes of tokens: the tokens of one run are good in the next. */
   readonly pepper: string;
 }
 
-interface Identity {
-  readonly upstream: string;
-  readonly speed: number;
-  readonly originMs: number;
+export interface FolderSurroundings {
+  readonly clock: Clock;
+  readonly print: (line: string) => void;
 }
 
-/** Throws `UsageError` when the folder belongs to another upstream or speed: its state would make no sense. */
-export function openDataFolder({ dataDir, upstream, speed }: StartOptions, nowMs: number): DataFolder {
-  if (dataDir === undefined) {
-    const pepper = newPepper();
-    return { tablesDir: undefined, originMs: nowMs, keepEvent: () => {}, keepLogLine: () => {}, pepper };
+/** Throws `UsageError` when the folder cannot be used, with what is wrong, where, and what to do. */
+export async function openDataFolder(
+  options: StartOptions,
+  surroundings: FolderSurroundings,
+): Promise<DataFolder> {
+  const { dataDir } = options;
+  if (dataDir === undefined) return inMemory(surroundings.clock.now());
+  try {
+    makeFolder(dataDir);
+    // The first of all: whoever does not hold the lock must not read or write anything else.
+    const tables = await openTables(dataDir, surroundings.clock);
+    return await closingOnFailure(tables, () => openFiles(dataDir, tables, { options, surroundings }));
+  } catch (error) {
+    throw isSystemError(error) ? notUsable(dataDir, error) : error;
   }
-  makeFolder(dataDir);
-  claim(join(dataDir, 'bridge.pid'));
-  const name =
-    upstream.kind === 'real'
-      ? upstream.baseUrl
-      : `simulated, seed ${upstream.seed}, ${upstream.projectCount} projects`;
-  const { originMs } = identify(join(dataDir, 'bridge.json'), { upstream: name, speed, originMs: nowMs });
+}
+
+function inMemory(originMs: number): DataFolder {
   return {
-    tablesDir: join(dataDir, 'tables'),
+    tables: undefined,
     originMs,
-    keepEvent: (event) => appendFileSync(join(dataDir, 'events.jsonl'), `${JSON.stringify(event)}\n`),
-    keepLogLine: (line) => appendFileSync(join(dataDir, 'poller.log'), `${line}\n`),
-    pepper: keptPepper(join(dataDir, 'token-pepper')),
+    keepEvent: () => {},
+    keepLogLine: () => {},
+    pepper: newPepper(),
+    [Symbol.asyncDispose]: async () => {},
   };
 }
 
-function newPepper(): string {
-  return randomBytes(32).toString('hex');
-}
-
-/** Readable by its owner alone. */
-function keptPepper(path: string): string {
-  if (!existsSync(path)) writeFileSync(path, newPepper(), { mode: 0o600 });
-  return readFileSync(path, 'utf8').trim();
-}
-
-/** A bridge that was killed leaves its number behind; only one that still runs keeps others out. */
-function claim(path: string): void {
-  const holder = existsSync(path) ? Number(readFileSync(path, 'utf8')) : process.pid;
-  if (holder !== process.pid && isRunning(holder)) {
-    throw new UsageError(
-      `The folder of --data is in use by another bridge (process ${holder}); stop it, or choose another folder.`,
-    );
-  }
-  writeFileSync(path, String(process.pid));
-}
-
-/** Signal 0 reaches a process without touching it. */
-function isRunning(processId: number): boolean {
+async function closingOnFailure<T>(tables: LocalDynamoDb, open: () => T): Promise<T> {
   try {
-    return process.kill(processId, 0);
-  } catch {
-    return false;
-  }
-}
-
-function makeFolder(dataDir: string): void {
-  try {
-    mkdirSync(dataDir, { recursive: true });
+    return open();
   } catch (error) {
-    throw new UsageError(`--data is "${dataDir}", which cannot be made a folder.`, { cause: error });
+    await tables.close();
+    throw error;
   }
 }
 
-function identify(path: string, now: Identity): Identity {
-  if (!existsSync(path)) {
-    writeFileSync(path, `${JSON.stringify(now, null, 2)}\n`);
-    return now;
-  }
-  const known = JSON.parse(readFileSync(path, 'utf8')) as Identity;
-  if (known.upstream === now.upstream && known.speed === now.speed) return known;
-  throw new UsageError(
-    `The folder of --data belongs to another run (${known.upstream}, speed ${known.speed}); choose another folder, or the same options.`,
+function openFiles(
+  dataDir: string,
+  tables: LocalDynamoDb,
+  { options, surroundings }: { readonly options: StartOptions; readonly surroundings: FolderSurroundings },
+): DataFolder {
+  const { clock, print } = surroundings;
+  writeFileSync(join(dataDir, PID_FILE), String(process.pid));
+  const now = { upstream: nameOf(options), speed: options.speed, originMs: clock.now() };
+  const { originMs } = identify(join(dataDir, 'bridge.json'), now);
+  const pepper = keptPepper(join(dataDir, 'token-pepper'));
+  const events = openLineFile(join(dataDir, 'events.jsonl'), {
+    say: print,
+    whenFull: 'events wait in the table and are published again until it can.',
+  });
+  const log = openLineFile(join(dataDir, 'poller.log'), {
+    say: print,
+    whenFull: 'log lines are lost until it can.',
+  });
+  return {
+    tables,
+    originMs,
+    pepper,
+    keepEvent: (event) => events.append(JSON.stringify(event)),
+    keepLogLine(line) {
+      try {
+        log.append(line);
+      } catch {
+        // The file has said so, once; the bridge goes on without its log.
+      }
+    },
+    [Symbol.asyncDispose]: () => tables.close(),
+  };
+}
+
+function nameOf({ upstream }: StartOptions): string {
+  if (upstream.kind === 'real') return upstream.baseUrl;
+  return `simulated, seed ${upstream.seed}, ${upstream.projectCount} projects`;
+}
+
+function notUsable(dataDir: string, error: unknown): UsageError {
+  return new UsageError(
+    `The folder of --data, ${dataDir}, cannot be used (${reasonOf(error)}); make it writable, or choose another one.`,
+    { cause: error },
   );
 }

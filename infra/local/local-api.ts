@@ -2,6 +2,7 @@
 
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
 import { SCOPES } from '../../shared/callers/scopes.ts';
@@ -30,6 +31,7 @@ export interface LocalApiOptions extends ApiWorkerSettings {
 export interface LocalApi {
   /** `http://127.0.0.1:PORT`. */
   readonly origin: string;
+  /** May be called any number of times. */
   close(): Promise<void>;
 }
 
@@ -64,21 +66,22 @@ export async function startLocalApi(options: LocalApiOptions): Promise<LocalApi>
   });
   for (const stream of [worker.stdout, worker.stderr])
     createInterface({ input: stream }).on('line', onLogLine);
-  const first = await nextMessage(worker);
+  const first = await nextMessage(worker).catch((error: unknown) => ({ kind: 'broken' as const, error }));
   if (first.kind !== 'listening') {
     await worker.terminate();
+    if (first.kind === 'broken') throw first.error;
     const code = first.kind === 'failed' ? first.code : '';
     throw Object.assign(new Error(`The API cannot listen (${code})`), { code, port });
   }
-  return {
-    origin: `http://127.0.0.1:${first.port}`,
-    async close() {
-      const closed = nextMessage(worker);
-      worker.postMessage('close');
-      await Promise.race([closed, new Promise((resolve) => setTimeout(resolve, CLOSE_MS_MAX))]);
-      await worker.terminate();
-    },
-  };
+  let closing: Promise<void> | undefined;
+  return { origin: `http://127.0.0.1:${first.port}`, close: () => (closing ??= closeWorker(worker)) };
+}
+
+async function closeWorker(worker: Worker): Promise<void> {
+  const closed = nextMessage(worker);
+  worker.postMessage('close');
+  await Promise.race([closed, sleep(CLOSE_MS_MAX, undefined, { ref: false })]);
+  await worker.terminate();
 }
 
 function nextMessage(worker: Worker): Promise<FromApiWorker> {

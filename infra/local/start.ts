@@ -2,6 +2,7 @@
 
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { runCommand } from './command.ts';
+import { withDeadline } from './deadline.ts';
 import { runLocalBridge } from './local-bridge.ts';
 import { parseStartOptions, START_HELP } from './start-options.ts';
 
@@ -10,8 +11,7 @@ await runCommand(async (signal) => {
   if (options === undefined) return console.log(START_HELP);
   const isColoured = process.stdout.isTTY && process.env['NO_COLOR'] === undefined;
   const print = (line: string) => console.log(line);
-  const until =
-    options.forMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(options.forMs)]);
+  const until = withDeadline(signal, options.forMs, systemClock);
   const slackWebhookUrl = process.env['SLACK_WEBHOOK_URL'];
   const style = { isColoured };
   await runLocalBridge(options, { signal: until, print, style, clock: systemClock, slackWebhookUrl });

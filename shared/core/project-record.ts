@@ -19,6 +19,8 @@ export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly sweep?: SweepPoint | undefined;
   /** Operations that were created before are history (`historyEndOf`). Undefined: the account's first sight counts. */
   readonly history_until?: Timestamp | undefined;
+  /** The cursor of the list's last row, behind which nothing can appear any more (`listEndOf`). */
+  readonly list_end?: string | undefined;
   /** How often something happened when the watermark last moved, so that a restart need not learn it anew. */
   readonly arrivals?: StoredArrivals | undefined;
 }
@@ -45,13 +47,14 @@ export function recordDiscovery(
 ): ProjectRecord | undefined {
   if (recorded?.is_visible === true) return undefined;
   const { account_id, project_id, historyUntil: history_until } = sighting;
-  const seen = { kind: 'project', account_id, project_id, is_visible: true, history_until } as const;
+  const seen = { kind: 'project', account_id, project_id, is_visible: true } as const;
   if (recorded === undefined && !sighting.isNews) return { ...seen, ...EMPTY_JOURNAL };
-  const journal = recorded ?? EMPTY_JOURNAL;
+  // A project that comes back keeps the end of its history: what happened meanwhile is news.
+  const before = recorded ?? { ...EMPTY_JOURNAL, history_until };
+  const journal: Journal<ProjectSeenEntry> = before;
   return {
+    ...before,
     ...seen,
-    ...recorded,
-    is_visible: true,
     ...append(journal, seenEntry('project_discovered', journal.revision + 1, sighting)),
   };
 }

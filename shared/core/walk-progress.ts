@@ -13,6 +13,7 @@ export interface Progress {
   readonly sweep?: SweepPoint | null | undefined;
   readonly sweptAtMs?: number | undefined;
   readonly arrivals?: StoredArrivals | undefined;
+  readonly listEnd?: string | undefined;
 }
 
 export interface PollOutcome {
@@ -26,6 +27,8 @@ export interface PollOutcome {
   /** The watermark moves once so many newer rows were seen: a write per walk would double the cost of a quiet account. */
   readonly watermarkStepRows: number;
   readonly arrivals: StoredArrivals | undefined;
+  /** The cursor behind which nothing can appear any more; it is written along with a watermark. */
+  readonly listEnd: string | undefined;
   readonly nowMs: number;
 }
 
@@ -38,7 +41,12 @@ export function decideProgress(poll: PollOutcome): Progress | undefined {
 }
 
 /** What is left to write when another poller has moved the watermark at least as far. */
-export function withoutWatermark({ watermark: _, arrivals: __, ...rest }: Progress): Progress | undefined {
+export function withoutWatermark({
+  watermark: _,
+  arrivals: __,
+  listEnd: ___,
+  ...rest
+}: Progress): Progress | undefined {
   return Object.keys(rest).length === 0 ? undefined : rest;
 }
 
@@ -49,11 +57,12 @@ function completedWalk({ project, walk, ...poll }: PollOutcome): Progress {
   if (isNewer && !isUnordered && isWorthMoving({ project, walk, ...poll }, head)) {
     // The first walk of a project is deeper than any sweep.
     const isFirst = project?.watermark === undefined;
-    const { arrivals, nowMs } = poll;
+    const { arrivals, listEnd, nowMs } = poll;
     return {
       watermark: head,
       resume: null,
       ...(arrivals && { arrivals }),
+      ...(listEnd !== undefined && { listEnd }),
       ...(isFirst && { sweptAtMs: nowMs }),
     };
   }

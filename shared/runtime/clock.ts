@@ -7,19 +7,28 @@ export interface Clock {
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>;
 }
 
+/** Timers of Node hold 31 bits: a longer one, of 25 days and more, would end at once. */
+const TIMER_MS_MAX = 2 ** 31 - 1;
+
 export const systemClock: Clock = {
   now: () => Date.now(),
   sleep: (durationMs, signal) =>
     new Promise((resolve, reject) => {
       if (signal?.aborted) return reject(signal.reason);
+      let timer: NodeJS.Timeout;
       const onAbort = () => {
         clearTimeout(timer);
         reject(signal?.reason);
       };
-      const timer = setTimeout(() => {
+      const wait = (restMs: number) => {
+        const partMs = Math.min(restMs, TIMER_MS_MAX);
+        timer = setTimeout(() => (restMs > partMs ? wait(restMs - partMs) : onEnd()), partMs);
+      };
+      const onEnd = () => {
         signal?.removeEventListener('abort', onAbort);
         resolve();
-      }, durationMs);
+      };
+      wait(durationMs);
       signal?.addEventListener('abort', onAbort, { once: true });
     }),
 };

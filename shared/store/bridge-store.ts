@@ -222,7 +222,7 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
 
 /** A watermark only ever moves forwards. */
 function progressUpdate(accountId: string, projectId: string, progress: Progress): Update {
-  const { watermark, resume, sweep, sweptAtMs, arrivals } = progress;
+  const { watermark, resume, sweep, sweptAtMs, arrivals, listEnd } = progress;
   const removed = { resume, sweep };
   return {
     key: projectKey(accountId, projectId),
@@ -232,6 +232,7 @@ function progressUpdate(accountId: string, projectId: string, progress: Progress
       project_id: projectId,
       watermark,
       swept_at_ms: sweptAtMs,
+      list_end: listEnd,
       ...(resume && { resume: { ...resume } }),
       ...(sweep && { sweep: { ...sweep } }),
       ...(arrivals && { arrivals: { ...arrivals } }),

@@ -98,6 +98,7 @@ const projectItem = z.object({
   swept_at_ms: z.number().optional(),
   sweep: z.object({ bound: timestamp, cursor: z.string() }).optional(),
   history_until: timestamp.optional(),
+  list_end: z.string().optional(),
   arrivals: z
     .object({ count: z.number().nonnegative(), observed_ms: z.number().positive() })
     .optional()
@@ -194,7 +195,14 @@ export function keyOf(record: JournalRecord): Key {
 }
 
 /** How far a project is read: written by the end of a poll, and by nobody else. */
-export const PROGRESS_ATTRIBUTES = ['watermark', 'resume', 'swept_at_ms', 'sweep', 'arrivals'] as const;
+export const PROGRESS_ATTRIBUTES = [
+  'watermark',
+  'resume',
+  'swept_at_ms',
+  'sweep',
+  'list_end',
+  'arrivals',
+] as const;
 
 /** What a journal write sets. How far a project is read has writes of its own and is left alone here. */
 export function attributesOf(record: JournalRecord): Record<string, Attribute | undefined> {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { listEndOf } from '../../shared/core/list-end.ts';
 import { reachOf, rowsToShow } from '../../shared/core/page-reach.ts';
 import {
   boundOf,
@@ -360,5 +361,19 @@ describe('a larger first page', () => {
     expect(reachOf([{ created_at: '2026-01-15T12:00:00Z' }, { created_at: 'no time' }])).toBeUndefined();
     const same = reachOf([{ created_at: '2026-01-15T12:00:00Z' }, { created_at: '2026-01-15T12:00:00Z' }]);
     expect(rowsToShow([0], same, usual)).toBeUndefined();
+  });
+});
+
+describe('the end of a list', () => {
+  const endAt = (ageMs: number) =>
+    listEndOf('last', time(30), { nowMs: Date.parse(second(30)) + ageMs, overlapMs: 5_000 });
+
+  test('is proven once its last row is older than rows may become visible late', () => {
+    expect(endAt(5_000)).toEqual({ cursor: 'last', isProven: true });
+    expect(endAt(4_999)).toEqual({ cursor: 'last', isProven: false });
+  });
+
+  test('is not proven when the last row shows no readable time', () => {
+    expect(listEndOf('last', undefined, { nowMs: Date.now(), overlapMs: 0 }).isProven).toBe(false);
   });
 });

@@ -26,8 +26,12 @@ export interface BridgeUnderTest {
   readonly delivered: DeliveredEvent[];
   /** A new environment, as after a cold start: it remembers nothing. */
   readonly coldStart: () => PollerHandler;
-  /** One invocation of so much simulated time. */
-  readonly invoke: (handler: PollerHandler, durationMs: number) => ReturnType<PollerHandler>;
+  /** One invocation of this much simulated time, or until the signal aborts. */
+  readonly invoke: (
+    handler: PollerHandler,
+    durationMs: number,
+    signal?: AbortSignal,
+  ) => ReturnType<PollerHandler>;
   close(): Promise<void>;
 }
 
@@ -78,9 +82,9 @@ export async function startBridge(options: BridgeOptions): Promise<BridgeUnderTe
         newId: randomUUID,
         monotonicMs: () => performance.now() * options.speed,
       }),
-    invoke(handler, durationMs) {
+    invoke(handler, durationMs, signal) {
       const deadlineMs = clock.now() + durationMs + STOP_RESERVE_MS;
-      return handler(event, { getRemainingTimeInMillis: () => deadlineMs - clock.now() });
+      return handler(event, { getRemainingTimeInMillis: () => deadlineMs - clock.now() }, signal);
     },
     async close() {
       await aws.close();

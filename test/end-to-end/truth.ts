@@ -4,11 +4,16 @@ import type { DeliveredEvent } from '../../infra/local/aws/deliveries.ts';
 import type { GroundTruthOperation } from '../../infra/local/upstream/ground-truth.ts';
 import { checkHistory, type Violation } from '../simulation/check-history.ts';
 
-const TERMINAL: ReadonlySet<string> = new Set(['finished', 'skipped', 'cancelled', 'error']);
+export const TERMINAL_STATUSES: ReadonlySet<string> = new Set(['finished', 'skipped', 'cancelled', 'error']);
 
 export interface Expectations {
   /** Operations created before are history. */
   readonly bootMs: number;
+  /**
+   * Every project was read once by then. What a project did between the boot and its first reading is history to the bridge,
+   * or news: that depends on how fast the machine starts it, so it is owed neither.
+   */
+  readonly readyMs: number;
   /** What changed later than this need not be told yet. */
   readonly settledMs: number;
 }
@@ -16,20 +21,21 @@ export interface Expectations {
 export function compareWithTruth(
   truth: readonly GroundTruthOperation[],
   delivered: readonly DeliveredEvent[],
-  { bootMs, settledMs }: Expectations,
+  { bootMs, readyMs, settledMs }: Expectations,
 ): readonly Violation[] {
   const histories = truth.map(({ operation_id, created_at_ms, states }) => {
     const isSettled = (states.at(-1)?.at_ms ?? 0) < settledMs;
     // A retry minutes later: what is watched at a falling rate is told when its turn comes.
     const isWatchedSlowly = states.some(({ status }) => status === 'failed');
     const isHistory = created_at_ms < Math.floor(bootMs / 1_000) * 1_000;
-    const wasOver = TERMINAL.has(states.findLast(({ at_ms }) => at_ms < bootMs)?.status ?? '');
+    const wasOver = TERMINAL_STATUSES.has(states.findLast(({ at_ms }) => at_ms < bootMs)?.status ?? '');
+    const isBeforeReady = created_at_ms < Math.ceil(readyMs / 1_000) * 1_000;
     if (isHistory && wasOver) return { operation_id, states, expects: 'nothing' as const };
     if (!isSettled || isWatchedSlowly) return { operation_id, states, expects: 'whatever_was_seen' as const };
     return {
       operation_id,
       states,
-      expects: isHistory ? ('final_state_if_told' as const) : ('final_state' as const),
+      expects: isBeforeReady ? ('final_state_if_told' as const) : ('final_state' as const),
     };
   });
   const events = delivered.map((event) => ({
@@ -42,9 +48,9 @@ export function compareWithTruth(
 /** Operations that the bridge owes an ending, so that a comparison that compares nothing is noticed. */
 export function owedCount(
   truth: readonly GroundTruthOperation[],
-  { bootMs, settledMs }: Expectations,
+  { readyMs, settledMs }: Expectations,
 ): number {
   return truth.filter(
-    ({ created_at_ms, states }) => created_at_ms >= bootMs && (states.at(-1)?.at_ms ?? 0) < settledMs,
+    ({ created_at_ms, states }) => created_at_ms >= readyMs && (states.at(-1)?.at_ms ?? 0) < settledMs,
   ).length;
 }

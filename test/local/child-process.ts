@@ -15,13 +15,21 @@ export interface Command {
   ended(): Promise<number | string>;
 }
 
-/** Only this process is ended when the test is over, and only if it still runs. */
 export function runCommand(
   script: string,
   args: readonly string[],
   env: Record<string, string> = {},
 ): Command {
-  const child = spawn(process.execPath, [script, ...args], {
+  return runProgram(process.execPath, [script, ...args], env);
+}
+
+/** Only this process is ended when the test is over, and only if it still runs. */
+export function runProgram(
+  program: string,
+  args: readonly string[],
+  env: Record<string, string> = {},
+): Command {
+  const child = spawn(program, args, {
     env: { PATH: process.env['PATH'] ?? '', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -42,9 +50,9 @@ export function runCommand(
     errors: () => errors,
     async until(pattern) {
       while (!pattern.test(output)) {
-        if (child.exitCode !== null)
+        const hasEnded = await Promise.race([exit.then(() => true), nextOutput(child.stdout)]);
+        if (hasEnded && !pattern.test(output))
           throw new Error(`The command ended without ${String(pattern)}: ${output}${errors}`);
-        await new Promise((resolve) => setTimeout(resolve, 25));
       }
     },
     async ended() {
@@ -52,4 +60,8 @@ export function runCommand(
       return code ?? signal ?? 'unknown';
     },
   };
+}
+
+function nextOutput(stream: Readable): Promise<false> {
+  return new Promise((resolve) => stream.once('data', () => resolve(false)));
 }

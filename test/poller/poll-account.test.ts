@@ -554,7 +554,10 @@ describe('a command', () => {
     await poll(20_000);
 
     const states = events().filter(({ type }) => type === 'Operation State Changed');
-    expect(states.slice(2)).toMatchObject([
+    const ended = states
+      .slice(2)
+      .toSorted((a, b) => String(a['operation_id']).localeCompare(String(b['operation_id'])));
+    expect(ended).toMatchObject([
       {
         sequence: 2,
         previous_status: 'running',

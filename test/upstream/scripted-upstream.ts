@@ -2,7 +2,7 @@
 
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { onTestFinished } from 'vitest';
+import { onTestFinished, vi } from 'vitest';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
@@ -49,6 +49,7 @@ export interface UpstreamOptions {
   readonly timeoutMs?: number;
   readonly signal?: AbortSignal;
   readonly maySend?: () => boolean;
+  readonly fetch?: typeof fetch;
 }
 
 export async function startScriptedUpstream(script: Script, options: UpstreamOptions = {}) {
@@ -69,12 +70,30 @@ export async function startScriptedUpstream(script: Script, options: UpstreamOpt
     random: seededRandom(1),
     budget,
     timeoutMs: options.timeoutMs ?? 5_000,
+    ...(options.fetch && { fetch: options.fetch }),
     onAttempt: (attempt) => void attempts.push(attempt),
     ...(options.maySend && { maySend: options.maySend }),
   });
   const { signal } = options;
   const list = () => client.listOperations({ projectId: PROJECT_ID }, { ...(signal && { signal }) });
   return { client, list, requests, attempts, sleptMs, budget };
+}
+
+/** Until the test is over, time runs out as soon as the head of an answer has arrived, however fast the machine is. */
+export function timeOutAfterTheHead(): typeof fetch {
+  const timeouts: AbortController[] = [];
+  const spy = vi.spyOn(AbortSignal, 'timeout').mockImplementation(() => {
+    const timeout = new AbortController();
+    timeouts.push(timeout);
+    return timeout.signal;
+  });
+  onTestFinished(() => spy.mockRestore());
+  return async (...request) => {
+    const answer = await fetch(...request);
+    const isOver = new DOMException('The time is over', 'TimeoutError');
+    setImmediate(() => timeouts.at(-1)?.abort(isOver));
+    return answer;
+  };
 }
 
 export async function listen(script: Script): Promise<string> {

@@ -21,6 +21,7 @@ import {
   ROW,
   type Script,
   startScriptedUpstream,
+  timeOutAfterTheHead,
 } from './scripted-upstream.ts';
 
 const LARGE_BODY = 'x'.repeat(6_000_000);
@@ -40,11 +41,13 @@ describe('an answer that is not whole', () => {
     ['nothing in the body', answers(204, undefined), 'malformed_answer', 204],
   ] as const)('%s is of its own kind, and is asked for again', async (_what, script, kind, status) => {
     const { list, requests, attempts } = await startScriptedUpstream(script, {
-      timeoutMs: kind === 'timeout' ? 60 : 5_000,
+      ...(script === silent && { timeoutMs: 60 }),
+      ...(script === stallsInTheBody && { fetch: timeOutAfterTheHead() }),
     });
 
     expect(await failureOf(list())).toMatchObject({ kind, status });
-    expect(requests).toHaveLength(ATTEMPTS_MAX);
+    // A request that nobody answers may be given up before it has arrived.
+    if (script !== silent) expect(requests).toHaveLength(ATTEMPTS_MAX);
     expect(attempts.map((attempt) => attempt.status)).toEqual([status, status, status, status]);
   });
 
@@ -342,7 +345,10 @@ describe('the key', () => {
 
   test.each(Object.entries(scripts))('is in no error of kind %s', async (kind, script) => {
     const signal = kind === 'cancelled' ? AbortSignal.abort(new Error(KEY)) : undefined;
-    const { list } = await startScriptedUpstream(script, { timeoutMs: 60, ...(signal && { signal }) });
+    const { list } = await startScriptedUpstream(script, {
+      ...(kind === 'timeout' && { timeoutMs: 60 }),
+      ...(signal && { signal }),
+    });
     const error = await failureOf(list());
 
     expect(error.kind).toBe(kind);

@@ -6,11 +6,12 @@ import { systemClock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret, type Secret } from '../../shared/runtime/secret.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
+import type { Attempt } from '../../shared/upstream/send.ts';
 import { createUpstreamCalls } from '../../shared/upstream/typed-calls.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { KEY, type Service, startService } from '../conformance/service-under-test.ts';
 
-function callsOf({ baseUrl }: Service) {
+function callsOf({ baseUrl }: Service, onAttempt: (attempt: Attempt) => void = () => {}) {
   const clock = systemClock;
   const key = createSecret(KEY);
   return createUpstreamCalls({
@@ -19,6 +20,7 @@ function callsOf({ baseUrl }: Service) {
     clock,
     random: seededRandom(1),
     budget: createRequestBudget({ clock, requestsPerMinute: 700, burst: 40 }),
+    onAttempt,
   });
 }
 
@@ -109,10 +111,10 @@ describe('a typed call', () => {
     const service = await startService();
     service.upstream.faults.unavailable = 1;
     const body = { endpoint: { suspend_timeout_seconds: 600 } };
-    const call = callsOf(service).updateEndpoint({ ids: ids(service), body });
-    setTimeout(() => {
-      service.upstream.faults.unavailable = 0;
-    }, 100);
+    const healAfter = ({ status }: Attempt) => {
+      if (status === 503) service.upstream.faults.unavailable = 0;
+    };
+    const call = callsOf(service, healAfter).updateEndpoint({ ids: ids(service), body });
 
     expect((await call).endpoint.suspend_timeout_seconds).toBe(600);
   });

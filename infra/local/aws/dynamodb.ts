@@ -4,6 +4,7 @@ import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import dynalite, { type DynaliteOptions } from 'dynalite';
 import databases, { type Store } from 'dynalite/db/index.js';
 import { AppError, toError } from '../../../shared/runtime/errors.ts';
+import { closeIteratorsWithTheirStreams } from './close-iterators.ts';
 
 export interface LocalDynamoDb {
   /** Answers the request, whose body nobody may have read. */
@@ -49,6 +50,7 @@ function createServerAndStore(options: DynaliteOptions): { readonly server: Serv
   const stores: Store[] = [];
   databases.create = (storeOptions) => {
     const store = create(storeOptions);
+    closeIteratorsWithTheirStreams(store.db);
     stores.push(store);
     return store;
   };

@@ -6,6 +6,7 @@ import {
   parseEventPattern,
 } from '../../../shared/events/pattern/event-pattern.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
 import { createDeliveries, type DeliveredEvent, type DeliveriesOptions, type Target } from './deliveries.ts';
 import { ServiceError } from './service.ts';
 
@@ -53,7 +54,7 @@ export interface EventBusOptions {
   readonly newId: () => string;
   readonly region: string;
   readonly accountId: string;
-  /** Called before PutEvents answers: what must survive this process goes here. */
+  /** Called before PutEvents answers: what must survive this process goes here. An entry for which it throws is refused. */
   readonly onAccepted?: ((event: DeliveredEvent) => void) | undefined;
   readonly onDropped?: DeliveriesOptions['onDropped'];
   /** A fault: the error code that this entry is refused with. */
@@ -106,7 +107,11 @@ export function createLocalEventBus(options: EventBusOptions): LocalEventBus {
     const busName = busNameOf(entry.EventBusName ?? 'default');
     // A bus that does not exist takes the event, answers with an id, and loses it: so does AWS (aws-cli #9186).
     if (!buses.has(busName)) return { EventId: event.id };
-    options.onAccepted?.(event);
+    try {
+      options.onAccepted?.(event);
+    } catch (error) {
+      return { ErrorCode: 'InternalFailure', ErrorMessage: toError(error).message };
+    }
     startDeliveries(event, busName);
     return { EventId: event.id };
   }

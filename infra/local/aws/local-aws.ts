@@ -41,6 +41,8 @@ export interface LocalAwsOptions {
   readonly port?: number | undefined;
   /** Keeps the tables in this folder; in memory when absent. */
   readonly tablesDir?: string | undefined;
+  /** Tables that are open already; they are closed with the local AWS. */
+  readonly tables?: LocalDynamoDb | undefined;
   readonly clock?: Clock;
   readonly newId?: () => string;
   readonly faults?: LocalAwsFaults;
@@ -84,7 +86,7 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
     ['events', createEventBridgeService(bus, options)],
     ['secretsmanager', createSecretsManagerService(secrets)],
   ]);
-  const tables = await openLocalDynamoDb(options.tablesDir);
+  const tables = options.tables ?? (await openLocalDynamoDb(options.tablesDir));
   const server = createServer((request, response) => {
     void handle({ tables, services, topics, faults, counts }, request, response);
   });

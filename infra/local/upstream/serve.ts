@@ -2,6 +2,7 @@
 
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { runCommand } from '../command.ts';
+import { withDeadline } from '../deadline.ts';
 import { scaledClock } from '../scaled-clock.ts';
 import type { GroundTruthOperation } from './ground-truth.ts';
 import { parseServeOptions, SERVE_HELP, type ServeOptions } from './serve-options.ts';
@@ -14,8 +15,7 @@ const TERMINAL: ReadonlySet<string> = new Set(['finished', 'skipped', 'cancelled
 await runCommand(async (signal) => {
   const options = parseServeOptions(process.argv.slice(2));
   if (options === undefined) return console.log(SERVE_HELP);
-  const { forMs } = options;
-  const deadline = forMs === undefined ? signal : AbortSignal.any([signal, AbortSignal.timeout(forMs)]);
+  const deadline = withDeadline(signal, options.forMs, systemClock);
   const startedMs = systemClock.now();
   const clock = scaledClock(options.speed, startedMs);
   const upstream = await startUpstream({ ...options, apiKeys: [options.apiKey], clock });

@@ -199,6 +199,25 @@ describe('rules', () => {
 });
 
 describe('what is accepted', () => {
+  test('is only what could be kept: the entry that a full disk refuses is refused, and the others are delivered', async () => {
+    const { bus, rule } = aBus({
+      onAccepted({ id }) {
+        if (id === 'id-2') throw new Error('ENOSPC: no space left on device, write');
+      },
+    });
+    const delivered: string[] = [];
+    rule('rule', ({ id }) => void delivered.push(id));
+    const results = bus.putEvents([anEntry(), anEntry(), anEntry()]);
+    await bus.idle();
+
+    expect(results).toEqual([
+      { EventId: 'id-1' },
+      { ErrorCode: 'InternalFailure', ErrorMessage: 'ENOSPC: no space left on device, write' },
+      { EventId: 'id-3' },
+    ]);
+    expect(delivered).toEqual(['id-1', 'id-3']);
+  });
+
   test('is told before PutEvents answers, and only that', () => {
     const accepted: string[] = [];
     const { bus } = aBus({

@@ -1,0 +1,52 @@
+/** The API of a local run, with the environment that its function gets, and a token for whoever started it. */
+
+import type * as z from 'zod';
+import type { apiAccounts } from '../../shared/config/api-config.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import type { LocalAws } from './aws/local-aws.ts';
+import { localDynamoDb } from './bridge-aws.ts';
+import { ACCOUNT_ID, EVENT_BUS_NAME, KEY_SECRET_ID, PEPPER_SECRET_ID, TABLE_NAME } from './bridge-names.ts';
+import type { DataFolder } from './data-folder.ts';
+import { issueDevelopmentToken, LOCAL_EXTRA_ROUTES, type LocalApi, startLocalApi } from './local-api.ts';
+import type { StartOptions } from './start-options.ts';
+
+export interface BridgeApiParts {
+  readonly options: StartOptions;
+  readonly folder: DataFolder;
+  readonly baseUrl: string;
+  readonly aws: LocalAws;
+}
+
+export function openBridgeApi({ options, folder, baseUrl, aws }: BridgeApiParts): Promise<LocalApi> {
+  const account: z.input<typeof apiAccounts>[number] = {
+    account_id: ACCOUNT_ID,
+    upstream_base_url: baseUrl,
+    key_secret_id: KEY_SECRET_ID,
+  };
+  return startLocalApi({
+    speed: options.speed,
+    originMs: folder.originMs,
+    port: options.apiPort,
+    environment: {
+      ...aws.environment,
+      TABLE_NAME,
+      EVENT_BUS_NAME,
+      TOKEN_PEPPER_SECRET_ID: PEPPER_SECRET_ID,
+      ACCOUNTS: JSON.stringify([account]),
+      EXTRA_ROUTES: JSON.stringify(LOCAL_EXTRA_ROUTES),
+      POWERTOOLS_SERVICE_NAME: 'api',
+    },
+    onLogLine: (line) => folder.keepLogLine(line),
+  });
+}
+
+export async function issueToken(aws: LocalAws, pepper: string, clock: Clock): Promise<string> {
+  const client = localDynamoDb(aws);
+  try {
+    const table = createDynamoDbTable(client, TABLE_NAME);
+    return await issueDevelopmentToken(table, { accountId: ACCOUNT_ID, pepper, clock });
+  } finally {
+    client.destroy();
+  }
+}

@@ -1,0 +1,56 @@
+/** The local AWS as a deployment leaves it: with the table, the bus and the secrets of the bridge. */
+
+import {
+  CreateTableCommand,
+  DynamoDBClient,
+  ResourceInUseException,
+  waitUntilTableExists,
+} from '@aws-sdk/client-dynamodb';
+import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { type LocalAws, startLocalAws } from './aws/local-aws.ts';
+import { EVENT_BUS_NAME, KEY_SECRET_ID, PEPPER_SECRET_ID, TABLE_NAME } from './bridge-names.ts';
+import type { DataFolder } from './data-folder.ts';
+
+export interface BridgeAwsOptions {
+  readonly port: number;
+  readonly folder: DataFolder;
+  readonly apiKey: string;
+}
+
+/** Closes everything again when a step fails. */
+export async function openBridgeAws({ port, folder, apiKey }: BridgeAwsOptions): Promise<LocalAws> {
+  const aws = await startLocalAws({
+    port,
+    tables: folder.tables,
+    onAccepted: (event) => folder.keepEvent(event),
+  });
+  try {
+    aws.bus.createBus(EVENT_BUS_NAME);
+    aws.secrets.create(KEY_SECRET_ID, apiKey);
+    aws.secrets.create(PEPPER_SECRET_ID, folder.pepper);
+    await createTable(aws);
+    return aws;
+  } catch (error) {
+    await aws.close();
+    throw error;
+  }
+}
+
+export function localDynamoDb({ endpoint }: LocalAws): DynamoDBClient {
+  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+  return new DynamoDBClient({ endpoint, region: 'us-east-1', credentials });
+}
+
+async function createTable(aws: LocalAws): Promise<void> {
+  const client = localDynamoDb(aws);
+  try {
+    await client.send(new CreateTableCommand(tableDefinition(TABLE_NAME)));
+    // As on AWS, the table is of use only some time after the answer.
+    const waiting = { client, maxWaitTime: 10, minDelay: 1, maxDelay: 1 };
+    await waitUntilTableExists(waiting, { TableName: TABLE_NAME });
+  } catch (error) {
+    if (!(error instanceof ResourceInUseException)) throw error;
+  } finally {
+    client.destroy();
+  }
+}

@@ -1,0 +1,34 @@
+/** Makes the folder of `--data`, one level after the other, or says in a sentence why it cannot be made. */
+
+import { mkdirSync, statSync } from 'node:fs';
+import { dirname, resolve } from 'node:path';
+import { UsageError } from '../option-values.ts';
+import { codeOf, reasonOf } from '../system-error.ts';
+
+/** Throws `UsageError` when there is no such folder afterwards. */
+export function makeFolder(folder: string): void {
+  try {
+    for (const each of missingFolders(resolve(folder))) makeOne(each);
+  } catch (error) {
+    throw new UsageError(
+      `--data is "${folder}", which cannot be made a folder (${reasonOf(error)}); choose another path.`,
+      { cause: error },
+    );
+  }
+}
+
+/** From the outermost to `folder` itself. Node's own `recursive` never returns for a path below /proc. */
+function missingFolders(folder: string): readonly string[] {
+  if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
+  return [...(dirname(folder) === folder ? [] : missingFolders(dirname(folder))), folder];
+}
+
+/** Does nothing when the folder is there. Another process may make the same folder at the same moment. */
+export function makeOne(folder: string): void {
+  try {
+    mkdirSync(folder);
+  } catch (error) {
+    const isThere = codeOf(error) === 'EEXIST' && statSync(folder).isDirectory();
+    if (!isThere) throw error;
+  }
+}

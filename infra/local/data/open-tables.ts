@@ -1,0 +1,62 @@
+/** Opens the tables of a data folder, and with them the lock that keeps every other bridge out of it. */
+
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import { type LocalDynamoDb, openLocalDynamoDb } from '../aws/dynamodb.ts';
+import { UsageError } from '../option-values.ts';
+import { codeOf } from '../system-error.ts';
+import { makeOne } from './make-folder.ts';
+
+/** A bridge that was killed holds the lock until the system has taken its memory back, which takes milliseconds. */
+const LOCK_WAIT_MS = 1_000;
+const LOCK_RETRY_MS = 50;
+
+/** Holds the process id of the bridge that uses the folder. */
+export const PID_FILE = 'bridge.pid';
+
+/**
+ * The operating system holds the lock for the process and frees it when that ends, however it ends. The file beside
+ * it only says who holds it, for the sentence: its number proves nothing, because numbers are used again.
+ */
+export async function openTables(dataDir: string, clock: Clock): Promise<LocalDynamoDb> {
+  const tablesDir = join(dataDir, 'tables');
+  // The database would try for ever below /proc, as Node's recursive mkdir does.
+  makeOne(tablesDir);
+  const deadlineMs = clock.now() + LOCK_WAIT_MS;
+  for (;;) {
+    try {
+      return await openLocalDynamoDb(tablesDir);
+    } catch (error) {
+      if (!isLocked(error)) throw unusable(tablesDir, error);
+      if (clock.now() >= deadlineMs) throw inUse(dataDir);
+      await clock.sleep(LOCK_RETRY_MS);
+    }
+  }
+}
+
+/** The database wraps the error that its lock file gave. */
+function isLocked(error: unknown): boolean {
+  for (let cause: unknown = error; cause !== undefined; cause = toError(cause).cause)
+    if (codeOf(cause) === 'LEVEL_LOCKED') return true;
+  return false;
+}
+
+function unusable(tablesDir: string, error: unknown): UsageError {
+  let cause = error;
+  while (toError(cause).cause !== undefined) cause = toError(cause).cause;
+  return new UsageError(
+    `The tables in ${tablesDir} cannot be opened (${toError(cause).message}); make the folder of --data writable, or choose another one.`,
+    { cause: error },
+  );
+}
+
+function inUse(dataDir: string): UsageError {
+  const pidFile = join(dataDir, PID_FILE);
+  const holder = existsSync(pidFile) ? readFileSync(pidFile, 'utf8').trim() : '';
+  const who = /^\d+$/.test(holder) ? ` (process ${holder})` : '';
+  return new UsageError(
+    `The folder of --data is in use by another bridge${who}: ${dataDir}. Stop it, or choose another folder.`,
+  );
+}

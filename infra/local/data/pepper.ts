@@ -1,0 +1,21 @@
+/** `token-pepper`: keys the hashes of tokens, so that the tokens of one run are good in the next. */
+
+import { randomBytes } from 'node:crypto';
+import { UsageError } from '../option-values.ts';
+import { keptText } from './kept-file.ts';
+
+const PEPPER_BYTES = 32;
+
+export function newPepper(): string {
+  return randomBytes(PEPPER_BYTES).toString('hex');
+}
+
+/** Throws `UsageError` when the file holds anything but a whole pepper: with part of it, no token would be good. */
+export function keptPepper(path: string): string {
+  const pepper = keptText(path, newPepper).trim();
+  if (pepper.length === PEPPER_BYTES * 2 && /^[0-9a-f]+$/.test(pepper)) return pepper;
+  const fault = pepper === '' ? 'is empty' : 'is not a whole pepper';
+  throw new UsageError(
+    `${path} ${fault}, so no token of an earlier run can be checked; delete that file, and issue the tokens again.`,
+  );
+}

@@ -1,0 +1,30 @@
+/** The first lines of a local run: what runs where. */
+
+import type { LocalAws } from './aws/local-aws.ts';
+import type { LocalApi } from './local-api.ts';
+import type { Upstream } from './local-upstream.ts';
+import type { StartOptions } from './start-options.ts';
+
+export interface HeaderParts {
+  readonly options: StartOptions;
+  readonly upstream: Upstream;
+  readonly aws: LocalAws;
+  readonly api: LocalApi;
+  readonly token: string;
+}
+
+export function headerLines({ options, upstream, aws, api, token }: HeaderParts): readonly string[] {
+  const speed = options.speed === 1 ? '' : `, ${options.speed} times as fast as real time`;
+  const state = options.dataDir === undefined ? 'in memory' : `in ${options.dataDir}`;
+  return [
+    'Operations Bridge',
+    `  upstream   ${upstream.baseUrl}   ${upstream.label}${speed}`,
+    `  local AWS  ${aws.endpoint}   DynamoDB, EventBridge, Secrets Manager; state ${state}`,
+    `  API        ${api.origin}   /api/v2 as of the upstream, /bridge/v1 of the bridge`,
+    `  token      ${token}`,
+    `  console    ${api.origin}/console   sign in with the token`,
+    '  poller     its Lambda handler, once a minute; Ctrl-C ends with a summary',
+    '',
+    'time      project                       action               change                    detected after',
+  ];
+}

@@ -1,0 +1,99 @@
+/** The upstream of a local run: a simulated one in this process, or a real account; and the question whether it answers. */
+
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import { createSecret } from '../../shared/runtime/secret.ts';
+import { createUpstreamClient } from '../../shared/upstream/client.ts';
+import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
+import { isUpstreamError, type UpstreamError } from '../../shared/upstream/upstream-error.ts';
+import { UsageError } from './option-values.ts';
+import type { StartOptions } from './start-options.ts';
+import { startUpstream } from './upstream/start-upstream.ts';
+
+export interface Upstream extends AsyncDisposable {
+  readonly baseUrl: string;
+  readonly apiKey: string;
+  readonly label: string;
+}
+
+export async function openUpstream(
+  { upstream }: StartOptions,
+  originMs: number,
+  clock: Clock,
+): Promise<Upstream> {
+  if (upstream.kind === 'real') {
+    const { baseUrl, apiKey } = upstream;
+    return { baseUrl, apiKey, label: 'real account', [Symbol.asyncDispose]: async () => {} };
+  }
+  const { seed, projectCount } = upstream;
+  const apiKey = `simulated-key-${seed}`;
+  // From the run's origin and not from now: a restart finds the same world, some time later.
+  const local = await startUpstream({ seed, projectCount, apiKeys: [apiKey], startAtMs: originMs, clock });
+  return {
+    baseUrl: local.baseUrl,
+    apiKey,
+    label: `simulated, seed ${seed}, ${projectCount} projects`,
+    [Symbol.asyncDispose]: () => local.close(),
+  };
+}
+
+export interface ProbeSurroundings {
+  readonly clock: Clock;
+  readonly print: (line: string) => void;
+  readonly signal: AbortSignal;
+}
+
+/** A person who waits longer without a word thinks that the program hangs. */
+const SAY_SO_AFTER_MS = 10_000;
+
+/** Two tries of ten seconds and a third: whoever is silent for so long is not the service. */
+const PROBE_MS_MAX = 30_000;
+
+/** Before anything else runs: a wrong URL or key is a sentence, not a log full of failures. Returns early when `signal` aborts. */
+export async function probeUpstream(
+  { baseUrl, apiKey }: Pick<Upstream, 'baseUrl' | 'apiKey'>,
+  { clock, print, signal }: ProbeSurroundings,
+): Promise<void> {
+  const answered = new AbortController();
+  const givenUp = new AbortController();
+  const after = (durationMs: number, act: () => void) =>
+    void clock.sleep(durationMs, answered.signal).then(act, () => {});
+  after(SAY_SO_AFTER_MS, () =>
+    print(
+      `The upstream at ${baseUrl} has not answered for ${SAY_SO_AFTER_MS / 1_000} seconds; waiting until ${PROBE_MS_MAX / 1_000} have passed (Ctrl-C ends it now).`,
+    ),
+  );
+  after(PROBE_MS_MAX, () => givenUp.abort());
+  try {
+    await askOnce({ baseUrl, apiKey }, clock, AbortSignal.any([signal, givenUp.signal]));
+  } catch (error) {
+    if (signal.aborted) return;
+    if (!isUpstreamError(error)) throw error;
+    throw new UsageError(
+      `The upstream at ${baseUrl} cannot be used (${whatHappened(error, givenUp.signal)}); ${adviceOn(error)}.`,
+      { cause: error },
+    );
+  } finally {
+    answered.abort();
+  }
+}
+
+async function askOnce(
+  { baseUrl, apiKey }: Pick<Upstream, 'baseUrl' | 'apiKey'>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const secret = createSecret(apiKey);
+  const key = { current: async () => secret, refresh: async () => secret };
+  const budget = createRequestBudget({ clock, requestsPerMinute: 60, burst: 5 });
+  const client = createUpstreamClient({ baseUrl, apiKey: key, clock, random: systemRandom, budget });
+  await client.listProjects({ limit: 1 }, { signal });
+}
+
+function whatHappened(error: UpstreamError, givenUp: AbortSignal): string {
+  return givenUp.aborted ? `no answer for ${PROBE_MS_MAX / 1_000} seconds` : error.message;
+}
+
+function adviceOn({ kind }: UpstreamError): string {
+  return kind === 'unauthorized' ? 'check UPSTREAM_API_KEY' : 'check the URL and the network';
+}

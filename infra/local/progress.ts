@@ -1,0 +1,42 @@
+/** What the poller's log says to a person: how far the first reading of the projects is, and what went wrong. */
+
+import { type LineStyle, paint } from './terminal.ts';
+
+export interface ProgressSurroundings {
+  readonly print: (line: string) => void;
+  readonly style: LineStyle;
+}
+
+/** While the projects are read for the first time: a line at every tenth, and one when all are read. */
+export function createProgress({ print, style }: ProgressSurroundings): (logLine: string) => void {
+  let projectCount = 0;
+  let readCount = 0;
+  return (logLine) => {
+    const entry = parseLogLine(logLine);
+    if (entry === undefined) return;
+    if (entry['message'] === 'projects.listed' && projectCount === 0)
+      projectCount = Number(entry['project_count']);
+    if (entry['message'] === 'project.read') {
+      readCount += 1;
+      const step = Math.max(1, Math.ceil(projectCount / 10));
+      const isTold = readCount <= projectCount && (readCount % step === 0 || readCount === projectCount);
+      if (isTold)
+        print(paint('gray', `          ${readCount} of ${projectCount} projects read up to now`, style));
+    }
+    if (entry['level'] === 'ERROR') print(paint('red', `poller: ${describe(entry)}`, style));
+  };
+}
+
+function parseLogLine(line: string): Readonly<Record<string, unknown>> | undefined {
+  try {
+    const entry: unknown = JSON.parse(line);
+    return typeof entry === 'object' && entry !== null ? (entry as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function describe(entry: Readonly<Record<string, unknown>>): string {
+  const { message, reason, advice } = entry;
+  return [message, reason, advice].filter((part) => typeof part === 'string').join(', ');
+}

@@ -1,0 +1,65 @@
+/** How late final states were delivered, apart from the time in which the bridge was down. */
+
+import type { DeliveredEvent } from '../../infra/local/aws/deliveries.ts';
+import type { GroundTruthOperation } from '../../infra/local/upstream/ground-truth.ts';
+import { TERMINAL_STATUSES } from '../end-to-end/truth.ts';
+
+export interface Outage {
+  readonly fromMs: number;
+  readonly toMs: number;
+}
+
+export interface Lateness {
+  readonly operationId: string;
+  /** From the final state to its first delivery. */
+  readonly delayMs: number;
+  /** How much of that the bridge was down. */
+  readonly outageMs: number;
+}
+
+/** An operation that failed and is tried again is watched at a falling rate; nobody promises how soon its end is seen. */
+export function latenessOf(
+  truth: readonly GroundTruthOperation[],
+  delivered: readonly DeliveredEvent[],
+  outages: readonly Outage[],
+): readonly Lateness[] {
+  const deliveredAtMs = firstFinalDeliveries(delivered);
+  return truth.flatMap(({ operation_id, states }) => {
+    const final = states.find(({ status }) => TERMINAL_STATUSES.has(status));
+    const toMs = deliveredAtMs.get(operation_id);
+    const isRetried = states.some(({ status }) => status === 'failed');
+    if (final === undefined || toMs === undefined || isRetried) return [];
+    const outageMs = overlapMs(outages, { fromMs: final.at_ms, toMs });
+    return [{ operationId: operation_id, delayMs: Math.max(0, toMs - final.at_ms), outageMs }];
+  });
+}
+
+/** An envelope has whole seconds: the event came at most a second later than it says. */
+const ENVELOPE_SECOND_MS = 1_000;
+
+function firstFinalDeliveries(delivered: readonly DeliveredEvent[]): ReadonlyMap<string, number> {
+  const firstMs = new Map<string, number>();
+  for (const { detail, time, ...event } of delivered) {
+    const isFinal =
+      event['detail-type'] === 'Operation State Changed' && TERMINAL_STATUSES.has(String(detail['status']));
+    if (!isFinal || detail['observed_by'] === 'backfill') continue;
+    const id = String(detail['operation_id']);
+    const atMs = Date.parse(time) + ENVELOPE_SECOND_MS;
+    firstMs.set(id, Math.min(atMs, firstMs.get(id) ?? atMs));
+  }
+  return firstMs;
+}
+
+/** Outages may overlap: a kill while the process before still starts begins the next one. */
+export function overlapMs(outages: readonly Outage[], { fromMs, toMs }: Outage): number {
+  let coveredToMs = fromMs;
+  let sumMs = 0;
+  for (const outage of outages.toSorted((one, other) => one.fromMs - other.fromMs)) {
+    const startMs = Math.max(outage.fromMs, coveredToMs);
+    const endMs = Math.min(outage.toMs, toMs);
+    if (endMs <= startMs) continue;
+    sumMs += endMs - startMs;
+    coveredToMs = endMs;
+  }
+  return sumMs;
+}

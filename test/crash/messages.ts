@@ -1,0 +1,15 @@
+/** What the crash test and its upstream say to each other. */
+
+import type { GroundTruthOperation } from '../../infra/local/upstream/ground-truth.ts';
+
+export interface UpstreamSettings {
+  readonly seed: number;
+  readonly projectCount: number;
+  readonly apiKey: string;
+  readonly sessionsPerHour: number;
+  readonly historyMs: number;
+}
+
+export type FromUpstream =
+  | { readonly kind: 'ready'; readonly baseUrl: string }
+  | { readonly kind: 'truth'; readonly truth: readonly GroundTruthOperation[] };
