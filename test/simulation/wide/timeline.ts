@@ -28,6 +28,12 @@ export const CALM_MS = 7.5 * MINUTE_MS;
 /** Two and a half days: a daily sweep comes twice. */
 const AFTERWARDS_MS = 2.5 * DAY_MS;
 
+/** Some time before the table forgets what has settled. */
+const FORGETS_AFTER_MS = 40 * DAY_MS;
+
+/** Every project is read to its end before it can be forgotten, also one that failed last. */
+const LONG_PEACE_MS = 7 * MINUTE_MS;
+
 const INVOCATIONS_PER_GAP = 5;
 
 const RARE_INVOCATION_MS = 25_000;
@@ -47,7 +53,9 @@ export function timelineOf({ busyMs, gapMs, isAsleep }: WidePlan): Timeline {
   // The gap begins with some peaceful minutes: what the faults interrupted is not what is looked at after it.
   if (gapMs > 0) {
     const every = isAsleep ? undefined : gapMs / INVOCATIONS_PER_GAP;
-    add({ name: 'gap', isChaotic: false, invocationEveryMs: MINUTE_MS }, 2 * MINUTE_MS);
+    const isLong = gapMs > FORGETS_AFTER_MS;
+    const peacefulMs = isLong ? LONG_PEACE_MS : 2 * MINUTE_MS;
+    add({ name: 'gap', isChaotic: false, invocationEveryMs: MINUTE_MS }, peacefulMs);
     add({ name: 'gap', isChaotic: false, invocationEveryMs: every }, gapMs);
   }
   const again = add({ name: 'busy again', isChaotic: true, invocationEveryMs: MINUTE_MS }, busyMs);

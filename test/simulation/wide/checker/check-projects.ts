@@ -1,6 +1,7 @@
 /** Project Discovered and Project Unreachable: true when they are told, and told when they are true. */
 
 import type { Violation } from '../../check-history.ts';
+import { DAY_MS } from '../plan.ts';
 import { START_MS } from '../timeline.ts';
 import { isWithin, type TruthProject } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
@@ -61,7 +62,11 @@ function isOwedDiscovered({ stage, answers, shownAtMs }: Evidence, project: Trut
   const A_MINUTE_MS = 60_000;
   const cameMs = project.visible[0]?.fromMs ?? 0;
   if (cameMs <= START_MS || shownAtMs(project) === undefined) return false;
-  const before = answers.filter(({ route, atMs }) => route === 'projects' && atMs < cameMs - A_MINUTE_MS);
+  const lists = answers.filter(({ route }) => route === 'projects');
+  const before = lists.filter(({ atMs }) => atMs < cameMs - A_MINUTE_MS);
+  // A row that cannot be read, or that is left out, may be a project that was there from the beginning.
+  const isDoubtful = before.some(({ withheldIds }) => withheldIds.length > 0);
+  if (isDoubtful && cameMs - (lists[0]?.atMs ?? cameMs) < DAY_MS) return false;
   const met = new Set(before.flatMap(({ shownIds, withheldIds }) => [...shownIds, ...withheldIds]));
   const others = stage.upstream.truth.projects.filter(({ visible }) =>
     isWithin(visible, cameMs - A_MINUTE_MS),

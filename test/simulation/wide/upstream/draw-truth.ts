@@ -86,7 +86,7 @@ function operationsOf(
     ...source.drawMany(count, later, { projectId, endMs, isHistory: false }),
   ];
   if (plan.gapMs === 0 || !plan.isAsleep) return busy;
-  const gap = { fromMs: first.toMs + 2 * MINUTE_MS, toMs: second.fromMs };
+  const gap = { fromMs: first.toMs + 7 * MINUTE_MS, toMs: second.fromMs };
   return [...busy, ...source.drawMany(Math.ceil(count / 2), gap, { projectId, endMs, isHistory: false })];
 }
 
