@@ -40,6 +40,9 @@ function unread(evidence: Evidence, { id, visible, failing, malformed }: TruthPr
 }
 
 /** Only what an ordinary reading shows: what is found by sweeps alone comes when they come. */
+/** A poll reads a few pages at least. */
+const ROWS_PER_POLL_MIN = 4;
+
 function late(evidence: Evidence): readonly Violation[] {
   const { stage, events, listedAtMs } = evidence;
   if (stage.restores.length > 0) return [];
@@ -50,7 +53,9 @@ function late(evidence: Evidence): readonly Violation[] {
     const isUsual =
       !project.isUnordered &&
       project.failing.length + project.malformed.length + project.unavailable.length === 0;
-    if (!isUsual || !isWithin(project.visible, calm.fromMs) || knownMs > calm.fromMs) return [];
+    // A list of many short pages takes several polls.
+    const isShort = project.operations.length <= ROWS_PER_POLL_MIN * stage.world.plan.operationPageMax;
+    if (!isUsual || !isShort || !isWithin(project.visible, calm.fromMs) || knownMs > calm.fromMs) return [];
     return project.operations.flatMap((op) => {
       const end = lastStateOf(op);
       if (end === undefined || !isOver(end) || isHidden(project, op) || op.createdUs / 1_000 < knownMs)

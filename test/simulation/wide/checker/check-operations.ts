@@ -1,7 +1,6 @@
 /** The chains of State Changed events against the true histories: nothing lost, nothing invented, no history told as news. */
 
 import { checkHistory, type Expectation, type TrueHistory, type Violation } from '../../check-history.ts';
-import { DAY_MS } from '../plan.ts';
 import { isWithin, type TruthProject, type WideOperation, wasOverBefore } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
 
@@ -69,11 +68,13 @@ function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: numbe
   // The table that was set back had not met the project: it is met a second time.
   const restore = evidence.stage.restores.find(({ toMs }) => shownMs > toMs - A_MINUTE_MS);
   if (restore !== undefined) return { fromMs: Math.min(shownMs, bootMs), certainMs: NEVER_SEEN };
+  // What was visible at the account's first answer is seen with it, however long the list takes to its end.
+  if (isWithin(project.visible, bootMs)) return { fromMs: bootMs, certainMs: listedMs };
   // Until the list has shown everything once, a project that turns up may have been there from the beginning.
   const isDoubtful = evidence.answers.some(
     ({ withheldIds, atMs }) => withheldIds.length > 0 && atMs <= shownMs,
   );
-  if (isDoubtful && shownMs < bootMs + DAY_MS) return { fromMs: bootMs, certainMs: listedMs };
+  if (isDoubtful) return { fromMs: bootMs, certainMs: listedMs };
   if (project.createdMs >= firstListedMs + A_SECOND_MS) return { fromMs: 0, certainMs: 0 };
   if (project.createdMs >= bootMs - A_SECOND_MS) return { fromMs: 0, certainMs: listedMs };
   return { fromMs: shownMs, certainMs: listedMs };

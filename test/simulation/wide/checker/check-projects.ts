@@ -1,7 +1,7 @@
 /** Project Discovered and Project Unreachable: true when they are told, and told when they are true. */
 
 import type { Violation } from '../../check-history.ts';
-import { DAY_MS } from '../plan.ts';
+import { MINUTE_MS } from '../plan.ts';
 import { START_MS } from '../timeline.ts';
 import { isWithin, type TruthProject } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
@@ -51,22 +51,40 @@ function wasEverGone({ visible }: TruthProject, atMs: number): boolean {
 
 /** Deleted for good before the calm, after it was known. */
 function isOwedUnreachable({ stage, listedAtMs }: Evidence, project: TruthProject): boolean {
-  const last = project.visible.at(-1);
-  const goneMs = last?.toMs ?? 0;
+  const goneMs = project.visible.at(-1)?.toMs ?? 0;
   const knownMs = listedAtMs(project);
-  return goneMs < stage.timeline.calm.fromMs && knownMs !== undefined && knownMs < goneMs;
+  if (goneMs >= stage.timeline.calm.fromMs || knownMs === undefined || knownMs >= goneMs) return false;
+  const { log } = stage.upstream;
+  const refusals = Map.groupBy(
+    log.filter(
+      ({ route, projectId, status, atMs }) =>
+        route === 'unknown' && projectId === project.id && status === 404 && atMs >= goneMs,
+    ),
+    ({ by }) => by,
+  );
+  const isDoubtful = log.some(
+    ({ withheldIds, unavailableIds, atMs }) =>
+      atMs >= goneMs && withheldIds.length + unavailableIds.length > 0,
+  );
+  const { count, spanMs } = isDoubtful ? DOUBTFUL_EVIDENCE : EVIDENCE;
+  return [...refusals.values()].some(
+    (own) => own.length >= count && (own.at(-1)?.atMs ?? 0) - (own[0]?.atMs ?? 0) >= spanMs,
+  );
 }
+
+/** Refusals that one process has met, and in what time: more than it can need. A list that is partial proves less. */
+const EVIDENCE = { count: 5, spanMs: 3 * MINUTE_MS } as const;
+const DOUBTFUL_EVIDENCE = { count: 8, spanMs: 30 * MINUTE_MS } as const;
 
 /** It came when all others had been shown, or left out, for a minute. */
 function isOwedDiscovered({ stage, answers, shownAtMs }: Evidence, project: TruthProject): boolean {
   const A_MINUTE_MS = 60_000;
   const cameMs = project.visible[0]?.fromMs ?? 0;
   if (cameMs <= START_MS || shownAtMs(project) === undefined) return false;
-  const lists = answers.filter(({ route }) => route === 'projects');
-  const before = lists.filter(({ atMs }) => atMs < cameMs - A_MINUTE_MS);
+  const before = answers.filter(({ route, atMs }) => route === 'projects' && atMs < cameMs - A_MINUTE_MS);
   // A row that cannot be read, or that is left out, may be a project that was there from the beginning.
   const isDoubtful = before.some(({ withheldIds }) => withheldIds.length > 0);
-  if (isDoubtful && cameMs - (lists[0]?.atMs ?? cameMs) < DAY_MS) return false;
+  if (isDoubtful) return false;
   const met = new Set(before.flatMap(({ shownIds, withheldIds }) => [...shownIds, ...withheldIds]));
   const others = stage.upstream.truth.projects.filter(({ visible }) =>
     isWithin(visible, cameMs - A_MINUTE_MS),

@@ -18,6 +18,7 @@ export interface LoggedRequest {
   /** Project ids with a row, or only by name. */
   shownIds: readonly string[];
   withheldIds: readonly string[];
+  unavailableIds: readonly string[];
   /** Rows of operations that could not be parsed. */
   malformedCount: number;
   /** The answer reached the client, whole. */
@@ -36,6 +37,7 @@ export function loggedRequest(
     reason: '',
     shownIds: [],
     withheldIds: [],
+    unavailableIds: [],
     malformedCount: 0,
     isDelivered: false,
   };

@@ -117,7 +117,12 @@ export function createVirtualUpstream(
 
   function listProjects(entry: LoggedRequest, query: { limit: number; cursor: string | undefined }): Answer {
     const { body, rowIds, unavailableIds, withheldIds } = projectsPage(world, truth, query);
-    Object.assign(entry, { route: 'projects', shownIds: [...rowIds, ...unavailableIds], withheldIds });
+    Object.assign(entry, {
+      route: 'projects',
+      shownIds: [...rowIds, ...unavailableIds],
+      withheldIds,
+      unavailableIds,
+    });
     return ok(body);
   }
 
