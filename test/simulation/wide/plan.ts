@@ -79,8 +79,9 @@ export function drawPlan(seed: number): WidePlan {
   const plan: WidePlan = {
     seed,
     projectCount: whole(1, 4),
-    operationCount: whole(2, 14),
-    historyCount: whole(0, isCapped ? 12 : 6),
+    // A list of very short pages takes many polls, and the run has only so many.
+    operationCount: isCapped ? whole(2, 5) : whole(2, 14),
+    historyCount: whole(0, 6),
     isBurst: false,
     busyMs: whole(80, 130) * 1_000,
     gapMs: hasGap ? whole(1, 70) * DAY_MS : 0,
@@ -149,6 +150,7 @@ function flavoured(flavour: Flavour, { walkLimits }: WidePlan, whole: Dice['whol
       return {
         projectCount: whole(1, 2),
         operationCount: whole(250, 500),
+        operationPageMax: 1_000,
         isBurst: true,
         pollsAtOnce: whole(2, 12),
         walkLimits: { ...production, overlapMs: walkLimits.overlapMs },

@@ -1,7 +1,7 @@
 /** One seed of the wide world: the whole poller, its HTTP client and its bus on a virtual cloud, then the checker. */
 
 import type { Violation } from '../check-history.ts';
-import { checkAccount } from './checker/check-account.ts';
+import { checkAccount, checkKey } from './checker/check-account.ts';
 import { checkCommands } from './checker/check-commands.ts';
 import { checkCopies } from './checker/check-copies.ts';
 import { checkFeed } from './checker/check-feed.ts';
@@ -38,6 +38,7 @@ const CHECKS: readonly Check[] = [
   checkCommands,
   checkProjects,
   checkAccount,
+  checkKey,
   checkRate,
   checkLiveness,
   checkTelemetry,

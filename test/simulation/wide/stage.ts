@@ -40,6 +40,8 @@ export interface Stage {
   readonly ear: Ear;
   /** What the secret holds. */
   readonly secret: { key: string };
+  /** When a valid key was put into the secret. */
+  readonly secretChanges: number[];
   /** Every process that lives, so that an operator can end them all. */
   readonly processes: Set<Process>;
   readonly endings: Ending[];
@@ -68,6 +70,7 @@ export function setTheWideStage(
     bus: { delivered: [], misuse: [], outages: outagesOf(world, timeline) },
     ear: createEar(world),
     secret: { key: 'key-0' },
+    secretChanges: [],
     processes: new Set(),
     endings: [],
     commands: [],

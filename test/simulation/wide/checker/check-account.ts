@@ -46,3 +46,26 @@ function wasServed(log: readonly LoggedRequest[], by: string, atMs: number): boo
       .length >= READINGS_MIN
   );
 }
+
+/** A few seconds between two looks at the secret, one request, and a turn in the queue for the rate limit. */
+const NOTICED_WITHIN_MS = 30_000;
+
+/** A process whose key was refused notices the new one within the invocation, as long as it lives and is not asked to wait. */
+export function checkKey({ stage }: Evidence): readonly Violation[] {
+  const { upstream, world, secretChanges } = stage;
+  const { fired, plan } = world;
+  const isDisturbed = ['lambda_frozen', 'lambda_crashed', 'invocation_missed', 'lambda_cold_start'] as const;
+  if (plan.lingerMs !== undefined || isDisturbed.some((kind) => fired.has(kind))) return [];
+  const wasAskedToWait = upstream.log.some(({ status }) => status === 429 || status >= 500);
+  if (wasAskedToWait) return [];
+  return secretChanges.flatMap((atMs) => {
+    const own = upstream.log.filter((request) => !request.isCommand);
+    const wasRefused = own.some((request) => request.status === 401 && request.atMs < atMs);
+    const next =
+      own.find((request) => request.atMs > atMs && request.status === 200)?.atMs ?? Number.POSITIVE_INFINITY;
+    const isLate = wasRefused && next > atMs + NOTICED_WITHIN_MS;
+    return isLate
+      ? [{ rule: 'key-noticed-late', operation_id: '', detail: new Date(atMs).toISOString() }]
+      : [];
+  });
+}

@@ -12,7 +12,7 @@ export function operate(stage: Stage): void {
 }
 
 /** A new key in the upstream at once, and in the secret some time later. */
-async function revokeKey({ world, timeline, upstream, secret }: Stage): Promise<void> {
+async function revokeKey({ world, timeline, upstream, secret, secretChanges }: Stage): Promise<void> {
   const { plan, scheduler, random } = world;
   if (plan.faults.key_revoked === 0) return;
   await scheduler.delay(undefined, timeline.busy[1].fromMs - scheduler.now() + random.next() * MINUTE_MS);
@@ -21,6 +21,7 @@ async function revokeKey({ world, timeline, upstream, secret }: Stage): Promise<
   world.note('operator', 'the key is revoked');
   await scheduler.delay(undefined, (0.1 + random.next()) * MINUTE_MS);
   secret.key = 'key-1';
+  secretChanges.push(scheduler.now());
   world.note('operator', 'the secret holds the new key');
 }
 
