@@ -85,9 +85,13 @@ function isOwedDiscovered({ stage, answers, shownAtMs }: Evidence, project: Trut
   // A row that cannot be read, or that is left out, may be a project that was there from the beginning.
   const isDoubtful = before.some(({ withheldIds }) => withheldIds.length > 0);
   if (isDoubtful) return false;
-  const met = new Set(before.flatMap(({ shownIds, withheldIds }) => [...shownIds, ...withheldIds]));
   const others = stage.upstream.truth.projects.filter(({ visible }) =>
     isWithin(visible, cameMs - A_MINUTE_MS),
   );
-  return before.length > 0 && others.every(({ id }) => met.has(id));
+  return [...Map.groupBy(before, ({ by }) => by).values()].some((own) => {
+    const met = new Set(own.flatMap(({ shownIds }) => shownIds));
+    // It lived on, so that it could write down that it had seen the whole list.
+    const livedOnMs = (own.at(-1)?.atMs ?? 0) - (own[0]?.atMs ?? 0);
+    return livedOnMs >= A_MINUTE_MS && others.every(({ id }) => met.has(id));
+  });
 }
