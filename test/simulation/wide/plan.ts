@@ -139,7 +139,11 @@ function flavourOf(thrown: number): Flavour {
 }
 
 /** A few runs have one thing in plenty: projects, operations, or requests. */
-function flavoured(flavour: Flavour, { walkLimits }: WidePlan, whole: Dice['whole']): Partial<WidePlan> {
+function flavoured(
+  flavour: Flavour,
+  { walkLimits, faults }: WidePlan,
+  whole: Dice['whole'],
+): Partial<WidePlan> {
   switch (flavour) {
     case 'usual':
       return {};
@@ -157,10 +161,13 @@ function flavoured(flavour: Flavour, { walkLimits }: WidePlan, whole: Dice['whol
       };
     }
     case 'hurried':
+      // The whole limit is always spent: whoever sends without the lease sends too much.
       return {
         requestsPerMinute: whole(15, 40),
         pollIntervalSeconds: whole(1, 3),
         pollsAtOnce: whole(2, 5),
+        lingerMs: undefined,
+        faults: { ...faults, lambda_frozen: whole(0, 1) / 2 },
       };
   }
 }
