@@ -29,7 +29,7 @@ export const CALM_MS = 7.5 * MINUTE_MS;
 const AFTERWARDS_MS = 2.5 * DAY_MS;
 
 /** Some time before the table forgets what has settled. */
-const FORGETS_AFTER_MS = 40 * DAY_MS;
+const FORGETS_AFTER_MS = 28 * DAY_MS;
 
 /** Every project is read to its end before it can be forgotten, also one that failed last. */
 const LONG_PEACE_MS = 7 * MINUTE_MS;

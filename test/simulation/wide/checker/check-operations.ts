@@ -3,6 +3,7 @@
 import { checkHistory, type Expectation, type TrueHistory, type Violation } from '../../check-history.ts';
 import { isWithin, type TruthProject, type WideOperation, wasOverBefore } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
+import { hadSeenTheList } from './seen-list.ts';
 
 export function checkOperations(evidence: Evidence): readonly Violation[] {
   const { stage, told } = evidence;
@@ -71,10 +72,7 @@ function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: numbe
   // What was visible at the account's first answer is seen with it, however long the list takes to its end.
   if (isWithin(project.visible, bootMs)) return { fromMs: bootMs, certainMs: listedMs };
   // Until the list has shown everything once, a project that turns up may have been there from the beginning.
-  const isDoubtful = evidence.answers.some(
-    ({ withheldIds, atMs }) => withheldIds.length > 0 && atMs <= shownMs,
-  );
-  if (isDoubtful) return { fromMs: bootMs, certainMs: listedMs };
+  if (!hadSeenTheList(evidence, shownMs)) return { fromMs: bootMs, certainMs: listedMs };
   if (project.createdMs >= firstListedMs + A_SECOND_MS) return { fromMs: 0, certainMs: 0 };
   if (project.createdMs >= bootMs - A_SECOND_MS) return { fromMs: 0, certainMs: listedMs };
   return { fromMs: shownMs, certainMs: listedMs };

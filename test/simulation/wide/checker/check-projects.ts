@@ -5,6 +5,7 @@ import { MINUTE_MS } from '../plan.ts';
 import { START_MS } from '../timeline.ts';
 import { isWithin, type TruthProject } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
+import { hadSeenTheList } from './seen-list.ts';
 
 export function checkProjects(evidence: Evidence): readonly Violation[] {
   const { stage, events } = evidence;
@@ -77,21 +78,8 @@ const EVIDENCE = { count: 5, spanMs: 3 * MINUTE_MS } as const;
 const DOUBTFUL_EVIDENCE = { count: 8, spanMs: 30 * MINUTE_MS } as const;
 
 /** It came when all others had been shown, or left out, for a minute. */
-function isOwedDiscovered({ stage, answers, shownAtMs }: Evidence, project: TruthProject): boolean {
-  const A_MINUTE_MS = 60_000;
+function isOwedDiscovered(evidence: Evidence, project: TruthProject): boolean {
   const cameMs = project.visible[0]?.fromMs ?? 0;
-  if (cameMs <= START_MS || shownAtMs(project) === undefined) return false;
-  const before = answers.filter(({ route, atMs }) => route === 'projects' && atMs < cameMs - A_MINUTE_MS);
-  // A row that cannot be read, or that is left out, may be a project that was there from the beginning.
-  const isDoubtful = before.some(({ withheldIds }) => withheldIds.length > 0);
-  if (isDoubtful) return false;
-  const others = stage.upstream.truth.projects.filter(({ visible }) =>
-    isWithin(visible, cameMs - A_MINUTE_MS),
-  );
-  return [...Map.groupBy(before, ({ by }) => by).values()].some((own) => {
-    const met = new Set(own.flatMap(({ shownIds }) => shownIds));
-    // It lived on, so that it could write down that it had seen the whole list.
-    const livedOnMs = (own.at(-1)?.atMs ?? 0) - (own[0]?.atMs ?? 0);
-    return livedOnMs >= A_MINUTE_MS && others.every(({ id }) => met.has(id));
-  });
+  if (cameMs <= START_MS || evidence.shownAtMs(project) === undefined) return false;
+  return hadSeenTheList(evidence, cameMs);
 }
