@@ -16,6 +16,7 @@ import { createIdempotencyStore } from '../../shared/store/idempotency-store.ts'
 import { createReadModel } from '../../shared/store/read-model.ts';
 import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
 import { createTokenStore } from '../../shared/store/token-store.ts';
+import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
 import { type KeySource, shareRefresh } from '../../shared/upstream/key-source.ts';
 import { createApp } from './app.ts';
@@ -56,32 +57,34 @@ export interface Api {
 
 export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const { table, pepper, telemetry, clock, newId } = ports;
+  const noteUnreadable = createUnreadableNotes(telemetry);
   const accounts = new Map(
     settings.accounts.map((account) => {
       const fairShare = fairShareOf(account, ports);
-      return [account.account_id, { fairShare, upstream: upstreamAccount(account, ports, fairShare) }];
+      const upstream = upstreamAccount(account, { ...ports, noteUnreadable }, fairShare);
+      return [account.account_id, { fairShare, upstream }];
     }),
   );
   const passThroughDeps = {
     accounts: new Map([...accounts].map(([id, { upstream }]) => [id, upstream])),
-    idempotency: createIdempotencyStore(table, clock),
+    idempotency: createIdempotencyStore(table, clock, noteUnreadable),
     pepper,
     telemetry,
   };
   const readModels = new Map(
     settings.accounts.map(({ account_id }) => [
       account_id,
-      createReadModel(table, ports.indexes, account_id, clock),
+      createReadModel(table, ports.indexes, account_id, { clock, noteUnreadable }),
     ]),
   );
-  const statusOf = (accountId: string) => readAccountStatus(table, accountId);
+  const statusOf = (accountId: string) => readAccountStatus(table, accountId, noteUnreadable);
   const routes = withDocumentation([
     ...passThroughRoutes(passThroughDeps, settings.extraRoutes),
     ...bridgeRoutes({ readModels, statusOf, clock }),
   ]);
   const serving: ServeDeps = {
     authenticator: createAuthenticator({
-      tokens: createTokenStore(table, clock),
+      tokens: createTokenStore(table, clock, noteUnreadable),
       pepper,
       verifyJwt: settings.oidc && createJwtVerifier(settings.oidc),
       clock,
@@ -128,7 +131,11 @@ function fairShareOf(account: ApiAccount, { clock, telemetry, counters }: ApiPor
   });
 }
 
-function upstreamAccount(settings: ApiAccount, ports: ApiPorts, { budget }: FairShare): UpstreamAccount {
+function upstreamAccount(
+  settings: ApiAccount,
+  ports: ApiPorts & { readonly noteUnreadable: NoteUnreadable },
+  { budget }: FairShare,
+): UpstreamAccount {
   const { table, bus, keyOf, telemetry, clock, random } = ports;
   const calls = {
     base: new URL(settings.upstream_base_url),
@@ -143,7 +150,7 @@ function upstreamAccount(settings: ApiAccount, ports: ApiPorts, { budget }: Fair
     calls,
     recording: {
       bus,
-      store: createBridgeStore(table, settings.account_id, clock),
+      store: createBridgeStore(table, settings.account_id, clock, ports.noteUnreadable),
       upstream: createUpstreamClient({ ...calls, baseUrl: settings.upstream_base_url }),
       telemetry,
       clock,

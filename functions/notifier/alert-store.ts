@@ -14,6 +14,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
 import { alertChannelKey, alertIncidentKey, alertParkedKey, alertWorkOf } from '../../shared/store/keys.ts';
 import type { Item, Key, Table } from '../../shared/store/table.ts';
+import { ignoreUnreadable, type NoteUnreadable, UnreadableItemError } from '../../shared/store/unreadable.ts';
 
 /** Ten messages of a batch and a sender compete for one item at worst; far more tries than that is a fault. */
 export const WRITE_TRIES_MAX = 50;
@@ -33,6 +34,13 @@ const channelItem = z.object({
   failures_in_row: z.number(),
 });
 
+const readableChannel = channelItem.extend({
+  held_until_ms: z.number().catch(0),
+  sent_at_ms: z.array(z.number()).catch([]),
+  not_before_ms: z.number().catch(0),
+  failures_in_row: z.number().catch(0),
+});
+
 export type ChannelState = z.infer<typeof channelItem>;
 
 export interface StoredIncident {
@@ -42,7 +50,19 @@ export interface StoredIncident {
 
 export type AlertStore = ReturnType<typeof createAlertStore>;
 
-export function createAlertStore(table: Table, clock: Clock) {
+/** An incident that cannot be read keeps what it holds; its new notices stay in the queue, and the others go out. */
+export function createAlertStore(
+  table: Table,
+  clock: Clock,
+  noteUnreadable: NoteUnreadable = ignoreUnreadable,
+) {
+  /** Undefined: it cannot be read, and is noted. */
+  const incidentIn = (item: Item): z.infer<typeof incidentItem> | undefined => {
+    const parsed = incidentItem.safeParse(item);
+    if (!parsed.success) noteUnreadable(unreadableItem(item, parsed.error));
+    return parsed.data;
+  };
+
   return {
     /** Stores the notice for the channel, once. Throws when the incident is full: the queue keeps it meanwhile. */
     async add(channel: string, notice: Notice): Promise<Key | undefined> {
@@ -79,13 +99,16 @@ export function createAlertStore(table: Table, clock: Clock) {
       const distinct = new Map([...keys, ...freshKeys].map((key) => [key.sk, { pk: key.pk, sk: key.sk }]));
       const items = await table.getMany([...distinct.values()]);
       return items
-        .map((item) => ({ key: { pk: item.pk, sk: item.sk }, incident: readIncident(item).body }))
+        .flatMap((item) => {
+          const incident = incidentIn(item)?.body;
+          return incident === undefined ? [] : [{ key: { pk: item.pk, sk: item.sk }, incident }];
+        })
         .filter(({ incident }) => incident.pending.length > 0);
     },
 
     async readChannel(channel: string): Promise<ChannelState> {
       const item = await table.get(alertChannelKey(channel));
-      if (item !== undefined) return channelItem.parse(item);
+      if (item !== undefined) return channelIn(item);
       return { revision: 0, held_until_ms: 0, sent_at_ms: [], not_before_ms: 0, failures_in_row: 0 };
     },
 
@@ -101,6 +124,13 @@ export function createAlertStore(table: Table, clock: Clock) {
     },
   };
 
+  /** Field by field: whatever else is at fault, a channel whose state cannot be read must not be silent for ever. */
+  function channelIn(item: Item): ChannelState {
+    const { error } = channelItem.safeParse(item);
+    if (error !== undefined) noteUnreadable(unreadableItem(item, error));
+    return readableChannel.parse(item);
+  }
+
   async function changeIncident<Other extends string = never>(
     channel: string,
     key: Key,
@@ -108,8 +138,9 @@ export function createAlertStore(table: Table, clock: Clock) {
   ): Promise<Incident | Other> {
     for (let attempt = 1; attempt <= WRITE_TRIES_MAX; attempt++) {
       const item = await table.get(key);
-      const { revision, body } =
-        item === undefined ? { revision: 0, body: emptyIncident } : readIncident(item);
+      const stored = item === undefined ? { revision: 0, body: emptyIncident } : incidentIn(item);
+      if (stored === undefined) throw new UnreadableItemError({ key, fields: ['body'] });
+      const { revision, body } = stored;
       const next = change(body);
       if (typeof next === 'string') return next;
       const result = await table.update({
@@ -132,8 +163,8 @@ export function createAlertStore(table: Table, clock: Clock) {
   }
 }
 
-function readIncident(item: Item): z.infer<typeof incidentItem> {
-  return incidentItem.parse(item);
+function unreadableItem({ pk, sk }: Item, error: z.ZodError) {
+  return { key: { pk, sk }, fields: error.issues.map(({ path }) => path.join('.')) };
 }
 
 function unchangedSince(revision: number) {

@@ -12,6 +12,7 @@ import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import { notifierAccess } from '../../shared/store/access/notifier.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { createUnreadableNotes } from '../../shared/store/unreadable.ts';
 import { createAlertStore } from './alert-store.ts';
 import { createMailChannel } from './mail-channel.ts';
 import { type BatchResponse, type NotifierDeps, notify, sweep } from './notify.ts';
@@ -29,6 +30,7 @@ export function createNotifierHandler(environment: NotifierEnvironment, clock: C
     store: createAlertStore(
       createDynamoDbTable(new DynamoDBClient({}), environment.TABLE_NAME, notifierAccess),
       clock,
+      createUnreadableNotes(telemetry),
     ),
     policy: readConfig(alertPolicySchema, parseJson(environment.ALERT_POLICY), 'ALERT_POLICY'),
     clock,

@@ -106,6 +106,13 @@ function accountAlarms({ config }: AlarmParts): readonly AlarmDefinition[] {
         metric: of('BoundMet', 'Sum'),
         threshold: 0,
       },
+      {
+        name: `items-unreadable:${account_id}`,
+        means: `An item of account ${account_id} in the table cannot be read by this version: it is skipped and kept, and everything else goes on.`,
+        metric: of('ItemsUnreadable', 'Sum'),
+        threshold: 0,
+        periods: 2,
+      },
     ];
   });
 }

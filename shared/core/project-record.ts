@@ -10,6 +10,8 @@ export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly account_id: string;
   readonly project_id: string;
   readonly is_visible: boolean;
+  /** It is not visible because it cannot be read, although the list may show it: only a reading makes it visible again. */
+  readonly is_unread?: boolean | undefined;
   /** Head of the last complete walk; everything up to it is recorded. Undefined before the first one. */
   readonly watermark?: Timestamp | undefined;
   readonly resume?: ResumePoint | undefined;
@@ -38,6 +40,8 @@ export interface Sighting {
   readonly isNews: boolean;
   /** Operations that were created before are history (`historyEndOf`). Undefined: the account's first sight counts. */
   readonly historyUntil?: Timestamp | undefined;
+  /** Its operations were read to the end, which says more than a row of the list. */
+  readonly isRead?: boolean | undefined;
 }
 
 /** Undefined when the record already says that the project can be seen. */
@@ -45,9 +49,10 @@ export function recordDiscovery(
   recorded: ProjectRecord | undefined,
   sighting: Sighting,
 ): ProjectRecord | undefined {
-  if (recorded?.is_visible === true) return undefined;
+  if (recorded?.is_visible === true || (recorded?.is_unread && !sighting.isRead)) return undefined;
   const { account_id, project_id, historyUntil: history_until } = sighting;
-  const seen = { kind: 'project', account_id, project_id, is_visible: true } as const;
+  const isUnread = recorded?.is_unread === undefined ? {} : { is_unread: false };
+  const seen = { kind: 'project', account_id, project_id, is_visible: true, ...isUnread } as const;
   if (recorded === undefined && !sighting.isNews) return { ...seen, ...EMPTY_JOURNAL };
   // A project that comes back keeps the end of its history: what happened meanwhile is news.
   const before = recorded ?? { ...EMPTY_JOURNAL, history_until };
@@ -60,10 +65,20 @@ export function recordDiscovery(
 }
 
 /** Undefined when the record already says so. */
-export function recordUnreachable(recorded: ProjectRecord, nowMs: number): ProjectRecord | undefined {
+export function recordUnreachable(
+  recorded: ProjectRecord,
+  nowMs: number,
+  reason: 'gone' | 'not_read' = 'gone',
+): ProjectRecord | undefined {
   if (!recorded.is_visible) return undefined;
-  const entry = seenEntry('project_unreachable', recorded.revision + 1, { ...recorded, nowMs });
-  return { ...recorded, is_visible: false, ...append(recorded, entry) };
+  const seen = seenEntry('project_unreachable', recorded.revision + 1, { ...recorded, nowMs });
+  return { ...recorded, is_visible: false, ...append(recorded, { ...seen, reason }) };
+}
+
+/** It is there and cannot be read for long. Undefined when the record already says that it is out of reach. */
+export function recordUnread(recorded: ProjectRecord, nowMs: number): ProjectRecord | undefined {
+  const next = recordUnreachable(recorded, nowMs, 'not_read');
+  return next && { ...next, is_unread: true };
 }
 
 function seenEntry(

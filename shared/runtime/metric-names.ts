@@ -27,6 +27,8 @@ export const metricUnits = {
   MalformedRows: 'Count',
   /** A bound of docs/limits.md was met; the log line `bound.met` names it. */
   BoundMet: 'Count',
+  /** Times that an item of the table, or an entry in one, could not be read and was skipped. */
+  ItemsUnreadable: 'Count',
   LateOperations: 'Count',
   ProjectsPolled: 'Count',
   WalksCompleted: 'Count',

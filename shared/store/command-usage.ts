@@ -2,6 +2,7 @@
 
 import { commandUsageKey } from './keys.ts';
 import type { Table, TableCounters } from './table.ts';
+import { ignoreUnreadable, type NoteUnreadable, UnreadableItemError } from './unreadable.ts';
 
 export interface CommandUsage {
   /** Notes requests that leave now; gives all that were ever noted. */
@@ -18,8 +19,16 @@ export function createCommandUsage(counters: TableCounters, accountId: string): 
   };
 }
 
-/** All that were ever noted. */
-export async function readCommandUsage(table: Pick<Table, 'get'>, accountId: string): Promise<number> {
-  const item = await table.get(commandUsageKey(accountId));
-  return Number(item?.['request_count'] ?? 0);
+/** All that were ever noted. Rejects when the item cannot be read: then commands are assumed to use all of their part. */
+export async function readCommandUsage(
+  table: Pick<Table, 'get'>,
+  accountId: string,
+  noteUnreadable: NoteUnreadable = ignoreUnreadable,
+): Promise<number> {
+  const key = commandUsageKey(accountId);
+  const count = (await table.get(key))?.['request_count'] ?? 0;
+  if (typeof count === 'number' && count >= 0) return count;
+  const item = { key, fields: ['request_count'] };
+  noteUnreadable(item);
+  throw new UnreadableItemError(item);
 }

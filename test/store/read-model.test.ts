@@ -53,7 +53,7 @@ function stage(table: Table, indexes: TableIndexes, accountId: string): Stage {
   return {
     clock: time,
     store,
-    read: createReadModel(table, indexes, accountId, clock),
+    read: createReadModel(table, indexes, accountId, { clock }),
     async move(number, status, atMs = time.nowMs) {
       const recorded = await store.readOperation(PROJECT_ID, idOf(number));
       const reading = anOperation({ id: idOf(number), status, created_at: isoOf(NOON_MS + number * 1_000) });

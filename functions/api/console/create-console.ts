@@ -5,6 +5,7 @@ import { maySee } from '../../../shared/callers/authorize.ts';
 import { tokenIdOf } from '../../../shared/callers/bridge-token.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
 import { eventsOf } from '../../../shared/store/event-feed.ts';
+import { isUnreadable, unlessUnreadable } from '../../../shared/store/unreadable.ts';
 import { healthOf } from '../bridge/health.ts';
 import { isVisibleTo } from '../bridge/read-feed.ts';
 import { CONSOLE_POLICY, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH } from './assets.ts';
@@ -21,6 +22,11 @@ import { type ConsoleDeps, createVisitors, simple, type Visitors } from './visit
 
 /** Events that a pattern is tried on, and the latest that an overview looks at for failures. */
 const TRIED_EVENTS = 200;
+
+const unreadableRecord = simple(
+  'This record cannot be read',
+  'A newer version of the bridge wrote it, or it is damaged. It is kept as it is, and everything else goes on. The log names it as item.unreadable.',
+);
 
 export function createConsole(deps: ConsoleDeps): Hono {
   const app = new Hono();
@@ -80,7 +86,7 @@ export function createConsole(deps: ConsoleDeps): Hono {
       content: overviewPage({
         accountId: model.accountId,
         status,
-        health: healthOf({ status, unpublished, nowMs }),
+        health: healthOf({ status, unpublished, nowMs, maySee: (id) => maySee(caller, id) }),
         open: openOperations.filter(({ project_id }) => maySee(caller, project_id)),
         failures: failures.items.filter(isVisibleTo(caller)).slice(0, 10),
         projects: projects.items.filter(({ project_id }) => maySee(caller, project_id)),
@@ -144,7 +150,7 @@ export function createConsole(deps: ConsoleDeps): Hono {
       );
     const [others, command, upstream, alerts] = await Promise.all([
       model.openOperations(projectId),
-      record.command && model.command(projectId, record.command.request_id),
+      record.command && unlessUnreadable(model.command(projectId, record.command.request_id)),
       answerOf(caller, 'getOperation', { project_id: projectId, operation_id: operationId }),
       deps.alertsOf(record),
     ]);
@@ -227,8 +233,9 @@ export function createConsole(deps: ConsoleDeps): Hono {
     return who === undefined ? signIn(c) : shown(c, who, nothing);
   });
 
-  app.onError(async (_error, c) =>
-    c.html(
+  app.onError(async (error, c) => {
+    if (isUnreadable(error)) return c.html(page({ title: 'Not readable', content: unreadableRecord }), 503);
+    return c.html(
       page({
         title: 'Failed',
         content: simple(
@@ -237,8 +244,8 @@ export function createConsole(deps: ConsoleDeps): Hono {
         ),
       }),
       500,
-    ),
-  );
+    );
+  });
 
   return app;
 }
