@@ -163,7 +163,7 @@ function flavoured(
     case 'hurried':
       // The whole limit is always spent: whoever sends without the lease sends too much.
       return {
-        requestsPerMinute: whole(15, 40),
+        requestsPerMinute: whole(25, 50),
         pollIntervalSeconds: whole(1, 3),
         pollsAtOnce: whole(2, 5),
         lingerMs: undefined,

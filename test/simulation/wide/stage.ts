@@ -49,6 +49,8 @@ export interface Stage {
   /** Ids of events that the consumer of the feed has got. */
   readonly fed: Map<string, string>;
   readonly feedFailures: string[];
+  /** Sort keys of items that another version wrote in a way that this one cannot read. */
+  readonly unreadable: Set<string>;
   /** When the table was set back, and to which time. */
   readonly restores: { readonly atMs: number; readonly toMs: number }[];
 }
@@ -76,6 +78,7 @@ export function setTheWideStage(
     commands: [],
     fed: new Map(),
     feedFailures: [],
+    unreadable: new Set(),
     restores: [],
   };
 }

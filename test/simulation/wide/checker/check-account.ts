@@ -3,6 +3,7 @@
 import type { Violation } from '../../check-history.ts';
 import { MINUTE_MS } from '../plan.ts';
 import type { LoggedRequest } from '../upstream/request-log.ts';
+import { isWithin } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
 
 /** So many requests may be under way when the first refusal comes back; more of them in a minute are a storm. */
@@ -22,7 +23,12 @@ export function checkAccount({ stage, events }: Evidence): readonly Violation[] 
     )
     .map(({ detail }) => wrong('degraded-in-vain', detail));
   const last = own.toSorted((a, b) => a.atMs - b.atMs).at(-1);
-  const isLeft = last?.detailType === 'Account Degraded' && stage.restores.length === 0;
+  const { projects } = stage.upstream.truth;
+  const endMs = stage.timeline.endMs - 1;
+  const isReadable = projects.some(
+    ({ visible, failing }) => isWithin(visible, endMs) && !isWithin(failing, endMs),
+  );
+  const isLeft = last?.detailType === 'Account Degraded' && stage.restores.length === 0 && isReadable;
   const storm = refusals.some(
     ({ atMs }) =>
       refusals.filter((other) => other.atMs >= atMs && other.atMs < atMs + MINUTE_MS).length >

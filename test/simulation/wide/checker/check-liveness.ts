@@ -27,14 +27,14 @@ export function checkLiveness(evidence: Evidence): readonly Violation[] {
 
 function unread(evidence: Evidence, { id, visible, failing, malformed }: TruthProject): readonly Violation[] {
   const { calm } = evidence.stage.timeline;
-  const untilMs = Math.min(calm.toMs, calm.fromMs + LEFT_ALONE_MS_MAX + turnMs(evidence));
+  const untilMs = calm.fromMs + LEFT_ALONE_MS_MAX + turnMs(evidence);
   const isReadable =
     isWithin(visible, calm.fromMs) && [failing, malformed].every((spans) => !isWithin(spans, calm.fromMs));
   const wasRead = evidence.answers.some(
     ({ route, projectId, atMs }) =>
       route === 'operations' && projectId === id && atMs >= calm.fromMs && atMs <= untilMs,
   );
-  return isReadable && !wasRead
+  return isReadable && !wasRead && untilMs <= calm.toMs
     ? [{ rule: 'unread', operation_id: id, detail: 'not read once in the calm' }]
     : [];
 }

@@ -14,6 +14,7 @@ import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { readCommandUsage } from '../../../../shared/store/command-usage.ts';
+import { createUnreadableNotes } from '../../../../shared/store/unreadable.ts';
 import { createUpstreamClient } from '../../../../shared/upstream/client.ts';
 import { guardKey } from '../../../../shared/upstream/key-source.ts';
 import type { Process } from '../../scheduler.ts';
@@ -41,7 +42,8 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
   const rate = rateOf(plan);
   const table = createSlowTable(world, stage.tableSide, { owner, role: 'poller' });
   const budget = createAccountBudget(clock, rate);
-  const store = createBridgeStore(table, ACCOUNT_ID, clock);
+  const noteUnreadable = createUnreadableNotes(telemetry);
+  const store = createBridgeStore(table, ACCOUNT_ID, clock, noteUnreadable);
   const requestsPerMinute = sharedRequestsPerMinute(rate);
   const newId = () => `${owner.name}-${random.next()}`;
   const owned = createLease({ store, clock, monotonicMs: () => scheduler.now(), newId, budget });
@@ -63,7 +65,7 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
     lease,
     key,
     status: {
-      read: () => readAccountStatus(table, ACCOUNT_ID),
+      read: () => readAccountStatus(table, ACCOUNT_ID, noteUnreadable),
       write: (status) => writeAccountStatus(table, status),
       tally,
       requestsPerMinute,
@@ -72,7 +74,7 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
     budget,
     ...(plan.commandRequestsPerMinute > 0 && {
       commands: {
-        sentCount: () => readCommandUsage(table, ACCOUNT_ID),
+        sentCount: () => readCommandUsage(table, ACCOUNT_ID, noteUnreadable),
         requestsPerMinute: plan.commandRequestsPerMinute,
       },
     }),

@@ -2,6 +2,7 @@
 
 import { toError } from '../../../../shared/runtime/errors.ts';
 import { createEventFeed } from '../../../../shared/store/event-feed.ts';
+import { createUnreadableNotes } from '../../../../shared/store/unreadable.ts';
 import type { Process } from '../../scheduler.ts';
 import { createLateIndexes, createSlowTable } from '../cloud/table.ts';
 import { ACCOUNT_ID, type Stage } from '../stage.ts';
@@ -14,12 +15,10 @@ export async function readFeed(stage: Stage): Promise<void> {
   const { scheduler, random } = world;
   const process: Process = { name: 'consumer', isCrashed: false, clockSkewMs: 0, crashKind: 'never' };
   const table = createSlowTable(world, tableSide, { owner: process, role: 'api' });
-  const feed = createEventFeed(
-    table,
-    createLateIndexes(world, tableSide, process),
-    ACCOUNT_ID,
-    scheduler.clockOf(process),
-  );
+  const feed = createEventFeed(table, createLateIndexes(world, tableSide, process), ACCOUNT_ID, {
+    clock: scheduler.clockOf(process),
+    noteUnreadable: createUnreadableNotes(stage.ear.telemetryOf(process.name)),
+  });
   let cursor = feed.start('beginning');
   while (scheduler.now() < timeline.endMs) {
     try {
