@@ -17,7 +17,9 @@ export function checkProjects(evidence: Evidence): readonly Violation[] {
     const wrong = (rule: string) => [{ rule, operation_id: project.id, detail: '' }];
     const lies = own.flatMap(({ detailType, atMs }) => {
       const isDiscovery = detailType === 'Project Discovered';
-      if (isDiscovery && wasKnown(evidence, project, atMs)) return wrong('discovered-again');
+      // What was published as unreachable is discovered once more.
+      const isBack = own.some((told) => told.detailType === 'Project Unreachable' && told.atMs <= atMs);
+      if (isDiscovery && !isBack && wasKnown(evidence, project, atMs)) return wrong('discovered-again');
       return !isDiscovery && wasAlwaysThere(project, atMs) ? wrong('unreachable-in-vain') : [];
     });
     const names = own.map(({ detailType }) => detailType);
