@@ -25,6 +25,10 @@ export interface MemoryTable extends Table, TableCounters {
     queryWork(query: WorkQuery): readonly Key[];
     queryWorkPage(query: WorkPageQuery): WorkPage;
     items(): readonly Item[];
+    /** What DynamoDB does by itself when an item has expired. */
+    remove(key: Key): void;
+    /** What an operator does: the whole table as it was at another time. */
+    replaceAll(items: readonly Item[]): void;
     /** Deletes the items whose `expires_at` has passed, and gives their number. */
     expire(nowMs: number): number;
   };
@@ -61,6 +65,18 @@ export function createMemoryTable(): MemoryTable {
       get: (key) => shownTo(role, key, items.get(idOf(key))),
       peek: (key) => items.get(idOf(key)),
       items: () => [...items.values()],
+      remove(key) {
+        moveInIndex(key, items.get(idOf(key))?.['work'], undefined);
+        items.delete(idOf(key));
+      },
+      replaceAll(others) {
+        items.clear();
+        byWork.clear();
+        for (const item of others) {
+          items.set(idOf(item), item);
+          moveInIndex({ pk: item.pk, sk: item.sk }, undefined, item['work']);
+        }
+      },
       expire(nowMs) {
         const expired = [...items].filter(
           ([, item]) => Number(item['expires_at'] ?? Infinity) * 1_000 < nowMs,
