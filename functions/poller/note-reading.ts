@@ -51,7 +51,8 @@ export async function noteNotRead(
   const nowMs = deps.clock.now();
   const known = memory.unread.get(projectId);
   const sinceMs = known?.sinceMs ?? readAtMs(memory, projectId, nowMs);
-  const aloneSinceMs = isAnswering(run, nowMs) ? (known?.aloneSinceMs ?? sinceMs) : nowMs;
+  // From the first failure: with many projects the last complete reading may lie long before it.
+  const aloneSinceMs = isAnswering(run, nowMs) ? (known?.aloneSinceMs ?? nowMs) : nowMs;
   memory.unread.set(projectId, { sinceMs, aloneSinceMs, reason });
   const isTooLong = nowMs - aloneSinceMs >= UNREACHABLE_AFTER_MS;
   if (!isTooLong || NOT_ANNOUNCED.has(reason)) return;

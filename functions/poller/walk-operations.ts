@@ -94,6 +94,7 @@ function goalOf({ project, deps, records, memory }: Poll): WalkGoal {
     bound: boundOf(project?.watermark, walkLimits.overlapMs),
     depthMs: backfill === 'all' ? undefined : backfillDepthMs,
     resume: undefined,
+    isUnordered: project?.is_unordered,
     firstPageRows: rowsToShow(openSinceMs, memory.reach, walkLimits),
     endCursor: memory.listEnd?.isProven === true ? memory.listEnd.cursor : project?.list_end,
   };

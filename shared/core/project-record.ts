@@ -25,6 +25,8 @@ export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly history_until?: Timestamp | undefined;
   /** The cursor of the list's last row, behind which nothing can appear any more (`listEndOf`). */
   readonly list_end?: string | undefined;
+  /** The list of its operations is not newest first. */
+  readonly is_unordered?: boolean | undefined;
   /** How often something happened when the watermark last moved, so that a restart need not learn it anew. */
   readonly arrivals?: StoredArrivals | undefined;
 }

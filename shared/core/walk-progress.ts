@@ -15,6 +15,8 @@ export interface Progress {
   readonly sweepCount?: number | undefined;
   readonly arrivals?: StoredArrivals | undefined;
   readonly listEnd?: string | undefined;
+  /** The list is not newest first; `null`: a walk from its head to its end has met no disorder any more. */
+  readonly isUnordered?: true | null | undefined;
 }
 
 export interface PollOutcome {
@@ -37,8 +39,16 @@ export interface PollOutcome {
 export function decideProgress(poll: PollOutcome): Progress | undefined {
   const { walk } = poll;
   const own = walk.outcome === 'complete' ? completedWalk(poll) : interruptedWalk(poll);
-  const progress = { ...own, ...sweepProgress(poll) };
+  const progress = { ...own, ...sweepProgress(poll), ...orderProgress(poll) };
   return Object.keys(progress).length === 0 ? undefined : progress;
+}
+
+/** Disorder is remembered, because the first rows of an unordered list may happen to be in order. */
+function orderProgress({ project, walk }: PollOutcome): Progress {
+  const isKnown = project?.is_unordered === true;
+  if (walk.hasMetDisorder) return isKnown ? {} : { isUnordered: true };
+  const isWhole = walk.outcome === 'complete' && walk.goal.resume === undefined;
+  return isKnown && isWhole ? { isUnordered: null } : {};
 }
 
 /** What is left to write when another poller has moved the watermark at least as far. */

@@ -292,8 +292,8 @@ export function createBridgeStore(
 
 /** A watermark only ever moves forwards. */
 function progressUpdate(accountId: string, projectId: string, progress: Progress): Update {
-  const { watermark, resume, sweep, sweptAtMs, sweepCount, arrivals, listEnd } = progress;
-  const removed = { resume, sweep };
+  const { watermark, resume, sweep, sweptAtMs, sweepCount, arrivals, listEnd, isUnordered } = progress;
+  const removed = { resume, sweep, is_unordered: isUnordered };
   return {
     key: projectKey(accountId, projectId),
     set: {
@@ -304,11 +304,12 @@ function progressUpdate(accountId: string, projectId: string, progress: Progress
       swept_at_ms: sweptAtMs,
       sweep_count: sweepCount,
       list_end: listEnd,
+      ...(isUnordered && { is_unordered: true }),
       ...(resume && { resume: { ...resume } }),
       ...(sweep && { sweep: { ...sweep } }),
       ...(arrivals && { arrivals: { ...arrivals } }),
     },
-    remove: (['resume', 'sweep'] as const).filter((name) => removed[name] === null),
+    remove: (['resume', 'sweep', 'is_unordered'] as const).filter((name) => removed[name] === null),
     ...(watermark !== undefined && { condition: isNewerThanStored(watermark) }),
   };
 }

@@ -106,6 +106,7 @@ const projectItem = z.object({
   sweep: z.object({ bound: timestamp, cursor: z.string() }).optional(),
   history_until: timestamp.optional(),
   list_end: z.string().optional(),
+  is_unordered: z.boolean().optional(),
   arrivals: z
     .object({ count: z.number().nonnegative(), observed_ms: z.number().positive() })
     .optional()
@@ -194,6 +195,7 @@ export const PROGRESS_ATTRIBUTES = [
   'sweep',
   'sweep_count',
   'list_end',
+  'is_unordered',
   'arrivals',
 ] as const;
 

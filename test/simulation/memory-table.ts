@@ -5,8 +5,10 @@ import { ACCESS, type Role } from '../../shared/store/access/roles.ts';
 import type {
   Attribute,
   Condition,
+  CountedMembers,
   Item,
   Key,
+  MemberIncrement,
   Table,
   TableCounters,
   Update,
@@ -21,6 +23,7 @@ export interface MemoryTable extends Table, TableCounters {
     get(key: Key): Item | undefined;
     /** The whole item, whoever asks. */
     peek(key: Key): Item | undefined;
+    incrementMembers(increment: MemberIncrement): CountedMembers | 'refused';
     update(update: Update): 'applied' | 'refused';
     queryWork(query: WorkQuery): readonly Key[];
     queryWorkPage(query: WorkPageQuery): WorkPage;
@@ -95,6 +98,20 @@ export function createMemoryTable(): MemoryTable {
           );
         return apply(update);
       },
+      incrementMembers({ key, total, members: { name, by, windowName, window }, startsOver }) {
+        const item = sync.peek(key);
+        const knownWindow = item?.[windowName] as number | undefined;
+        const isThere = item?.[name] !== undefined && knownWindow !== undefined;
+        if (startsOver && isThere && knownWindow >= window) return 'refused';
+        if (!startsOver && item?.[name] === undefined && Object.keys(by).length > 0) return 'refused';
+        const before = (startsOver ? {} : (item?.[name] ?? {})) as Readonly<Record<string, number>>;
+        const added = Object.entries(by).map(([member, count]) => [member, (before[member] ?? 0) + count]);
+        const sums = Object.fromEntries(added) as Record<string, number>;
+        const sum = Number(item?.[total.name] ?? 0) + total.by;
+        const now = startsOver ? window : (knownWindow ?? window);
+        sync.update({ key, set: { [total.name]: sum, [name]: { ...before, ...sums }, [windowName]: now } });
+        return { total: sum, window: now, members: sums };
+      },
       queryWork: ({ work, pk }) =>
         [...(byWork.get(work)?.values() ?? [])].flatMap(({ key }) =>
           pk === undefined || key.pk === pk ? [key] : [],
@@ -115,20 +132,7 @@ export function createMemoryTable(): MemoryTable {
       update: async (update) => sync.update(update),
       queryWork: async (query) => sync.queryWork(query),
       queryWorkPage: async (query) => sync.queryWorkPage(query),
-      async incrementMembers({ key, total, members: { name, by, windowName, window }, startsOver }) {
-        const item = sync.peek(key);
-        const knownWindow = item?.[windowName] as number | undefined;
-        const isThere = item?.[name] !== undefined && knownWindow !== undefined;
-        if (startsOver && isThere && knownWindow >= window) return 'refused';
-        if (!startsOver && item?.[name] === undefined && Object.keys(by).length > 0) return 'refused';
-        const before = (startsOver ? {} : (item?.[name] ?? {})) as Readonly<Record<string, number>>;
-        const added = Object.entries(by).map(([member, count]) => [member, (before[member] ?? 0) + count]);
-        const sums = Object.fromEntries(added) as Record<string, number>;
-        const sum = Number(item?.[total.name] ?? 0) + total.by;
-        const now = startsOver ? window : (knownWindow ?? window);
-        sync.update({ key, set: { [total.name]: sum, [name]: { ...before, ...sums }, [windowName]: now } });
-        return { total: sum, window: now, members: sums };
-      },
+      incrementMembers: async (increment) => sync.incrementMembers(increment),
     };
   }
 

@@ -71,12 +71,7 @@ export function createSlowTable(
         if (world.strikes('table_reply_lost')) throw new TableFault('TimeoutError');
         return result;
       }),
-    increment: ({ key, name, by }) =>
-      call(() => {
-        const sum = Number(table.sync.peek(key)?.[name] ?? 0) + by;
-        apply({ key, set: { [name]: sum } });
-        return sum;
-      }),
+    incrementMembers: (increment) => call(() => table.sync.incrementMembers(increment)),
   };
 }
 

@@ -63,7 +63,7 @@ async function askForReading(stage: Stage, process: Process): Promise<void> {
   const [project] = upstream.truth.projects;
   world.fire('read_requested');
   world.note(process.name, 'asks for a reading', project?.id);
-  await store.requestRead(project?.id ?? '').catch(() => {});
+  await store.requestRead(project?.id ?? '', 0).catch(() => {});
 }
 
 async function sendOne(stage: Stage, process: Process, budget: RequestBudget): Promise<void> {
@@ -126,7 +126,7 @@ function noting(budget: RequestBudget, usage: ReturnType<typeof createCommandUsa
     ...budget,
     async take(signal) {
       await budget.take(signal);
-      await usage.add(1);
+      await usage.note({ requestCount: 1, members: new Map(), window: 0 });
     },
   };
 }
