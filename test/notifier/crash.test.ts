@@ -6,7 +6,7 @@
 import { describe, expect, test } from 'vitest';
 import { createAlertStore } from '../../functions/notifier/alert-store.ts';
 import { type NotifierDeps, notify } from '../../functions/notifier/notify.ts';
-import type { Table } from '../../shared/store/table.ts';
+import type { Table, TableIndexes } from '../../shared/store/table.ts';
 import { aNotifier, anEvent, type ChannelUnderTest, idsOf } from './channel-under-test.ts';
 
 const CALLS_MAX = 80;
@@ -36,7 +36,11 @@ async function runWithCrash(crashAt: number, when: 'before' | 'after') {
   const crash = createCrash(crashAt, when);
   const dying: NotifierDeps = {
     ...notifier.deps,
-    store: createAlertStore(crash.around(notifier.table), notifier.clock),
+    store: createAlertStore(
+      crash.around(notifier.table),
+      crash.aroundIndexes(notifier.indexes),
+      notifier.deps,
+    ),
     channels: notifier.deps.channels.map((channel) => crash.aroundSend(channel)),
   };
   await Promise.race([notify(dying, records), crash.happened]);
@@ -83,6 +87,9 @@ function createCrash(crashAt: number, when: 'before' | 'after') {
       getMany: (keys) => step(() => table.getMany(keys)),
       update: (update) => step(() => table.update(update)),
       queryWork: (query) => step(() => table.queryWork(query)),
+    }),
+    aroundIndexes: (indexes: TableIndexes): TableIndexes => ({
+      query: (query) => step(() => indexes.query(query)),
     }),
     aroundSend: <Sender extends NotifierDeps['channels'][number]>(channel: Sender): Sender => ({
       ...channel,
