@@ -21,6 +21,7 @@ import { type KeySource, shareRefresh } from '../../shared/upstream/key-source.t
 import { createApp } from './app.ts';
 import { createAuthenticator } from './authenticate.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
+import { deafChannelReasons } from './bridge/channel-health.ts';
 import { passThroughRoutes } from './commands/pass-through-routes.ts';
 import type { UpstreamAccount } from './commands/upstream-account.ts';
 import { createConsole } from './console/create-console.ts';
@@ -75,9 +76,10 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
     ]),
   );
   const statusOf = (accountId: string) => readAccountStatus(table, accountId);
+  const deafChannels = () => deafChannelReasons(table, clock.now());
   const routes = withDocumentation([
     ...passThroughRoutes(passThroughDeps, settings.extraRoutes),
-    ...bridgeRoutes({ readModels, statusOf, clock }),
+    ...bridgeRoutes({ readModels, statusOf, deafChannels, clock }),
   ]);
   const serving: ServeDeps = {
     authenticator: createAuthenticator({
@@ -95,6 +97,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const pages = createConsole({
     readModels,
     statusOf,
+    deafChannels,
     alertsOf: (record) => readAlertHistory(table, record),
     authenticator: serving.authenticator,
     pepper,

@@ -33,6 +33,8 @@ const channelItem = z.object({
   deaf_reported_ms: z.number().optional().catch(undefined),
   /** It refused a larger message: a smaller one finds the notice that is at fault. */
   notices_max: z.number().positive().optional().catch(undefined),
+  /** More was waiting than the last message could name: whoever comes next looks at once. */
+  has_more: z.boolean().optional().catch(undefined),
   message: message.optional().catch(undefined),
 });
 
@@ -42,7 +44,14 @@ export interface ChannelState extends z.infer<typeof channelItem> {
   readonly revision: Revision;
 }
 
-const OPTIONAL = ['waiting_since_ms', 'last_reason', 'deaf_reported_ms', 'notices_max', 'message'] as const;
+const OPTIONAL = [
+  'waiting_since_ms',
+  'last_reason',
+  'deaf_reported_ms',
+  'notices_max',
+  'has_more',
+  'message',
+] as const;
 
 export type ChannelStore = ReturnType<typeof createChannelStore>;
 

@@ -34,25 +34,34 @@ export interface Round {
   readonly slotCount: number;
   /** Nothing beyond it is looked at. */
   readonly noticesMax: number;
+  /** The messages before these had no room for all of it: its rest goes out without waiting for a window. */
+  readonly isStorm: boolean;
   /** Written just now; the index may not show them yet. */
   readonly fresh: readonly PendingNotice[];
 }
 
 type Incidents = ReadonlyMap<string, StoredIncident>;
 
-export async function planRound(deps: SendDeps, round: Round): Promise<readonly Planned[]> {
+export interface RoundPlan {
+  readonly messages: readonly Planned[];
+  /** Something is due that these messages have no room for. */
+  readonly hasMore: boolean;
+}
+
+export async function planRound(deps: SendDeps, round: Round): Promise<RoundPlan> {
   const { store, clock } = deps;
   const { channel, limits, slotCount } = round;
   const nowMs = clock.now();
   const waiting = await listUnmuted(deps, round, nowMs);
   const names = waiting.map(incidentNameOf);
   const incidents = await store.incidents.readMany(channel, names);
-  // Waiting for more saves messages. When a message is full already, there is nothing to save.
-  const isFull = waiting.length >= limits.noticesPerMessageMax;
+  const isFull = round.isStorm || waiting.length >= Math.min(STORM_COUNT, limits.noticesPerMessageMax);
   const due = isFull ? waiting : dueOf(deps, { waiting, incidents, nowMs });
   const found = await store.notices.read(channel, due);
   const fit = await withoutCopies(deps, channel, { found, incidents });
-  return planned(deps, fit, { limits, slotCount, incidents, at_ms: nowMs });
+  const messages = planned(deps, fit, { limits, slotCount, incidents, at_ms: nowMs });
+  const plannedCount = messages.reduce((sum, { sks }) => sum + sks.length, 0);
+  return { messages, hasMore: waiting.length >= round.noticesMax || plannedCount < fit.length };
 }
 
 /** Whether one of these is due: most notices of a storm are not, and their incidents are all that has to be read. */
@@ -107,15 +116,23 @@ export function planned(
   }));
 }
 
+/** Waiting for more saves messages. When this many alerts wait, a message is full already, and there is nothing to save. */
+const STORM_COUNT = 250;
+
+/** Keys cost little to list: with more of them, those of one incident come together, and a message has room for more. */
+const LOOK_AHEAD = 4;
+
 async function listUnmuted(
   { store, policy }: SendDeps,
   { channel, noticesMax, fresh }: Round,
   nowMs: number,
 ): Promise<readonly PendingNotice[]> {
   const isUnmuted = (pending: PendingNotice) => mutedUntilMs(placeOf(pending), policy, nowMs) === 0;
-  const listed = await store.notices.list(channel, noticesMax, isUnmuted);
+  const listed = await store.notices.list(channel, LOOK_AHEAD * noticesMax, isUnmuted);
   const all = [...listed, ...fresh.filter(isUnmuted)].map((pending) => [pending.sk, pending] as const);
-  return [...new Map(all).values()].slice(0, noticesMax);
+  const distinct = [...new Map(all).values()];
+  const together = Map.groupBy(distinct, (pending) => `${pending.severity} ${incidentNameOf(pending)}`);
+  return [...together.values()].flat().slice(0, noticesMax);
 }
 
 /** Of an incident with something due everything goes: a recovery is not read before the failures that it ends. */

@@ -63,6 +63,7 @@ async function isWorthwhile(
   if (isAhead(found.not_before_ms, nowMs, PAUSE_MS_MAX)) return false;
   if (found.message !== undefined && found.message.phase !== 'sending') return true;
   if (freeSlots(found.sent_at_ms, pace, nowMs) === 0) return false;
+  if (found.has_more) return true;
   return fresh === undefined || found.message !== undefined || isAnyDue(deps, name, fresh);
 }
 
@@ -77,9 +78,17 @@ async function sendRounds(turn: Turn): Promise<void> {
     const messagesMax = (turn.state?.failures_in_row ?? 0) > 0 ? 1 : slotCount;
     const noticesMax = messagesMax * limits.noticesPerMessageMax;
     const fresh = look.fresh ?? [];
-    const plan = await planRound(deps, { channel: channel.name, limits, slotCount, noticesMax, fresh });
-    if (plan.length === 0) return noteIdle(turn);
-    for (const message of plan.slice(0, messagesMax)) if (!(await sendOne(turn, message))) break;
+    const { messages, hasMore } = await planRound(deps, {
+      channel: channel.name,
+      limits,
+      slotCount,
+      noticesMax,
+      isStorm: turn.state?.has_more ?? false,
+      fresh,
+    });
+    if (messages.length === 0) return noteIdle(turn);
+    turn.state = turn.state && { ...turn.state, has_more: hasMore || messages.length > messagesMax };
+    for (const message of messages.slice(0, messagesMax)) if (!(await sendOne(turn, message))) break;
   }
 }
 
@@ -97,7 +106,7 @@ function limitsOf({ channel, state }: Turn): MessageLimits {
 
 /** Nothing is due: whatever the channel did not take has been muted or settled since. */
 async function noteIdle(turn: Turn): Promise<void> {
-  if (turn.state?.waiting_since_ms !== undefined) await hold(turn, { waiting_since_ms: undefined });
+  await hold(turn, { waiting_since_ms: undefined, has_more: undefined });
 }
 
 /** What a process before this one left: a message that was sent is noted to its end, one that may have been is repeated as it was. */

@@ -40,7 +40,8 @@ export const SLACK_CHARACTERS_MAX = 12_000;
 
 /** Of one notice in a message of many, after the one before it. */
 export function slackCharactersOf(notice: Notice, before: Notice | undefined): number {
-  return continues(notice, before) ? idOf(notice).length + 1 : compactLine([notice]).length + 1;
+  if (continues(notice, before)) return shortId(notice).length + 1;
+  return compactLine([notice], before).length + 1;
 }
 
 /** Links double the length of a line: a storm's messages name the operations without them. */
@@ -131,25 +132,29 @@ function digestBlocks(message: Message, links: AlertLinks): readonly object[] {
   ];
 }
 
-/** Operations of one incident and kind on one line, as long as a section has room. */
+/** Operations of one incident and kind on one line, as long as a section has room; what happened stands above the first. */
 function compactLines(notices: readonly Notice[]): readonly string[] {
   const groups: Notice[][] = [];
+  let characterCount = 0;
   for (const notice of notices) {
     const last = groups.at(-1);
-    const hasRoom =
-      last !== undefined && compactLine(last).length + ID_CHARACTERS_MAX < SECTION_CHARACTERS_MAX;
+    const idCharacters = shortId(notice).length + 1;
+    const hasRoom = characterCount + idCharacters < SECTION_CHARACTERS_MAX - LINE_HEAD_CHARACTERS;
     if (last !== undefined && hasRoom && continues(notice, last.at(-1))) last.push(notice);
     else groups.push([notice]);
+    characterCount = groups.at(-1)?.length === 1 ? idCharacters : characterCount + idCharacters;
   }
-  return groups.map(compactLine);
+  return groups.map((group, place) => compactLine(group, groups[place - 1]?.[0]));
 }
 
-/** An id in its code span, with every character escaped. */
-const ID_CHARACTERS_MAX = 250;
+/** Of a title and a place, with every character of the place escaped. */
+const LINE_HEAD_CHARACTERS = 700;
 
-function compactLine(notices: readonly Notice[]): string {
+function compactLine(notices: readonly Notice[], before: Notice | undefined): string {
   const [first] = notices;
-  return first === undefined ? '' : `${placeLine(first)} ${notices.map(idOf).join(' ')}`;
+  if (first === undefined) return '';
+  const title = before !== undefined && titleOf(before) === titleOf(first) ? '' : `*${titleOf(first)}*\n`;
+  return `${title}${slackCode(placeWords(first), 102)} \`${notices.map(shortId).join(' ')}\``;
 }
 
 function continues(notice: Notice, before: Notice | undefined): boolean {
@@ -171,16 +176,23 @@ function digestLine(notice: Notice, links: AlertLinks): string {
 }
 
 function placeLine(notice: Notice): string {
+  return `${titleOf(notice)}: ${slackCode(placeWords(notice), 102)}`;
+}
+
+function placeWords(notice: Notice): string {
   const { project_id, action } = notice;
-  const place =
-    project_id === undefined
-      ? placeOf(notice)
-      : `${cleanText(project_id, 60)} ${cleanText(action ?? '', 40)}`;
-  return `${titleOf(notice)}: ${slackCode(place, 102)}`;
+  return project_id === undefined
+    ? placeOf(notice)
+    : `${cleanText(project_id, 60)} ${cleanText(action ?? '', 40)}`;
 }
 
 function idOf({ operation_id }: Notice): string {
   return slackCode(operation_id ?? '', 40);
+}
+
+/** To stand in a code span with others. */
+function shortId({ operation_id }: Notice): string {
+  return slackCode(operation_id ?? '', 40).slice(1, -1);
 }
 
 function inSections(lines: readonly string[]): readonly string[] {

@@ -36,6 +36,8 @@ export interface BridgeDeps {
   /** By account. */
   readonly readModels: ReadonlyMap<string, ReadModel>;
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
+  /** Sentences about alert channels that take nothing. */
+  readonly deafChannels: () => Promise<readonly string[]>;
   readonly clock: Clock;
 }
 
@@ -66,17 +68,18 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
       {
         id: 'getHealth',
         path: '/health',
-        summary: 'Whether events are on time',
+        summary: 'Whether events are on time and alerts reach people',
         description: '503 when they are not, with the reasons. About the account of the caller.',
         access: 'signed_in',
         answer: z.looseObject({ healthy: z.boolean(), reasons: z.array(z.string()) }),
       },
       async (_request, model) => {
-        const [status, unpublished] = await Promise.all([
+        const [status, unpublished, channelReasons] = await Promise.all([
           deps.statusOf(model.accountId),
           model.unpublished(),
+          deps.deafChannels(),
         ]);
-        const health = healthOf({ status, unpublished, nowMs: deps.clock.now() });
+        const health = healthOf({ status, unpublished, channelReasons, nowMs: deps.clock.now() });
         return { status: health.healthy ? 200 : 503, body: health };
       },
     ),

@@ -15,6 +15,7 @@ const CHANNEL = [
   'last_reason',
   'deaf_reported_ms',
   'notices_max',
+  'has_more',
   'message',
 ] as const;
 const NOTICE = ['notice', 'outcome'] as const;
