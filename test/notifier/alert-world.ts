@@ -97,7 +97,14 @@ export async function live(hours: Hours): Promise<Outcome> {
     const parts = { clock: now, telemetry: silentTelemetry };
     const store = createAlertStore(stepped(memory, step), steppedIndexes(indexes, step), parts);
     const own = channels.map(
-      (channel): Channel => ({ ...channel, send: (...sent) => step(() => channel.send(...sent)) }),
+      (channel): Channel => ({
+        ...channel,
+        async send(...sent) {
+          const result = await step(() => channel.send(...sent));
+          hostile.noteHeard(result);
+          return result;
+        },
+      }),
     );
     const done = run({ store, policy, ...parts, channels: own }).then(() => true);
     const isDone = await Promise.race([done, died]);
@@ -146,7 +153,7 @@ export async function live(hours: Hours): Promise<Outcome> {
       moods = { slack: MOODS[draw(MOODS.length)] ?? 'ok', email: draw(3) === 0 ? 'hangs' : 'ok' };
     hostile.mood.slack = isBad ? (hours.slack?.(minute) ?? moods.slack) : 'ok';
     hostile.mood.email = isBad && !hours.isMailUp ? moods.email : 'ok';
-    const jump = draw(40) === 0 ? [86_400_000, -3_600_000, 120_000, 0][draw(4)] : undefined;
+    const jump = minute % 30 === 15 ? [86_400_000, -3_600_000, 120_000, 0][draw(4)] : undefined;
     const nextOffsetMs = isBad ? (jump ?? offsetMs) : 0;
     if (hours.clockJumps && nextOffsetMs !== offsetMs) {
       offsetMs = nextOffsetMs;

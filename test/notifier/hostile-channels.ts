@@ -1,7 +1,7 @@
 /** Slack's webhook and the mail topic as they can be at their worst, on virtual time, behind the real channels. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Channel } from '../../functions/notifier/channel.ts';
+import type { Channel, SendResult } from '../../functions/notifier/channel.ts';
 import { createMailChannel } from '../../functions/notifier/mail-channel.ts';
 import { createSlackChannel } from '../../functions/notifier/slack-channel.ts';
 import type { Message } from '../../shared/alerts/message-plan.ts';
@@ -45,6 +45,7 @@ const SNS_TIMEOUT_MS = 10_000;
 export function createHostileChannels(clock: Clock, poisonIds: ReadonlySet<string>) {
   const mood: Record<'slack' | 'email', Mood> = { slack: 'ok', email: 'ok' };
   const sent: Sent[] = [];
+  const recordOf = new WeakMap<SendResult, Sent>();
   const current = new AsyncLocalStorage<Sent>();
   const show = () => {
     const record = current.getStore();
@@ -107,7 +108,12 @@ export function createHostileChannels(clock: Clock, poisonIds: ReadonlySet<strin
     fetch: webhook as typeof fetch,
   });
 
-  return { mood, sent, channels: [slack, createMailChannel(publish, {})].map(recorded) };
+  /** The process that sent it lived to hear the answer. */
+  const noteHeard = (result: SendResult) => {
+    const record = recordOf.get(result);
+    if (record !== undefined) record.isAcknowledged = result.kind === 'sent';
+  };
+  return { mood, sent, noteHeard, channels: [slack, createMailChannel(publish, {})].map(recorded) };
 
   function recorded(channel: Channel): Channel {
     return {
@@ -122,7 +128,7 @@ export function createHostileChannels(clock: Clock, poisonIds: ReadonlySet<strin
         };
         sent.push(record);
         const result = await current.run(record, () => channel.send(message, thread, operations));
-        record.isAcknowledged = result.kind === 'sent';
+        recordOf.set(result, record);
         return result;
       },
     };
