@@ -25,6 +25,9 @@ import { isAnyDue, type Planned, planned, planRound, type SendDeps } from './pla
 /** Above the longest single send (25 s) and below the sweep's interval, so that a crash holds nobody up for long. */
 const HOLD_MS = 45_000;
 
+/** A message of unknown outcome is repeated as it was this often; then it is made anew, so that what is severe by now leads it. */
+const REPEATS_MAX = 3;
+
 /** A holder looks again for what came in meanwhile; the rest is for the next sweep. */
 const ROUNDS_MAX = 5;
 
@@ -253,7 +256,7 @@ async function rest(turn: Turn, result: Extract<SendResult, { kind: 'failed' }>)
     not_before_ms: deps.clock.now() + pauseMs,
     last_reason: reason,
     held_until_ms: 0,
-    ...(!isUncertain && { message: undefined }),
+    ...(!(isUncertain && failures < REPEATS_MAX) && { message: undefined }),
   });
   turn.state = undefined;
   return false;

@@ -285,6 +285,7 @@ describe('alarms', () => {
     expect(breaching).toEqual([
       'operations-bridge-no-complete-walk-main',
       'operations-bridge-canary-missing',
+      'operations-bridge-channel-deaf',
     ]);
   });
 
