@@ -63,6 +63,10 @@ function mostInPace(outcome: Outcome, { name, pace }: (typeof CHANNELS)[number])
   return Math.max(0, ...counts);
 }
 
+function isPoisoned({ poisonIds }: Outcome, message: Sent['message']): boolean {
+  return message.flat().some(({ id }) => poisonIds.has(id));
+}
+
 function isInOrder({ message }: Sent): boolean {
   const ranks = message.flat().map(({ severity }) => rankOf(severity));
   return ranks.every((rank, place) => rank <= (ranks[place - 1] ?? rank));
@@ -97,6 +101,10 @@ describe('hours of alerts', () => {
 
       expect(outcome.eventIds.length).toBeGreaterThan(200);
       expect(outcome.sent.some(({ isAcknowledged }) => !isAcknowledged)).toBe(true);
+      const late = outcome.sent.filter(
+        ({ mood, message }) => mood === 'accepted late' && !isPoisoned(outcome, message),
+      );
+      expect(late.filter(({ isAcknowledged }) => !isAcknowledged)).toEqual([]);
       expectWell(outcome, { repetitions: 0, what: `seed ${seed}` });
     },
   );

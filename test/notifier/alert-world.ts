@@ -93,7 +93,7 @@ export async function live(hours: Hours): Promise<Outcome> {
       }
       return isDead ? new Promise<never>(() => {}) : result;
     };
-    const now = { now: () => clock.now() + offsetMs, sleep: clock.sleep };
+    const now = { now: () => clock.now() + offsetMs, sleep: async () => {} };
     const parts = { clock: now, telemetry: silentTelemetry };
     const store = createAlertStore(stepped(memory, step), steppedIndexes(indexes, step), parts);
     const own = channels.map(

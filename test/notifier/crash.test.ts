@@ -29,6 +29,22 @@ describe('a notifier that dies', () => {
   );
 });
 
+test('a message that was written down as sent is noted to its end by the next process, and not repeated', async () => {
+  const { deliver, slack, table, pass } = aNotifier();
+  slack.state = 'down';
+  const [sent, other] = [anEvent(), anEvent()];
+  await deliver(sent, other);
+  const message = { phase: 'reported', sks: [`NOTICE#${sent.detail.id}`], at_ms: 1 };
+  table.sync.update({ key: { pk: 'ALERT#slack', sk: 'CHANNEL' }, set: { message, not_before_ms: 0 } });
+  slack.state = 'up';
+  await pass(10);
+
+  expect(idsOf(slack)).toEqual([other.detail.id]);
+  expect(table.sync.peek({ pk: 'ALERT#slack', sk: `NOTICE#${sent.detail.id}` })).toMatchObject({
+    outcome: 'reported',
+  });
+});
+
 async function runWithCrash(crashAt: number, when: 'before' | 'after') {
   const notifier = aNotifier();
   const events = [anEvent(), anEvent({ project_id: 'other' }), anEvent()];

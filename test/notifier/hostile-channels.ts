@@ -33,6 +33,7 @@ export interface Sent {
   readonly channel: string;
   readonly atMs: number;
   readonly message: Message;
+  readonly mood: Mood;
   /** Whether people could see it. */
   isShown: boolean;
   /** Whether the notifier that sent it was told so and was still alive. */
@@ -105,7 +106,7 @@ export function createHostileChannels(clock: Clock, poisonIds: ReadonlySet<strin
     webhookOrigin: ORIGIN,
     links: {},
     clock,
-    fetch: webhook as typeof fetch,
+    fetch: webhook,
   });
 
   /** The process that sent it lived to hear the answer. */
@@ -123,6 +124,7 @@ export function createHostileChannels(clock: Clock, poisonIds: ReadonlySet<strin
           channel: channel.name,
           atMs: clock.now(),
           message,
+          mood: mood[channel.name === 'slack' ? 'slack' : 'email'],
           isShown: false,
           isAcknowledged: false,
         };

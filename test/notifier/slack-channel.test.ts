@@ -92,10 +92,10 @@ describe('Slack by webhook', () => {
         webhookOrigin: 'https://hooks.slack.com',
         links: {},
         clock,
-        fetch: (async (_url, init) => {
+        fetch: async (_url, init) => {
           await clock.sleep(durationMs, init?.signal ?? undefined);
           return new Response('ok');
-        }) as typeof fetch,
+        },
       });
 
     const results = Promise.all([answeringAfter(12_000).send(message), answeringAfter(60_000).send(message)]);
