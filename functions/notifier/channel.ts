@@ -17,15 +17,9 @@ export type SendResult =
       readonly isUncertain?: boolean;
     };
 
-/** What is known of the one incident that a message is about. */
-export interface IncidentContext {
-  readonly thread?: Thread | undefined;
-  readonly operations?: Operations;
-}
-
 export interface Channel {
   readonly name: string;
   readonly pace: MessageLimits;
-  /** Bounded in time by itself; never throws. */
+  /** Bounded in time by itself; never throws. `thread`, `operations`: of the message's one incident, when there is one. */
   send(message: Message, thread?: Thread, operations?: Operations): Promise<SendResult>;
 }

@@ -3,6 +3,8 @@
 import type { Mutant } from '../simulation/mutants.ts';
 
 const SEND = 'functions/notifier/send-due.ts';
+const MESSAGE = 'functions/notifier/send-message.ts';
+const OUTCOME = 'functions/notifier/message-outcome.ts';
 const PLAN = 'functions/notifier/plan-round.ts';
 const NOTICES = 'functions/notifier/notice-store.ts';
 const INCIDENTS = 'functions/notifier/incident-store.ts';
@@ -17,7 +19,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'failed-is-told',
     mistake: 'a message that the channel did not take counts as told',
-    file: SEND,
+    file: MESSAGE,
     find: "if (result.kind === 'failed') return rest(turn, result);",
     replace:
       "if (result.kind === 'failed') return noteSent(turn, { left, waiting: message.flat().map((notice, place) => ({ sk: sks[place] ?? '', stored_at_ms: 0, notice })), incidents }, { kind: 'sent' });",
@@ -25,14 +27,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'refused-is-lost',
     mistake: 'what a channel refuses for good is kept nowhere',
-    file: SEND,
+    file: OUTCOME,
     find: "if (notices.length > 0) await store.notices.park(channel.name, notices, left.reason ?? '');",
     replace: '',
   },
   {
     name: 'told-is-not-noted',
     mistake: 'the notices of a message that went out are not noted',
-    file: SEND,
+    file: OUTCOME,
     find: "await store.notices.settle(channel.name, sks, { outcome: 'reported' });",
     replace: '',
   },
@@ -46,7 +48,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'send-without-claim',
     mistake: 'a notifier sends although another one holds the channel',
-    file: SEND,
+    file: MESSAGE,
     find: `if (!(await hold(turn, { message: left, waiting_since_ms: waitingSinceMs, sent_at_ms: sentAtMs })))
     return false;`,
     replace: 'await hold(turn, { message: left, waiting_since_ms: waitingSinceMs, sent_at_ms: sentAtMs });',
@@ -54,7 +56,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no-rest',
     mistake: 'a channel that asked for a pause gets none',
-    file: SEND,
+    file: OUTCOME,
     find: 'not_before_ms: deps.clock.now() + pauseMs,',
     replace: 'not_before_ms: 0,',
   },
