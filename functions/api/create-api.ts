@@ -24,6 +24,7 @@ import { type KeySource, shareRefresh } from '../../shared/upstream/key-source.t
 import { createApp } from './app.ts';
 import { createAuthenticator } from './authenticate.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
+import { deafChannelReasons } from './bridge/channel-health.ts';
 import { passThroughRoutes } from './commands/pass-through-routes.ts';
 import type { UpstreamAccount } from './commands/upstream-account.ts';
 import { createConsole } from './console/create-console.ts';
@@ -95,9 +96,10 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
     ]),
   );
   const statusOf = (accountId: string) => readAccountStatus(table, accountId, noteUnreadable);
+  const deafChannels = () => deafChannelReasons(table, clock.now());
   const routes = withDocumentation([
     ...passThroughRoutes(passThroughDeps, settings.extraRoutes),
-    ...bridgeRoutes({ readModels, statusOf, patient, pollIntervalMsOf, pepper, clock }),
+    ...bridgeRoutes({ readModels, statusOf, deafChannels, patient, pollIntervalMsOf, pepper, clock }),
   ]);
   const serving: ServeDeps = {
     authenticator: createAuthenticator({
@@ -115,6 +117,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const pages = createConsole({
     readModels,
     statusOf,
+    deafChannels,
     alertsOf: (record) => readAlertHistory(table, record),
     authenticator: serving.authenticator,
     endedSessions: createEndedSessions(table),

@@ -40,6 +40,11 @@ export const metricUnits = {
   ReadingsWaiting: 'Count',
   AlertsSent: 'Count',
   AlertsFailed: 'Count',
+  /** Alerts that a channel refused for good: a person has to pass them on. */
+  AlertsRefused: 'Count',
+  AlertItemsUnreadable: 'Count',
+  /** For how long the channel that has been deaf longest took nothing while something waited; 0 when all do. Every sweep. */
+  ChannelDeafMs: 'Milliseconds',
 } as const;
 
 export type MetricName = keyof typeof metricUnits;

@@ -3,14 +3,11 @@
  * items. The items of a released version are kept as a fixture, so that a later version is measured by them.
  */
 
-import { createAlertStore } from '../../functions/notifier/alert-store.ts';
-import { noticeOf } from '../../shared/alerts/notice.ts';
 import { firstAccountRecord, recordHealth } from '../../shared/core/account-record.ts';
 import { nextStatus } from '../../shared/core/account-status.ts';
 import type { CommandRecord } from '../../shared/core/command-record.ts';
 import { settleCommand } from '../../shared/core/command-record.ts';
 import { createHintFields } from '../../shared/core/hint-fields.ts';
-import { pendingEntries } from '../../shared/core/journal.ts';
 import type { JournalRecord } from '../../shared/core/journal-record.ts';
 import {
   type OperationRecord,
@@ -20,7 +17,6 @@ import {
 } from '../../shared/core/operation-record.ts';
 import { recordDiscovery, recordUnreachable } from '../../shared/core/project-record.ts';
 import type { Timestamp } from '../../shared/core/timestamp.ts';
-import { renderEvent } from '../../shared/events/render-event.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createAuditLog } from '../../shared/store/audit-log.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
@@ -198,11 +194,6 @@ export async function writeEveryKind(table: Table, counters: TableCounters): Pro
   await writeTokens(table, clock);
   await writeAttempts(table, clock);
   await writeAudit(table, clock);
-  await writeAlerts(
-    table,
-    clock,
-    operation('failed-and-retried', [{}, { status: 'failed', failures_count: 1 }]),
-  );
 }
 
 async function writeStatus(table: Table): Promise<void> {
@@ -282,24 +273,6 @@ async function writeAudit(table: Table, clock: FixedClock): Promise<void> {
   await audit.begin({ ...intent, request_id: 'without-an-end', project_id: undefined });
 }
 
-async function writeAlerts(table: Table, clock: FixedClock, failed: OperationRecord): Promise<void> {
-  const alerts = createAlertStore(table, clock);
-  const notices = pendingEntries(failed).flatMap((entry) => {
-    const { detailType, detail } = renderEvent(failed, entry);
-    return noticeOf(detailType, JSON.parse(detail)) ?? [];
-  });
-  for (const notice of notices) await alerts.add('slack', notice);
-  const [incident] = await alerts.listUntold('slack', []);
-  if (incident !== undefined && notices[0] !== undefined) {
-    const thread = { channel: 'C1', ts: '1.2', first: notices[0], toldCount: 1, isOver: false };
-    await alerts.noteTold('slack', incident, notices, thread);
-  }
-  for (const notice of notices) await alerts.add('email', notice);
-  await alerts.park('slack', notices, 'invalid_blocks');
-  const channel = { revision: 0, held_until_ms: NOON_MS, sent_at_ms: [NOON_MS - 10], not_before_ms: 0 };
-  await alerts.writeChannel('slack', { ...channel, failures_in_row: 1 });
-}
-
 /** What the code under test makes of these items, by a name for each. */
 export async function readEveryKind(table: Table): Promise<Readonly<Record<string, unknown>>> {
   const clock = { now: () => NOON_MS + 1_000, sleep: async () => {} };
@@ -316,11 +289,6 @@ export async function readEveryKind(table: Table): Promise<Readonly<Record<strin
   read['work'] = (await store.findWork()).map(({ key }) => `${key.pk} / ${key.sk}`).toSorted();
   const tokens = createTokenStore(table, clock);
   for (const id of TOKEN_IDS) read[`token ${id}`] = await tokens.read(id);
-  const alerts = createAlertStore(table, clock);
-  for (const channel of ['slack', 'email']) {
-    read[`channel ${channel}`] = await alerts.readChannel(channel);
-    read[`untold on ${channel}`] = await alerts.listUntold(channel, []);
-  }
   // What follows writes as well, as production does.
   const idempotency = createIdempotencyStore(table, clock);
   for (const state of ATTEMPTS) {

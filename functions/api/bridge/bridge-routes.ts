@@ -45,6 +45,8 @@ export interface BridgeDeps {
   readonly pollIntervalMsOf: (accountId: string) => number;
   /** Keys the seals of cursors. */
   readonly pepper: () => Promise<Secret>;
+  /** Sentences about alert channels that take nothing. */
+  readonly deafChannels: () => Promise<readonly string[]>;
   readonly clock: Clock;
 }
 
@@ -75,20 +77,22 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
       {
         id: 'getHealth',
         path: '/health',
-        summary: 'Whether events are on time',
+        summary: 'Whether events are on time and alerts reach people',
         description:
           '503 when they are not, with the reasons. About the account of the caller. A project that could not be read completely for three minutes is a reason, by its name.',
         access: 'signed_in',
         answer: z.looseObject({ healthy: z.boolean(), reasons: z.array(z.string()) }),
       },
       async ({ caller }, model) => {
-        const [status, unpublished] = await Promise.all([
+        const [status, unpublished, channelReasons] = await Promise.all([
           deps.statusOf(model.accountId),
           model.unpublished(),
+          deps.deafChannels(),
         ]);
         const health = healthOf({
           status,
           unpublished,
+          channelReasons,
           nowMs: deps.clock.now(),
           maySee: (projectId) => maySee(caller, projectId),
         });

@@ -1,4 +1,4 @@
-/** Whether events are on time, decided from what the poller says of itself and from what is still unsent. */
+/** Whether events are on time and alerts reach people, decided from what the poller says of itself and from what is still unsent. */
 
 import type { AccountStatus, UnreadProject } from '../../../shared/core/account-status.ts';
 
@@ -43,11 +43,14 @@ const UNPUBLISHED_AGE_MS_MAX = 2 * 60_000;
 export function healthOf({
   status,
   unpublished,
+  channelReasons = [],
   nowMs,
   maySee = () => true,
 }: {
   readonly status: AccountStatus | undefined;
   readonly unpublished: { readonly count: number; readonly oldest_at: string | undefined };
+  /** Of alert channels that take nothing. */
+  readonly channelReasons?: readonly string[];
   readonly nowMs: number;
   /** Whether the caller may see a project of this id. */
   readonly maySee?: (projectId: string) => boolean;
@@ -75,6 +78,7 @@ export function healthOf({
     oldestMs !== undefined &&
       oldestMs > UNPUBLISHED_AGE_MS_MAX &&
       `The oldest of ${unpublished.count} unsent events is ${seconds(oldestMs)} s old: does the bus refuse them?`,
+    ...channelReasons,
   ].filter((reason) => reason !== false);
   return {
     healthy: reasons.length === 0,

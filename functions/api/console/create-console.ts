@@ -92,9 +92,10 @@ export function createConsole(deps: ConsoleDeps): Hono {
     const { caller, model } = who;
     if (!mayRead(who, caller.account_id))
       return message('No access', 'Your token needs the scope operations:read.', 403);
-    const [status, unpublished, openOperations, failures, projects] = await Promise.all([
+    const [status, unpublished, channelReasons, openOperations, failures, projects] = await Promise.all([
       deps.statusOf(model.accountId),
       model.unpublished(),
+      deps.deafChannels(),
       model.openOperations(),
       model.feed.recent({ limit: 10, filter: { status: 'failed' } }),
       model.projects({ limit: 50, cursor: c.req.query('projects') || undefined }),
@@ -106,7 +107,13 @@ export function createConsole(deps: ConsoleDeps): Hono {
       content: overviewPage({
         accountId: model.accountId,
         status,
-        health: healthOf({ status, unpublished, nowMs, maySee: (id) => maySee(caller, id) }),
+        health: healthOf({
+          status,
+          unpublished,
+          channelReasons,
+          nowMs,
+          maySee: (id) => maySee(caller, id),
+        }),
         open: openOperations.filter(({ project_id }) => maySee(caller, project_id)),
         failures: failures.items.filter(isVisibleTo(caller)).slice(0, 10),
         projects: projects.items.filter(({ project_id }) => maySee(caller, project_id)),

@@ -27,7 +27,7 @@ const DECIDED_LATER: ReadonlySet<string> = new Set(['stalled_threshold_ms']);
 export const apiAccess = {
   reads: {
     protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES]).filter((name) => !POLLERS_OWN.has(name)),
-    alerts: [...KEY, 'body'],
+    alerts: [...KEY, 'body', 'outcome', 'waiting_since_ms', 'last_reason'],
     tokens: distinct([...KEY, ...TOKEN_ATTRIBUTES]),
     idempotency: distinct([...KEY, ...IDEMPOTENCY_ATTRIBUTES]),
     callers: [...KEY, ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],
