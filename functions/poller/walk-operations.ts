@@ -50,8 +50,8 @@ export async function walkOperations(poll: Poll): Promise<WalkResult> {
 }
 
 /** A walk that ended at its bound says nothing of the end of the list, and what is known of it stays. */
-function noteListEnd(poll: Poll, { outcome, endCursor, aboveNext }: WalkState): void {
-  if (outcome !== 'complete' || endCursor === undefined) return;
+function noteListEnd(poll: Poll, { outcome, endCursor, aboveNext, isUnordered }: WalkState): void {
+  if (outcome !== 'complete' || endCursor === undefined || isUnordered) return;
   const { overlapMs } = poll.deps.options.walkLimits;
   if (poll.memory.listEnd?.cursor === endCursor && poll.memory.listEnd.isProven) return;
   poll.memory.listEnd = listEndOf(endCursor, aboveNext, { nowMs: earlierNowMs(poll), overlapMs });
@@ -199,7 +199,9 @@ async function recordUnread(poll: Poll, rows: readonly Operation[]): Promise<boo
 /** A row that the table may have known once and forgotten since is no news; it is remembered as long as it is walked. */
 async function recordUnknown(poll: Poll, row: Operation): Promise<void> {
   const createdAt = normaliseTimestamp(row.created_at);
-  if (createdAt !== undefined && mayBeForgotten(createdAt, poll.project?.watermark, earlierNowMs(poll))) {
+  const { watermark, is_unordered } = poll.project ?? {};
+  const list = { watermark, isUnordered: is_unordered === true };
+  if (createdAt !== undefined && mayBeForgotten(createdAt, list, earlierNowMs(poll))) {
     logOnce(poll, 'rows.forgotten');
     poll.settled.set(row.id, row);
     return;

@@ -42,13 +42,15 @@ export function historyEndOf({ bootAt, seenAt, projectCreatedAt }: FirstSight): 
 /**
  * Whether an operation that the table does not know may have been recorded and forgotten. Rows that are newer than
  * everything that was ever recorded are news, however old they are: the bridge may have been away for months.
- * `nowMs`: the earlier one of the upstream's clock and ours, so that one wrong clock does not make news history.
+ * An unordered list earns no watermark, so its age alone decides. `nowMs`: the earlier one of the upstream's clock and ours, so
+ * that one wrong clock does not make news history.
  */
 export function mayBeForgotten(
   createdAt: Timestamp,
-  watermark: Timestamp | undefined,
+  { watermark, isUnordered }: { readonly watermark: Timestamp | undefined; readonly isUnordered: boolean },
   nowMs: number,
 ): boolean {
-  if (watermark === undefined || nowMs - epochMsOf(createdAt) < FORGOTTEN_AFTER_MS) return false;
-  return earlierBy(createdAt, WATERMARK_LAG_MS_MAX) <= watermark;
+  if (nowMs - epochMsOf(createdAt) < FORGOTTEN_AFTER_MS) return false;
+  if (isUnordered) return true;
+  return watermark !== undefined && earlierBy(createdAt, WATERMARK_LAG_MS_MAX) <= watermark;
 }

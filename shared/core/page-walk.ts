@@ -247,7 +247,8 @@ function isHeadOfResumed({ phase, goal }: WalkState): boolean {
 function isLastPage(before: WalkState, after: WalkState, page: WalkPage): boolean {
   const { cursor, operations, malformedRowCount } = page;
   if (cursor === undefined || operations.length + malformedRowCount === 0) return true;
-  if (cursor === before.goal.endCursor) return true;
+  // New rows may stand behind the last row of an unordered list.
+  if (cursor === before.goal.endCursor && !after.isUnordered) return true;
   return after.followedCursors.has(cursor) && after.seenIds.size === before.seenIds.size;
 }
 

@@ -107,6 +107,12 @@ describe('a walk', () => {
     expect(state).toMatchObject({ outcome: 'complete', endCursor: 'end' });
   });
 
+  test('follows even that cursor when the list is unordered, because new rows may stand behind its last one', () => {
+    const state = walk(start({ endCursor: 'end', isUnordered: true }), page([40, 39], 'end'));
+
+    expect(state).toMatchObject({ outcome: 'walking', next: { cursor: 'end' } });
+  });
+
   test('says behind which cursor the list has ended', () => {
     const state = walk(start({ bound: time(1) }), page([40, 39], 'last row'), page([], null));
 

@@ -270,10 +270,33 @@ describe('an unordered list', () => {
       oldestMs: START_MS - 90_000,
     }).toReversed();
     await poll(3 * MINUTE_MS);
-    const late = anOperation({ id: 'last', status: 'finished', created_at: wholeSecond(START_MS + 200_000) });
-    script.operations = [...script.operations, late];
-    await poll(3 * MINUTE_MS);
+    const ids = ['first', 'second', 'third'];
+    for (const [place, id] of ids.entries()) {
+      const created_at = wholeSecond(START_MS + 200_000 + place * 400_000);
+      script.operations = [...script.operations, anOperation({ id, status: 'finished', created_at })];
+      await poll(6 * MINUTE_MS);
+    }
 
-    expect([...idsOf(events())]).toEqual(['last']);
+    expect([...idsOf(events())]).toEqual(ids);
+  });
+
+  test('is not announced again after the table has forgotten it', async () => {
+    const random = seededRandom(34);
+    const { script, poll, pass, events, expire } = anAccount({ backfill: 'all' });
+    script.pageRowsMax = () => 10;
+    script.operations = endedOperations(30, random, {
+      newestMs: START_MS - 5_000,
+      oldestMs: START_MS - 90_000,
+    }).toReversed();
+    await poll(3 * MINUTE_MS);
+    const before = events();
+    for (let day = 0; day < 60; day += 6) {
+      await pass(6 * DAY_MS);
+      expire();
+      await poll(MINUTE_MS);
+    }
+
+    expect(idsOf(before).size).toBe(30);
+    expect(events()).toEqual(before);
   });
 });
