@@ -87,12 +87,13 @@ export async function followPages(poll: Poll, start: WalkState, stored: StoredPl
   return { state, failure: undefined };
 }
 
-function goalOf({ project, deps, records, memory }: Poll): WalkGoal {
+function goalOf({ project, request, deps, records, memory }: Poll): WalkGoal {
   const { walkLimits, backfill, backfillDepthMs } = deps.options;
   const openSinceMs = [...records.values()].filter(isOpen).map(({ created_at }) => Date.parse(created_at));
   return {
     bound: boundOf(project?.watermark, walkLimits.overlapMs),
     depthMs: backfill === 'all' ? undefined : backfillDepthMs,
+    newsSince: project?.history_until ?? request.bootAt,
     resume: undefined,
     isUnordered: project?.is_unordered,
     firstPageRows: rowsToShow(openSinceMs, memory.reach, walkLimits),

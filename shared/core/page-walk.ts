@@ -45,6 +45,8 @@ export interface WalkGoal {
   /** The walk reads everything that is not older. Undefined: as deep as `depthMs` below the head, or to the end. */
   readonly bound: Timestamp | undefined;
   readonly depthMs?: number | undefined;
+  /** Operations from this time on are news, so a first walk reaches at least that far, whatever `depthMs` says. */
+  readonly newsSince?: Timestamp | undefined;
   readonly resume: ResumePoint | undefined;
   /** Rows of the first page, when open operations lie behind the usual one. */
   readonly firstPageRows?: number | undefined;
@@ -206,7 +208,8 @@ export function isInReach(state: WalkState, createdAt: string): boolean {
 
 function withBound(goal: WalkGoal, head: Timestamp | undefined): WalkGoal {
   if (goal.bound !== undefined || goal.depthMs === undefined || head === undefined) return goal;
-  return { ...goal, bound: earlierBy(head, goal.depthMs) };
+  const deep = earlierBy(head, goal.depthMs);
+  return { ...goal, bound: goal.newsSince !== undefined && goal.newsSince < deep ? goal.newsSince : deep };
 }
 
 function withCursor(followed: ReadonlySet<string>, cursor: string | undefined): ReadonlySet<string> {

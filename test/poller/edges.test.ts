@@ -165,6 +165,28 @@ describe('a project in which nothing happens for months', () => {
   });
 });
 
+test('a project that could not be read for months from the beginning loses nothing of them', async () => {
+  const random = seededRandom(15);
+  const { script, poll, pass, events } = anAccount();
+  script.fails = ({ name }) => (name === 'operations' ? 'unavailable' : undefined);
+  script.operations = endedOperations(5, random, {
+    newestMs: START_MS - MINUTE_MS,
+    oldestMs: START_MS - DAY_MS,
+  });
+  await poll(MINUTE_MS);
+  const missed = endedOperations(50, random, {
+    newestMs: START_MS + 89 * DAY_MS,
+    oldestMs: START_MS + 2 * MINUTE_MS,
+  });
+  script.operations = [...missed, ...script.operations];
+  await pass(90 * DAY_MS);
+  script.fails = () => undefined;
+  await poll(10 * MINUTE_MS);
+
+  const changes = events().filter(({ type }) => type === 'Operation State Changed');
+  expect([...idsOf(changes)].toSorted()).toEqual(missed.map(({ id }) => id).toSorted());
+});
+
 describe('a project that becomes visible later', () => {
   const other = 'late-river-87654321';
 
