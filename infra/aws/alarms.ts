@@ -7,6 +7,7 @@ import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
 import type { MetricName } from '../../shared/runtime/metric-names.ts';
+import { alarmTopic } from './alarm-topic.ts';
 import type { Api } from './api.ts';
 import { CANARY_EVERY_MINUTES, type Events } from './events.ts';
 import { bridgeMetric, percentage } from './metrics.ts';
@@ -38,7 +39,7 @@ const ERROR_PERCENT_MAX = 10;
 export class Alarms extends Construct {
   constructor(scope: Construct, parts: AlarmParts) {
     super(scope, 'Alarms');
-    const action = new SnsAction(parts.notifier.topic);
+    const action = new SnsAction(alarmTopic(this, parts.config));
     for (const definition of [...accountAlarms(parts), ...systemAlarms(parts)]) {
       const { name, means, metric, threshold, isBelow, periods = 1, missing } = definition;
       const article = name.replace(/:.*/, '');
@@ -138,6 +139,13 @@ function systemAlarms({ events, poller, api, notifier }: AlarmParts): readonly A
       name: 'alerts-dead-letters',
       means: 'The notifier gave an event up: somebody was not told of a failure.',
       metric: depth(notifier.deadLetters),
+      threshold: 0,
+    },
+    {
+      name: 'events-undelivered',
+      means:
+        'A rule of the bridge could not hand an event to its queue; the event waits in the queue for undelivered ones.',
+      metric: depth(events.undelivered),
       threshold: 0,
     },
     {

@@ -135,7 +135,7 @@ const isOwn = ({ metrics }: Watch) => metrics.every(({ namespace }) => namespace
 describe('an alarm on a metric of the bridge', () => {
   test('is crossed by what the code emits above its threshold, and not by what is below or of another account', () => {
     const own = alarms().map(watchOf).filter(isOwn);
-    expect(own).toHaveLength(7);
+    expect(own).toHaveLength(8);
     for (const watch of own) {
       // Of a share in percent: so many of a hundred.
       const emitAll = (value: number, { service, account }: { service?: string; account?: string } = {}) =>
@@ -220,7 +220,7 @@ describe('the runbook', () => {
       ({ Properties }) => /#([a-z-]+)$/.exec(Properties.AlarmDescription)?.[1] ?? '',
     );
 
-    expect(new Set(anchors).size).toBe(13);
+    expect(new Set(anchors).size).toBe(15);
     expect(anchors.filter((anchor) => !page.includes(`\n## ${anchor}\n`))).toEqual([]);
   });
 });

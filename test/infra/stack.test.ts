@@ -248,12 +248,21 @@ describe('alerts', () => {
     });
   });
 
-  test('go to the addresses of the file', () => {
+  test('and alarms go to the addresses of the file, each by a topic of its own', () => {
+    const topicNameOf = (id: string) => stack.resource(id)?.Properties.TopicName as string;
+
     expect(
       stack
         .ofType('AWS::SNS::Subscription')
-        .map(({ Properties }) => [Properties.Protocol, Properties.Endpoint]),
-    ).toEqual([['email', 'oncall@example.com']]);
+        .map(({ Properties }) => [
+          topicNameOf(Properties.TopicArn.Ref),
+          Properties.Protocol,
+          Properties.Endpoint,
+        ]),
+    ).toEqual([
+      ['operations-bridge-alerts', 'email', 'oncall@example.com'],
+      ['operations-bridge-alarms', 'email', 'oncall@example.com'],
+    ]);
   });
 });
 
@@ -341,12 +350,14 @@ describe('privileges', () => {
       'QueryCreated dynamodb:Query',
       'QueryList dynamodb:Query',
       'ReadAlerts dynamodb:GetItem',
+      'ReadCallers dynamodb:GetItem',
       'ReadIdempotency dynamodb:GetItem',
       'ReadProtocol dynamodb:BatchGetItem',
       'ReadProtocol dynamodb:GetItem',
       'ReadTokens dynamodb:GetItem',
       'Secrets secretsmanager:GetSecretValue',
       'UpdateAudit dynamodb:UpdateItem',
+      'UpdateCallers dynamodb:UpdateItem',
       'UpdateIdempotency dynamodb:UpdateItem',
       'UpdateProtocol dynamodb:UpdateItem',
       'UpdateReadRequests dynamodb:UpdateItem',
