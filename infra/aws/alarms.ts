@@ -40,7 +40,7 @@ export class Alarms extends Construct {
   constructor(scope: Construct, parts: AlarmParts) {
     super(scope, 'Alarms');
     const action = new SnsAction(alarmTopic(this, parts.config));
-    for (const definition of [...accountAlarms(parts), ...systemAlarms(parts)]) {
+    for (const definition of [...accountAlarms(parts), ...systemAlarms(parts), ...apiAlarms(parts)]) {
       const { name, means, metric, threshold, isBelow, periods = 1, missing } = definition;
       const article = name.replace(/:.*/, '');
       const alarm = new cloudwatch.Alarm(this, name.replaceAll(':', '-'), {
@@ -109,6 +109,38 @@ function accountAlarms({ config }: AlarmParts): readonly AlarmDefinition[] {
       },
     ];
   });
+}
+
+/** Calls of strangers come now and then; this many in five minutes are somebody who tries. */
+const UNAUTHENTICATED_MAX = 100;
+
+/** One failure among a handful of requests is more; it has to happen twice running. */
+const API_FAILURES_PERCENT_MAX = 10;
+
+function apiAlarms({ api }: AlarmParts): readonly AlarmDefinition[] {
+  const period = Duration.minutes(5);
+  const sum = { statistic: 'Sum', period };
+  return [
+    {
+      name: 'api-failing',
+      means: `More than ${API_FAILURES_PERCENT_MAX} % of the answers of the API are failures (5xx).`,
+      metric: percentage(api.httpApi.metricServerError(sum), api.httpApi.metricCount(sum), period),
+      threshold: API_FAILURES_PERCENT_MAX,
+      periods: 2,
+    },
+    {
+      name: 'tokens-refused',
+      means: `More than ${UNAUTHENTICATED_MAX} requests in five minutes came without a valid token.`,
+      metric: bridgeMetric('ApiRefusals', { service: 'api', account: 'api', by: 'unauthenticated' }, sum),
+      threshold: UNAUTHENTICATED_MAX,
+    },
+    {
+      name: 'audit-failed',
+      means: 'A record of the audit could not be written; only the log has what was done.',
+      metric: bridgeMetric('AuditFailed', { service: 'api', account: 'api' }, sum),
+      threshold: 0,
+    },
+  ];
 }
 
 function systemAlarms({ events, poller, api, notifier }: AlarmParts): readonly AlarmDefinition[] {

@@ -18,8 +18,9 @@ describe.each(Object.keys(configurations))('%s is within what AWS takes', (name)
   const { template, resources } = synthesize(configurations[name]);
   const sized = { resources, template: template.toJSON() as Record<string, Record<string, unknown>> };
 
-  test.each(quotas.map((quota) => [quota.what, quota] as const))('%s', (_what, { most, sizes }) => {
-    const beyond = sizes(sized).filter(([, size]) => size > most);
+  test.each(quotas.map((quota) => [quota.what, quota] as const))('%s', (_what, quota) => {
+    const { most } = quota;
+    const beyond = quota.sizes(sized).filter(([, size]) => size > most);
 
     expect(beyond).toEqual([]);
   });
@@ -33,7 +34,7 @@ describe('a quota', () => {
   test('has something to measure in the largest template, or the template has nothing of its kind', () => {
     const { template, resources } = synthesize(largest['the longest name']);
     const sized = { resources, template: template.toJSON() as Record<string, Record<string, unknown>> };
-    const silent = quotas.filter(({ sizes }) => sizes(sized).every(([, size]) => size === 0));
+    const silent = quotas.filter((quota) => quota.sizes(sized).every(([, size]) => size === 0));
 
     expect(silent.map(({ what }) => what)).toEqual(['mappings of the template']);
   });
@@ -79,7 +80,7 @@ describe('what would not fit is refused before anything is deployed', () => {
         accounts: (long?.accounts ?? []).map((each) => ({
           ...each,
           project_ids: [...(each.project_ids ?? []), 'x'],
-        })) as never,
+        })),
       },
       /accounts: name 1500 projects at most/,
     ],

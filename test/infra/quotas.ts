@@ -213,7 +213,7 @@ export const quotas: readonly Quota[] = [
     what: 'the description of the stack, bytes',
     source: 'AWS CloudFormation User Guide, "Understand CloudFormation quotas"',
     most: 1_024,
-    sizes: ({ template }) => [['description', bytes(String(template['Description'] ?? ''))]],
+    sizes: ({ template }) => [['description', bytes(template['Description'] ?? '')]],
   },
 ];
 

@@ -53,6 +53,7 @@ export function addCommandRoutes(app: Hono, deps: ConsoleDeps, visitors: Visitor
     const form = await formOf(c);
     const isGenuine = isOwnOrigin(c) && isFormKey(form?.get('form_key'), who.session, who.pepper);
     const route = routeOf(action as 'start' | 'restart');
+    if (!isGenuine) visitors.refuseForm(who, `console_${action}`);
     if (!isGenuine || !mayAct(who, accountId, projectId) || route === undefined)
       return shown(
         c,
@@ -82,6 +83,7 @@ export function addCommandRoutes(app: Hono, deps: ConsoleDeps, visitors: Visitor
     const form = await formOf(c);
     const isGenuine = isOwnOrigin(c) && isFormKey(form?.get('form_key'), who.session, who.pepper);
     const route = deps.routes.find(({ id }) => id === 'requestRead');
+    if (!isGenuine) visitors.refuseForm(who, 'consoleRead');
     if (!isGenuine || route === undefined || !mayRead(who, accountId, projectId))
       return shown(
         c,
