@@ -9,7 +9,7 @@ import type * as z from 'zod';
 import type { ApiEnvironment, apiAccounts } from '../../shared/config/api-config.ts';
 import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
 import { commandSettled, operationStateChanged } from '../../shared/events/catalog.ts';
-import { PARTITIONS, projectsListOf } from '../../shared/store/keys.ts';
+import { auditListOf, PARTITIONS, projectsListOf } from '../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { Events } from './events.ts';
@@ -54,7 +54,7 @@ export class Api extends Construct {
     // Both are partitioned by account, and a policy has no room for all their names twice.
     this.fn.grantQuery('Accounts', [work, feed], accountIds);
     this.fn.grantQuery('Created', [created], [PARTITIONS.protocol]);
-    this.fn.grantQuery('List', [list], [projectsListOf('*')]);
+    this.fn.grantQuery('List', [list], [projectsListOf('*'), auditListOf('*')]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
       'ForAllValues:StringEquals': { 'events:detail-type': OWN_EVENTS },
     });

@@ -5,6 +5,7 @@ import { type JournalEntry, pendingEntries } from '../core/journal.ts';
 import { isOpen, type OperationRecord } from '../core/operation-record.ts';
 import type { ProjectRecord } from '../core/project-record.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { createAuditReader } from './audit-reader.ts';
 import { createBridgeStore } from './bridge-store.ts';
 import { createEventFeed } from './event-feed.ts';
 import { parseRecordOf } from './items.ts';
@@ -46,6 +47,9 @@ export function createReadModel(table: Table, indexes: TableIndexes, accountId: 
   return {
     accountId,
     feed,
+
+    /** Newest first. */
+    audit: createAuditReader(table, indexes, accountId),
 
     /** By id. */
     async projects(request: PageRequest): Promise<Page<ProjectRecord>> {

@@ -350,6 +350,8 @@ describe('privileges', () => {
       'QueryCreated dynamodb:Query',
       'QueryList dynamodb:Query',
       'ReadAlerts dynamodb:GetItem',
+      'ReadAudit dynamodb:BatchGetItem',
+      'ReadAudit dynamodb:GetItem',
       'ReadCallers dynamodb:GetItem',
       'ReadIdempotency dynamodb:GetItem',
       'ReadProtocol dynamodb:BatchGetItem',
@@ -418,6 +420,7 @@ describe('privileges', () => {
       ['ReadTokens', 'TOKEN#*'],
       ['ReadIdempotency', 'IDEMPOTENCY#*'],
       ['ReadCallers', 'CALLER#*'],
+      ['ReadAudit', 'AUDIT#*'],
       ['UpdateProtocol', 'A#*'],
       ['UpdateReadRequests', 'READ#*'],
       ['UpdateIdempotency', 'IDEMPOTENCY#*'],
@@ -426,7 +429,7 @@ describe('privileges', () => {
       ['UpdateCallers', 'CALLER#*'],
       ['QueryAccounts', 'main'],
       ['QueryCreated', 'A#*'],
-      ['QueryList', 'PROJECTS#*'],
+      ['QueryList', 'PROJECTS#*', 'AUDIT#*'],
     ]);
   });
 

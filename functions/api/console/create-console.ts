@@ -6,10 +6,12 @@ import { tokenIdOf } from '../../../shared/callers/bridge-token.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
 import { AppError, toError } from '../../../shared/runtime/errors.ts';
 import { eventsOf } from '../../../shared/store/event-feed.ts';
+import { readAudit } from '../bridge/audit.ts';
 import { healthOf } from '../bridge/health.ts';
 import { isVisibleTo } from '../bridge/read-feed.ts';
 import { noteRefusal } from '../traces.ts';
 import { CONSOLE_POLICY, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH } from './assets.ts';
+import { auditPage, auditQueryOf } from './audit-page.ts';
 import { addCommandRoutes } from './command-routes.ts';
 import { eventsPage, patternOf, subscribePage } from './events-page.ts';
 import { page } from './layout.ts';
@@ -208,6 +210,14 @@ export function createConsole(deps: ConsoleDeps): Hono {
       more: events.next,
     });
     return { title: 'Events', about: '*', content };
+  });
+
+  get('/audit', async (c, who) => {
+    if (!visitors.mayAudit(who)) return message('No access', 'Your token needs the scope audit:read.', 403);
+    const query = auditQueryOf(c);
+    const audit = await readAudit(who.model, who.caller, query);
+    const content = auditPage({ accountId: who.model.accountId, filter: query, page: audit });
+    return { title: 'Audit', content };
   });
 
   get('/subscribe', async (c, who) => {

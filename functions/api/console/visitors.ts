@@ -76,7 +76,8 @@ export function createVisitors(deps: ConsoleDeps) {
     { about, status = 200, ...frame }: Page,
   ) => {
     const live = about === undefined ? undefined : { about, cursor: model.feed.start('now') };
-    const who = { clientId: caller.client_id, formKey: formKey(session, pepper) };
+    const mayAudit = caller.scopes.has('audit:read');
+    const who = { clientId: caller.client_id, formKey: formKey(session, pepper), mayAudit };
     return c.html(page({ ...frame, who, live }), status);
   };
 
@@ -100,6 +101,12 @@ export function createVisitors(deps: ConsoleDeps) {
     if (!hasScope || !isOwn)
       noteRefusal(deps.telemetry, hasScope ? 'project-hidden' : 'scope-missing', askerOf(who, 'consolePage'));
     return hasScope && isOwn;
+  };
+
+  const mayAudit = (who: SignedIn): boolean => {
+    const hasScope = who.caller.scopes.has('audit:read');
+    if (!hasScope) noteRefusal(deps.telemetry, 'scope-missing', askerOf(who, 'consoleAudit'));
+    return hasScope;
   };
 
   const askerOf = ({ caller, session }: Pick<SignedIn, 'caller' | 'session'>, call: string): Asker => ({
@@ -138,7 +145,7 @@ export function createVisitors(deps: ConsoleDeps) {
 
   const nothing = message('Nothing here', 'There is no such page, or your token may not see it.', 404);
 
-  return { whoIs, signIn, shown, message, get, mayRead, refuseForm, noteSession, nothing };
+  return { whoIs, signIn, shown, message, get, mayRead, mayAudit, refuseForm, noteSession, nothing };
 
   async function callerOf(session: Session): Promise<Caller | undefined> {
     return 'token_id' in session ? deps.authenticator.holderOf(session.token_id) : callerIn(session);
