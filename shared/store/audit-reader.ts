@@ -44,7 +44,7 @@ export interface AuditPage extends Page<AuditRecord> {
 export const AUDIT_QUERIES_MAX = 5;
 
 /** Of one query, for as many are read in one call. */
-const RECORDS_PER_QUERY = 100;
+export const RECORDS_PER_QUERY = 100;
 
 export function createAuditReader(table: Table, indexes: TableIndexes, accountId: string) {
   const partition = auditListOf(accountId);

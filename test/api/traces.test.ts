@@ -204,8 +204,27 @@ describe('a session of the console', () => {
     const cookie = begun.headers.get('set-cookie')?.split(';')[0] ?? '';
 
     await api.app.request('/console/events', { headers: { cookie } });
+    await api.app.request('/console/audit', { headers: { cookie } });
 
-    expect(counted).toEqual(['ApiAccesses 1 signed-in', 'ApiRefusals 1 scope-missing']);
+    expect(counted).toEqual([
+      'ApiAccesses 1 signed-in',
+      'ApiRefusals 1 scope-missing',
+      'ApiRefusals 1 scope-missing',
+    ]);
+  });
+
+  test('without the scope for an action, or for a foreign project, is a refusal', async () => {
+    const { api, counted, form } = setUp();
+    const scopes = ['operations:read'] as const;
+    const token = await api.issueToken({ scopes, project_ids: [PROJECT_ID] });
+    const begun = await form('/console/sign-in', { token, next: '/console' });
+    const cookie = begun.headers.get('set-cookie')?.split(';')[0] ?? '';
+    const project = `/console/accounts/${ACCOUNT_ID}/projects`;
+
+    await api.app.request(`${project}/${PROJECT_ID}/endpoints/ep-1/restart`, { headers: { cookie } });
+    await api.app.request(`${project}/another-1`, { headers: { cookie } });
+
+    expect(counted.slice(1)).toEqual(['ApiRefusals 1 scope-missing', 'ApiRefusals 1 project-hidden']);
   });
 });
 

@@ -17,7 +17,7 @@ export function addCommandRoutes(app: Hono, deps: ConsoleDeps, visitors: Visitor
     '/accounts/:account_id/projects/:project_id/endpoints/:endpoint_id/:action{start|restart}';
 
   const mayAct = (who: SignedIn, accountId: string, projectId: string) =>
-    mayRead(who, accountId, projectId) && who.caller.scopes.has('computes:restart');
+    mayRead(who, accountId, projectId) && visitors.hasScope(who, 'computes:restart', 'consoleCommand');
 
   get(app, endpointAction, async (c, who) => {
     const {

@@ -213,7 +213,8 @@ export function createConsole(deps: ConsoleDeps): Hono {
   });
 
   get('/audit', async (c, who) => {
-    if (!visitors.mayAudit(who)) return message('No access', 'Your token needs the scope audit:read.', 403);
+    if (!visitors.hasScope(who, 'audit:read', 'consoleAudit'))
+      return message('No access', 'Your token needs the scope audit:read.', 403);
     const query = auditQueryOf(c);
     const audit = await readAudit(who.model, who.caller, query);
     const content = auditPage({ accountId: who.model.accountId, filter: query, page: audit });

@@ -3,6 +3,7 @@
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
+import type { Scope } from '../../../shared/callers/scopes.ts';
 import { cursorSealOf } from '../../../shared/callers/sealed-cursor.ts';
 import type { AccountStatus } from '../../../shared/core/account-status.ts';
 import type { OperationRecord } from '../../../shared/core/operation-record.ts';
@@ -96,17 +97,21 @@ export function createVisitors(deps: ConsoleDeps) {
 
   const mayRead = (who: SignedIn, accountId: string, projectId?: string): boolean => {
     const { caller } = who;
-    const hasScope = caller.scopes.has('operations:read');
+    const mayReadAny = caller.scopes.has('operations:read');
     const isOwn = caller.account_id === accountId && (projectId === undefined || maySee(caller, projectId));
-    if (!hasScope || !isOwn)
-      noteRefusal(deps.telemetry, hasScope ? 'project-hidden' : 'scope-missing', askerOf(who, 'consolePage'));
-    return hasScope && isOwn;
+    if (!mayReadAny || !isOwn)
+      noteRefusal(
+        deps.telemetry,
+        mayReadAny ? 'project-hidden' : 'scope-missing',
+        askerOf(who, 'consolePage'),
+      );
+    return mayReadAny && isOwn;
   };
 
-  const mayAudit = (who: SignedIn): boolean => {
-    const hasScope = who.caller.scopes.has('audit:read');
-    if (!hasScope) noteRefusal(deps.telemetry, 'scope-missing', askerOf(who, 'consoleAudit'));
-    return hasScope;
+  const hasScope = (who: SignedIn, scope: Scope, call: string): boolean => {
+    const has = who.caller.scopes.has(scope);
+    if (!has) noteRefusal(deps.telemetry, 'scope-missing', askerOf(who, call));
+    return has;
   };
 
   const askerOf = ({ caller, session }: Pick<SignedIn, 'caller' | 'session'>, call: string): Asker => ({
@@ -145,7 +150,7 @@ export function createVisitors(deps: ConsoleDeps) {
 
   const nothing = message('Nothing here', 'There is no such page, or your token may not see it.', 404);
 
-  return { whoIs, signIn, shown, message, get, mayRead, mayAudit, refuseForm, noteSession, nothing };
+  return { whoIs, signIn, shown, message, get, mayRead, hasScope, refuseForm, noteSession, nothing };
 
   async function callerOf(session: Session): Promise<Caller | undefined> {
     return 'token_id' in session ? deps.authenticator.holderOf(session.token_id) : callerIn(session);
