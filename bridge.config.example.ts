@@ -56,6 +56,10 @@ export default defineBridge({
     ],
   },
 
+  // Instances that AWS keeps for a function, and the most that it runs. Leave it out on an AWS account with the limit of a new one
+  // (ten instances in all): any reservation fails the deployment there. With the usual thousand, 50 for the API bounds what waits cost.
+  // reserved_concurrency: { api: 50, poller: 1 },
+
   // Alarms and alerts link there.
   runbook_url: 'https://git.example.com/operations-bridge/docs/operations.md',
   tags: { team: 'platform' },

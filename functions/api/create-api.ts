@@ -18,11 +18,13 @@ import { createIdempotencyStore } from '../../shared/store/idempotency-store.ts'
 import { createReadModel } from '../../shared/store/read-model.ts';
 import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
 import { createTokenStore } from '../../shared/store/token-store.ts';
+import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
 import { type KeySource, shareRefresh } from '../../shared/upstream/key-source.ts';
 import { createApp } from './app.ts';
 import { createAuthenticator } from './authenticate.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
+import { deafChannelReasons } from './bridge/channel-health.ts';
 import { passThroughRoutes } from './commands/pass-through-routes.ts';
 import type { UpstreamAccount } from './commands/upstream-account.ts';
 import { createConsole } from './console/create-console.ts';
@@ -59,10 +61,12 @@ export interface Api {
 
 export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const { table, pepper, telemetry, clock, newId } = ports;
+  const noteUnreadable = createUnreadableNotes(telemetry);
   const accounts = new Map(
     settings.accounts.map((account) => {
       const fairShare = fairShareOf(account, ports);
-      return [account.account_id, { fairShare, upstream: upstreamAccount(account, ports, fairShare) }];
+      const upstream = upstreamAccount(account, { ...ports, noteUnreadable }, fairShare);
+      return [account.account_id, { fairShare, upstream }];
     }),
   );
   const patient = createPatientCallers(
@@ -81,24 +85,25 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const passThroughDeps = {
     patient,
     accounts: new Map([...accounts].map(([id, { upstream }]) => [id, upstream])),
-    idempotency: createIdempotencyStore(table, clock),
+    idempotency: createIdempotencyStore(table, clock, noteUnreadable),
     pepper,
     telemetry,
   };
   const readModels = new Map(
     settings.accounts.map(({ account_id }) => [
       account_id,
-      createReadModel(table, ports.indexes, account_id, clock),
+      createReadModel(table, ports.indexes, account_id, { clock, noteUnreadable }),
     ]),
   );
-  const statusOf = (accountId: string) => readAccountStatus(table, accountId);
+  const statusOf = (accountId: string) => readAccountStatus(table, accountId, noteUnreadable);
+  const deafChannels = () => deafChannelReasons(table, clock.now());
   const routes = withDocumentation([
     ...passThroughRoutes(passThroughDeps, settings.extraRoutes),
-    ...bridgeRoutes({ readModels, statusOf, patient, pollIntervalMsOf, pepper, clock }),
+    ...bridgeRoutes({ readModels, statusOf, deafChannels, patient, pollIntervalMsOf, pepper, clock }),
   ]);
   const serving: ServeDeps = {
     authenticator: createAuthenticator({
-      tokens: createTokenStore(table, clock),
+      tokens: createTokenStore(table, clock, noteUnreadable),
       pepper,
       verifyJwt: settings.oidc && createJwtVerifier(settings.oidc, clock),
       clock,
@@ -112,6 +117,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const pages = createConsole({
     readModels,
     statusOf,
+    deafChannels,
     alertsOf: (record) => readAlertHistory(table, record),
     authenticator: serving.authenticator,
     endedSessions: createEndedSessions(table),
@@ -148,7 +154,11 @@ function fairShareOf(account: ApiAccount, { clock, telemetry, counters }: ApiPor
   });
 }
 
-function upstreamAccount(settings: ApiAccount, ports: ApiPorts, fairShare: FairShare): UpstreamAccount {
+function upstreamAccount(
+  settings: ApiAccount,
+  ports: ApiPorts & { readonly noteUnreadable: NoteUnreadable },
+  fairShare: FairShare,
+): UpstreamAccount {
   const { table, bus, keyOf, telemetry, clock, random } = ports;
   const calls = {
     base: new URL(settings.upstream_base_url),
@@ -164,7 +174,7 @@ function upstreamAccount(settings: ApiAccount, ports: ApiPorts, fairShare: FairS
     fairShare,
     recording: {
       bus,
-      store: createBridgeStore(table, settings.account_id, clock),
+      store: createBridgeStore(table, settings.account_id, clock, ports.noteUnreadable),
       upstream: createUpstreamClient({ ...calls, baseUrl: settings.upstream_base_url }),
       telemetry,
       clock,

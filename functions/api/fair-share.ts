@@ -49,7 +49,7 @@ export const CALLERS_MAX = 1_000;
 const NOTED_CALLERS_MAX = 50;
 
 /** Requests of one caller that may leave an instance at once, before it knows what the same caller sends through others. */
-const CALLER_BURST = 6;
+const CALLER_BURST = 8;
 
 /** Wishes of one caller in a minute: a person who looks at a project, or a script that waits for one. */
 const WISHES_PER_MINUTE = 30;

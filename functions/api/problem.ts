@@ -17,6 +17,7 @@ export const PROBLEM_TYPES = {
   'key-reused': { status: 422, title: 'This Idempotency-Key was used for another request' },
   'rate-limited': { status: 429, title: 'Too many requests' },
   internal: { status: 500, title: 'The bridge failed' },
+  'record-unreadable': { status: 503, title: 'This version of the bridge cannot read the record' },
   'upstream-unavailable': { status: 502, title: 'The upstream service did not give a usable answer' },
   'upstream-timeout': { status: 504, title: 'The upstream service did not answer in time' },
 } as const satisfies Readonly<Record<string, { readonly status: number; readonly title: string }>>;

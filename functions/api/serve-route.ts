@@ -6,6 +6,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { AuditIntent, AuditLog, AuditOutcome } from '../../shared/store/audit-log.ts';
+import { isUnreadable } from '../../shared/store/unreadable.ts';
 import { undeclaredFields } from '../../shared/upstream/calls/undeclared-fields.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { type Authenticator, bearerOf } from './authenticate.ts';
@@ -310,6 +311,13 @@ export function notFound({ isHidden = false } = {}): Problem {
 
 function problemOf(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
+  if (isUnreadable(thrown)) {
+    return new Problem('record-unreadable', {
+      detail:
+        'A newer version of the bridge wrote it, or it is damaged; it is kept, and everything else goes on. Whoever runs the bridge finds it in the log as item.unreadable.',
+      cause: thrown,
+    });
+  }
   return new Problem('internal', {
     detail: 'The bridge failed. The request id finds the reason in its log; asking again may help.',
     cause: thrown,

@@ -11,13 +11,15 @@ import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telem
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import { notifierAccess } from '../../shared/store/access/notifier.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { createAlertStore } from './alert-store.ts';
+import type { Channel } from './channel.ts';
 import { createMailChannel } from './mail-channel.ts';
-import { type BatchResponse, type NotifierDeps, notify, sweep } from './notify.ts';
-import type { Channel } from './send-untold.ts';
+import { type BatchResponse, type NotifierDeps, notify } from './notify.ts';
 import { createSlackChannel } from './slack-channel.ts';
 import { createSnsPublisher } from './sns-publisher.ts';
+import { sweep } from './sweep.ts';
 
 export type NotifierHandler = (event: unknown) => Promise<BatchResponse>;
 
@@ -25,10 +27,12 @@ const queueBatch = z.object({ Records: z.array(z.object({ messageId: z.string(),
 
 export function createNotifierHandler(environment: NotifierEnvironment, clock: Clock): NotifierHandler {
   const telemetry = createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, 'all');
+  const dynamoDb = new DynamoDBClient({});
   const deps: NotifierDeps = {
     store: createAlertStore(
-      createDynamoDbTable(new DynamoDBClient({}), environment.TABLE_NAME, notifierAccess),
-      clock,
+      createDynamoDbTable(dynamoDb, environment.TABLE_NAME, notifierAccess),
+      createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
+      { clock, telemetry },
     ),
     policy: readConfig(alertPolicySchema, parseJson(environment.ALERT_POLICY), 'ALERT_POLICY'),
     clock,

@@ -1,16 +1,24 @@
 /** E-mail, through whatever takes a subject and a body. */
 
-import type { ChannelPace } from '../../shared/alerts/message-plan.ts';
-import { MAIL_NOTICES_MAX, type Mail, renderMail } from '../../shared/alerts/render-mail.ts';
+import type { MessageLimits } from '../../shared/alerts/message-plan.ts';
+import {
+  MAIL_BYTES_MAX,
+  MAIL_NOTICES_MAX,
+  type Mail,
+  mailBytesOf,
+  renderMail,
+} from '../../shared/alerts/render-mail.ts';
 import type { AlertLinks } from '../../shared/alerts/wording.ts';
 import { toError } from '../../shared/runtime/errors.ts';
-import type { Channel } from './send-untold.ts';
+import type { Channel } from './channel.ts';
 
 /** SNS suspends a subscription over ten mails a second; a person has read enough long before. */
-export const MAIL_PACE: ChannelPace = {
+export const MAIL_PACE: MessageLimits = {
   messageCountMax: 1,
   perMs: 30_000,
   noticesPerMessageMax: MAIL_NOTICES_MAX,
+  sizeMax: MAIL_BYTES_MAX,
+  sizeOf: mailBytesOf,
 };
 
 export function createMailChannel(publish: (mail: Mail) => Promise<void>, links: AlertLinks): Channel {

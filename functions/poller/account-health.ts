@@ -3,6 +3,8 @@
 import { type DegradedReason, recordHealth } from '../../shared/core/account-record.ts';
 import { isJournalFull } from '../../shared/core/journal.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
+import { unlessUnreadable } from '../../shared/store/unreadable.ts';
+import { noteAnswer } from './note-reading.ts';
 import type { Run } from './run.ts';
 
 /** After a refused key, and at the end of each invocation. */
@@ -12,17 +14,21 @@ export async function noteHealth(run: Run): Promise<void> {
   if (reason !== undefined || !isUndecided) await publishHealth(run, reason);
 }
 
-/** The first good answer after trouble: subscribers need not wait for the end of the invocation. */
-export async function noteGoodAnswer(run: Run): Promise<void> {
-  run.memory.failingSinceMs = undefined;
-  if (!run.isDegraded) return;
+/**
+ * The first good answer after trouble: subscribers need not wait for the end of the invocation. Any good answer shows that the
+ * key is valid; only a poll that succeeded shows that operations can be read.
+ */
+export async function noteGoodAnswer(run: Run, what: 'poll' | 'list'): Promise<void> {
+  noteAnswer(run);
+  if (what === 'poll') run.memory.failingSinceMs = undefined;
+  if (!run.isDegraded || degradedReason(run) !== undefined) return;
   run.isDegraded = false;
   await publishHealth(run, undefined);
 }
 
 async function publishHealth(run: Run, reason: DegradedReason | undefined): Promise<void> {
   const { store, clock } = run.deps;
-  const record = await store.readAccount();
+  const record = await unlessUnreadable(store.readAccount());
   // A change that a full journal holds back is found again by the next invocation.
   if (record === undefined || isJournalFull(record)) return;
   const next = recordHealth(record, reason, clock.now());

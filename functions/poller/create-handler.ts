@@ -25,6 +25,7 @@ import { readAccountStatus, writeAccountStatus } from '../../shared/store/accoun
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { createUnreadableNotes } from '../../shared/store/unreadable.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
 import { guardKey } from '../../shared/upstream/key-source.ts';
 import { createAccountBudget } from './account-budget.ts';
@@ -106,8 +107,9 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
       createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, settings.account_id),
     );
     const table = createDynamoDbTable(clients.dynamoDb, environment.TABLE_NAME, pollerAccess);
+    const noteUnreadable = createUnreadableNotes(telemetry);
     const budget = createAccountBudget(clock, rate);
-    const store = createBridgeStore(table, settings.account_id, clock);
+    const store = createBridgeStore(table, settings.account_id, clock, noteUnreadable);
     const lease = createLease({ store, clock, monotonicMs, newId, budget });
     const key = guardKey(createSecretKeySource(clients.secretsManager, settings.key_secret_id, clock));
     const deps: AccountDeps = {
@@ -128,7 +130,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
       lease,
       key,
       status: {
-        read: () => readAccountStatus(table, settings.account_id),
+        read: () => readAccountStatus(table, settings.account_id, noteUnreadable),
         write: (status) => writeAccountStatus(table, status),
         tally,
         requestsPerMinute,
@@ -137,7 +139,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
       budget,
       ...(rate.commandRequestsPerMinute > 0 && {
         commands: {
-          sentCount: () => readCommandUsage(table, settings.account_id),
+          sentCount: () => readCommandUsage(table, settings.account_id, noteUnreadable),
           requestsPerMinute: rate.commandRequestsPerMinute,
         },
       }),

@@ -10,6 +10,8 @@ import {
   PROJECTS_MAX,
 } from '../../shared/core/listing.ts';
 import { secondOf } from '../../shared/core/timestamp.ts';
+import type { AccountOrigin } from '../../shared/store/parse-record.ts';
+import { unlessUnreadable } from '../../shared/store/unreadable.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { isEvidenceWanted, judgeMissingProjects } from './lose-projects.ts';
 import { noteBound } from './note-bound.ts';
@@ -44,8 +46,7 @@ export async function discoverProjects(run: Run): Promise<void> {
 async function takeFixedProjects(run: Run, projectIds: readonly string[]): Promise<void> {
   const startedAtMs = run.deps.clock.now();
   const serverDateMs = await upstreamNowMs(run, projectIds);
-  const account = await bootAccount(run, serverDateMs);
-  run.memory.areSightingsNews = account.is_listed;
+  await boot(run, serverDateMs);
   const nothing = { unavailableProjectIds: [], malformedRowCount: 0, cursor: undefined };
   const page = { ...nothing, projectIds, serverDateMs, createdAtOf: new Map<string, string>() };
   if (!(await addProjects(run, page))) return;
@@ -78,8 +79,7 @@ async function readListing(run: Run): Promise<ListingResult | undefined> {
   for (let result = listing.result(); result === undefined; result = listing.result()) {
     const page = await readPageOf(run, listing.cursor);
     if (stop.signal.aborted) return undefined;
-    if (listing.pageCount === 0)
-      memory.areSightingsNews = (await bootAccount(run, page.serverDateMs)).is_listed;
+    if (listing.pageCount === 0) await boot(run, page.serverDateMs);
     if (!(await addProjects(run, page))) return undefined;
     deps.planner.reportPage(listing.pageCount, page, deps.clock.now());
     listing.take(page);
@@ -122,22 +122,30 @@ function noteEnd(run: Run, { end }: ListingResult): void {
 /** From the first listing on a project that appears is news, and operations older than the account are history. */
 async function noteFirstListing(run: Run, listing: ListingResult): Promise<void> {
   const { deps, memory } = run;
-  const account = await deps.store.readAccount();
-  if (account === undefined) return;
-  run.bootAt = account.boot_at;
-  if (account.is_listed || !provesFirstListing(listing, memory.listingCount)) return;
+  const origin = await deps.store.readOrigin();
+  if (origin === undefined || origin === 'unreadable') return;
+  run.bootAt = origin.boot_at;
+  const account = await unlessUnreadable(deps.store.readAccount());
+  if (account === undefined || account.is_listed || !provesFirstListing(listing, memory.listingCount)) return;
   const isRecorded =
     (await deps.store.record({ ...account, is_listed: true }, account.revision)) === 'recorded';
   memory.areSightingsNews = isRecorded;
 }
 
+/** Without the account's origin, nobody can say whether a project is news: those that are recorded are polled. */
+async function boot(run: Run, serverDateMs: number): Promise<void> {
+  const origin = await bootAccount(run, serverDateMs);
+  run.isOriginUnreadable = origin === 'unreadable';
+  if (origin !== 'unreadable') run.memory.areSightingsNews = origin.is_listed;
+}
+
 /** The account's first answer ever fixes, once and by the upstream's own clock, what counts as history. */
-async function bootAccount({ deps }: Run, serverDateMs: number) {
+async function bootAccount({ deps }: Run, serverDateMs: number): Promise<AccountOrigin | 'unreadable'> {
   const { store } = deps;
-  const known = await store.readAccount();
+  const known = await store.readOrigin();
   if (known !== undefined) return known;
   // Whole seconds, as rows have them: an operation that was created in this very second is new.
   const first = firstAccountRecord(store.accountId, secondOf(serverDateMs));
   await store.record(first, undefined);
-  return (await store.readAccount()) ?? first;
+  return (await store.readOrigin()) ?? first;
 }

@@ -3,12 +3,14 @@
 import type { PollResult } from '../../shared/core/poll-planner.ts';
 import { createRelayLedger } from '../../shared/protocol/relay-ledger.ts';
 import { toError } from '../../shared/runtime/errors.ts';
+import { unlessUnreadable } from '../../shared/store/unreadable.ts';
 import { type Permit, takenPermit } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { noteGoodAnswer, noteHealth } from './account-health.ts';
 import { discoverProjects, isListingDue } from './discover-projects.ts';
 import { endWhenQuiet } from './end-when-quiet.ts';
 import { noteAnsweringProject, noteMissingProject, restOf } from './lose-projects.ts';
+import { noteNotRead, noteRead, oldestReadingMs } from './note-reading.ts';
 import { emptyMemory, type ProjectMemory } from './poll.ts';
 import { type PollReport, pollProject } from './poll-project.ts';
 import { readListPage } from './read-list-page.ts';
@@ -46,8 +48,8 @@ export async function pollAccount(
   }
   try {
     await recallStatus(run);
-    const account = await deps.store.readAccount();
-    run.bootAt = account?.boot_at;
+    await recallOrigin(run);
+    const account = await unlessUnreadable(deps.store.readAccount());
     run.isDegraded = account?.degraded_reason !== undefined;
     await pollUntilStopped(run);
     await reportAtEnd(run, { health: () => noteHealth(run), status: () => tellStatusAtEnd(run) });
@@ -84,10 +86,17 @@ function startRun(deps: AccountDeps, memory: AccountMemory, signal: AbortSignal)
     stop,
     addedNow: new Set(),
     bootAt: undefined,
+    isOriginUnreadable: false,
     isDegraded: false,
     ...counts,
     leftovers: noLeftovers(),
   };
+}
+
+async function recallOrigin(run: Run): Promise<void> {
+  const origin = await run.deps.store.readOrigin();
+  if (origin === 'unreadable') run.isOriginUnreadable = true;
+  else run.bootAt = origin?.boot_at;
 }
 
 async function pollUntilStopped(run: Run): Promise<void> {
@@ -109,7 +118,7 @@ async function pollUntilStopped(run: Run): Promise<void> {
 async function discoverRepeatedly(run: Run): Promise<void> {
   while (!run.stop.signal.aborted) {
     if (!run.memory.isKeyRejected && isListingDue(run))
-      await guard(run, () => discoverProjects(run).then(() => noteGoodAnswer(run)));
+      await guard(run, () => discoverProjects(run).then(() => noteGoodAnswer(run, 'list')));
     await pause(run, DISCOVERY_LOOK_MS);
   }
 }
@@ -123,7 +132,8 @@ const IDLE_WAIT_MS_MAX = 1_000;
 async function pollInTurn(run: Run): Promise<void> {
   const { planner, clock } = run.deps;
   while (!run.stop.signal.aborted) {
-    if (run.bootAt === undefined || run.memory.isKeyRejected || !(await tookPermit(run))) {
+    const isBooted = run.bootAt !== undefined || run.isOriginUnreadable;
+    if (!isBooted || run.memory.isKeyRejected || !(await tookPermit(run))) {
       await pause(run, IDLE_WAIT_MS_MAX);
       continue;
     }
@@ -131,7 +141,7 @@ async function pollInTurn(run: Run): Promise<void> {
     const permit = takenPermit();
     if (decision.kind === 'poll') await guard(run, () => pollOne(run, decision.projectId, permit));
     else if (decision.kind === 'list')
-      await guard(run, () => readListPage(run, decision, permit).then(() => noteGoodAnswer(run)));
+      await guard(run, () => readListPage(run, decision, permit).then(() => noteGoodAnswer(run, 'list')));
     else await idleUntil(run, decision.untilMs);
   }
 }
@@ -152,7 +162,6 @@ async function idleUntil(run: Run, untilMs: number): Promise<void> {
 
 async function pollOne(run: Run, projectId: string, permit: Permit): Promise<void> {
   const { deps, memory, bootAt, stop } = run;
-  if (bootAt === undefined) return;
   let report: PollReport | undefined;
   try {
     const history = deps.planner.historyOf(projectId);
@@ -161,7 +170,11 @@ async function pollOne(run: Run, projectId: string, permit: Permit): Promise<voi
     await notePoll(run, report);
     if (report.failure === 'not_found') await noteMissingProject(run, projectId);
     else if (report.failure === undefined) await noteAnsweringProject(run, projectId);
-    if (report.outcome === 'complete') noteComplete(run, projectId);
+    if (report.outcome === 'complete') await noteComplete(run, projectId, report);
+    else await noteNotRead(run, projectId, { report });
+  } catch (error) {
+    if (report === undefined) await noteNotRead(run, projectId, { error });
+    throw error;
   } finally {
     deps.planner.report(projectId, resultOf(report, restOf(run, projectId)), deps.clock.now());
   }
@@ -178,11 +191,12 @@ function resultOf(report: PollReport | undefined, restMs: number | undefined): P
   };
 }
 
-function noteComplete({ deps, memory }: Run, projectId: string): void {
+async function noteComplete(run: Run, projectId: string, { project }: PollReport): Promise<void> {
+  const { deps, memory } = run;
   const isFirst = !memory.completedAtMs.has(projectId);
-  memory.completedAtMs.set(projectId, deps.clock.now());
   deps.telemetry.measure('WalksCompleted', 1);
   if (isFirst) deps.telemetry.log('info', 'project.read', { project_id: projectId });
+  await noteRead(run, projectId, project);
 }
 
 async function notePoll(run: Run, report: PollReport): Promise<void> {
@@ -194,7 +208,7 @@ async function notePoll(run: Run, report: PollReport): Promise<void> {
   if (report.relay.unpublishedCount + report.leftoverCount > 0) run.leftovers.areExpected = true;
   deps.telemetry.measure('EventsPublished', report.relay.publishedCount);
   deps.telemetry.measure('UnpublishedBacklog', report.relay.unpublishedCount);
-  if (report.failure === undefined) return noteGoodAnswer(run);
+  if (report.failure === undefined) return noteGoodAnswer(run, 'poll');
   if (report.failure === 'cancelled') return;
   // A project that cannot be seen says nothing of the upstream's health.
   if (report.failure !== 'not_found') memory.failingSinceMs ??= deps.clock.now();
@@ -223,8 +237,9 @@ async function guard(run: Run, task: () => Promise<void>): Promise<void> {
 
 function measureRun(run: Run): void {
   const { deps, memory } = run;
-  const oldest = Math.min(...memory.completedAtMs.values());
-  if (Number.isFinite(oldest)) deps.telemetry.measure('WalkAgeMs', deps.clock.now() - oldest);
+  const nowMs = deps.clock.now();
+  const oldestMs = oldestReadingMs(memory, nowMs);
+  if (oldestMs !== undefined) deps.telemetry.measure('WalkAgeMs', nowMs - oldestMs);
   deps.telemetry.measure('ProjectsPolled', run.pollCount);
   if (memory.isKeyRejected) deps.telemetry.measure('KeyRejected', 1);
 }

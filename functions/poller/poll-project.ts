@@ -4,9 +4,12 @@ import type { Journal } from '../../shared/core/journal.ts';
 import { isOpen, isSettled } from '../../shared/core/operation-record.ts';
 import type { WalkState } from '../../shared/core/page-walk.ts';
 import type { ProjectActivity } from '../../shared/core/project-activity.ts';
+import type { ProjectRecord } from '../../shared/core/project-record.ts';
 import { joinSettledRows, settledRowsOf } from '../../shared/core/settled-rows.ts';
 import { type RelayReport, relayRecords } from '../../shared/protocol/relay-records.ts';
 import { settleCommands } from '../../shared/protocol/settle-commands.ts';
+import { accountKey } from '../../shared/store/keys.ts';
+import { UnreadableItemError } from '../../shared/store/unreadable.ts';
 import type { UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';
 import type { Poll, PollDeps, PollRequest, ProjectMemory } from './poll.ts';
 import { readUnlisted } from './read-unlisted.ts';
@@ -21,6 +24,8 @@ export interface PollReport {
   readonly failure: UpstreamErrorKind | undefined;
   readonly recordedCount: number;
   readonly activity: ProjectActivity | undefined;
+  /** As it was before. */
+  readonly project: ProjectRecord | undefined;
   readonly relay: RelayReport;
   /** Records with unpublished entries that others wrote: they are relayed beside the polls. */
   readonly leftoverCount: number;
@@ -30,7 +35,7 @@ export interface PollReport {
  * Open and unpublished items that one poll reads. Projects have a few; after an outage of the bus there may be thousands, and
  * then each poll reads the ones behind those of the poll before it.
  */
-const PLACES_MAX = 100;
+export const PLACES_MAX = 100;
 
 export async function pollProject(
   deps: PollDeps,
@@ -55,6 +60,7 @@ export async function pollProject(
     failure: walk.failure ?? rejectionOf(sweep?.failure),
     recordedCount: poll.counts.recorded,
     activity: poll.activity,
+    project: poll.project,
     relay,
     leftoverCount: pending.length - recorded.length + others.length,
   };
@@ -78,9 +84,12 @@ async function startPoll(deps: PollDeps, request: PollRequest, memory: ProjectMe
     store.findWorkPage({ projectId, limit: PLACES_MAX, start: memory.nextPlaces }),
   ]);
   memory.nextPlaces = next;
+  // Without both nobody can say what is history there: it waits, rather than being announced as news.
+  if (request.bootAt === undefined && project?.watermark === undefined)
+    throw new UnreadableItemError({ key: accountKey(store.accountId), fields: ['boot_at'] });
   const operationIds = work.flatMap(({ operationId }) => operationId ?? []);
   const commandKeys = work.flatMap(({ key, isCommand }) => (isCommand ? key : []));
-  const [records, commands] = await Promise.all([
+  const [{ records }, commands] = await Promise.all([
     store.readOperations(request.projectId, operationIds),
     store.readCommands(commandKeys),
   ]);

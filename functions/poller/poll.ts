@@ -47,8 +47,11 @@ export interface PollOptions {
 
 export interface PollRequest {
   readonly projectId: string;
-  /** The account's `boot_at`: it ends the history of a project that has no end of its own. */
-  readonly bootAt: Timestamp;
+  /**
+   * The account's `boot_at`: it ends the history of a project that has no end of its own. Undefined: it cannot be read, and
+   * only a project that was read before is polled.
+   */
+  readonly bootAt: Timestamp | undefined;
   readonly signal?: AbortSignal | undefined;
   /** How often something happens there, as far as it was known before. */
   readonly history?: ArrivalHistory | undefined;
@@ -74,6 +77,8 @@ export interface ProjectMemory {
   listEnd: ListEnd | undefined;
   /** When the last sweep failed, by our clock; undefined when it did not. */
   sweepFailedAtMs: number | undefined;
+  /** Log lines about this project that one of them is enough of. */
+  readonly logged: Set<string>;
 }
 
 export function emptyMemory(): ProjectMemory {
@@ -86,6 +91,7 @@ export function emptyMemory(): ProjectMemory {
     pageRowsMax: undefined,
     listEnd: undefined,
     sweepFailedAtMs: undefined,
+    logged: new Set(),
   };
 }
 
@@ -122,6 +128,13 @@ export interface PollCounts {
   unresolved: number;
 }
 
+/** Writes one log line about the project in the life of this process. */
+export function logOnce({ memory, deps, request }: Poll, event: string): void {
+  if (memory.logged.has(event)) return;
+  memory.logged.add(event);
+  deps.telemetry.log('warn', event, { project_id: request.projectId });
+}
+
 /** Compares one reading with one record and writes the difference. */
 export async function recordReadingOf(
   poll: Poll,
@@ -135,6 +148,11 @@ export async function recordReadingOf(
   const outcome = await recordOperation(recordDeps, recorded, reading);
   if (outcome.kind === 'unresolved') {
     poll.counts.unresolved += 1;
+    return outcome;
+  }
+  if (outcome.kind === 'unreadable') {
+    // What this poll had read of it is not true any more.
+    poll.records.delete(reading.id);
     return outcome;
   }
   poll.records.set(reading.id, outcome.record);
@@ -155,7 +173,7 @@ function contextFor(poll: Poll, stored: OperationRecord | undefined, row: Operat
   if (stored !== undefined) return { ...context, observed_by };
   const createdAt = normaliseTimestamp(row.created_at);
   const historyUntil = project?.history_until ?? request.bootAt;
-  if (createdAt !== undefined && createdAt < historyUntil) {
+  if (createdAt !== undefined && historyUntil !== undefined && createdAt < historyUntil) {
     return { ...context, observed_by: 'backfill', history: { backfill: deps.options.backfill } };
   }
   return { ...context, observed_by, late: isBehindWatermark(poll, createdAt) };

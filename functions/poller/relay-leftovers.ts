@@ -15,7 +15,7 @@ import { emptyMemory } from './poll.ts';
 import type { Run } from './run.ts';
 
 /** Keys of one page: two reads of a hundred items, and twenty calls of the bus at the most usual size. */
-const PAGE_KEYS = 200;
+export const PAGE_KEYS = 200;
 
 /** As many keys as go out side by side: enough to see whether the bus is back, and no storm while it is not. */
 const PROBE_KEYS = 40;
@@ -24,7 +24,7 @@ const PROBE_KEYS = 40;
  * An event costs half a millisecond of a whole core (`npm run bench:drain`), and 256 MB of Lambda have a seventh of one: at this
  * rate three fifths of it are left to the polls. 100,000 events drain in a quarter of an hour.
  */
-const EVENTS_PER_SECOND_MAX = 110;
+export const EVENTS_PER_SECOND_MAX = 110;
 
 /** After a page of which nothing got through: twice as long each time. */
 const BACKOFF_MS_MIN = 1_000;
@@ -108,7 +108,7 @@ async function findPage(
 function noteProjects({ deps, memory }: Run, { places }: WorkPlacePage): void {
   const projectIds = new Set(places.flatMap(({ projectId }) => projectId ?? []));
   for (const id of projectIds) if (!memory.projects.has(id)) memory.projects.set(id, emptyMemory());
-  deps.planner.addProjects([...projectIds]);
+  if (projectIds.size > 0) deps.planner.addProjects([...projectIds]);
 }
 
 interface PageOutcome {

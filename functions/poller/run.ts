@@ -73,6 +73,14 @@ export interface AccountMemory {
   listing: Listing | undefined;
   /** When a page of a listing could not be read. */
   listingFailedAtMs: number | undefined;
+  /** Since when a project is known of which this process has no complete reading. */
+  readonly knownAtMs: Map<string, number>;
+  /** Projects whose last poll did not read them to the end. */
+  readonly unread: Map<string, NotRead>;
+  /** The process before this one had a project that was never read completely: since then. */
+  unreadBeforeMs: number | undefined;
+  /** When the upstream last answered as it should. */
+  answeredAtMs: number | undefined;
   /** When the latest listing came to its end. */
   discoveredAtMs: number | undefined;
   listingCount: number;
@@ -92,6 +100,14 @@ export interface AccountMemory {
   statusToldAtMs: number | undefined;
 }
 
+export interface NotRead {
+  /** Its last complete reading or, when there was none, since when it is known. */
+  readonly sinceMs: number;
+  /** Since then it has failed while other requests of the account were answered. */
+  readonly aloneSinceMs: number;
+  readonly reason: string;
+}
+
 export function emptyAccountMemory(): AccountMemory {
   return {
     projects: new Map(),
@@ -101,6 +117,10 @@ export function emptyAccountMemory(): AccountMemory {
     completedAtMs: new Map(),
     listing: undefined,
     listingFailedAtMs: undefined,
+    knownAtMs: new Map(),
+    unread: new Map(),
+    unreadBeforeMs: undefined,
+    answeredAtMs: undefined,
     discoveredAtMs: undefined,
     listingCount: 0,
     listingMs: 0,
@@ -123,6 +143,8 @@ export interface Run {
   /** Projects that a page of the list is adding at the moment, so that no other page adds them, too. */
   readonly addedNow: Set<string>;
   bootAt: Timestamp | undefined;
+  /** The account's item is there and says nothing about what is history: projects that were never read have to wait. */
+  isOriginUnreadable: boolean;
   /** Subscribers know that events of the account are late. */
   isDegraded: boolean;
   pollCount: number;

@@ -3,10 +3,11 @@
 import { historyEndOf } from '../../shared/core/history.ts';
 import { type ListingPage, PROJECTS_MAX } from '../../shared/core/listing.ts';
 import type { ArrivalHistory } from '../../shared/core/project-activity.ts';
-import { recordDiscovery } from '../../shared/core/project-record.ts';
+import { type ProjectRecord, recordDiscovery } from '../../shared/core/project-record.ts';
 import { secondOf, type Timestamp } from '../../shared/core/timestamp.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
+import { isUnreadable } from '../../shared/store/unreadable.ts';
 import { noteBound } from './note-bound.ts';
 import { emptyMemory } from './poll.ts';
 import type { ReadPage } from './read-list-page.ts';
@@ -76,11 +77,18 @@ async function noteSighting(
 ): Promise<ArrivalHistory | undefined> {
   const { deps, memory } = run;
   const { store, clock, fixedProjectIds } = deps;
-  const recorded = await store.readProject(projectId);
+  const recorded = await readSighted(run, projectId);
+  if (recorded === 'unreadable') {
+    // It is polled in its turn all the same, and each poll finds out whether it can be read by now.
+    if (!memory.projects.has(projectId)) memory.projects.set(projectId, emptyMemory());
+    return undefined;
+  }
+  // Whether it is news cannot be said before the account's item can be read again.
+  if (run.isOriginUnreadable && recorded === undefined) return undefined;
   const isFixed = fixedProjectIds !== undefined;
   // The configuration names it whether it can be seen or not: only an answer of its own says that it is back.
   if (isFixed && recorded?.is_visible === false) memory.unreachable.add(projectId);
-  else {
+  else if (!run.isOriginUnreadable) {
     const { areSightingsNews: isNews } = memory;
     const identity = { account_id: store.accountId, project_id: projectId };
     const sighting = { ...identity, nowMs: clock.now(), isNews, historyUntil: historyEnd };
@@ -93,4 +101,16 @@ async function noteSighting(
   memory.sighted.add(projectId);
   const { arrivals } = recorded ?? {};
   return arrivals && { arrivalCount: arrivals.count, observedMs: arrivals.observed_ms };
+}
+
+async function readSighted(
+  { deps }: Run,
+  projectId: string,
+): Promise<ProjectRecord | 'unreadable' | undefined> {
+  try {
+    return await deps.store.readProject(projectId);
+  } catch (error) {
+    if (isUnreadable(error)) return 'unreadable';
+    throw error;
+  }
 }

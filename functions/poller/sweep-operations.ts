@@ -50,9 +50,8 @@ function sweepFrom(
   start: { readonly bound: Timestamp; readonly cursor: string | undefined },
 ): WalkState {
   const { walkLimits } = deps.options;
-  // Any number that differs from one sweep to the next serves; the second in which the last one ended is at hand.
-  const sweepNumber = Math.floor(Math.abs(project?.swept_at_ms ?? 0) / 1_000);
-  const firstPageRows = sweepPageRows(sweepNumber, memory.pageRowsMax ?? walkLimits.widePageRows);
+  const pageRowsMax = memory.pageRowsMax ?? walkLimits.widePageRows;
+  const firstPageRows = sweepPageRows(project?.sweep_count ?? 0, pageRowsMax);
   const pagesMax = Math.max(1, walkLimits.pagesMax - walk.pagesRead);
   return startSweep({ ...start, firstPageRows }, { ...walkLimits, pagesMax });
 }

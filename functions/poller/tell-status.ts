@@ -5,6 +5,7 @@ import { oldestPendingMs } from '../../shared/core/relay-plan.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import type { WorkPlace } from '../../shared/store/bridge-store.ts';
 import { noteBound } from './note-bound.ts';
+import { oldestReadingMs, recallUnread, unreadProjects } from './note-reading.ts';
 import type { Run } from './run.ts';
 import { DELAYS_MAX } from './tally.ts';
 
@@ -20,6 +21,7 @@ export async function recallStatus({ deps, memory }: Run): Promise<void> {
   if (status === undefined || memory.status !== undefined) return;
   try {
     memory.status = await status.read();
+    recallUnread({ memory });
     const { learned } = memory.status ?? {};
     if (learned === undefined) return;
     budget.restore(learned.limit);
@@ -58,6 +60,8 @@ async function tellStatus(run: Run): Promise<void> {
       nowMs,
       sinceMs: memory.statusToldAtMs ?? nowMs - FIRST_MS,
       lastCompleteWalkAtMs: lastCompleteWalkAtMs(memory),
+      unreadSinceMs: oldestReadingMs(memory, nowMs),
+      unread: unreadProjects(memory),
       account_id: store.accountId,
       project_count: memory.projects.size,
       open_operation_count: work.filter(({ operationId }) => operationId !== undefined).length,

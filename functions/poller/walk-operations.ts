@@ -17,13 +17,14 @@ import {
 import { activityOf } from '../../shared/core/project-activity.ts';
 import { normaliseTimestamp } from '../../shared/core/timestamp.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
+import { isUnreadable } from '../../shared/store/unreadable.ts';
 import type { OperationPage } from '../../shared/upstream/upstream-client.ts';
 import {
   isUpstreamError,
   type UpstreamError,
   type UpstreamErrorKind,
 } from '../../shared/upstream/upstream-error.ts';
-import { isUnchanged, type Poll, recordReadingOf } from './poll.ts';
+import { isUnchanged, logOnce, type Poll, recordReadingOf } from './poll.ts';
 
 /** Conditional writes under way at once for one project: a backfill is not held up by one write's latency. */
 const RECORDS_AT_ONCE = 8;
@@ -44,6 +45,7 @@ export async function walkOperations(poll: Poll): Promise<WalkResult> {
     restart: () => startAt(goalOf(poll)),
   });
   noteListEnd(poll, result.state);
+  if (result.state.isUnordered) logOnce(poll, 'list.unordered');
   return result;
 }
 
@@ -92,6 +94,7 @@ function goalOf({ project, deps, records, memory }: Poll): WalkGoal {
     bound: boundOf(project?.watermark, walkLimits.overlapMs),
     depthMs: backfill === 'all' ? undefined : backfillDepthMs,
     resume: undefined,
+    isUnordered: project?.is_unordered,
     firstPageRows: rowsToShow(openSinceMs, memory.reach, walkLimits),
     endCursor: memory.listEnd?.isProven === true ? memory.listEnd.cursor : project?.list_end,
   };
@@ -175,12 +178,14 @@ async function recordUnread(poll: Poll, rows: readonly Operation[]): Promise<boo
   const { signal } = poll.request;
   if (signal?.aborted) return false;
   const { store } = poll.deps;
-  const stored = await store.readOperations(
+  const { records: stored, unreadableIds } = await store.readOperations(
     poll.request.projectId,
     rows.map((row) => row.id),
   );
   // Oldest first, so that the events of one page leave about in the order in which the operations began.
   const task = async (row: Operation) => {
+    // It is recorded, by a version that can read it: skipped here, and no reason to walk this way again.
+    if (unreadableIds.has(row.id)) return;
     const record = stored.get(row.id);
     if (record === undefined) await recordUnknown(poll, row);
     else if (isUnchanged(record, row)) poll.records.set(row.id, record);
@@ -195,6 +200,7 @@ async function recordUnread(poll: Poll, rows: readonly Operation[]): Promise<boo
 async function recordUnknown(poll: Poll, row: Operation): Promise<void> {
   const createdAt = normaliseTimestamp(row.created_at);
   if (createdAt !== undefined && mayBeForgotten(createdAt, poll.project?.watermark, earlierNowMs(poll))) {
+    logOnce(poll, 'rows.forgotten');
     poll.settled.set(row.id, row);
     return;
   }
@@ -209,6 +215,7 @@ async function recordReread(poll: Poll, row: Operation): Promise<void> {
     const query = { projectId: row.project_id, operationId: row.id };
     await recordReadingOf(poll, record, await upstream.getOperation(query, signal && { signal }));
   } catch (error) {
+    if (isUnreadable(error)) return;
     if (!isUpstreamError(error)) throw error;
     poll.counts.unresolved += 1;
   }

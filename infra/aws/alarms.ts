@@ -5,6 +5,7 @@ import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
+import { DEAF_MS } from '../../shared/alerts/channel-health.ts';
 import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
 import type { MetricName } from '../../shared/runtime/metric-names.ts';
 import { alarmTopic } from './alarm-topic.ts';
@@ -107,6 +108,13 @@ function accountAlarms({ config }: AlarmParts): readonly AlarmDefinition[] {
         metric: of('BoundMet', 'Sum'),
         threshold: 0,
       },
+      {
+        name: `items-unreadable:${account_id}`,
+        means: `An item of account ${account_id} in the table cannot be read by this version: it is skipped and kept, and everything else goes on.`,
+        metric: of('ItemsUnreadable', 'Sum'),
+        threshold: 0,
+        periods: 2,
+      },
     ];
   });
 }
@@ -204,6 +212,7 @@ function systemAlarms({ events, poller, api, notifier }: AlarmParts): readonly A
       metric: bridgeMetric('KeyEchoed', { service: 'api', account: 'api' }, { statistic: 'Sum', period }),
       threshold: 0,
     },
+    ...channelAlarms(),
     ...functions.flatMap((fn): readonly AlarmDefinition[] => [
       {
         name: `function-errors:${fn.name}`,
@@ -224,5 +233,35 @@ function systemAlarms({ events, poller, api, notifier }: AlarmParts): readonly A
         periods: 3,
       },
     ]),
+  ];
+}
+
+/** Of the notifier. It measures how deaf its channels are in every sweep, so that its own silence shows as well. */
+function channelAlarms(): readonly AlarmDefinition[] {
+  const of = (metric: MetricName, statistic: string, period: Duration) =>
+    bridgeMetric(metric, { service: 'notifier', account: 'all' }, { statistic, period });
+  return [
+    {
+      name: 'channel-deaf',
+      means:
+        'For ten minutes an alert channel has taken nothing although something waits for it, or the notifier does not run.',
+      metric: of('ChannelDeafMs', 'Maximum', Duration.minutes(1)),
+      threshold: DEAF_MS - 1,
+      // A single late sweep is no silence.
+      periods: 2,
+      missing: cloudwatch.TreatMissingData.BREACHING,
+    },
+    {
+      name: 'alerts-refused',
+      means: 'A channel refused an alert for good; it is kept, and somebody has to pass it on.',
+      metric: of('AlertsRefused', 'Sum', Duration.minutes(5)),
+      threshold: 0,
+    },
+    {
+      name: 'alert-items-unreadable',
+      means: 'An item of the notifier cannot be read; alerts go on without it.',
+      metric: of('AlertItemsUnreadable', 'Sum', Duration.minutes(5)),
+      threshold: 0,
+    },
   ];
 }

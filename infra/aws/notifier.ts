@@ -15,8 +15,8 @@ import {
   notifierQueue,
   notifierSchedule,
 } from '../../shared/config/notifier-config.ts';
-import { alertWorkOf } from '../../shared/store/keys.ts';
-import { WORK_INDEX } from '../../shared/store/table.ts';
+import { alertListOf, alertWorkOf } from '../../shared/store/keys.ts';
+import { LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { Events } from './events.ts';
 import type { State } from './state.ts';
@@ -120,6 +120,10 @@ export class Notifier extends Construct {
   private grantWhatItUses(config: BridgeConfig, state: State): void {
     this.fn.grantItems(state.table.tableArn);
     this.fn.grantQuery('Work', [state.indexArn(WORK_INDEX.name)], [alertWorkOf('*')]);
+    const lists = (['critical', 'warning', 'info', 'reminders'] as const).map((part) =>
+      alertListOf('*', part),
+    );
+    this.fn.grantQuery('List', [state.indexArn(LIST_INDEX.name)], lists);
     this.fn.grant(
       'Queue',
       ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],

@@ -19,23 +19,31 @@ function page(samples: readonly AlertSample[]): string {
 
 # Alerts
 
-An alert is told for a failed operation, one given up (\`error\`, or not retried within the watch period), a failed attempt
-that came and went between two reads, a stalled or vanished operation, the end of a failure, and an account that cannot
+An alert is made of a failed operation, one given up (\`error\`, or not retried within the watch period), a failed attempt
+that came and went between two reads, a stalled or vanished operation, the end of a failure (recovered or cancelled), and an account that cannot
 be read. Replayed events alert nobody. [ADR 5](adr/0005-alerts-wait-in-the-table.md) says why it is built this way.
 
-- The first alert of each kind of one project and action goes out at once; more of that kind within five minutes wait
-  and are told together. The third failure of an operation is critical, and does not wait behind the ones before it.
-- A channel takes few messages: Slack five a minute, e-mail one in thirty seconds. What is due beyond that is told in
-  messages of many incidents. Nothing is dropped: every alert is named in some message.
+- The first alert of each kind of one project and action goes out at once. More of that kind within five minutes wait
+  and are reported together; while it goes on, that time doubles up to four hours. The third failure of an operation is critical, and does not wait behind the ones before it.
+- What was reported as failing and has not ended is brought to mind once a day. A failure that comes late, after the end of its
+  operation was reported, says so.
+- A channel takes few messages: Slack five a minute, e-mail one in thirty seconds. What is due beyond that is reported in
+  messages of many incidents, the most severe first. In a storm (250 alerts waiting on a channel) nothing waits for five minutes; 5,000 failures of 500 projects are
+  reported within 400 seconds. Nothing is dropped: every alert is named in some message, and what waits has no bound but the table.
 - Each channel has its own memory. One that is down is tried again, at first after 5 seconds and then at most every
-  5 minutes or as late as its \`Retry-After\` says, and is told everything when it is back; the others do not wait for it.
-- A copy of an event is told once. After a crash between sending and noting it, that message can come a second time.
+  5 minutes, also when its \`Retry-After\` asks for longer; it gets everything when it is back, and the others do not wait for it.
+- A channel that has taken nothing for ten minutes although something is due raises an alarm
+  ([channel-deaf](operations.md#channel-deaf)), the other channels report it, and \`GET /bridge/v1/health\` names it.
+- A copy of an event is reported once, for 40 days. After a crash between sending and noting it, or when no answer comes within 25 seconds, that one message can come a second time.
+- What a channel refuses for good is kept, counted and shown on the page of the operation as not shown to anybody there.
+- An event of a newer version of the bridge, or with a value that is not known, makes an alert of what could be read.
 
 The policy is one JSON object in \`ALERT_POLICY\`: \`routes\` (the first with the project decides: \`project_ids\`, \`channels\`,
-\`severity_min\`), \`mutes\` (\`project_ids\`, \`from\`, \`until\`; what is muted is told when the mute ends) and \`window_seconds\`.
+\`severity_min\`), \`mutes\` (\`project_ids\`, \`from\`, \`until\`; all that was muted is reported when the mute ends, with how many they were) and \`window_seconds\`.
+When no route is about accounts, alerts about an account go to every channel, with a warning in the log.
 
-The notifier's Lambda function has the Slack channel, by incoming webhook. E-mail is what \`npm start\` shows in the terminal
-and keeps as \`alerts.txt\` under \`--data\`; the function does not send it yet. With \`SLACK_WEBHOOK_URL\` set, \`npm start\` posts
+The notifier sends to Slack, by incoming webhook or bot token, and to the mail topic. \`npm start\` shows the mails in the terminal
+and keeps them as \`alerts.txt\` under \`--data\`. With \`SLACK_WEBHOOK_URL\` set, it posts
 to Slack as well.
 
 \`npm run alerts -- --sample failed\` shows one of these; without \`--sample\`, all.

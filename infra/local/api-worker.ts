@@ -8,6 +8,7 @@ import { apiEnvironment } from '../../shared/config/api-config.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import type { ApiWorkerSettings, FromApiWorker } from './local-api.ts';
+import { forOwnHost } from './own-host.ts';
 import { scaledClock } from './scaled-clock.ts';
 
 const { speed, originMs, port } = workerData as ApiWorkerSettings;
@@ -15,9 +16,12 @@ const environment = readConfig(apiEnvironment, process.env, "The API's environme
 const clock = scaledClock(speed, originMs);
 const { app, telemetry } = createApiFunction(environment, { clock, random: systemRandom, newId: randomUUID });
 
-const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port }, (address) => {
-  tell({ kind: 'listening', port: address.port });
-});
+const server = serve(
+  { fetch: forOwnHost((request, connection) => app.fetch(request, connection)), hostname: '127.0.0.1', port },
+  (address) => {
+    tell({ kind: 'listening', port: address.port });
+  },
+);
 server.on('error', (error: NodeJS.ErrnoException) => tell({ kind: 'failed', code: error.code ?? '', port }));
 
 // On Lambda, after each invocation; here in one line for all of a minute.

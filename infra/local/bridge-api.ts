@@ -3,12 +3,19 @@
 import type * as z from 'zod';
 import type { apiAccounts } from '../../shared/config/api-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import type { LocalAws } from './aws/local-aws.ts';
 import { localDynamoDb } from './bridge-aws.ts';
 import { ACCOUNT_ID, EVENT_BUS_NAME, KEY_SECRET_ID, PEPPER_SECRET_ID, TABLE_NAME } from './bridge-names.ts';
 import type { DataFolder } from './data-folder.ts';
-import { issueDevelopmentToken, LOCAL_EXTRA_ROUTES, type LocalApi, startLocalApi } from './local-api.ts';
+import {
+  issueDevelopmentToken,
+  LOCAL_EXTRA_ROUTES,
+  type LocalApi,
+  revokeDevelopmentTokens,
+  startLocalApi,
+} from './local-api.ts';
 import type { StartOptions } from './start-options.ts';
 
 export interface BridgeApiParts {
@@ -41,11 +48,25 @@ export function openBridgeApi({ options, folder, baseUrl, aws }: BridgeApiParts)
   });
 }
 
+/** The tokens of runs that were killed end with it: one development token is valid at a time. */
 export async function issueToken(aws: LocalAws, pepper: string, clock: Clock): Promise<string> {
+  await endTokens(aws, clock);
   const client = localDynamoDb(aws);
   try {
     const table = createDynamoDbTable(client, TABLE_NAME);
     return await issueDevelopmentToken(table, { accountId: ACCOUNT_ID, pepper, clock });
+  } finally {
+    client.destroy();
+  }
+}
+
+/** The development token is valid for its run and no longer, also where the tables stay. */
+export async function endTokens(aws: LocalAws, clock: Clock): Promise<void> {
+  const client = localDynamoDb(aws);
+  try {
+    const indexes = createDynamoDbIndexes(client, TABLE_NAME);
+    const table = createDynamoDbTable(client, TABLE_NAME);
+    await revokeDevelopmentTokens(table, { indexes, accountId: ACCOUNT_ID, clock });
   } finally {
     client.destroy();
   }

@@ -36,8 +36,7 @@ export async function openBridgeAws({ port, folder, apiKey }: BridgeAwsOptions):
   }
 }
 
-export function localDynamoDb({ endpoint }: LocalAws): DynamoDBClient {
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+export function localDynamoDb({ endpoint, credentials }: LocalAws): DynamoDBClient {
   return new DynamoDBClient({ endpoint, region: 'us-east-1', credentials });
 }
 

@@ -74,7 +74,7 @@ function openFiles(
   { options, surroundings }: { readonly options: StartOptions; readonly surroundings: FolderSurroundings },
 ): DataFolder {
   const { clock, print } = surroundings;
-  writeFileSync(join(dataDir, PID_FILE), String(process.pid));
+  writeFileSync(join(dataDir, PID_FILE), String(process.pid), { mode: 0o600 });
   const now = { upstream: nameOf(options), speed: options.speed, originMs: clock.now() };
   const { originMs } = identify(join(dataDir, 'bridge.json'), now);
   const pepper = keptPepper(join(dataDir, 'token-pepper'));

@@ -8,7 +8,7 @@ import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
 import { SCOPES } from '../../shared/callers/scopes.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
-import type { Table } from '../../shared/store/table.ts';
+import type { Table, TableIndexes } from '../../shared/store/table.ts';
 import { createTokenStore } from '../../shared/store/token-store.ts';
 
 export interface ApiWorkerSettings {
@@ -93,6 +93,8 @@ function nextMessage(worker: Worker): Promise<FromApiWorker> {
   });
 }
 
+const DEVELOPMENT_CLIENT = 'development';
+
 /** Of simulated time, which may run many times as fast. */
 const DEVELOPMENT_TOKEN_MS = 90 * 24 * 3_600_000;
 
@@ -110,11 +112,29 @@ export async function issueDevelopmentToken(
   await createTokenStore(table, clock).create({
     token_id: minted.id,
     account_id: accountId,
-    client_id: 'development',
+    client_id: DEVELOPMENT_CLIENT,
     hash: tokenHash(token, createSecret(pepper)),
     scopes: SCOPES.filter((scope) => scope !== 'auth:transfer'),
     created_at: new Date(clock.now()).toISOString(),
     expires_at_ms: clock.now() + DEVELOPMENT_TOKEN_MS,
   });
   return token;
+}
+
+/** Those of runs that are over: one development token is good at a time. */
+export async function revokeDevelopmentTokens(
+  table: Table,
+  {
+    indexes,
+    accountId,
+    clock,
+  }: { readonly indexes: TableIndexes; readonly accountId: string; readonly clock: Clock },
+): Promise<void> {
+  const store = createTokenStore(table, clock);
+  const tokens = await store.list(indexes, accountId);
+  const valid = tokens.filter(
+    ({ client_id, revoked_at, expires_at_ms }) =>
+      client_id === DEVELOPMENT_CLIENT && revoked_at === undefined && clock.now() < expires_at_ms,
+  );
+  for (const { token_id } of valid) await store.revoke(token_id);
 }

@@ -4,7 +4,7 @@ import type { PollAccountRequest } from '../../shared/config/poller-config.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { LocalAws } from './aws/local-aws.ts';
-import { issueToken, openBridgeApi } from './bridge-api.ts';
+import { endTokens, issueToken, openBridgeApi } from './bridge-api.ts';
 import { openBridgeAws } from './bridge-aws.ts';
 import { ACCOUNT_ID, EVENT_BUS_NAME, KEY_SECRET_ID, TABLE_NAME } from './bridge-names.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
@@ -65,6 +65,7 @@ async function runIn(run: Run): Promise<void> {
   const api = await openBridgeApi({ options, folder, baseUrl: upstream.baseUrl, aws });
   stack.defer(() => api.close());
   const token = await issueToken(aws, folder.pepper, clock);
+  stack.defer(() => endTokens(aws, clock));
   const notifier = startNotifier(run, aws, api);
   stack.defer(async () => {
     // First the API: its last events are alerts, too.

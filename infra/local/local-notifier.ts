@@ -12,7 +12,7 @@ import type { BatchResponse } from '../../functions/notifier/notify.ts';
 import { alertRulePattern, notifierQueue, notifierSchedule } from '../../shared/config/notifier-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { LocalAws } from './aws/local-aws.ts';
-import { createLocalQueue } from './aws/queue.ts';
+import { createLocalQueue, type QueueMessage } from './aws/queue.ts';
 import type { TopicMessage } from './aws/topics.ts';
 import type { WorkerSettings } from './local-lambda.ts';
 import type { FromNotifier, ToNotifier } from './notifier-worker.ts';
@@ -34,7 +34,7 @@ export interface LocalNotifierOptions extends WorkerSettings {
 }
 
 export interface LocalNotifier {
-  /** Tells what is in the queue, ends the sweeps, and resolves when nothing is under way. */
+  /** Handles what is in the queue, ends the sweeps, and resolves when nothing is under way. */
   close(): Promise<void>;
 }
 
@@ -44,6 +44,9 @@ const TOPIC_ARN = 'arn:aws:sns:us-east-1:000000000000:operations-bridge-alerts';
 
 /** Lambda polls a queue all the time; a local one is looked at as often as nobody notices. */
 const POLL_MS = 100;
+
+/** Lambda begins with five pollers of a queue; the sweep is one more. */
+const INVOCATIONS_MAX = 6;
 
 export function startLocalNotifier(options: LocalNotifierOptions): LocalNotifier {
   const { aws, busName, clock, print, style } = options;
@@ -65,35 +68,51 @@ export function startLocalNotifier(options: LocalNotifierOptions): LocalNotifier
   const lambda = startLambda(options, slackWebhookUrl !== undefined);
   const closing = new AbortController();
 
-  const drain = async (): Promise<void> => {
-    for (;;) {
+  const underWay = new Set<Promise<unknown>>();
+  const start = (task: Promise<unknown>): void => {
+    underWay.add(task);
+    void task.finally(() => underWay.delete(task));
+  };
+
+  const handle = async (batch: readonly QueueMessage[]): Promise<void> => {
+    const Records = batch.map(({ messageId, body }) => ({ messageId, body, eventSource: 'aws:sqs' }));
+    const response = await lambda.invoke({ Records });
+    const failed = new Set(
+      response?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier) ??
+        batch.map(({ messageId }) => messageId),
+    );
+    // What failed stays hidden until its time-out is over, as on AWS: released at once, it would use up its tries in a second.
+    for (const { messageId } of batch) if (!failed.has(messageId)) queue.delete(messageId);
+  };
+
+  /** Several batches at once, as Lambda does: one that waits for a slow channel keeps no other one waiting. */
+  const receiveAll = (): void => {
+    while (underWay.size < INVOCATIONS_MAX) {
       const batch = queue.receive(notifierQueue.batchSize);
       if (batch.length === 0) return;
-      const Records = batch.map(({ messageId, body }) => ({ messageId, body, eventSource: 'aws:sqs' }));
-      const response = await lambda.invoke({ Records });
-      const failed = new Set(
-        response?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier) ??
-          batch.map(({ messageId }) => messageId),
-      );
-      for (const { messageId } of batch) {
-        if (failed.has(messageId)) queue.release(messageId);
-        else queue.delete(messageId);
-      }
-      if (failed.size > 0) return;
+      start(handle(batch));
     }
   };
 
   const running = (async () => {
     let sweptAtMs = Number.NEGATIVE_INFINITY;
     while (!closing.signal.aborted) {
-      await drain();
+      receiveAll();
       if (clock.now() - sweptAtMs >= notifierSchedule.everyMs) {
         sweptAtMs = clock.now();
-        await lambda.invoke({});
+        start(lambda.invoke({}));
       }
       await clock.sleep(POLL_MS, closing.signal).catch(() => {});
     }
   })();
+
+  const drain = async (): Promise<void> => {
+    for (;;) {
+      receiveAll();
+      if (underWay.size === 0) return;
+      await Promise.all(underWay);
+    }
+  };
 
   return {
     async close() {
@@ -102,6 +121,14 @@ export function startLocalNotifier(options: LocalNotifierOptions): LocalNotifier
       await running;
       await drain();
       await lambda.close();
+      if (queue.size > 0)
+        print(
+          paint(
+            'red',
+            `notifier: ${queue.size} events were left in the queue, which ends with this process`,
+            style,
+          ),
+        );
     },
   };
 }

@@ -14,13 +14,15 @@ npm run tokens -- revoke TOKEN_ID [options]
   --account ID      (default main)
   --table NAME      (default operations-bridge)
   --pepper-secret N name of the secret that keys the hashes (default operations-bridge/token-pepper)
-  --endpoint URL    a local AWS, as npm start prints it (default: AWS itself, with your credentials)`;
+  --endpoint URL    a local AWS, as npm start prints it (default: AWS itself, with your credentials)
+  --access-key KEY  of that local AWS, as npm start prints it (default: AWS_ACCESS_KEY_ID)`;
 
 interface Place {
   readonly account: string;
   readonly table: string;
   readonly pepperSecret: string;
   readonly endpoint: string | undefined;
+  readonly accessKey: string | undefined;
 }
 
 export type TokenOptions = Place &
@@ -50,13 +52,15 @@ export function parseTokenOptions(args: readonly string[]): TokenOptions | undef
       table: { type: 'string', default: 'operations-bridge' },
       'pepper-secret': { type: 'string', default: 'operations-bridge/token-pepper' },
       endpoint: { type: 'string' },
+      'access-key': { type: 'string' },
       help: { type: 'boolean', short: 'h', default: false },
     },
   });
   const [command, tokenId] = positionals;
   if (values.help || command === undefined) return undefined;
   const { account, table, endpoint } = values;
-  const place: Place = { account, table, pepperSecret: values['pepper-secret'], endpoint };
+  const accessKey = values['access-key'] ?? process.env['AWS_ACCESS_KEY_ID'];
+  const place: Place = { account, table, pepperSecret: values['pepper-secret'], endpoint, accessKey };
   switch (command) {
     case 'create':
       return {

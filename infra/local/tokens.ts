@@ -23,7 +23,8 @@ await runCommand(async () => {
 });
 
 async function run(options: TokenOptions): Promise<readonly string[]> {
-  const client = options.endpoint === undefined ? {} : localClient(options.endpoint);
+  const { endpoint, accessKey } = options;
+  const client = endpoint === undefined ? {} : localClient(endpoint, accessKey);
   const dynamoDb = new DynamoDBClient(client);
   const store = createTokenStore(createDynamoDbTable(dynamoDb, options.table), systemClock);
   switch (options.command) {
@@ -74,13 +75,13 @@ function fail({ table, endpoint, pepperSecret }: TokenOptions, thrown: unknown):
   const advice =
     endpoint === undefined
       ? `check the AWS credentials and region, --table (${table}) and --pepper-secret (${pepperSecret})`
-      : `check that npm start runs and prints this address as its local AWS: ${endpoint}`;
+      : `check that npm start runs, that --access-key is the key it prints, and that its local AWS is at ${endpoint}`;
   throw new UsageError(`That did not work (${name}: ${message}); ${advice}.`, { cause: thrown });
 }
 
-/** The local AWS takes any credentials. */
-function localClient(endpoint: string) {
-  return { endpoint, region: 'us-east-1', credentials: { accessKeyId: 'local', secretAccessKey: 'local' } };
+/** The local AWS looks at the id of the key alone. */
+function localClient(endpoint: string, accessKeyId = '') {
+  return { endpoint, region: 'us-east-1', credentials: { accessKeyId, secretAccessKey: 'unused' } };
 }
 
 function linesOf(record: TokenRecord, nowMs: number): readonly string[] {

@@ -1,10 +1,12 @@
 /**
- * What a channel still has to tell of one incident. The first notice of each kind is told at once; more of that kind
- * within the window wait and are told together. Nothing leaves `pending` but by being told.
+ * What a channel remembers of one incident: when which kind was reported, how its operations stand, and its message. The
+ * notices that wait are items of their own, so that nothing here grows with their number.
  */
 
 import * as z from 'zod';
 import { type Notice, noticeSchema } from './notice.ts';
+import { noteOperations, operationsSchema, standingOf } from './operation-standing.ts';
+import type { PendingNotice } from './pending-notice.ts';
 
 /** The message that a channel keeps for an incident, when it can: it grows in place, and the rest goes into its thread. */
 export const threadSchema = z.object({
@@ -14,67 +16,119 @@ export const threadSchema = z.object({
   /** What the incident began with. */
   first: noticeSchema,
   toldCount: z.number(),
-  /** The incident has recovered: what comes next begins another message. */
+  /** No operation of the incident fails any more: what comes next begins another message. */
   isOver: z.boolean(),
 });
 
 export type Thread = z.infer<typeof threadSchema>;
 
+const place = z.object({
+  account_id: z.string(),
+  project_id: z.string().optional(),
+  action: z.string().optional(),
+  channel: z.string().optional(),
+  since: z.string().optional(),
+});
+
 export const incidentSchema = z.object({
-  pending: z.array(noticeSchema),
-  /** Ids that were told: a copy that comes later is known. The newest ones. */
-  told_ids: z.array(z.string()),
-  /** When each kind and severity was told last. */
-  told_at_ms: z.record(z.string(), z.number()),
+  /** Written by versions before 2026-11: notices that waited in this item. They are moved to items of their own. */
+  pending: z.array(z.unknown()).default([]),
+  /** Written by the same versions: ids that were reported, so that a copy is known. */
+  told_ids: z.array(z.string()).default([]),
+  /** When each kind and severity was reported last. */
+  told_at_ms: z.record(z.string(), z.number()).default({}),
+  /** How long more of a kind and severity wait after that. It grows while the incident goes on. */
+  window_ms: z.record(z.string(), z.number()).default({}),
+  operations: operationsSchema.default({}),
+  /** For a reminder. */
+  place: place.optional(),
+  remind_at_ms: z.number().optional(),
   /** Absent: no message of it is open. */
   thread: threadSchema.optional(),
 });
 
 export type Incident = z.infer<typeof incidentSchema>;
 
-export const emptyIncident: Incident = { pending: [], told_ids: [], told_at_ms: {} };
+export const emptyIncident: Incident = incidentSchema.parse({});
 
-/** A copy is at most a day late (EventBridge and SQS keep trying that long); so many of one incident are kept in mind. */
-export const TOLD_IDS_MAX = 500;
+/** Something that fails all day is reported six times a day, and not every five minutes. */
+const WINDOW_MS_MAX = 4 * 3_600_000;
 
-/** About 300 bytes each: below the 400 KB of an item. What comes on top stays in the queue until some are told. */
-export const PENDING_COUNT_MAX = 700;
+/** What goes on failing is brought to mind as often. */
+export const REMINDER_MS = 86_400_000;
 
-/** `known`: a copy. `full`: to be offered again later. */
-export function addNotice(incident: Incident, notice: Notice): Incident | 'known' | 'full' {
-  const isKnown =
-    incident.told_ids.includes(notice.id) || incident.pending.some(({ id }) => id === notice.id);
-  if (isKnown) return 'known';
-  if (incident.pending.length >= PENDING_COUNT_MAX) return 'full';
-  return { ...incident, pending: [...incident.pending, notice] };
-}
-
-/** When the pending notices are to be told; infinity when there are none. */
-export function dueAtMs(incident: Incident, windowMs: number): number {
-  const times = incident.pending.map((notice) => {
-    const toldAtMs = incident.told_at_ms[paceKey(notice)];
-    return toldAtMs === undefined ? 0 : toldAtMs + windowMs;
+/** Whether one of these waiting notices is to be reported now; then all of the incident are. */
+export function isDue(
+  waiting: readonly PendingNotice[],
+  incident: Incident,
+  { nowMs, windowMs }: { readonly nowMs: number; readonly windowMs: number },
+): boolean {
+  return waiting.some((pending) => {
+    const key = paceKey(pending);
+    const toldAtMs = incident.told_at_ms[key];
+    // A time ahead of now is a wrong clock's.
+    if (toldAtMs === undefined || toldAtMs > nowMs) return true;
+    // It waited already when the last message was planned and found no room in it.
+    if (pending.stored_at_ms < toldAtMs) return true;
+    return toldAtMs + (incident.window_ms[key] ?? windowMs) <= nowMs;
   });
-  return Math.min(...times, Number.POSITIVE_INFINITY);
 }
 
-/** After a message with these notices went out; others may have come in meanwhile, and stay. */
-export function noteTold(
+export interface Reported {
+  /** When the message was planned. */
+  readonly atMs: number;
+  readonly windowMs: number;
+  readonly thread?: Thread | undefined;
+}
+
+/** After a message with these notices went out. Doing it twice changes nothing more. */
+export function noteReported(
   incident: Incident,
   notices: readonly Notice[],
-  { nowMs, thread }: { readonly nowMs: number; readonly thread?: Thread | undefined },
+  { atMs, windowMs, thread }: Reported,
 ): Incident {
-  const ids = new Set(notices.map(({ id }) => id));
-  const toldAt = notices.map((notice) => [paceKey(notice), nowMs] as const);
+  const keys = [...new Set(notices.map(paceKey))];
+  const operations = noteOperations(incident.operations, notices);
+  const { remind_at_ms: _before, ...rest } = incident;
   return {
-    pending: incident.pending.filter(({ id }) => !ids.has(id)),
-    told_ids: [...incident.told_ids.filter((id) => !ids.has(id)), ...ids].slice(-TOLD_IDS_MAX),
-    told_at_ms: { ...incident.told_at_ms, ...Object.fromEntries(toldAt) },
+    ...rest,
+    told_at_ms: { ...incident.told_at_ms, ...Object.fromEntries(keys.map((key) => [key, atMs])) },
+    window_ms: {
+      ...incident.window_ms,
+      ...Object.fromEntries(keys.map((key) => [key, nextWindowMs(incident, key, { atMs, windowMs })])),
+    },
+    operations,
+    ...placeOf(incident, notices),
+    ...(standingOf(operations) === 'failing' && { remind_at_ms: atMs + REMINDER_MS }),
     ...(thread && { thread }),
   };
 }
 
+/** The same while a digest goes out in parts, twice as long when more came within the next one, and the first after a rest. */
+function nextWindowMs(incident: Incident, key: string, { atMs, windowMs }: Reported): number {
+  const toldAtMs = incident.told_at_ms[key];
+  const lastMs = incident.window_ms[key] ?? windowMs;
+  if (toldAtMs === undefined) return windowMs;
+  const elapsedMs = atMs - toldAtMs;
+  if (elapsedMs < 0 || elapsedMs > 2 * lastMs) return windowMs;
+  return elapsedMs < lastMs ? lastMs : Math.max(windowMs, Math.min(2 * lastMs, WINDOW_MS_MAX));
+}
+
+function placeOf({ place: known }: Incident, [first]: readonly Notice[]): Pick<Incident, 'place'> {
+  if (known !== undefined || first === undefined) return known ? { place: known } : {};
+  const { account_id, project_id, action, channel, since = first.observed_at } = first;
+  return {
+    place: {
+      account_id,
+      since,
+      ...(project_id !== undefined && { project_id }),
+      ...(action !== undefined && { action }),
+      ...(channel !== undefined && { channel }),
+    },
+  };
+}
+
 /** An escalation is a kind of its own: it does not wait behind the harmless failures before it. */
-function paceKey({ kind, severity }: Notice): string {
+function paceKey({ kind, severity }: Pick<Notice, 'kind' | 'severity'>): string {
   return `${kind} ${severity}`;
 }

@@ -1,9 +1,18 @@
 /** A message as a plain-text e-mail that reads well on a phone: short lines, the verdict first, the ids last. */
 
 import { mailSubject, mailText } from './clean-text.ts';
-import type { Message } from './message-plan.ts';
+import { incidentCountOf, type Message } from './message-plan.ts';
 import type { Notice } from './notice.ts';
-import { type AlertLinks, countsOf, factsOf, meaningOf, operationUrl, titleOf, worstOf } from './wording.ts';
+import {
+  type AlertLinks,
+  countsOf,
+  factsOf,
+  meaningOf,
+  operationUrl,
+  placeOf,
+  titleOf,
+  worstOf,
+} from './wording.ts';
 
 export interface Mail {
   /** ASCII, one line, below 100 characters. */
@@ -11,8 +20,16 @@ export interface Mail {
   readonly body: string;
 }
 
-/** SNS takes 256 KB; a line of a digest is below 400 bytes. */
-export const MAIL_NOTICES_MAX = 500;
+/** A person who has to read more looks at the console. */
+export const MAIL_NOTICES_MAX = 2_000;
+
+/** SNS takes 256 KB of message (Publish); the head and the links have room above this. */
+export const MAIL_BYTES_MAX = 240_000;
+
+/** Of one notice in a digest. */
+export function mailBytesOf(notice: Notice): number {
+  return Buffer.byteLength(digestLine(notice)) + 1;
+}
 
 const VALUE_CHARACTERS_MAX = 120;
 const ERROR_CHARACTERS_MAX = 600;
@@ -30,10 +47,8 @@ function singleMail(notice: Notice, links: AlertLinks): Mail {
   const error =
     notice.error === undefined ? [] : ['', 'Error:', `  ${mailText(notice.error, ERROR_CHARACTERS_MAX)}`];
   const lines = [titleOf(notice), meaningOf(notice), '', ...facts, ...error, ...linkLines(notice, links)];
-  const place =
-    notice.project_id === undefined ? notice.account_id : `${notice.action} in ${notice.project_id}`;
   return {
-    subject: mailSubject(`${severityWord([notice])}: ${titleOf(notice)}: ${mailText(place, 70)}`),
+    subject: mailSubject(`${severityWord([notice])}: ${titleOf(notice)}: ${mailText(placeOf(notice), 70)}`),
     body: `${lines.join('\n')}\n`,
   };
 }
@@ -41,20 +56,21 @@ function singleMail(notice: Notice, links: AlertLinks): Mail {
 function digestMail(message: Message, links: AlertLinks): Mail {
   const notices = message.flat();
   const lines = notices.map(digestLine);
+  const incidentCount = incidentCountOf(message);
   const runbook = links.runbookUrl === undefined ? [] : ['', `Runbook: ${links.runbookUrl}`];
   return {
     subject: mailSubject(
-      `${severityWord(notices)}: ${notices.length} alerts of ${message.length === 1 ? 'one incident' : `${message.length} incidents`}`,
+      `${severityWord(notices)}: ${notices.length} alerts of ${incidentCount === 1 ? 'one incident' : `${incidentCount} incidents`}`,
     ),
     body: `${[countsOf(notices), '', ...lines, ...runbook].join('\n')}\n`,
   };
 }
 
 function digestLine(notice: Notice): string {
-  const { project_id, action, operation_id, account_id } = notice;
+  const { project_id, action, operation_id } = notice;
   const place =
     project_id === undefined
-      ? mailText(account_id, 63)
+      ? mailText(placeOf(notice), 63)
       : `${mailText(project_id, 60)} ${mailText(action ?? '', 40)}`;
   const operation = operation_id === undefined ? '' : ` ${mailText(operation_id, 40)}`;
   return `- ${titleOf(notice)}: ${place}${operation}`;

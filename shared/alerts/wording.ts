@@ -31,6 +31,28 @@ const WORDS: Record<NoticeKind, Words> = {
     title: 'Operation vanished',
     meaning: 'It disappeared while it was open; its outcome is not known. Check the project.',
   },
+  cancelled: {
+    title: 'Operation cancelled after failing',
+    meaning: 'It ended without success and will not be retried. Nothing else is known to be wrong.',
+  },
+  reminder: {
+    title: 'Still failing',
+    meaning: 'It was reported before, and its end has not been seen since.',
+  },
+  channel_deaf: {
+    title: 'Alert channel takes no messages',
+    meaning:
+      'Its alerts are kept and sent when it works again. Until then they reach people on other channels only.',
+  },
+  channel_back: {
+    title: 'Alert channel works again',
+    meaning: 'Everything that it had missed is being sent to it.',
+  },
+  unreadable: {
+    title: 'An event could not be read whole',
+    meaning:
+      'This alert says what could be read of it. Look at the event on the bus, and upgrade the bridge if it is older.',
+  },
   recovered: { title: 'Operation recovered', meaning: 'It finished after failing. Nothing to do.' },
   account_degraded: {
     title: 'Account cannot be read',
@@ -42,11 +64,14 @@ const WORDS: Record<NoticeKind, Words> = {
   },
 };
 
-export function titleOf({ kind }: Notice): string {
-  return WORDS[kind].title;
+export function titleOf({ kind, has_ended }: Notice): string {
+  return has_ended ? `${WORDS[kind].title} (it has ended since)` : WORDS[kind].title;
 }
 
-export function meaningOf({ kind, reason }: Notice): string {
+export function meaningOf({ kind, reason, has_ended, unread }: Notice): string {
+  if (has_ended) return 'This came late: the end of the operation was reported before. Nothing to do.';
+  if (unread === 'newer_schema' && kind !== 'unreadable')
+    return `${WORDS[kind].meaning} The event is of a newer version than this notifier.`;
   if (kind !== 'account_degraded') return WORDS[kind].meaning;
   const advice =
     reason === 'key_rejected'
@@ -73,7 +98,9 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Open for', open],
     ['Since', notice.since],
     ['Started by', notice.client_id],
-    ['Account', notice.account_id],
+    ['Channel', notice.channel],
+    ['Answer', notice.channel === undefined ? undefined : notice.reason],
+    ['Account', notice.channel === undefined ? notice.account_id : undefined],
     ['Operation', notice.operation_id],
   ];
   return facts.flatMap(([label, value]) => (value === undefined ? [] : [{ label, value }]));
@@ -91,6 +118,17 @@ export function operationUrl(notice: Notice, { consoleBaseUrl }: AlertLinks): st
 
 const RANK: Record<Severity, number> = { info: 0, warning: 1, critical: 2 };
 
+export function rankOf(severity: Severity): number {
+  return RANK[severity];
+}
+
+/** In a title: what it is about. */
+export function placeOf({ account_id, project_id, action, channel }: Notice): string {
+  if (channel !== undefined) return channel;
+  if (project_id === undefined) return account_id;
+  return action === undefined ? project_id : `${action} in ${project_id}`;
+}
+
 export function worstOf(notices: readonly Notice[]): Severity {
   return notices.reduce<Severity>(
     (worst, { severity }) => (RANK[severity] > RANK[worst] ? severity : worst),
@@ -98,11 +136,13 @@ export function worstOf(notices: readonly Notice[]): Severity {
   );
 }
 
-/** `12 x Operation failed, 1 x Operation recovered`. */
+/** `12 x Operation failed, 1 x Operation recovered`, and how many of them a mute kept back. */
 export function countsOf(notices: readonly Notice[]): string {
   const counts = new Map<string, number>();
   for (const notice of notices) counts.set(titleOf(notice), (counts.get(titleOf(notice)) ?? 0) + 1);
-  return [...counts].map(([title, count]) => `${count} x ${title}`).join(', ');
+  const mutedCount = notices.filter(({ was_muted }) => was_muted).length;
+  const text = [...counts].map(([title, count]) => `${count} x ${title}`).join(', ');
+  return mutedCount === 0 ? text : `${text}; a mute kept ${mutedCount} of them back`;
 }
 
 export function isAtLeast(severity: Severity, least: Severity): boolean {

@@ -54,7 +54,7 @@ export const alertRulePattern = {
     { 'detail-type': ['Operation State Changed'], detail: { new_failures: [{ numeric: ['>', 0] }] } },
     {
       'detail-type': ['Operation State Changed'],
-      detail: { status: ['finished'], failures_count: [{ numeric: ['>', 0] }] },
+      detail: { status: ['finished', 'cancelled', 'skipped'], failures_count: [{ numeric: ['>', 0] }] },
     },
     {
       'detail-type': ['Operation Stalled', 'Operation Watch Ended', 'Account Degraded', 'Account Recovered'],

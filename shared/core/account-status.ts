@@ -9,6 +9,12 @@ export interface AccountStatus {
   readonly written_at: string;
   /** Since then every project was read completely; undefined: one never was. */
   readonly last_complete_walk_at: string | undefined;
+  /** The same, but a project that was never read completely counts from the time at which it became known. */
+  readonly unread_since?: string | undefined;
+  /** Projects that were tried and not read to their end, the longest first, at most `UNREAD_MAX`. Absent: none. */
+  readonly unread_projects?: readonly UnreadProject[] | undefined;
+  /** All of them, also those beyond `UNREAD_MAX`. */
+  readonly unread_project_count?: number | undefined;
   readonly project_count: number;
   readonly open_operation_count: number;
   /** The poller's share of the account's rate limit. */
@@ -17,6 +23,24 @@ export interface AccountStatus {
   readonly points: readonly StatusPoint[];
   /** What the poller has found out about the upstream, for the process after it. */
   readonly learned?: LearnedAccount | undefined;
+}
+
+export interface UnreadProject {
+  readonly project_id: string;
+  /** Its last complete reading or, when there was none, since when it is known. ISO 8601. */
+  readonly since: string;
+  /** What the last attempt met: a kind of upstream error, `unfinished`, `item_unreadable` or `failed`. */
+  readonly reason: string;
+}
+
+/** Names that people are told: more than these are no list any more, and the item is billed by the kilobyte. */
+export const UNREAD_MAX = 20;
+
+export function longestUnread(projects: readonly UnreadProject[]): readonly UnreadProject[] {
+  return projects.toSorted((a, b) => {
+    if (a.since !== b.since) return a.since < b.since ? -1 : 1;
+    return a.project_id < b.project_id ? -1 : 1;
+  });
 }
 
 export interface LearnedAccount {
@@ -49,17 +73,29 @@ export interface Tally {
   readonly delaysMs: readonly number[];
 }
 
-export interface StatusSample extends Omit<AccountStatus, 'written_at' | 'last_complete_walk_at' | 'points'> {
+type Derived =
+  | 'written_at'
+  | 'last_complete_walk_at'
+  | 'unread_since'
+  | 'unread_projects'
+  | 'unread_project_count'
+  | 'points';
+
+export interface StatusSample extends Omit<AccountStatus, Derived> {
   readonly nowMs: number;
   /** When the tally began. */
   readonly sinceMs: number;
   /** Our clock; undefined while a project was never read completely. */
   readonly lastCompleteWalkAtMs: number | undefined;
+  /** Our clock; see `unread_since`. */
+  readonly unreadSinceMs?: number | undefined;
+  /** The longest first. */
+  readonly unread?: readonly UnreadProject[];
   readonly tally: Tally;
 }
 
 export function nextStatus(previous: AccountStatus | undefined, sample: StatusSample): AccountStatus {
-  const { nowMs, sinceMs, lastCompleteWalkAtMs, tally, ...rest } = sample;
+  const { nowMs, sinceMs, lastCompleteWalkAtMs, unreadSinceMs, unread = [], tally, ...rest } = sample;
   const point: StatusPoint = {
     at_ms: nowMs,
     duration_ms: Math.max(0, nowMs - sinceMs),
@@ -71,10 +107,18 @@ export function nextStatus(previous: AccountStatus | undefined, sample: StatusSa
   return {
     ...rest,
     written_at: new Date(nowMs).toISOString(),
-    last_complete_walk_at:
-      lastCompleteWalkAtMs === undefined ? undefined : new Date(lastCompleteWalkAtMs).toISOString(),
+    last_complete_walk_at: isoOf(lastCompleteWalkAtMs),
+    unread_since: isoOf(unreadSinceMs),
+    ...(unread.length > 0 && {
+      unread_projects: unread.slice(0, UNREAD_MAX),
+      unread_project_count: unread.length,
+    }),
     points: [...(previous?.points ?? []), point].slice(-POINTS_MAX),
   };
+}
+
+function isoOf(epochMs: number | undefined): string | undefined {
+  return epochMs === undefined ? undefined : new Date(epochMs).toISOString();
 }
 
 function delayQuantiles(delaysMs: readonly number[]) {

@@ -54,6 +54,8 @@ export interface WatchEndedEntry extends EntryBase {
 
 export interface ProjectSeenEntry extends EntryBase {
   readonly type: 'project_discovered' | 'project_unreachable';
+  /** Why it is out of reach. Absent in entries of the first version, which knew only `gone`, and at a discovery. */
+  readonly reason?: 'gone' | 'not_read' | undefined;
 }
 
 export interface AccountHealthEntry extends EntryBase {
@@ -88,8 +90,16 @@ export type JournalEntry = OperationEntry | ProjectSeenEntry | AccountHealthEntr
 export interface Journal<Entry extends JournalEntry = JournalEntry> {
   readonly revision: number;
   readonly published: number;
-  /** In the order of their revisions, without gaps, up to `revision`. */
+  /** In the order of their revisions, up to `revision`; without gaps but for those that `foreign` holds. */
   readonly entries: readonly Entry[];
+  /** Entries that this version cannot read, because a newer one wrote them or they are damaged. Absent: none. */
+  readonly foreign?: readonly ForeignEntry[] | undefined;
+}
+
+/** It stays in the item exactly as it lies there, and nothing behind it is published before it is. */
+export interface ForeignEntry {
+  readonly revision: number;
+  readonly stored: Readonly<Record<string, unknown>>;
 }
 
 /** An operation has three or four; one that fails and is retried for days must not outgrow its item. */
@@ -108,8 +118,12 @@ export function isJournalFull(journal: Journal): boolean {
   return journal.revision - journal.published >= PENDING_ENTRIES_MAX;
 }
 
+/** What can be published now. Behind an entry that cannot be read, the others wait for a version that can read it. */
 export function pendingEntries<Entry extends JournalEntry>(journal: Journal<Entry>): readonly Entry[] {
-  return journal.entries.filter((entry) => entry.revision > journal.published);
+  const { published, entries, foreign = [] } = journal;
+  const waiting = foreign.map(({ revision }) => revision).filter((revision) => revision > published);
+  const before = Math.min(...waiting, Number.POSITIVE_INFINITY);
+  return entries.filter(({ revision }) => revision > published && revision < before);
 }
 
 /** The journal with one more entry. Too old is only what is acknowledged. */
@@ -117,7 +131,9 @@ export function append<Entry extends JournalEntry>(journal: Journal<Entry>, entr
   const { published } = journal;
   const keptFrom = Math.min(published + 1, entry.revision - HISTORY_ENTRIES_MAX + 1);
   const kept = journal.entries.filter(({ revision }) => revision >= keptFrom);
-  return { revision: entry.revision, published, entries: [...kept, entry] };
+  const foreign = journal.foreign?.filter(({ revision }) => revision >= keptFrom);
+  const entries = [...kept, entry];
+  return { revision: entry.revision, published, entries, ...(foreign?.length && { foreign }) };
 }
 
 export const EMPTY_JOURNAL: Journal<never> = { revision: 0, published: 0, entries: [] };

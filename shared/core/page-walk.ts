@@ -48,6 +48,8 @@ export interface WalkGoal {
   readonly resume: ResumePoint | undefined;
   /** Rows of the first page, when open operations lie behind the usual one. */
   readonly firstPageRows?: number | undefined;
+  /** An earlier walk has met rows that were out of order: this one takes no page for the end before the list ends. */
+  readonly isUnordered?: boolean | undefined;
   /** The cursor of the list's last row, when an earlier poll has proved that nothing stands behind it. */
   readonly endCursor?: string | undefined;
 }
@@ -75,8 +77,10 @@ export interface WalkState {
   readonly followedCursors: ReadonlySet<string>;
   /** Creation time of the last row that stands directly above the next page. */
   readonly aboveNext: Timestamp | undefined;
-  /** Rows were not newest first: only the end of the list ends the walk, and it earns no watermark. */
+  /** Rows are, or were, not newest first: only the end of the list ends the walk, and it earns no watermark. */
   readonly isUnordered: boolean;
+  /** Rows of this very walk were out of order. */
+  readonly hasMetDisorder: boolean;
   /** The walk ended because nothing stands behind this cursor; undefined when it ended otherwise. */
   readonly endCursor: string | undefined;
 }
@@ -103,7 +107,7 @@ export function startWalk(goal: WalkGoal, limits: WalkLimits): WalkState {
   return {
     ...newState(goal, limits, { cursor: undefined, limit: firstPageRows }),
     head: resume?.head,
-    isUnordered: resume?.is_unordered === true,
+    isUnordered: resume?.is_unordered === true || goal.isUnordered === true,
   };
 }
 
@@ -142,6 +146,7 @@ function newState(goal: WalkGoal, limits: WalkLimits, next: WalkRequest): WalkSt
     followedCursors: new Set(),
     aboveNext: undefined,
     isUnordered: false,
+    hasMetDisorder: false,
     endCursor: undefined,
   };
 }
@@ -161,6 +166,7 @@ export function takePage(state: WalkState, page: WalkPage): WalkState {
   if (request === undefined) return state;
   const times = page.operations.map((row) => normaliseTimestamp(row.created_at));
   const head = state.head ?? times.find((time) => time !== undefined);
+  const isDisorder = isOutOfOrder(state, page, times);
   const read: WalkState = {
     ...state,
     goal: withBound(state.goal, head),
@@ -169,7 +175,8 @@ export function takePage(state: WalkState, page: WalkPage): WalkState {
     seenIds: new Set([...state.seenIds, ...page.operations.map((row) => row.id)]),
     followedCursors: withCursor(state.followedCursors, request.cursor),
     aboveNext: times.findLast((time) => time !== undefined) ?? state.aboveNext,
-    isUnordered: state.isUnordered || isOutOfOrder(state, page, times),
+    isUnordered: state.isUnordered || isDisorder,
+    hasMetDisorder: state.hasMetDisorder || isDisorder,
   };
   if (isPast(read, times)) return finishPhase(read);
   if (isLastPage(state, read, page)) return complete(read, endCursorOf(request, page));

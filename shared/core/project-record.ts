@@ -10,17 +10,23 @@ export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly account_id: string;
   readonly project_id: string;
   readonly is_visible: boolean;
+  /** It is not visible because it cannot be read, although the list may show it: only a reading makes it visible again. */
+  readonly is_unread?: boolean | undefined;
   /** Head of the last complete walk; everything up to it is recorded. Undefined before the first one. */
   readonly watermark?: Timestamp | undefined;
   readonly resume?: ResumePoint | undefined;
   /** The end of the last complete sweep, our clock; it only decides when to sweep again, never how deep. */
   readonly swept_at_ms?: number | undefined;
+  /** Complete sweeps. The size of a sweep's first page goes round with this number. */
+  readonly sweep_count?: number | undefined;
   /** Where an unfinished sweep goes on. */
   readonly sweep?: SweepPoint | undefined;
   /** Operations that were created before are history (`historyEndOf`). Undefined: the account's first sight counts. */
   readonly history_until?: Timestamp | undefined;
   /** The cursor of the list's last row, behind which nothing can appear any more (`listEndOf`). */
   readonly list_end?: string | undefined;
+  /** The list of its operations is not newest first. */
+  readonly is_unordered?: boolean | undefined;
   /** How often something happened when the watermark last moved, so that a restart need not learn it anew. */
   readonly arrivals?: StoredArrivals | undefined;
 }
@@ -38,6 +44,8 @@ export interface Sighting {
   readonly isNews: boolean;
   /** Operations that were created before are history (`historyEndOf`). Undefined: the account's first sight counts. */
   readonly historyUntil?: Timestamp | undefined;
+  /** Its operations were read to the end, which says more than a row of the list. */
+  readonly isRead?: boolean | undefined;
 }
 
 /** Undefined when the record already says that the project can be seen. */
@@ -45,9 +53,10 @@ export function recordDiscovery(
   recorded: ProjectRecord | undefined,
   sighting: Sighting,
 ): ProjectRecord | undefined {
-  if (recorded?.is_visible === true) return undefined;
+  if (recorded?.is_visible === true || (recorded?.is_unread && !sighting.isRead)) return undefined;
   const { account_id, project_id, historyUntil: history_until } = sighting;
-  const seen = { kind: 'project', account_id, project_id, is_visible: true } as const;
+  const isUnread = recorded?.is_unread === undefined ? {} : { is_unread: false };
+  const seen = { kind: 'project', account_id, project_id, is_visible: true, ...isUnread } as const;
   if (recorded === undefined && !sighting.isNews) return { ...seen, ...EMPTY_JOURNAL };
   // A project that comes back keeps the end of its history: what happened meanwhile is news.
   const before = recorded ?? { ...EMPTY_JOURNAL, history_until };
@@ -60,10 +69,20 @@ export function recordDiscovery(
 }
 
 /** Undefined when the record already says so. */
-export function recordUnreachable(recorded: ProjectRecord, nowMs: number): ProjectRecord | undefined {
+export function recordUnreachable(
+  recorded: ProjectRecord,
+  nowMs: number,
+  reason: 'gone' | 'not_read' = 'gone',
+): ProjectRecord | undefined {
   if (!recorded.is_visible) return undefined;
-  const entry = seenEntry('project_unreachable', recorded.revision + 1, { ...recorded, nowMs });
-  return { ...recorded, is_visible: false, ...append(recorded, entry) };
+  const seen = seenEntry('project_unreachable', recorded.revision + 1, { ...recorded, nowMs });
+  return { ...recorded, is_visible: false, ...append(recorded, { ...seen, reason }) };
+}
+
+/** It is there and cannot be read for long. Undefined when the record already says that it is out of reach. */
+export function recordUnread(recorded: ProjectRecord, nowMs: number): ProjectRecord | undefined {
+  const next = recordUnreachable(recorded, nowMs, 'not_read');
+  return next && { ...next, is_unread: true };
 }
 
 function seenEntry(

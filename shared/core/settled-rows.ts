@@ -25,7 +25,7 @@ export function settledRowsOf(states: ReadonlyMap<string, OperationState>): Sett
 }
 
 /** Rows of one project that are kept while a walk takes several polls: 8 bytes each. Beyond, earlier rows are read again. */
-const JOINED_ROWS_MAX = 50_000;
+export const JOINED_ROWS_MAX = 50_000;
 
 /** Both together; when they are too many, the rows of the last poll alone. */
 export function joinSettledRows(latest: SettledRows, earlier: SettledRows): SettledRows {

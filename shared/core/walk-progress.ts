@@ -12,8 +12,11 @@ export interface Progress {
   readonly resume?: ResumePoint | null | undefined;
   readonly sweep?: SweepPoint | null | undefined;
   readonly sweptAtMs?: number | undefined;
+  readonly sweepCount?: number | undefined;
   readonly arrivals?: StoredArrivals | undefined;
   readonly listEnd?: string | undefined;
+  /** The list is not newest first; `null`: a walk from its head to its end has met no disorder any more. */
+  readonly isUnordered?: true | null | undefined;
 }
 
 export interface PollOutcome {
@@ -36,8 +39,16 @@ export interface PollOutcome {
 export function decideProgress(poll: PollOutcome): Progress | undefined {
   const { walk } = poll;
   const own = walk.outcome === 'complete' ? completedWalk(poll) : interruptedWalk(poll);
-  const progress = { ...own, ...sweepProgress(poll) };
+  const progress = { ...own, ...sweepProgress(poll), ...orderProgress(poll) };
   return Object.keys(progress).length === 0 ? undefined : progress;
+}
+
+/** Disorder is remembered, because the first rows of an unordered list may happen to be in order. */
+function orderProgress({ project, walk }: PollOutcome): Progress {
+  const isKnown = project?.is_unordered === true;
+  if (walk.hasMetDisorder) return isKnown ? {} : { isUnordered: true };
+  const isWhole = walk.outcome === 'complete' && walk.goal.resume === undefined;
+  return isKnown && isWhole ? { isUnordered: null } : {};
 }
 
 /** What is left to write when another poller has moved the watermark at least as far. */
@@ -80,7 +91,11 @@ function interruptedWalk({ project, walk }: PollOutcome): Progress {
 function sweepProgress({ project, sweep, nowMs }: PollOutcome): Progress {
   if (sweep === undefined) return {};
   if (sweep.outcome === 'complete')
-    return { sweptAtMs: nowMs, ...(project?.sweep !== undefined && { sweep: null }) };
+    return {
+      sweptAtMs: nowMs,
+      sweepCount: (project?.sweep_count ?? 0) + 1,
+      ...(project?.sweep !== undefined && { sweep: null }),
+    };
   const { lastCursor, goal } = sweep;
   const isMoved = lastCursor !== undefined && lastCursor !== project?.sweep?.cursor;
   return isMoved && goal.bound !== undefined ? { sweep: { bound: goal.bound, cursor: lastCursor } } : {};

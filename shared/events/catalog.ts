@@ -194,7 +194,8 @@ const projectExample = {
 
 export const projectDiscovered = defineEvent({
   detailType: DETAIL_TYPES.project_discovered,
-  summary: 'A project became visible to the account after the bridge had first listed its projects.',
+  summary:
+    'A project became visible to the account after the bridge had first listed its projects, or can be read again after it was unreachable.',
   detail: projectDetail,
   example: projectExample,
 });
@@ -202,9 +203,16 @@ export const projectDiscovered = defineEvent({
 export const projectUnreachable = defineEvent({
   detailType: DETAIL_TYPES.project_unreachable,
   summary:
-    'A project is deleted or no longer visible: its operations answer 404 and a whole listing lacks it.',
-  detail: projectDetail,
-  example: projectExample,
+    'A project is deleted or no longer visible, or it could not be read for ten minutes while the rest of the account could. It is polled on in the latter case, and Project Discovered follows when it is read again.',
+  detail: projectDetail.extend({
+    reason: z
+      .enum(['gone', 'not_read'])
+      .optional()
+      .describe(
+        'gone: its operations answer 404 and a whole listing lacks it. not_read: it is there, and its operations could not be read. Events of the first version have no reason and mean gone.',
+      ),
+  }),
+  example: { ...projectExample, reason: 'gone' as const },
 });
 
 const healthDetail = z.object({

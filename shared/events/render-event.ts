@@ -53,8 +53,9 @@ function entryFields(record: JournalRecord, entry: JournalEntry): object {
     case 'account_recovered':
       return { reason: entry.reason };
     case 'project_discovered':
-    case 'project_unreachable':
       return {};
+    case 'project_unreachable':
+      return { reason: entry.reason };
   }
 }
 

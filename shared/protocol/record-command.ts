@@ -60,8 +60,9 @@ async function recordOne(
   { client_id, request_id }: Command,
   operation: Operation,
 ): Promise<OperationRecord | undefined> {
-  const recorded = await store.readOperation(operation.project_id, operation.id);
-  if (recorded !== undefined) return recorded;
+  const { records, unreadableIds } = await store.readOperations(operation.project_id, [operation.id]);
+  const recorded = records.get(operation.id);
+  if (recorded !== undefined || unreadableIds.has(operation.id)) return recorded;
   const contextOf = () => ({
     account_id: store.accountId,
     nowMs: clock.now(),
@@ -70,7 +71,7 @@ async function recordOne(
   });
   const deps: RecordDeps = { upstream, store, contextOf };
   const outcome = await recordOperation(deps, undefined, operation);
-  return outcome.kind === 'unresolved' ? undefined : outcome.record;
+  return 'record' in outcome ? outcome.record : undefined;
 }
 
 function commandRecord(

@@ -9,6 +9,7 @@ import {
   recordReading,
 } from '../core/operation-record.ts';
 import type { BridgeStore, RecordResult } from '../store/bridge-store.ts';
+import { isUnreadable } from '../store/unreadable.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { isUpstreamError } from '../upstream/upstream-error.ts';
 
@@ -28,6 +29,8 @@ export type RecordOutcome =
   | { readonly kind: 'recorded'; readonly record: OperationRecord }
   /** The journal is full: what changed is recorded once the bus has taken entries of it. The operation stays watched. */
   | { readonly kind: 'deferred'; readonly record: OperationRecord }
+  /** There is a record of it that this version cannot read: it is left as it is, and the walk goes on without it. */
+  | { readonly kind: 'unreadable' }
   /** Not known to be recorded: the walk that found the reading is not complete. */
   | { readonly kind: 'unresolved' };
 
@@ -49,7 +52,7 @@ export async function recordOperation(
     if (result === 'recorded') return { kind: 'recorded', record: next };
     if (attempt === ATTEMPTS_MAX) return { kind: 'unresolved' };
     const fresh = await readAgain(deps, reading);
-    if (fresh === undefined) return { kind: 'unresolved' };
+    if (fresh === 'unreadable' || fresh === 'unresolved') return { kind: fresh };
     state = fresh;
   }
 }
@@ -75,7 +78,8 @@ async function readAgain({ store, upstream, signal }: RecordDeps, { project_id, 
     const reading = await upstream.getOperation(query, signal && { signal });
     return { recorded, reading };
   } catch (error) {
-    if (isUpstreamError(error)) return undefined;
+    if (isUpstreamError(error)) return 'unresolved';
+    if (isUnreadable(error)) return 'unreadable';
     throw error;
   }
 }

@@ -15,8 +15,9 @@ export interface SettleDeps {
 const COMMANDS_AT_ONCE = 8;
 
 /**
- * The commands that are settled now, as they are stored. `known`: operations that the caller has at hand. Once `signal` is
- * aborted, no further command is looked at; the next invocation finds the others.
+ * The commands that are settled now, as they are stored. `known`: operations that the caller has at hand. An operation that
+ * cannot be read counts as not known to have ended: the deadline holds for whoever waits. Once `signal` is aborted, no further
+ * command is looked at; the next invocation finds the others.
  */
 export async function settleCommands(
   deps: SettleDeps,
@@ -40,7 +41,8 @@ async function settleIfEnded(
   known: ReadonlyMap<string, OperationRecord>,
 ): Promise<CommandRecord | undefined> {
   const unknownIds = command.operation_ids.filter((id) => !known.has(id));
-  const read = unknownIds.length > 0 ? await store.readOperations(command.project_id, unknownIds) : [];
+  const read =
+    unknownIds.length > 0 ? (await store.readOperations(command.project_id, unknownIds)).records : [];
   const next = settleCommand(command, new Map([...known, ...read]), clock.now());
   if (next === undefined) return undefined;
   // Refused: somebody else has settled it, and publishes it.

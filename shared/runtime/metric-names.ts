@@ -29,6 +29,8 @@ export const metricUnits = {
   MalformedRows: 'Count',
   /** A bound of docs/limits.md was met; the log line `bound.met` names it. */
   BoundMet: 'Count',
+  /** Times that an item of the table, or an entry in one, could not be read and was skipped. */
+  ItemsUnreadable: 'Count',
   LateOperations: 'Count',
   ProjectsPolled: 'Count',
   WalksCompleted: 'Count',
@@ -44,6 +46,11 @@ export const metricUnits = {
   AuditFailed: 'Count',
   AlertsSent: 'Count',
   AlertsFailed: 'Count',
+  /** Alerts that a channel refused for good: a person has to pass them on. */
+  AlertsRefused: 'Count',
+  AlertItemsUnreadable: 'Count',
+  /** For how long the channel that has been deaf longest took nothing while something waited; 0 when all do. Every sweep. */
+  ChannelDeafMs: 'Milliseconds',
 } as const;
 
 export type MetricName = keyof typeof metricUnits;

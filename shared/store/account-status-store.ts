@@ -1,9 +1,15 @@
 /** The status of an account in the table: one small item, written by the poller about once a minute. */
 
 import * as z from 'zod';
-import type { AccountStatus, LearnedAccount, StatusPoint } from '../core/account-status.ts';
+import {
+  type AccountStatus,
+  type LearnedAccount,
+  type StatusPoint,
+  UNREAD_MAX,
+} from '../core/account-status.ts';
 import { accountStatusKey } from './keys.ts';
-import type { Table } from './table.ts';
+import type { Attribute, Table } from './table.ts';
+import { ignoreUnreadable, type NoteUnreadable } from './unreadable.ts';
 
 /** A point as a list of numbers, in this order: 120 of them are a few kilobytes, and each started one is billed. */
 const POINT_FIELDS = [
@@ -45,41 +51,78 @@ const learned = z.object({
   ),
 });
 
+const time = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
+
+const unreadProject = z.object({ project_id: z.string(), since: time, reason: z.string() });
+
 const statusItem = z.object({
   account_id: z.string(),
-  written_at: z.string(),
-  last_complete_walk_at: z.string().optional(),
+  written_at: time,
+  last_complete_walk_at: time.optional(),
+  unread_since: time.optional(),
+  unread_projects: z.array(unreadProject).max(UNREAD_MAX).optional(),
+  unread_project_count: count.optional(),
   project_count: z.number(),
   open_operation_count: z.number(),
   requests_per_minute: z.number(),
   points: z.array(storedPoint),
+  learned: learned.optional(),
+});
+
+/** Field by field: what one version says of the poller must not be lost to the one field that another cannot read. */
+const readableStatus = statusItem.extend({
+  last_complete_walk_at: time.optional().catch(undefined),
+  unread_since: time.optional().catch(undefined),
+  unread_projects: z.array(unreadProject).max(UNREAD_MAX).optional().catch(undefined),
+  unread_project_count: count.optional().catch(undefined),
+  project_count: z.number().catch(0),
+  open_operation_count: z.number().catch(0),
+  requests_per_minute: z.number().catch(0),
+  points: z.array(storedPoint).catch([]),
   learned: learned.optional().catch(undefined),
 });
 
 export const STATUS_ATTRIBUTES: readonly string[] = Object.keys(statusItem.shape);
 
-/** Undefined when there is none, or one of another version: it is written anew within a minute. */
-export async function readAccountStatus(table: Table, accountId: string): Promise<AccountStatus | undefined> {
-  const parsed = statusItem.safeParse(await table.get(accountStatusKey(accountId)));
+/** Undefined when there is none, or one that does not even say when it was written: it is written anew within a minute. */
+export async function readAccountStatus(
+  table: Table,
+  accountId: string,
+  noteUnreadable: NoteUnreadable = ignoreUnreadable,
+): Promise<AccountStatus | undefined> {
+  const key = accountStatusKey(accountId);
+  const item = await table.get(key);
+  if (item === undefined) return undefined;
+  const { error } = statusItem.safeParse(item);
+  if (error !== undefined) noteUnreadable({ key, fields: error.issues.map(({ path }) => path.join('.')) });
+  const parsed = readableStatus.safeParse(item);
   if (!parsed.success) return undefined;
   const { last_complete_walk_at, points, ...rest } = parsed.data;
   return { ...rest, last_complete_walk_at, points: points.map(toPoint) };
 }
 
 export async function writeAccountStatus(table: Table, status: AccountStatus): Promise<void> {
-  const { last_complete_walk_at, points, learned: found, ...rest } = status;
+  const { points, learned: found, unread_projects: unread, ...rest } = status;
+  const gone = NOT_ALWAYS_THERE.filter((name) => status[name] === undefined);
   await table.update({
     key: accountStatusKey(status.account_id),
     set: {
       kind: 'status',
       ...rest,
-      last_complete_walk_at,
+      ...(unread && { unread_projects: unread.map((project): Attribute => ({ ...project })) }),
       ...(found && { learned: storedLearned(found) }),
       points: points.map((point) => POINT_FIELDS.map((name) => point[name] ?? UNKNOWN)),
     },
-    ...(last_complete_walk_at === undefined && { remove: ['last_complete_walk_at'] }),
+    ...(gone.length > 0 && { remove: gone }),
   });
 }
+
+const NOT_ALWAYS_THERE = [
+  'last_complete_walk_at',
+  'unread_since',
+  'unread_projects',
+  'unread_project_count',
+] as const satisfies readonly (keyof AccountStatus)[];
 
 function storedLearned({ limit, hints }: LearnedAccount) {
   return {

@@ -11,7 +11,7 @@ import type { ProjectRecord } from '../core/project-record.ts';
 import type { Timestamp } from '../core/timestamp.ts';
 import type { Progress } from '../core/walk-progress.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { attributesOf, keyOf, parseRecord, parseRecordOf } from './items.ts';
+import { attributesOf, keyOf } from './items.ts';
 import {
   accountKey,
   isCommandKey,
@@ -26,7 +26,17 @@ import {
   readRequestsOf,
   workOf,
 } from './keys.ts';
-import type { Condition, IndexPosition, Key, Table, Update } from './table.ts';
+import {
+  type AccountOrigin,
+  originIn,
+  type ParsedItem,
+  type ParsedItems,
+  parseRecordOf,
+  parseRecords,
+  parseRecordsOf,
+} from './parse-record.ts';
+import type { Condition, IndexPosition, Item, Key, Table, Update } from './table.ts';
+import { ignoreUnreadable, type NoteUnreadable, UnreadableItemError } from './unreadable.ts';
 
 /**
  * Settled operations stay for this long. DynamoDB deletes them some time later; one that is still there is still true, so
@@ -70,9 +80,34 @@ export interface WorkPlacePage {
   readonly next: IndexPosition | undefined;
 }
 
+export interface OperationsRead {
+  /** By id. */
+  readonly records: Map<string, OperationRecord>;
+  /** Items that are there and cannot be read: not the same as operations that nobody has recorded. */
+  readonly unreadableIds: ReadonlySet<string>;
+}
+
 export type BridgeStore = ReturnType<typeof createBridgeStore>;
 
-export function createBridgeStore(table: Table, accountId: string, clock: Clock) {
+/**
+ * A read of one item rejects with `UnreadableItemError` when the item cannot be read; a read of many leaves it out. Both
+ * note it, and nothing ever writes to it.
+ */
+export function createBridgeStore(
+  table: Table,
+  accountId: string,
+  clock: Clock,
+  noteUnreadable: NoteUnreadable = ignoreUnreadable,
+) {
+  const one = <R extends JournalRecord>({ record, unreadable }: ParsedItem<R>): R => {
+    if (unreadable !== undefined) noteUnreadable(unreadable);
+    if (record !== undefined) return record;
+    throw new UnreadableItemError(unreadable ?? { key: { pk: '', sk: '' }, fields: [] });
+  };
+  const many = <R extends JournalRecord>({ records, unreadable }: ParsedItems<R>): readonly R[] => {
+    for (const item of unreadable) noteUnreadable(item);
+    return records;
+  };
   const expiresAt = () => Math.floor(clock.now() / 1_000) + SETTLED_KEPT_SECONDS;
 
   return {
@@ -80,33 +115,46 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
 
     async readAccount(): Promise<AccountRecord | undefined> {
       const item = await table.get(accountKey(accountId));
-      return item && parseRecordOf('account', item);
+      return item && one(parseRecordOf('account', item));
+    },
+
+    /**
+     * What decides what is history, also of an account whose item cannot be read as a whole. `unreadable`: that cannot be
+     * read either.
+     */
+    async readOrigin(): Promise<AccountOrigin | 'unreadable' | undefined> {
+      const item = await table.get(accountKey(accountId));
+      if (item === undefined) return undefined;
+      many(parseRecordsOf('account', [item]));
+      return originIn(item) ?? 'unreadable';
     },
 
     async readProject(projectId: string): Promise<ProjectRecord | undefined> {
       const item = await table.get(projectKey(accountId, projectId));
-      return item && parseRecordOf('project', item);
+      return item && one(parseRecordOf('project', item));
     },
 
     async readOperation(projectId: string, operationId: string): Promise<OperationRecord | undefined> {
       const item = await table.get(operationKey(accountId, projectId, operationId));
-      return item && parseRecordOf('operation', item);
+      return item && one(parseRecordOf('operation', item));
     },
 
-    async readOperations(projectId: string, operationIds: readonly string[]) {
+    async readOperations(projectId: string, operationIds: readonly string[]): Promise<OperationsRead> {
       const keys = operationIds.map((id) => operationKey(accountId, projectId, id));
       const items = await table.getMany(keys);
-      const records = items.map((item) => parseRecordOf('operation', item));
-      return new Map(records.map((record) => [record.operation_id, record]));
+      const read = many(parseRecordsOf('operation', items));
+      const records = new Map(read.map((record) => [record.operation_id, record]));
+      const found = items.flatMap((item: Item) => operationIdOf(item) ?? []);
+      return { records, unreadableIds: new Set(found.filter((id) => !records.has(id))) };
     },
 
     async readCommands(keys: readonly Key[]): Promise<readonly CommandRecord[]> {
       if (keys.length === 0) return [];
-      return (await table.getMany(keys)).map((item) => parseRecordOf('command', item));
+      return many(parseRecordsOf('command', await table.getMany(keys)));
     },
 
     async readRecords(keys: readonly Key[]): Promise<readonly JournalRecord[]> {
-      return (await table.getMany(keys)).map(parseRecord);
+      return many(parseRecords(await table.getMany(keys)));
     },
 
     /** What a crash left unpublished and what is still open; the index may lag, so read the items themselves. */
@@ -187,12 +235,17 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
       return keys.map(({ sk }) => sk);
     },
 
-    /** A lease saves requests when two invocations overlap; nothing relies on it (conditions are on the items). */
+    /**
+     * A lease saves requests when two invocations overlap; nothing relies on it (conditions are on the items). One whose end
+     * cannot be read would never end: it is taken over, the one kind of item that is not kept.
+     */
     async acquireLease(holder: string, durationMs: number): Promise<boolean> {
       const nowMs = clock.now();
+      const key = leaseKey(accountId);
+      const set = { kind: 'lease', holder, expires_at_ms: nowMs + durationMs };
       const result = await table.update({
-        key: leaseKey(accountId),
-        set: { kind: 'lease', holder, expires_at_ms: nowMs + durationMs },
+        key,
+        set,
         remove: ['spending'],
         condition: {
           kind: 'any',
@@ -203,7 +256,12 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
           ],
         },
       });
-      return result === 'applied';
+      if (result === 'applied') return true;
+      const endsAtMs = (await table.get(key))?.['expires_at_ms'];
+      if (endsAtMs === undefined || typeof endsAtMs === 'number') return false;
+      noteUnreadable({ key, fields: ['expires_at_ms'] });
+      await table.update({ key, set });
+      return true;
     },
 
     /** Ends the lease at once, and hands over what its holder has spent. */
@@ -234,8 +292,8 @@ export function createBridgeStore(table: Table, accountId: string, clock: Clock)
 
 /** A watermark only ever moves forwards. */
 function progressUpdate(accountId: string, projectId: string, progress: Progress): Update {
-  const { watermark, resume, sweep, sweptAtMs, arrivals, listEnd } = progress;
-  const removed = { resume, sweep };
+  const { watermark, resume, sweep, sweptAtMs, sweepCount, arrivals, listEnd, isUnordered } = progress;
+  const removed = { resume, sweep, is_unordered: isUnordered };
   return {
     key: projectKey(accountId, projectId),
     set: {
@@ -244,12 +302,14 @@ function progressUpdate(accountId: string, projectId: string, progress: Progress
       project_id: projectId,
       watermark,
       swept_at_ms: sweptAtMs,
+      sweep_count: sweepCount,
       list_end: listEnd,
+      ...(isUnordered && { is_unordered: true }),
       ...(resume && { resume: { ...resume } }),
       ...(sweep && { sweep: { ...sweep } }),
       ...(arrivals && { arrivals: { ...arrivals } }),
     },
-    remove: (['resume', 'sweep'] as const).filter((name) => removed[name] === null),
+    remove: (['resume', 'sweep', 'is_unordered'] as const).filter((name) => removed[name] === null),
     ...(watermark !== undefined && { condition: isNewerThanStored(watermark) }),
   };
 }
@@ -268,14 +328,18 @@ function recordUpdate(next: JournalRecord, expectedRevision: number | undefined,
     set: { ...attributesOf(next), ...keeps },
     remove:
       next.kind === 'account' && next.degraded_reason === undefined ? [...remove, 'degraded_reason'] : remove,
-    condition: unchangedSince(expectedRevision),
+    condition: unchangedSince(expectedRevision, next.kind),
   };
 }
 
-/** A project's item can exist before its first journal entry, because the watermark is written by itself. */
-function unchangedSince(revisionRead: number | undefined): Condition {
+/**
+ * A project's item can exist before its first journal entry, because the watermark is written by itself. Any other item
+ * that is there, however damaged, is not new.
+ */
+function unchangedSince(revisionRead: number | undefined, kind: JournalRecord['kind']): Condition {
   const neverJournalled: Condition = { kind: 'absent', name: 'revision' };
-  if (revisionRead === undefined) return neverJournalled;
+  if (revisionRead === undefined)
+    return kind === 'project' ? neverJournalled : { kind: 'absent', name: 'pk' };
   const unchanged: Condition = { kind: 'equals', name: 'revision', value: revisionRead };
   return revisionRead === 0 ? { kind: 'any', of: [neverJournalled, unchanged] } : unchanged;
 }

@@ -2,6 +2,7 @@
 
 import { commandUsageKey } from './keys.ts';
 import type { Table, TableCounters } from './table.ts';
+import { ignoreUnreadable, type NoteUnreadable, UnreadableItemError } from './unreadable.ts';
 
 export interface CommandUsage {
   /** Notes what leaves now, in one write: in all, and by caller within the present window of time. */
@@ -65,8 +66,16 @@ export function createCommandUsage(counters: TableCounters, accountId: string): 
 /** Each of the two ways is tried once. */
 const ATTEMPTS_MAX = 2;
 
-/** All that were ever noted. */
-export async function readCommandUsage(table: Pick<Table, 'get'>, accountId: string): Promise<number> {
-  const item = await table.get(commandUsageKey(accountId));
-  return Number(item?.[TOTAL] ?? 0);
+/** All that were ever noted. Rejects when the item cannot be read: then commands are assumed to use all of their part. */
+export async function readCommandUsage(
+  table: Pick<Table, 'get'>,
+  accountId: string,
+  noteUnreadable: NoteUnreadable = ignoreUnreadable,
+): Promise<number> {
+  const key = commandUsageKey(accountId);
+  const count = (await table.get(key))?.[TOTAL] ?? 0;
+  if (typeof count === 'number' && count >= 0) return count;
+  const item = { key, fields: [TOTAL] };
+  noteUnreadable(item);
+  throw new UnreadableItemError(item);
 }

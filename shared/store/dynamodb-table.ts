@@ -31,13 +31,13 @@ const BATCH_KEYS_MAX = 100;
 export const BATCH_ROUNDS_MAX = 8;
 
 /** A key is about 120 bytes, and a page of the index ends at 1 MB (DynamoDB API Reference, Query). */
-const WORK_PAGE_KEYS = 5_000;
+export const WORK_PAGE_KEYS = 5_000;
 
 /**
  * Whoever asks for all keys at once holds them in memory: 100,000 keys are 20 MB of 256. A call that meets this bound fails
  * with `work_index_too_large`; what can grow that far is read page by page.
  */
-const WORK_PAGES_MAX = 20;
+export const WORK_PAGES_MAX = 20;
 
 /** `access`: the attributes that are asked for, as the function's role allows no others; undefined: all. */
 export function createDynamoDbTable(

@@ -8,9 +8,10 @@ import type { JournalEntry } from '../core/journal.ts';
 import type { JournalRecord } from '../core/journal-record.ts';
 import { renderEvent } from '../events/render-event.ts';
 import type { Clock } from '../runtime/clock.ts';
-import { parseRecord } from './items.ts';
 import { decodeCursor, encodeCursor, type Page, positionSchema } from './page-cursor.ts';
+import { parseRecords } from './parse-record.ts';
 import { FEED_INDEX, type Table, type TableIndexes } from './table.ts';
+import { ignoreUnreadable, type NoteUnreadable } from './unreadable.ts';
 
 export interface FeedEvent {
   readonly id: string;
@@ -60,7 +61,15 @@ export const ITEMS_PER_QUERY = 100;
 /** Of one call: a filter that fits nothing must not read a whole account. */
 export const QUERIES_MAX = 5;
 
-export function createEventFeed(table: Table, indexes: TableIndexes, accountId: string, clock: Clock) {
+export function createEventFeed(
+  table: Table,
+  indexes: TableIndexes,
+  accountId: string,
+  {
+    clock,
+    noteUnreadable = ignoreUnreadable,
+  }: { readonly clock: Clock; readonly noteUnreadable?: NoteUnreadable },
+) {
   const position = positionSchema(FEED_INDEX.partitionKey, accountId);
   const feedCursor = z.strictObject({
     /** Items that moved since then are read, ISO 8601; empty: all. */
@@ -77,8 +86,14 @@ export function createEventFeed(table: Table, indexes: TableIndexes, accountId: 
   });
   const recentCursor = z.strictObject({ start: position });
 
-  const readItems = async (keys: readonly { pk: string; sk: string }[]): Promise<readonly JournalRecord[]> =>
-    (await table.getMany(keys)).map(parseRecord);
+  /** Without those that cannot be read: they come when a version that can read them moves them again. */
+  const readItems = async (
+    keys: readonly { pk: string; sk: string }[],
+  ): Promise<readonly JournalRecord[]> => {
+    const { records, unreadable } = parseRecords(await table.getMany(keys));
+    for (const item of unreadable) noteUnreadable(item);
+    return records;
+  };
 
   return {
     /** A new cursor: of all that is remembered, or of what comes from now on. */

@@ -2,9 +2,9 @@
 
 import * as z from 'zod';
 import type { Clock } from '../runtime/clock.ts';
-import { AppError } from '../runtime/errors.ts';
 import { idempotencyKey } from './keys.ts';
 import type { Attribute, Condition, Table } from './table.ts';
+import { ignoreUnreadable, type NoteUnreadable } from './unreadable.ts';
 
 const item = z.object({
   /** Of the request, keyed: a plain hash of a body with a password could be guessed. */
@@ -64,7 +64,11 @@ export const KEPT_MS = 24 * 3_600_000;
 /** TTL deletes some time later; the state itself decides by its own clock check before. */
 const TTL_EXTRA_SECONDS = 3_600;
 
-export function createIdempotencyStore(table: Table, clock: Clock): IdempotencyStore {
+export function createIdempotencyStore(
+  table: Table,
+  clock: Clock,
+  noteUnreadable: NoteUnreadable = ignoreUnreadable,
+): IdempotencyStore {
   const write = (
     attempt: Attempt,
     state: Stored['state'],
@@ -95,21 +99,34 @@ export function createIdempotencyStore(table: Table, clock: Clock): IdempotencyS
     return result === 'applied';
   };
 
+  /** `unreadable`: nobody can say what became of the command, so it is never sent again under its key. */
+  const read = async (keyHash: string): Promise<Stored | 'unreadable' | undefined> => {
+    const key = idempotencyKey(keyHash);
+    const found = await table.get(key);
+    if (found === undefined) return undefined;
+    const parsed = item.safeParse(found);
+    if (parsed.success) return parsed.data;
+    noteUnreadable({ key, fields: parsed.error.issues.map(({ path }) => path.join('.')) });
+    return 'unreadable';
+  };
+
   return {
     async claim(attempt, runningForMs) {
       const unused: Condition = {
         kind: 'any',
         of: [
-          { kind: 'absent', name: 'state' },
+          // Not only without a state: an item that is there, however damaged, was a command.
+          { kind: 'absent', name: 'pk' },
           { kind: 'less', name: 'kept_until_ms', value: clock.now() },
           // Nothing was done under it, so a corrected request may have it as well.
           equals('state', 'free'),
         ],
       };
       if (await take(attempt, runningForMs, unused)) return { kind: 'claimed' };
-      const stored = await read(table, attempt.keyHash);
+      const stored = await read(attempt.keyHash);
       // Gone or free since: whoever asks again finds it so.
       if (stored === undefined) return { kind: 'running' };
+      if (stored === 'unreadable') return { kind: 'unknown' };
       // An SDK that sends again after a lost reply is refused by its own first write.
       if (stored.holder === attempt.holder && stored.state === 'running') return { kind: 'claimed' };
       if (stored.state === 'free') return { kind: 'running' };
@@ -136,14 +153,6 @@ function claimOf(stored: Stored, nowMs: number): Claim {
   }
   if (stored.state === 'running') return { kind: nowMs < stored.running_until_ms ? 'running' : 'unknown' };
   return { kind: 'unknown' };
-}
-
-async function read(table: Table, keyHash: string): Promise<Stored | undefined> {
-  const found = await table.get(idempotencyKey(keyHash));
-  if (found === undefined) return undefined;
-  const parsed = item.safeParse(found);
-  if (parsed.success) return parsed.data;
-  throw new AppError('item_unreadable', 'The item of an Idempotency-Key does not parse');
 }
 
 function equals(name: string, value: string): Condition {

@@ -1,29 +1,27 @@
-/** Table items and records: everything read from the table is parsed, so that drift fails loudly and by name. */
+/** Table items and records: the form of everything that is read from the table, and what a record writes. */
 
 import * as z from 'zod';
-import type { AccountRecord } from '../core/account-record.ts';
-import type { CommandRecord } from '../core/command-record.ts';
 import type { JournalRecord } from '../core/journal-record.ts';
-import type { OperationRecord } from '../core/operation-record.ts';
-import type { ProjectRecord } from '../core/project-record.ts';
-import type { Timestamp } from '../core/timestamp.ts';
-import { AppError } from '../runtime/errors.ts';
+import { normaliseTimestamp, type Timestamp } from '../core/timestamp.ts';
 import { accountKey, commandKey, operationKey, projectKey, projectsListOf } from './keys.ts';
-import { fromStored, toStored } from './stored-entry.ts';
-import { type Attribute, FEED_INDEX, type Item, type Key, LIST_INDEX } from './table.ts';
+import { toStored } from './stored-entry.ts';
+import { type Attribute, FEED_INDEX, type Key, LIST_INDEX } from './table.ts';
 
-const entryBase = { id: z.string(), revision: z.number().int().positive(), observed_at: z.string() };
+const ourTime = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
 
-const commandOrigin = z.object({ client_id: z.string(), request_id: z.string() });
+const entryBase = { id: z.string(), revision: z.number().int().positive(), observed_at: ourTime };
 
-/** Entries of one kind of item, as they are stored. */
-function storedEntries<T extends z.ZodType>(entry: T) {
-  const stored = z.record(z.string(), z.custom<Attribute>()).transform(fromStored);
-  return z.array(stored.pipe(entry as z.ZodType<z.output<T>, Record<string, unknown>>)).default([]);
-}
+/**
+ * An item is written with all of its entries, so a field that only a newer version knows must come back from it: entries,
+ * and what is inside of them, are loose objects.
+ */
+const commandOrigin = z.looseObject({ client_id: z.string(), request_id: z.string() });
 
-const operationEntry = z.discriminatedUnion('type', [
-  z.object({
+/** Entries as they are stored; each is parsed by itself. */
+export const storedEntries = z.array(z.record(z.string(), z.custom<Attribute>())).default([]);
+
+export const operationEntry = z.discriminatedUnion('type', [
+  z.looseObject({
     ...entryBase,
     type: z.literal('state_changed'),
     sequence: z.number().int().positive(),
@@ -39,7 +37,7 @@ const operationEntry = z.discriminatedUnion('type', [
     irregular: z.literal(true).optional(),
     command: commandOrigin.optional(),
   }),
-  z.object({
+  z.looseObject({
     ...entryBase,
     type: z.literal('operation_stalled'),
     status: z.string(),
@@ -47,7 +45,7 @@ const operationEntry = z.discriminatedUnion('type', [
     open_ms: z.number(),
     threshold_ms: z.number(),
   }),
-  z.object({
+  z.looseObject({
     ...entryBase,
     type: z.literal('watch_ended'),
     reason: z.enum(['vanished', 'not_retried']),
@@ -56,17 +54,20 @@ const operationEntry = z.discriminatedUnion('type', [
   }),
 ]);
 
-const journal = {
+const journalFields = {
   revision: z.number().int().nonnegative().default(0),
   published: z.number().int().nonnegative().default(0),
 };
 
-const timestamp = z.string().transform((text) => text as Timestamp);
+/** Of ours, always normalised: one that is not would be compared wrongly with all that are. */
+const timestamp = z.custom<Timestamp>(
+  (text) => typeof text === 'string' && normaliseTimestamp(text) === text,
+);
 
 const operationItem = z.object({
   kind: z.literal('operation'),
-  ...journal,
-  entries: storedEntries(operationEntry),
+  ...journalFields,
+  entries: storedEntries,
   account_id: z.string(),
   project_id: z.string(),
   operation_id: z.string(),
@@ -82,64 +83,71 @@ const operationItem = z.object({
   watch_ended: z.boolean().default(false),
   command: commandOrigin.optional(),
   stalled_threshold_ms: z.number().optional(),
-}) satisfies z.ZodType<OperationRecord>;
+});
+
+export const projectEntry = z.looseObject({
+  ...entryBase,
+  type: z.enum(['project_discovered', 'project_unreachable']),
+  reason: z.enum(['gone', 'not_read']).optional(),
+});
 
 const projectItem = z.object({
   kind: z.literal('project'),
-  ...journal,
-  entries: storedEntries(
-    z.object({ ...entryBase, type: z.enum(['project_discovered', 'project_unreachable']) }),
-  ),
+  ...journalFields,
+  entries: storedEntries,
   account_id: z.string(),
   project_id: z.string(),
   is_visible: z.boolean().default(true),
+  is_unread: z.boolean().optional(),
   watermark: timestamp.optional(),
   resume: z.object({ head: timestamp, cursor: z.string(), is_unordered: z.boolean().optional() }).optional(),
   swept_at_ms: z.number().optional(),
+  sweep_count: z.number().int().nonnegative().optional().catch(undefined),
   sweep: z.object({ bound: timestamp, cursor: z.string() }).optional(),
   history_until: timestamp.optional(),
   list_end: z.string().optional(),
+  is_unordered: z.boolean().optional(),
   arrivals: z
     .object({ count: z.number().nonnegative(), observed_ms: z.number().positive() })
     .optional()
     .catch(undefined),
-}) satisfies z.ZodType<ProjectRecord>;
+});
 
-const accountItem = z.object({
+export const accountEntry = z.looseObject({
+  ...entryBase,
+  type: z.enum(['account_degraded', 'account_recovered']),
+  reason: z.enum(['key_rejected', 'upstream_failing']),
+});
+
+export const accountItem = z.object({
   kind: z.literal('account'),
-  ...journal,
-  entries: storedEntries(
-    z.object({
-      ...entryBase,
-      type: z.enum(['account_degraded', 'account_recovered']),
-      reason: z.enum(['key_rejected', 'upstream_failing']),
-    }),
-  ),
+  ...journalFields,
+  entries: storedEntries,
   account_id: z.string(),
   boot_at: timestamp,
   is_listed: z.boolean(),
   degraded_reason: z.enum(['key_rejected', 'upstream_failing']).optional(),
-}) satisfies z.ZodType<AccountRecord>;
+});
 
-const commandOperation = z.object({
+const commandOperation = z.looseObject({
   operation_id: z.string(),
   action: z.string(),
   status: z.string(),
   failures_count: z.number(),
 });
 
+export const commandEntry = z.looseObject({
+  ...entryBase,
+  type: z.literal('command_settled'),
+  outcome: z.enum(['succeeded', 'failed', 'incomplete']),
+  operations: z.array(commandOperation),
+  missing: z.array(z.string()),
+});
+
 const commandItem = z.object({
   kind: z.literal('command'),
-  ...journal,
-  entries: storedEntries(
-    z.object({
-      ...entryBase,
-      type: z.literal('command_settled'),
-      outcome: z.enum(['succeeded', 'failed', 'incomplete']),
-      operations: z.array(commandOperation),
-      missing: z.array(z.string()),
-    }),
-  ),
+  ...journalFields,
+  entries: storedEntries,
   account_id: z.string(),
   project_id: z.string(),
   request_id: z.string(),
@@ -149,7 +157,7 @@ const commandItem = z.object({
   sent_at: z.string(),
   deadline_at_ms: z.number(),
   is_settled: z.boolean(),
-}) satisfies z.ZodType<CommandRecord>;
+});
 
 /** Names of the attributes of each kind of record. */
 export const RECORD_ATTRIBUTES = {
@@ -159,27 +167,12 @@ export const RECORD_ATTRIBUTES = {
   command: Object.keys(commandItem.shape),
 } as const satisfies Record<JournalRecord['kind'], readonly string[]>;
 
-const recordItem = z.discriminatedUnion('kind', [operationItem, projectItem, accountItem, commandItem]);
-
-/** Throws `AppError` `item_unreadable` with the item's key and the fields at fault, never their values. */
-export function parseRecord(item: Item): JournalRecord {
-  const parsed = recordItem.safeParse(item);
-  if (parsed.success) return parsed.data;
-  const fields = parsed.error.issues.map((issue) => issue.path.join('.')).join(', ');
-  throw new AppError('item_unreadable', `Item ${item.pk} / ${item.sk} does not parse; look at: ${fields}`);
-}
-
-export function parseRecordOf<K extends JournalRecord['kind']>(
-  kind: K,
-  item: Item,
-): Extract<JournalRecord, { kind: K }> {
-  const record = parseRecord(item);
-  if (record.kind === kind) return record as Extract<JournalRecord, { kind: K }>;
-  throw new AppError(
-    'item_unreadable',
-    `Item ${item.pk} / ${item.sk} is of kind ${record.kind}, not ${kind}`,
-  );
-}
+export const recordItem = z.discriminatedUnion('kind', [
+  operationItem,
+  projectItem,
+  accountItem,
+  commandItem,
+]);
 
 export function keyOf(record: JournalRecord): Key {
   switch (record.kind) {
@@ -200,16 +193,23 @@ export const PROGRESS_ATTRIBUTES = [
   'resume',
   'swept_at_ms',
   'sweep',
+  'sweep_count',
   'list_end',
+  'is_unordered',
   'arrivals',
 ] as const;
 
 /** What a journal write sets. How far a project is read has writes of its own and is left alone here. */
 export function attributesOf(record: JournalRecord): Record<string, Attribute | undefined> {
-  const { entries, ...fields } = record;
+  const { entries, foreign = [], ...fields } = record;
   const attributes: Record<string, unknown> = { ...fields };
   if (entries.length > 0) {
-    attributes['entries'] = entries.map(toStored);
+    attributes['entries'] = [
+      ...entries.map((entry) => ({ revision: entry.revision, stored: toStored(entry) })),
+      ...foreign,
+    ]
+      .toSorted((a, b) => a.revision - b.revision)
+      .map(({ stored }) => stored);
     // The latest, whichever machine's clock said it: an item moves forward in the feed only.
     attributes[FEED_INDEX.sortKey] = entries
       .map(({ observed_at }) => observed_at)

@@ -89,9 +89,14 @@ export function projectIdOf(key: Key, accountId: string): string | undefined {
   return key.pk.startsWith(prefix) ? key.pk.slice(prefix.length) : undefined;
 }
 
-/** What a channel still has to tell of one incident. */
+/** What a channel remembers of one incident. */
 export function alertIncidentKey(channel: string, incident: string): Key {
   return { pk: `ALERT#${channel}`, sk: `INCIDENT#${incident}` };
+}
+
+/** One alert on one channel, from its coming in until long after it was sent. */
+export function alertNoticeKey(channel: string, noticeId: string): Key {
+  return { pk: `ALERT#${channel}`, sk: `NOTICE#${noticeId}` };
 }
 
 /** Notices that a channel refused for good. */
@@ -104,9 +109,14 @@ export function alertChannelKey(channel: string): Key {
   return { pk: `ALERT#${channel}`, sk: 'CHANNEL' };
 }
 
-/** Partition of the work index: the channel's incidents with something untold. */
+/** Partition of the work index: incidents of the channel in which older versions left notices waiting. */
 export function alertWorkOf(channel: string): string {
   return `ALERT#${channel}`;
+}
+
+/** Partition of the list index: what waits on the channel, by severity, or incidents that are brought to mind, by time. */
+export function alertListOf(channel: string, part: 'critical' | 'warning' | 'info' | 'reminders'): string {
+  return `ALERT#${channel}#${part}`;
 }
 
 export function tokenKey(tokenId: string): Key {

@@ -2,16 +2,19 @@
 
 import type { CommandRecord } from '../core/command-record.ts';
 import { type JournalEntry, pendingEntries } from '../core/journal.ts';
+import type { JournalRecord } from '../core/journal-record.ts';
 import { isOpen, type OperationRecord } from '../core/operation-record.ts';
 import type { ProjectRecord } from '../core/project-record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { createAuditReader } from './audit-reader.ts';
 import { createBridgeStore } from './bridge-store.ts';
 import { createEventFeed } from './event-feed.ts';
-import { parseRecordOf } from './items.ts';
 import { commandKey, projectKey, projectsListOf } from './keys.ts';
 import { decodeCursor, encodeCursor, type Page, positionSchema } from './page-cursor.ts';
+import { type ParsedItems, parseRecordsOf } from './parse-record.ts';
 import { CREATED_INDEX, type Index, type Key, LIST_INDEX, type Table, type TableIndexes } from './table.ts';
+
+import { ignoreUnreadable, type NoteUnreadable, UnreadableItemError } from './unreadable.ts';
 
 export type ReadModel = ReturnType<typeof createReadModel>;
 
@@ -24,9 +27,21 @@ export interface PageRequest {
 /** Open operations that are read at once: an account with more is in trouble that a page would not help. */
 export const OPEN_OPERATIONS_MAX = 1_000;
 
-export function createReadModel(table: Table, indexes: TableIndexes, accountId: string, clock: Clock) {
-  const store = createBridgeStore(table, accountId, clock);
-  const feed = createEventFeed(table, indexes, accountId, clock);
+export interface ReadPorts {
+  readonly clock: Clock;
+  readonly noteUnreadable?: NoteUnreadable;
+}
+
+/** Items that cannot be read are noted and left out of every list; asked for one by one, they reject by name. */
+export function createReadModel(table: Table, indexes: TableIndexes, accountId: string, ports: ReadPorts) {
+  const { clock, noteUnreadable = ignoreUnreadable } = ports;
+  const store = createBridgeStore(table, accountId, clock, noteUnreadable);
+  const feed = createEventFeed(table, indexes, accountId, ports);
+
+  const readable = <R extends JournalRecord>({ records, unreadable }: ParsedItems<R>): readonly R[] => {
+    for (const item of unreadable) noteUnreadable(item);
+    return records;
+  };
 
   const keysOf = async (
     { index, partition, newestFirst = false }: { index: Index; partition: string; newestFirst?: boolean },
@@ -57,7 +72,7 @@ export function createReadModel(table: Table, indexes: TableIndexes, accountId: 
         { index: LIST_INDEX, partition: projectsListOf(accountId) },
         request,
       );
-      return { items: (await itemsInOrder(keys)).map((item) => parseRecordOf('project', item)), next };
+      return { items: readable(parseRecordsOf('project', await itemsInOrder(keys))), next };
     },
 
     /** The one thing that is written: a wish. */
@@ -70,7 +85,7 @@ export function createReadModel(table: Table, indexes: TableIndexes, accountId: 
     async operations(projectId: string, request: PageRequest): Promise<Page<OperationRecord>> {
       const partition = projectKey(accountId, projectId).pk;
       const { keys, next } = await keysOf({ index: CREATED_INDEX, partition, newestFirst: true }, request);
-      return { items: (await itemsInOrder(keys)).map((item) => parseRecordOf('operation', item)), next };
+      return { items: readable(parseRecordsOf('operation', await itemsInOrder(keys))), next };
     },
 
     operation: (projectId: string, operationId: string): Promise<OperationRecord | undefined> =>
@@ -87,8 +102,12 @@ export function createReadModel(table: Table, indexes: TableIndexes, accountId: 
     },
 
     async command(projectId: string, requestId: string): Promise<CommandRecord | undefined> {
-      const item = await table.get(commandKey(accountId, projectId, requestId));
-      return item && parseRecordOf('command', item);
+      const key = commandKey(accountId, projectId, requestId);
+      const item = await table.get(key);
+      if (item === undefined) return undefined;
+      const [record] = readable(parseRecordsOf('command', [item]));
+      if (record === undefined) throw new UnreadableItemError({ key, fields: [] });
+      return record;
     },
 
     /** What is recorded and not yet on the bus: normally nothing, or a second old. */

@@ -43,7 +43,12 @@ export function fromStored(stored: Stored): Record<string, unknown> {
   const entry: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(stored)) entry[LONG_NAMES.get(name) ?? name] = value;
   const observedAt = entry['observed_at'];
-  if (typeof observedAt === 'number') entry['observed_at'] = new Date(observedAt).toISOString();
+  if (isEpochMs(observedAt)) entry['observed_at'] = new Date(observedAt).toISOString();
   const missing = Object.entries(DEFAULTS).filter(([name]) => !(name in entry));
   return { ...entry, ...Object.fromEntries(missing) };
+}
+
+/** A number that is no time stays a number, and does not parse. */
+function isEpochMs(value: unknown): value is number {
+  return typeof value === 'number' && !Number.isNaN(new Date(value).getTime());
 }

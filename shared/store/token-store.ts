@@ -1,12 +1,22 @@
 /** The bridge's own tokens in the table: of a token only its id and a keyed hash. */
 
 import * as z from 'zod';
-import { SCOPES } from '../callers/scopes.ts';
+import { SCOPES, type Scope } from '../callers/scopes.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { AppError } from '../runtime/errors.ts';
 import { listed } from './items.ts';
 import { tokenKey, tokensListOf } from './keys.ts';
-import { type Attribute, type IndexPosition, LIST_INDEX, type Table, type TableIndexes } from './table.ts';
+import {
+  type Attribute,
+  type IndexPosition,
+  type Item,
+  LIST_INDEX,
+  type Table,
+  type TableIndexes,
+} from './table.ts';
+import { ignoreUnreadable, type NoteUnreadable } from './unreadable.ts';
+
+const isScope = (name: string): name is Scope => (SCOPES as readonly string[]).includes(name);
 
 const tokenItem = z.object({
   token_id: z.string(),
@@ -15,7 +25,8 @@ const tokenItem = z.object({
   client_id: z.string().regex(/^[^:]+$/),
   /** Hex; see `tokenHash`. */
   hash: z.string(),
-  scopes: z.array(z.enum(SCOPES)),
+  /** A scope of a newer version means nothing here; the others of the token stay what they are. */
+  scopes: z.array(z.string()).transform((names) => names.filter(isScope)),
   /** Absent: every project of the account. */
   project_ids: z.array(z.string()).optional(),
   created_at: z.string(),
@@ -37,14 +48,24 @@ const KEPT_AFTER_EXPIRY_SECONDS = 30 * 24 * 3_600;
 
 export type TokenStore = ReturnType<typeof createTokenStore>;
 
-export function createTokenStore(table: Table, clock: Clock) {
+export function createTokenStore(
+  table: Table,
+  clock: Clock,
+  noteUnreadable: NoteUnreadable = ignoreUnreadable,
+) {
+  const readable = (item: Item): readonly TokenRecord[] => {
+    const parsed = tokenItem.safeParse(item);
+    if (parsed.success) return [parsed.data];
+    const fields = parsed.error.issues.map(({ path }) => path.join('.'));
+    noteUnreadable({ key: { pk: item.pk, sk: item.sk }, fields });
+    return [];
+  };
+
   return {
+    /** A token that cannot be read lets nobody in: it is noted, and looks like one that does not exist. */
     async read(tokenId: string): Promise<TokenRecord | undefined> {
       const item = await table.get(tokenKey(tokenId));
-      if (item === undefined) return undefined;
-      const parsed = tokenItem.safeParse(item);
-      if (parsed.success) return parsed.data;
-      throw new AppError('item_unreadable', `The item of token ${tokenId} does not parse`);
+      return item && readable(item)[0];
     },
 
     /** Rejects when a token of this id is there already: never with good randomness. */
@@ -82,7 +103,7 @@ export function createTokenStore(table: Table, clock: Clock) {
       for (let page = 0; page < LIST_PAGES_MAX; page++) {
         const partition = tokensListOf(accountId);
         const { keys, next } = await indexes.query({ index: LIST_INDEX, partition, limit: 100, start });
-        records.push(...(await table.getMany(keys)).flatMap((item) => tokenItem.safeParse(item).data ?? []));
+        records.push(...(await table.getMany(keys)).flatMap(readable));
         if (next === undefined) break;
         start = next;
       }

@@ -34,6 +34,8 @@ export interface SendDeps {
   readonly budget: RequestBudget;
   readonly fetch?: typeof fetch;
   readonly timeoutMs?: number;
+  /** Aborts with a `TimeoutError` after so many milliseconds; default: on the machine's own time. */
+  readonly timeoutSignal?: (durationMs: number) => AbortSignal;
   readonly onAttempt?: (attempt: Attempt) => void;
 }
 
@@ -156,7 +158,8 @@ async function sendOnce<Result>(
 }
 
 async function fetchOnce(deps: SendDeps, call: OutgoingRequest, key: Secret): Promise<Response> {
-  const timeout = AbortSignal.timeout(deps.timeoutMs ?? TIMEOUT_MS);
+  const timeoutMs = deps.timeoutMs ?? TIMEOUT_MS;
+  const timeout = deps.timeoutSignal?.(timeoutMs) ?? AbortSignal.timeout(timeoutMs);
   const signal = call.signal === undefined ? timeout : AbortSignal.any([timeout, call.signal]);
   try {
     return await (deps.fetch ?? fetch)(call.url, {

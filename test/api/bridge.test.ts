@@ -7,6 +7,7 @@ import { recordReading } from '../../shared/core/operation-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { alertChannelKey } from '../../shared/store/keys.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
 
@@ -291,6 +292,27 @@ describe('health', () => {
 
     expect(health.healthy).toBe(reason === undefined);
     if (reason !== undefined) expect(health.reasons.join()).toMatch(reason);
+  });
+
+  test('names an alert channel that has taken nothing for ten minutes', async () => {
+    const { api, ask } = setUp();
+    await writeAccountStatus(api.memory, status());
+    const key = alertChannelKey('slack');
+    const waitingFor = (minutes: number) =>
+      api.memory.update({
+        key,
+        set: { waiting_since_ms: NOON_MS - minutes * 60_000, last_reason: 'Slack answered 404' },
+      });
+
+    await waitingFor(9);
+    expect((await ask('/health')).status).toBe(200);
+    await waitingFor(12);
+
+    const { status: code, body } = await ask('/health');
+    expect([code, body.reasons.join()]).toEqual([
+      503,
+      expect.stringMatching(/slack.*12 min.*Slack answered 404/),
+    ]);
   });
 
   test('is an answer with 200 or 503', async () => {

@@ -71,6 +71,22 @@ const KINDS: readonly Kind[] = [
     route: 'createAuthUser',
     body: withField('createAuthUser', { email: `${CANARY}@example.com` }),
   },
+  {
+    name: 'a connection string that an extra route answers with',
+    route: 'startEndpoint',
+    answer: { connection_uri: `postgres://role:${CANARY}@host/db` },
+  },
+  {
+    name: 'a password of a role that an extra route answers with',
+    route: 'createBranch',
+    answer: { roles: [{ name: 'a-role', password: CANARY }] },
+  },
+  {
+    name: 'a secret in a field that nobody knows',
+    route: 'createBranch',
+    body: { anything: { at: ['all', CANARY] } },
+    answer: { anything: CANARY },
+  },
   { name: 'an Idempotency-Key', route: 'restartEndpoint', headers: { 'idempotency-key': CANARY } },
   {
     name: 'a cookie and other headers',

@@ -1,6 +1,7 @@
 /** What a caller that is limited to projects can neither send nor learn. */
 
 import { describe, expect, test } from 'vitest';
+import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Item } from '../../shared/store/table.ts';
 import { createApiUnderTest, furtherCalls } from './api-under-test.ts';
 import { initOf, OTHER_PROJECT_ID, PROJECT_ID, sampleBodies, sampleOf } from './sample-requests.ts';
@@ -26,11 +27,24 @@ const openCall = {
   query: ['project_id'],
 };
 
+/** A second between any two looks at the clock: nobody runs into a rate limit here. */
+function slowCallers(): Clock {
+  let nowMs = Date.UTC(2026, 0, 15);
+  return {
+    now() {
+      nowMs += 1_000;
+      return nowMs;
+    },
+    sleep: async () => {},
+  };
+}
+
 async function setUp(answer: (sent: Sent) => Response = () => Response.json({})) {
   const upstream = createUpstreamDouble(answer);
   const api = createApiUnderTest({
     ...UPSTREAM,
     fetch: upstream.fetch,
+    clock: slowCallers(),
     extraRoutes: [...furtherWithFields, openCall],
   });
   const limited = `Bearer ${await api.issueToken({ project_ids: [PROJECT_ID] })}`;

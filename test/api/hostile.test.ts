@@ -321,6 +321,67 @@ describe('bodies', () => {
   });
 });
 
+describe('every value that a caller can put anywhere', () => {
+  const VALUES = [
+    ...IDS.filter((id) => id.length < 400).map((id) => {
+      try {
+        return decodeURIComponent(id);
+      } catch {
+        return id;
+      }
+    }),
+    '-1',
+    '1e309',
+    'NaN',
+    '9'.repeat(400),
+    '0x',
+    'true',
+    '[]',
+    '{}',
+    'null',
+    'e30',
+    'eyJzdGFydCI6e319',
+    'A'.repeat(900),
+    '2026-01-15T12:00:00Z',
+  ];
+  const readable = createApiUnderTest(UPSTREAM).routes.filter(({ method }) => method === 'GET');
+  const inputs = readable.flatMap((route) => {
+    const names = ['project_id', 'unknown', ...Object.keys(route.query?.shape ?? {})];
+    return names.flatMap((name) => VALUES.map((value) => ({ route, name, value })));
+  });
+
+  test('is at least three hundred requests', () => {
+    expect(inputs.length).toBeGreaterThan(300);
+    expect(IDS.length * withIds.length).toBeGreaterThan(300);
+  });
+
+  test.each(readable.map((route) => ({ id: route.id, route })))(
+    '$id: none of them is a failure of the bridge, in a query or in a header',
+    async ({ route }) => {
+      const { ask } = await setUp();
+      const sample = sampleOf(route);
+
+      for (const { name, value } of inputs.filter((input) => input.route === route)) {
+        const query = new URLSearchParams({
+          [name]: value,
+          ...(name !== 'wait' && 'wait' in (route.query?.shape ?? {}) && { wait: '0' }),
+        });
+        const { status } = await ask(`${sample.path}?${query.toString()}`, initOf(sample));
+        const isOwnHealth = route.id === 'getHealth' && status === 503;
+        expect([name, value, status < 500 || isOwnHealth]).toEqual([name, value, true]);
+      }
+      for (const value of VALUES.filter((each) => /^[\x20-\x7e]*$/.test(each))) {
+        const { status } = await ask(
+          sample.path,
+          initOf(sample, { prefer: value, 'idempotency-key': value }),
+        );
+        const isOwnHealth = route.id === 'getHealth' && status === 503;
+        expect([value, status < 500 || isOwnHealth]).toEqual([value, true]);
+      }
+    },
+  );
+});
+
 describe('headers', () => {
   const AUTHORIZATIONS = [
     '',

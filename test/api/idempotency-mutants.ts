@@ -31,9 +31,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'failed-is-unworked',
     mistake: 'a command that failed after its work is sent again',
-    file: SEND,
-    find: 'return (status >= 400 && status < 500) || status === 503;',
-    replace: 'return status >= 400;',
+    file: 'shared/core/no-work.ts',
+    find: 'return PROVE_NO_WORK.has(status);',
+    replace: 'return PROVE_NO_WORK.has(status) || status >= 400;',
   },
   {
     name: 'lost-is-unsent',

@@ -88,7 +88,7 @@ describe('the same request under the same key', () => {
     expect(upstream.sent).toHaveLength(1);
   });
 
-  test.each([400, 404, 409, 423, 429, 503])(
+  test.each([400, 404, 422, 423, 429, 503])(
     'is sent again after a %i, for then nothing was done',
     async (status) => {
       const { upstream, api, ask, pass } = setUp((place) =>
@@ -104,16 +104,19 @@ describe('the same request under the same key', () => {
     },
   );
 
-  test.each([500, 502, 504, 524])('is never sent again after a %i, for then nobody knows', async (status) => {
-    const { upstream, api, ask } = setUp(() => Response.json({}, { status }));
-    const token = await api.issueToken();
-    const first = await ask('restartEndpoint', 'a-key', { token });
+  test.each([408, 409, 425, 499, 500, 502, 504, 524])(
+    'is never sent again after a %i, for then nobody knows',
+    async (status) => {
+      const { upstream, api, ask } = setUp(() => Response.json({}, { status }));
+      const token = await api.issueToken();
+      const first = await ask('restartEndpoint', 'a-key', { token });
 
-    const second = await ask('restartEndpoint', 'a-key', { token });
+      const second = await ask('restartEndpoint', 'a-key', { token });
 
-    expect([first.status, second.status, typeOf(second.body)]).toEqual([status, 409, 'outcome-unknown']);
-    expect(upstream.sent).toHaveLength(1);
-  });
+      expect([first.status, second.status, typeOf(second.body)]).toEqual([status, 409, 'outcome-unknown']);
+      expect(upstream.sent).toHaveLength(1);
+    },
+  );
 
   test('is never sent again after a lost connection', async () => {
     const { upstream, api, ask } = setUp(() => Promise.reject(new TypeError('fetch failed')));
@@ -169,7 +172,7 @@ describe('another request under the key', () => {
 });
 
 describe('a request that was refused without work', () => {
-  test.each([400, 404, 409, 423, 429, 503])('after a %i is corrected under the same key', async (status) => {
+  test.each([400, 404, 422, 423, 429, 503])('after a %i is corrected under the same key', async (status) => {
     const { upstream, api, ask, pass } = setUp((place) =>
       Response.json({ place }, { status: place === 1 ? status : 200 }),
     );

@@ -5,7 +5,7 @@ import { startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { tableDefinition } from '../../shared/store/table-definition.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 
-const { endpoint } = await startLocalAws();
+const { endpoint } = await startLocalAws({ accessKeyId: 'local' });
 const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
 await createTable(
   new DynamoDBClient({ endpoint, region: 'us-east-1', credentials }),

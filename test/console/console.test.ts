@@ -9,12 +9,14 @@ import type { Operation } from '../../shared/core/operation.ts';
 import { recordReading } from '../../shared/core/operation-record.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
+import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { projectKey } from '../../shared/store/keys.ts';
 import { createTokenStore } from '../../shared/store/token-store.ts';
 import { ACCOUNT_ID, createApiUnderTest, PEPPER, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble, type Sent } from '../api/upstream-double.ts';
 import { aContext, anOperation } from '../builders.ts';
+import { createMemoryIndexes } from '../store/memory-indexes.ts';
 
 const OPERATION = anOperation();
 const PROJECT = `/console/accounts/main/projects/${OPERATION.project_id}`;
@@ -91,12 +93,15 @@ test('the page of an operation says which channels have told people, as the noti
   const { detailType, detail } = renderEvent(recorded, entry);
   const notice = noticeOf(detailType, JSON.parse(detail));
   if (notice === undefined) throw new Error('Nobody has to know');
-  const alerts = createAlertStore(api.memory.as('notifier'), { now, sleep: async () => {} });
-  await alerts.add('email', notice);
-  const [untold] = await alerts.listUntold('email', []);
-  if (untold === undefined) throw new Error('Nothing is untold');
-  await alerts.noteTold('email', untold, [notice]);
-  await alerts.add('slack', notice);
+  const clock = { now, sleep: async () => {} };
+  const alerts = createAlertStore(api.memory.as('notifier'), createMemoryIndexes(api.memory), {
+    clock,
+    telemetry: silentTelemetry,
+  });
+  const pending = await alerts.notices.add('email', notice);
+  if (pending === undefined) throw new Error('It is new');
+  await alerts.notices.settle('email', [pending.sk], { outcome: 'reported' });
+  await alerts.notices.add('slack', notice);
 
   const { text } = await (await signIn()).get(PAGE);
 

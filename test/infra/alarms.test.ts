@@ -141,7 +141,7 @@ const isOwn = ({ metrics }: Watch) => metrics.every(({ namespace }) => namespace
 describe('an alarm on a metric of the bridge', () => {
   test('is crossed by what the code emits above its threshold, and not by what is below or of another account', () => {
     const own = alarms().map(watchOf).filter(isOwn);
-    expect(own).toHaveLength(10);
+    expect(own).toHaveLength(14);
     for (const watch of own) {
       // Of a share in percent: so many of a hundred.
       const emitAll = (value: number, { service, account }: { service?: string; account?: string } = {}) =>
@@ -231,7 +231,7 @@ describe('the runbook', () => {
       ({ Properties }) => /#([a-z-]+)$/.exec(Properties.AlarmDescription)?.[1] ?? '',
     );
 
-    expect(new Set(anchors).size).toBe(18);
+    expect(new Set(anchors).size).toBe(22);
     expect(anchors.filter((anchor) => !page.includes(`\n## ${anchor}\n`))).toEqual([]);
   });
 });

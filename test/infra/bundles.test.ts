@@ -67,7 +67,7 @@ function dynamoDb(): DynamoDBClient {
   return new DynamoDBClient({
     endpoint: aws.endpoint,
     region: 'us-east-1',
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+    credentials: aws.credentials,
   });
 }
 

@@ -16,6 +16,7 @@ import {
   accountKey,
   alertChannelKey,
   alertIncidentKey,
+  alertNoticeKey,
   auditKey,
   idempotencyKey,
   PARTITIONS,
@@ -298,6 +299,7 @@ describe('alarms', () => {
     expect(breaching).toEqual([
       'operations-bridge-no-complete-walk-main',
       'operations-bridge-canary-missing',
+      'operations-bridge-channel-deaf',
     ]);
   });
 
@@ -377,6 +379,7 @@ describe('privileges', () => {
   test('the notifier reads its queue and writes mails', () => {
     expect(actionsOf('notifier')).toEqual([
       'Mail sns:Publish',
+      'QueryList dynamodb:Query',
       'QueryWork dynamodb:Query',
       'Queue sqs:DeleteMessage',
       'Queue sqs:GetQueueAttributes',
@@ -413,6 +416,7 @@ describe('privileges', () => {
       ['ReadAlerts', 'ALERT#*'],
       ['UpdateAlerts', 'ALERT#*'],
       ['QueryWork', 'ALERT#*'],
+      ['QueryList', 'ALERT#*#critical', 'ALERT#*#warning', 'ALERT#*#info', 'ALERT#*#reminders'],
     ]);
     expect(of('api')).toEqual([
       ['ReadProtocol', 'A#*'],
@@ -504,6 +508,7 @@ describe('privileges', () => {
       idempotencyKey('h'),
       auditKey('a', 'r'),
       alertIncidentKey('slack', 'i'),
+      alertNoticeKey('slack', 'n'),
       alertChannelKey('slack'),
     ];
     const known = Object.values(PARTITIONS).map((partition) => partition.slice(0, -1));

@@ -5,6 +5,7 @@ import { CreateTableCommand, waitUntilTableExists } from '@aws-sdk/client-dynamo
 import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { expect, test } from 'vitest';
 import { startLocalNotifier } from '../../infra/local/local-notifier.ts';
+import { notifierQueue } from '../../shared/config/notifier-config.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { tableDefinition } from '../../shared/store/table-definition.ts';
@@ -46,6 +47,57 @@ test('an event on the bus becomes an alert in the terminal and under --data, thr
   expect(text).toContain('ALERT  Warning: Operation failed: start_compute in broken');
   expect(text).not.toContain('fine');
   expect(readFileSync(join(dataDir, 'alerts.txt'), 'utf8')).toContain('Project:    broken');
+});
+
+test('a message that fails is kept for its next try as on AWS, and reported when the cause is mended', async () => {
+  const { aws, tables, events } = await openAws();
+  aws.bus.createBus('bridge');
+  let nowMs = Date.now();
+  const lines: string[] = [];
+  const seen = (text: string) => lines.some((line) => line.includes(text));
+  const failedIds: unknown[] = [];
+  const until = async (isSo: () => boolean) => {
+    while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const notifier = startLocalNotifier({
+    aws,
+    tableName: 'not-there-yet',
+    busName: 'bridge',
+    clock: { now: () => nowMs, sleep: () => new Promise((resolve) => setImmediate(resolve)) },
+    speed: 1,
+    originMs: 0,
+    dataDir: undefined,
+    slackWebhookUrl: undefined,
+    print: (line) => lines.push(line),
+    style: { isColoured: false },
+    onLogLine: (line) => {
+      if (!line.includes('alert.not_stored')) return;
+      failedIds.push((JSON.parse(line) as Record<string, unknown>)['message_id']);
+    },
+  });
+  for (let count = 1; count <= 8; count++) {
+    const Detail = JSON.stringify(anEvent({ project_id: `kept-${count}` }).detail);
+    const entry = {
+      EventBusName: 'bridge',
+      Source: EVENT_SOURCE,
+      DetailType: 'Operation State Changed',
+      Detail,
+    };
+    await events.send(new PutEventsCommand({ Entries: [entry] }));
+    await until(() => new Set(failedIds).size === count);
+  }
+  expect(failedIds).toHaveLength(8);
+
+  await tables.send(new CreateTableCommand(tableDefinition('not-there-yet')));
+  await waitUntilTableExists(
+    { client: tables, maxWaitTime: 10, minDelay: 1 },
+    { TableName: 'not-there-yet' },
+  );
+  nowMs += notifierQueue.visibilityTimeoutMs;
+  await until(() => seen('start_compute'));
+  await notifier.close();
+
+  expect(seen('given up')).toBe(false);
 });
 
 test('a webhook that is not at Slack is refused before anything is sent', async () => {

@@ -20,7 +20,7 @@ let client: DynamoDBClient;
 beforeAll(async () => {
   aws = await startLocalAws();
   aws.secrets.create('a-pepper', PEPPER);
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+  const { credentials } = aws;
   client = new DynamoDBClient({ endpoint: aws.endpoint, region: 'us-east-1', credentials });
   await createTable(client, tableDefinition(TABLE));
 });
@@ -31,7 +31,16 @@ afterAll(async () => {
 });
 
 async function tokens(...args: readonly string[]) {
-  const place = ['--endpoint', aws.endpoint, '--table', TABLE, '--pepper-secret', 'a-pepper'];
+  const place = [
+    '--endpoint',
+    aws.endpoint,
+    '--access-key',
+    aws.credentials.accessKeyId,
+    '--table',
+    TABLE,
+    '--pepper-secret',
+    'a-pepper',
+  ];
   const command = runCommand('infra/local/tokens.ts', [...args, ...place]);
   const code = await command.ended();
   return { code, output: command.output(), errors: command.errors() };

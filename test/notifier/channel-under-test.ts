@@ -1,14 +1,19 @@
 /** A notifier with a table in memory, a clock that is moved by hand, and channels that can be down or crash. */
 
 import { createAlertStore } from '../../functions/notifier/alert-store.ts';
-import { type NotifierDeps, notify, sweep } from '../../functions/notifier/notify.ts';
-import type { Channel } from '../../functions/notifier/send-untold.ts';
-import type { ChannelPace, Message } from '../../shared/alerts/message-plan.ts';
+import type { Channel } from '../../functions/notifier/channel.ts';
+import { type NotifierDeps, notify } from '../../functions/notifier/notify.ts';
+import { sweep } from '../../functions/notifier/sweep.ts';
+import type { ChannelPace } from '../../shared/alerts/channel-pace.ts';
+import type { Message } from '../../shared/alerts/message-plan.ts';
+import { type Notice, noticeOf } from '../../shared/alerts/notice.ts';
 import { alertPolicySchema } from '../../shared/config/notifier-config.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
-import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
+import type { MetricName } from '../../shared/runtime/metric-names.ts';
+import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
 import { NOON_MS } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
+import { createListIndex } from './list-index.ts';
 
 const PACES: Record<'slack' | 'email', ChannelPace> = {
   slack: { messageCountMax: 5, perMs: 60_000, noticesPerMessageMax: 100 },
@@ -21,26 +26,39 @@ export interface ChannelUnderTest {
   /** What the next sends do instead. */
   state: 'up' | 'down' | 'hangs' | 'refuses';
   retryAfterMs: number | undefined;
+  /** It fails once it has taken this many messages. */
+  failAfterMessages: number | undefined;
 }
 
 export function aNotifier(policy: object = {}) {
   let nowMs = NOON_MS;
   const clock = { now: () => nowMs, sleep: async () => {} };
   const table = createMemoryTable().as('notifier');
+  const indexes = createListIndex(table);
   const [slack, email] = [channelUnderTest('slack'), channelUnderTest('email')];
+  const lines: { readonly event: string; readonly fields: LogFields | undefined }[] = [];
+  const values: { readonly metric: MetricName; readonly value: number; readonly atMs: number }[] = [];
+  const telemetry: Telemetry = {
+    log: (_level, event, fields) => void lines.push({ event, fields }),
+    measure: (metric, value) => void values.push({ metric, value, atMs: nowMs }),
+  };
   const deps: NotifierDeps = {
-    store: createAlertStore(table, clock),
+    store: createAlertStore(table, indexes, { clock, telemetry }),
     policy: alertPolicySchema.parse(policy),
     clock,
-    telemetry: silentTelemetry,
+    telemetry,
     channels: [slack.channel, email.channel],
   };
   return {
     deps,
     table,
+    indexes,
     slack,
     email,
     clock,
+    logged: (event: string) => lines.filter((line) => line.event === event),
+    measured: (metric: string) => values.filter((one) => one.metric === metric).map(({ value }) => value),
+    measures: values,
     deliver: (...events: readonly object[]) =>
       notify(
         deps,
@@ -64,6 +82,7 @@ export function aNotifier(policy: object = {}) {
       messages,
       state: 'up',
       retryAfterMs: undefined,
+      failAfterMessages: undefined,
       channel: {
         name,
         pace: PACES[name],
@@ -71,6 +90,9 @@ export function aNotifier(policy: object = {}) {
           if (under.state === 'hangs') return new Promise(() => {});
           if (under.state === 'down') {
             return { kind: 'failed', reason: 'down', retryAfterMs: under.retryAfterMs };
+          }
+          if (messages.length >= (under.failAfterMessages ?? Number.POSITIVE_INFINITY)) {
+            return { kind: 'failed', reason: '429', retryAfterMs: 10_000 };
           }
           if (under.state === 'refuses') return { kind: 'refused', reason: 'refused' };
           messages.push({ atMs: nowMs, message });
@@ -82,8 +104,19 @@ export function aNotifier(policy: object = {}) {
   }
 }
 
+/** What the notifier says of its own accord. */
+const OWN_KINDS: ReadonlySet<string> = new Set(['reminder', 'channel_deaf', 'channel_back']);
+
+/** Of events, in the order in which they were reported. */
 export function idsOf({ messages }: ChannelUnderTest): readonly string[] {
-  return messages.flatMap(({ message }) => message.flat().map(({ id }) => id));
+  const notices = messages.flatMap(({ message }) => message.flat());
+  return notices.filter(({ kind }) => !OWN_KINDS.has(kind)).map(({ id }) => id);
+}
+
+export function aNotice(fields: object = {}): Notice {
+  const notice = noticeOf('Operation State Changed', anEvent().detail);
+  if (notice === undefined) throw new Error('This event alerts nobody');
+  return { ...notice, ...fields };
 }
 
 let eventCount = 0;

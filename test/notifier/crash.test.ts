@@ -6,7 +6,7 @@
 import { describe, expect, test } from 'vitest';
 import { createAlertStore } from '../../functions/notifier/alert-store.ts';
 import { type NotifierDeps, notify } from '../../functions/notifier/notify.ts';
-import type { Table } from '../../shared/store/table.ts';
+import type { Table, TableIndexes } from '../../shared/store/table.ts';
 import { aNotifier, anEvent, type ChannelUnderTest, idsOf } from './channel-under-test.ts';
 
 const CALLS_MAX = 80;
@@ -29,6 +29,22 @@ describe('a notifier that dies', () => {
   );
 });
 
+test('a message that was written down as sent is noted to its end by the next process, and not repeated', async () => {
+  const { deliver, slack, table, pass } = aNotifier();
+  slack.state = 'down';
+  const [sent, other] = [anEvent(), anEvent()];
+  await deliver(sent, other);
+  const message = { phase: 'reported', sks: [`NOTICE#${sent.detail.id}`], at_ms: 1 };
+  table.sync.update({ key: { pk: 'ALERT#slack', sk: 'CHANNEL' }, set: { message, not_before_ms: 0 } });
+  slack.state = 'up';
+  await pass(10);
+
+  expect(idsOf(slack)).toEqual([other.detail.id]);
+  expect(table.sync.peek({ pk: 'ALERT#slack', sk: `NOTICE#${sent.detail.id}` })).toMatchObject({
+    outcome: 'reported',
+  });
+});
+
 async function runWithCrash(crashAt: number, when: 'before' | 'after') {
   const notifier = aNotifier();
   const events = [anEvent(), anEvent({ project_id: 'other' }), anEvent()];
@@ -36,7 +52,11 @@ async function runWithCrash(crashAt: number, when: 'before' | 'after') {
   const crash = createCrash(crashAt, when);
   const dying: NotifierDeps = {
     ...notifier.deps,
-    store: createAlertStore(crash.around(notifier.table), notifier.clock),
+    store: createAlertStore(
+      crash.around(notifier.table),
+      crash.aroundIndexes(notifier.indexes),
+      notifier.deps,
+    ),
     channels: notifier.deps.channels.map((channel) => crash.aroundSend(channel)),
   };
   await Promise.race([notify(dying, records), crash.happened]);
@@ -84,6 +104,9 @@ function createCrash(crashAt: number, when: 'before' | 'after') {
       update: (update) => step(() => table.update(update)),
       queryWork: (query) => step(() => table.queryWork(query)),
       queryWorkPage: (query) => step(() => table.queryWorkPage(query)),
+    }),
+    aroundIndexes: (indexes: TableIndexes): TableIndexes => ({
+      query: (query) => step(() => indexes.query(query)),
     }),
     aroundSend: <Sender extends NotifierDeps['channels'][number]>(channel: Sender): Sender => ({
       ...channel,

@@ -6,7 +6,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { createAlertStore } from '../../functions/notifier/alert-store.ts';
-import { type NotifierDeps, notify, sweep } from '../../functions/notifier/notify.ts';
+import { type NotifierDeps, notify } from '../../functions/notifier/notify.ts';
+import { sweep } from '../../functions/notifier/sweep.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { aNotifier, anEvent, idsOf } from './channel-under-test.ts';
 
@@ -63,7 +64,7 @@ async function run(seed: number, deathShare: number) {
     );
     sent.push(...fresh);
     const processes = Array.from({ length: PROCESSES }, (_, index) => {
-      const deps = turns.around(notifier.deps, notifier.table, notifier.clock);
+      const deps = turns.around(notifier);
       // With deaths each gets all of them, in another order: the queue repeats and reorders.
       const own = deathShare > 0 ? fresh : fresh.filter((_event, part) => part % 2 === index % 2);
       const records = shuffled(own, random).map((event, part) => ({
@@ -90,7 +91,7 @@ function createTurns(random: () => number, deathShare: number) {
 
   return {
     deathCount: () => deaths,
-    around(original: NotifierDeps, table: Table, clock: NotifierDeps['clock']) {
+    around({ deps: original, table, indexes }: ReturnType<typeof aNotifier>) {
       const { promise: died, resolve: die } = Promise.withResolvers<void>();
       let isDead = false;
       const step = async <Result>(perform: () => Promise<Result>): Promise<Result> => {
@@ -113,14 +114,15 @@ function createTurns(random: () => number, deathShare: number) {
           update: (update) => step(() => table.update(update)),
           queryWork: (query) => step(() => table.queryWork(query)),
           queryWorkPage: (query) => step(() => table.queryWorkPage(query)),
-        },
-        clock,
+        } satisfies Table,
+        { query: (query) => step(() => indexes.query(query)) },
+        original,
       );
       const channels = original.channels.map((channel) => ({
         ...channel,
         send: (message: Parameters<typeof channel.send>[0]) => step(() => channel.send(message)),
       }));
-      return { deps: { ...original, store, channels }, died };
+      return { deps: { ...original, store, channels } satisfies NotifierDeps, died };
     },
     async until(done: Promise<unknown>): Promise<void> {
       const progress = { isDone: false };

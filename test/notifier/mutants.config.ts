@@ -22,7 +22,7 @@ export default defineConfig({
     },
   ],
   test: {
-    include: ['test/notifier/{notify,crash,interleaving}.test.ts'],
+    include: ['test/notifier/{notify,crash,interleaving,no-alert-is-lost}.test.ts'],
     bail: 1,
     testTimeout: 30_000,
   },

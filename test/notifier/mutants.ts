@@ -2,67 +2,140 @@
 
 import type { Mutant } from '../simulation/mutants.ts';
 
-const SEND = 'functions/notifier/send-untold.ts';
-const STORE = 'functions/notifier/alert-store.ts';
+const SEND = 'functions/notifier/send-due.ts';
+const MESSAGE = 'functions/notifier/send-message.ts';
+const OUTCOME = 'functions/notifier/message-outcome.ts';
+const PLAN = 'functions/notifier/plan-round.ts';
+const NOTICES = 'functions/notifier/notice-store.ts';
+const INCIDENTS = 'functions/notifier/incident-store.ts';
 const NOTIFY = 'functions/notifier/notify.ts';
+const MESSAGES = 'shared/alerts/message-plan.ts';
+const PACE = 'shared/alerts/channel-pace.ts';
 const INCIDENT = 'shared/alerts/incident.ts';
+const STANDING = 'shared/alerts/operation-standing.ts';
+const POLICY = 'shared/alerts/policy.ts';
 
 export const mutants: readonly Mutant[] = [
   {
     name: 'failed-is-told',
     mistake: 'a message that the channel did not take counts as told',
-    file: SEND,
-    find: "if (result.kind === 'failed') {",
-    replace: "if (result.kind === 'failed' && false) {",
+    file: MESSAGE,
+    find: "if (result.kind === 'failed') return rest(turn, result);",
+    replace:
+      "if (result.kind === 'failed') return noteSent(turn, { left, waiting: message.flat().map((notice, place) => ({ sk: sks[place] ?? '', stored_at_ms: 0, notice })), incidents }, { kind: 'sent' });",
   },
   {
     name: 'refused-is-lost',
     mistake: 'what a channel refuses for good is kept nowhere',
-    file: SEND,
-    find: 'await store.park(channel.name, notices, result.reason);',
+    file: OUTCOME,
+    find: "if (notices.length > 0) await store.notices.park(channel.name, notices, left.reason ?? '');",
     replace: '',
   },
   {
     name: 'told-is-not-noted',
-    mistake: 'a message that went out is not noted',
+    mistake: 'the notices of a message that went out are not noted',
+    file: OUTCOME,
+    find: "await store.notices.settle(channel.name, sks, { outcome: 'reported' });",
+    replace: '',
+  },
+  {
+    name: 'begun-is-forgotten',
+    mistake: 'a message that was sent is noted only by those who sent it',
     file: SEND,
-    find: 'if (stored !== undefined) await store.noteTold(channel.name, stored, told, thread);',
+    find: 'if (!(await finishMessage(turn))) return;',
     replace: '',
   },
   {
     name: 'send-without-claim',
     mistake: 'a notifier sends although another one holds the channel',
-    file: SEND,
-    find: 'if (claimed === undefined) return undefined;',
-    replace: 'if (claimed === undefined) return channel.send(message.message).then(() => undefined);',
+    file: MESSAGE,
+    find: `if (!(await hold(turn, { message: left, waiting_since_ms: waitingSinceMs, sent_at_ms: sentAtMs })))
+    return false;`,
+    replace: 'await hold(turn, { message: left, waiting_since_ms: waitingSinceMs, sent_at_ms: sentAtMs });',
   },
   {
     name: 'no-rest',
     mistake: 'a channel that asked for a pause gets none',
-    file: SEND,
-    find: 'not_before_ms: nowMs + pauseMs,',
+    file: OUTCOME,
+    find: 'not_before_ms: deps.clock.now() + pauseMs,',
     replace: 'not_before_ms: 0,',
   },
   {
+    name: 'endless-rest',
+    mistake: 'a channel may ask to be left alone for a day',
+    file: PACE,
+    find: 'return Math.min(PAUSE_MS_MAX, Math.max(ownMs, retryAfterMs));',
+    replace: 'return Math.max(ownMs, retryAfterMs);',
+  },
+  {
+    name: 'no-pace',
+    mistake: 'messages of a storm go out all at once',
+    file: MESSAGES,
+    find: '.slice(0, slotCount)',
+    replace: '.slice(0)',
+  },
+  {
+    name: 'worst-anywhere',
+    mistake: 'the worst line of a storm stands anywhere',
+    file: MESSAGES,
+    find: '.toSorted(byWorst);',
+    replace: ';',
+  },
+  {
+    name: 'same-window-for-ever',
+    mistake: 'what fails all day is reported every five minutes',
+    file: INCIDENT,
+    find: 'Math.min(2 * lastMs, WINDOW_MS_MAX)',
+    replace: 'lastMs',
+  },
+  {
+    name: 'nobody-is-reminded',
+    mistake: 'what goes on failing is never brought to mind',
+    file: INCIDENT,
+    find: "...(standingOf(operations) === 'failing' && { remind_at_ms: atMs + REMINDER_MS }),",
+    replace: '',
+  },
+  {
+    name: 'late-is-news',
+    mistake: 'a failure that comes after the end of its operation counts as a new one',
+    file: STANDING,
+    find: 'return isOlder(notice, known);',
+    replace: 'return false;',
+  },
+  {
     name: 'unconditional-incident',
-    mistake: 'two notifiers overwrite what the other one stored',
-    file: STORE,
-    find: '        condition: unchangedSince(revision),',
+    mistake: 'a notice that is there already is stored once more',
+    file: NOTICES,
+    find: "condition: { kind: 'absent', name: 'notice' },",
     replace: '',
   },
   {
-    name: 'copies-are-news',
-    mistake: 'a copy of an event is told again',
-    file: INCIDENT,
-    find: "if (isKnown) return 'known';",
-    replace: '',
+    name: 'lagging-index',
+    mistake: 'a notice that was sent is sent again while the index still shows it',
+    file: NOTICES,
+    find: "if (pending === undefined || item['outcome'] !== undefined) return [];",
+    replace: 'if (pending === undefined) return [];',
   },
   {
-    name: 'told-clears-all',
-    mistake: 'what came in while a message went out is forgotten',
-    file: INCIDENT,
-    find: 'pending: incident.pending.filter(({ id }) => !ids.has(id)),',
-    replace: 'pending: [],',
+    name: 'one-bad-item',
+    mistake: 'an incident that cannot be read stops its channel',
+    file: INCIDENTS,
+    find: 'if (!parsed.success) onUnreadable(key);',
+    replace: "if (!parsed.success) throw new Error('unreadable');",
+  },
+  {
+    name: 'mute-forgets',
+    mistake: 'what is muted when it is looked at is taken for sent',
+    file: PLAN,
+    find: 'return found.filter((one) => !isCopy(one) && mutedUntilMs(one.notice, policy, nowMs) === 0);',
+    replace: 'return found.filter((one) => !isCopy(one)).slice(1);',
+  },
+  {
+    name: 'no-default-route',
+    mistake: 'routes of projects drop what is about the account',
+    file: POLICY,
+    find: 'return { channels: EVERYWHERE, isDefault: true };',
+    replace: 'return { channels: [], isDefault: true };',
   },
   {
     name: 'replays-alert',

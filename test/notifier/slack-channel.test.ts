@@ -6,6 +6,7 @@ import { createSlackChannel } from '../../functions/notifier/slack-channel.ts';
 import { noticeOf } from '../../shared/alerts/notice.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { anEvent } from './channel-under-test.ts';
+import { createVirtualClock } from './virtual-clock.ts';
 
 interface Answer {
   readonly status: number;
@@ -71,6 +72,45 @@ describe('Slack by webhook', () => {
     expect(await channelAt(origin).send(message)).toEqual({ kind: 'refused', reason: 'Slack answered 400' });
     expect(bodies.map((body) => Object.keys(JSON.parse(body) as object).length)).toEqual([4, 1]);
     expect(bodies[1]).toMatch(/1 alerts: Operation failed/);
+  });
+
+  test.each([
+    ['a page of a proxy', '<html>Bad Request</html>'],
+    ['nothing', ''],
+    ['a code that is not about the message', 'user_not_found'],
+  ])('a 400 with %s is tried again, since nothing says that the message is at fault', async (_what, body) => {
+    const { origin } = await slackThatAnswers({ status: 400, body });
+
+    expect(await channelAt(origin).send(message)).toEqual({ kind: 'failed', reason: 'Slack answered 400' });
+  });
+
+  test('an answer after 12 s counts, and one that does not come within 25 s is a failure of unknown outcome', async () => {
+    const clock = createVirtualClock(0);
+    const answeringAfter = (durationMs: number) =>
+      createSlackChannel({
+        credentials: { current: async () => createSecret('https://hooks.slack.com/services/x') },
+        webhookOrigin: 'https://hooks.slack.com',
+        links: {},
+        clock,
+        fetch: async (_url, init) => {
+          await clock.sleep(durationMs, init?.signal ?? undefined);
+          return new Response('ok');
+        },
+      });
+
+    const results = Promise.all([answeringAfter(12_000).send(message), answeringAfter(60_000).send(message)]);
+    await clock.runUntil(60_000);
+
+    expect(await results).toEqual([
+      { kind: 'sent' },
+      { kind: 'failed', reason: 'TimeoutError', isUncertain: true },
+    ]);
+  });
+
+  test.each(['tomorrow', '-5', '', 'Infinity'])('a wait of "%s" counts for nothing', async (wait) => {
+    const { origin } = await slackThatAnswers({ status: 429, body: '', headers: { 'retry-after': wait } });
+
+    expect(await channelAt(origin).send(message)).toEqual({ kind: 'failed', reason: 'Slack answered 429' });
   });
 
   test('the wait of a 429 is handed on whole', async () => {

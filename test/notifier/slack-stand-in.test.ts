@@ -6,6 +6,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createSlackChannel } from '../../functions/notifier/slack-channel.ts';
 import type { Thread } from '../../shared/alerts/incident.ts';
 import { type Notice, noticeOf } from '../../shared/alerts/notice.ts';
+import { noteOperations } from '../../shared/alerts/operation-standing.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { anEvent } from './channel-under-test.ts';
 
@@ -104,6 +105,36 @@ describe('Slack, by another implementation', () => {
     expect(replies.filter((reply) => reply.ts !== ts)).toHaveLength(2);
     expect(JSON.stringify(head)).toContain('Recovered');
     expect(threadOf(end)).toMatchObject({ ts, toldCount: 3, isOver: true });
+  });
+
+  test('its message does not say that it has recovered while another operation of the incident still fails', async () => {
+    const id = await channelId();
+    const bot = channelWith(JSON.stringify({ token: TOKEN, channel: id }));
+    const end = { status: 'finished', terminal: true, new_failures: 0, previous_status: 'failed' };
+    const failures = [
+      notice({ operation_id: 'one', sequence: 1 }),
+      notice({ operation_id: 'two', sequence: 1 }),
+    ];
+    const ends = [
+      notice({ operation_id: 'one', sequence: 2, ...end }),
+      notice({ operation_id: 'two', sequence: 2, ...end }),
+    ];
+    const headOf = async (thread: Thread | undefined) => {
+      const { messages } = await ask('conversations.history', { channel: id });
+      return JSON.stringify(messages.find(({ ts }: { ts: string }) => ts === thread?.ts));
+    };
+
+    const begun = threadOf(await bot.send([failures]));
+    const afterBoth = noteOperations({}, failures);
+    const one = threadOf(await bot.send([ends.slice(0, 1)], begun, afterBoth));
+    const headAfterOne = await headOf(one);
+    const afterOne = noteOperations(afterBoth, ends.slice(0, 1));
+    const two = threadOf(await bot.send([ends.slice(1)], one, afterOne));
+
+    expect(headAfterOne).toContain('alerts so far');
+    expect(headAfterOne).not.toContain('Recovered');
+    expect([one?.isOver, two?.isOver]).toEqual([false, true]);
+    expect(await headOf(two)).toContain('Recovered');
   });
 
   test('after its end an incident begins another message', async () => {

@@ -16,7 +16,8 @@ type Account = ReturnType<typeof anAccount>;
 
 /** The projects that events of one type name, in the order in which they were published; all copies of one event are one. */
 const told = ({ events }: Account, type: string) => {
-  const ofType = events().filter((event) => event['type'] === type);
+  // A project that is listed and cannot be read for long is published as unreachable, too, for another reason.
+  const ofType = events().filter((event) => event['type'] === type && event['reason'] !== 'not_read');
   return [...new Map(ofType.map((event) => [event['id'], String(event['project_id'])])).values()];
 };
 

@@ -239,6 +239,28 @@ describe('an unordered list', () => {
     expect(requestCount / 2).toBeLessThan(40);
   });
 
+  test('of which the first rows happen to be in order earns no watermark that hides the others', async () => {
+    const random = seededRandom(33);
+    const { script, poll, events } = anAccount();
+    script.pageRowsMax = () => 5;
+    const shuffled = () =>
+      endedOperations(60, random, { newestMs: START_MS - 5_000, oldestMs: START_MS - 40 * DAY_MS })
+        .map((row) => ({ row, place: random.next() }))
+        .toSorted((a, b) => a.place - b.place)
+        .map(({ row }) => row);
+    const history = shuffled();
+    script.operations = history;
+    await poll(3 * MINUTE_MS);
+    const inOrder = history.toSorted((a, b) => b.created_at.localeCompare(a.created_at)).slice(0, 20);
+    const rest = history.filter((row) => !inOrder.includes(row));
+    const news = endedOperations(10, random, { newestMs: START_MS + 200_000, oldestMs: START_MS + 190_000 });
+    // The newest rows stand first, an old one follows, and what is new stands behind all of them.
+    script.operations = [...inOrder, ...rest, ...news];
+    await poll(5 * MINUTE_MS);
+
+    expect([...idsOf(events())].toSorted()).toEqual(news.map(({ id }) => id).toSorted());
+  });
+
   test('shows what appears at its end', async () => {
     const random = seededRandom(32);
     const { script, poll, events } = anAccount();

@@ -11,9 +11,15 @@ export interface TrueHistory {
 
 /**
  * What the bridge owes: the last state; the last state once it said anything at all; nothing (history that had ended
- * before it came); or whatever it saw (of an operation that is gone).
+ * before it came, unless a row of it was found late; or without that exception); or whatever it saw (of an operation that
+ * is gone).
  */
-export type Expectation = 'final_state' | 'final_state_if_told' | 'nothing' | 'whatever_was_seen';
+export type Expectation =
+  | 'final_state'
+  | 'final_state_if_told'
+  | 'nothing'
+  | 'nothing_ever'
+  | 'whatever_was_seen';
 
 export interface DeliveredEvent {
   readonly detailType: string;
@@ -105,6 +111,7 @@ function checkChain(history: TrueHistory, chain: readonly OperationStateChanged[
   if (owesEnd && !isRight) fail('final', `told ${told || 'nothing'}; happened ${happened}`);
   const isLate = chain.some((event) => event.late === true);
   if (expects === 'nothing' && chain.length > 0 && !isLate) fail('history', `told ${told}`);
+  if (expects === 'nothing_ever' && chain.length > 0) fail('history', `told ${told}`);
   return violations;
 }
 

@@ -5,8 +5,10 @@ import { ACCESS, type Role } from '../../shared/store/access/roles.ts';
 import type {
   Attribute,
   Condition,
+  CountedMembers,
   Item,
   Key,
+  MemberIncrement,
   Table,
   TableCounters,
   Update,
@@ -21,10 +23,15 @@ export interface MemoryTable extends Table, TableCounters {
     get(key: Key): Item | undefined;
     /** The whole item, whoever asks. */
     peek(key: Key): Item | undefined;
+    incrementMembers(increment: MemberIncrement): CountedMembers | 'refused';
     update(update: Update): 'applied' | 'refused';
     queryWork(query: WorkQuery): readonly Key[];
     queryWorkPage(query: WorkPageQuery): WorkPage;
     items(): readonly Item[];
+    /** What DynamoDB does by itself when an item has expired. */
+    remove(key: Key): void;
+    /** What an operator does: the whole table as it was at another time. */
+    replaceAll(items: readonly Item[]): void;
     /** Deletes the items whose `expires_at` has passed, and gives their number. */
     expire(nowMs: number): number;
   };
@@ -61,6 +68,18 @@ export function createMemoryTable(): MemoryTable {
       get: (key) => shownTo(role, key, items.get(idOf(key))),
       peek: (key) => items.get(idOf(key)),
       items: () => [...items.values()],
+      remove(key) {
+        moveInIndex(key, items.get(idOf(key))?.['work'], undefined);
+        items.delete(idOf(key));
+      },
+      replaceAll(others) {
+        items.clear();
+        byWork.clear();
+        for (const item of others) {
+          items.set(idOf(item), item);
+          moveInIndex({ pk: item.pk, sk: item.sk }, undefined, item['work']);
+        }
+      },
       expire(nowMs) {
         const expired = [...items].filter(
           ([, item]) => Number(item['expires_at'] ?? Infinity) * 1_000 < nowMs,
@@ -78,6 +97,20 @@ export function createMemoryTable(): MemoryTable {
             `The ${role} may not write ${foreign.join(', ')} of ${update.key.pk} / ${update.key.sk}`,
           );
         return apply(update);
+      },
+      incrementMembers({ key, total, members: { name, by, windowName, window }, startsOver }) {
+        const item = sync.peek(key);
+        const knownWindow = item?.[windowName] as number | undefined;
+        const isThere = item?.[name] !== undefined && knownWindow !== undefined;
+        if (startsOver && isThere && knownWindow >= window) return 'refused';
+        if (!startsOver && item?.[name] === undefined && Object.keys(by).length > 0) return 'refused';
+        const before = (startsOver ? {} : (item?.[name] ?? {})) as Readonly<Record<string, number>>;
+        const added = Object.entries(by).map(([member, count]) => [member, (before[member] ?? 0) + count]);
+        const sums = Object.fromEntries(added) as Record<string, number>;
+        const sum = Number(item?.[total.name] ?? 0) + total.by;
+        const now = startsOver ? window : (knownWindow ?? window);
+        sync.update({ key, set: { [total.name]: sum, [name]: { ...before, ...sums }, [windowName]: now } });
+        return { total: sum, window: now, members: sums };
       },
       queryWork: ({ work, pk }) =>
         [...(byWork.get(work)?.values() ?? [])].flatMap(({ key }) =>
@@ -99,20 +132,7 @@ export function createMemoryTable(): MemoryTable {
       update: async (update) => sync.update(update),
       queryWork: async (query) => sync.queryWork(query),
       queryWorkPage: async (query) => sync.queryWorkPage(query),
-      async incrementMembers({ key, total, members: { name, by, windowName, window }, startsOver }) {
-        const item = sync.peek(key);
-        const knownWindow = item?.[windowName] as number | undefined;
-        const isThere = item?.[name] !== undefined && knownWindow !== undefined;
-        if (startsOver && isThere && knownWindow >= window) return 'refused';
-        if (!startsOver && item?.[name] === undefined && Object.keys(by).length > 0) return 'refused';
-        const before = (startsOver ? {} : (item?.[name] ?? {})) as Readonly<Record<string, number>>;
-        const added = Object.entries(by).map(([member, count]) => [member, (before[member] ?? 0) + count]);
-        const sums = Object.fromEntries(added) as Record<string, number>;
-        const sum = Number(item?.[total.name] ?? 0) + total.by;
-        const now = startsOver ? window : (knownWindow ?? window);
-        sync.update({ key, set: { [total.name]: sum, [name]: { ...before, ...sums }, [windowName]: now } });
-        return { total: sum, window: now, members: sums };
-      },
+      incrementMembers: async (increment) => sync.incrementMembers(increment),
     };
   }
 

@@ -15,7 +15,7 @@ export const mutants: readonly Mutant[] = [
     name: 'no-compare-and-set',
     mistake: 'a record is written whatever was recorded since it was read',
     file: 'shared/store/bridge-store.ts',
-    find: '    condition: unchangedSince(expectedRevision),',
+    find: '    condition: unchangedSince(expectedRevision, next.kind),',
     replace: '',
   },
   {

@@ -3,27 +3,25 @@
  *
  *   npm run simulate -- --seeds 20000            many seeds, on all cores
  *   npm run simulate -- --seed 5268              one seed, with its options and violations
- *   npm run simulate -- --seeds 500 --mutant no-compare-and-set    against a protocol with one rule broken
+ *   npm run simulate -- --seed 5268 --trace      and one line for everything that happened in the wide world
+ *   npm run simulate -- --seeds 500 --world wide     one of the two worlds alone: `close` or `wide`
  */
 
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { isMainThread, parentPort, Worker, workerData } from 'node:worker_threads';
-import { type FaultKind, faultKinds } from './options.ts';
+import {
+  merge,
+  runShare,
+  type Share,
+  type ShareResult,
+  silentKinds,
+  WORLDS,
+  type World,
+} from './campaign.ts';
 import { simulate } from './simulate.ts';
-
-interface Share {
-  readonly from: number;
-  readonly count: number;
-  readonly stopAtFirst: boolean;
-}
-
-interface ShareResult {
-  readonly seedCount: number;
-  readonly eventCount: number;
-  readonly fired: Partial<Record<FaultKind, number>>;
-  readonly failures: readonly { readonly seed: number; readonly violations: readonly string[] }[];
-}
+import { simulateWide } from './wide/simulate-wide.ts';
+import type { Trace } from './wide/world.ts';
 
 const FAILURES_SHOWN_MAX = 10;
 
@@ -37,39 +35,69 @@ async function main(): Promise<number> {
       from: { type: 'string', default: '1' },
       seed: { type: 'string' },
       jobs: { type: 'string', default: String(availableParallelism()) },
+      world: { type: 'string', default: 'both' },
+      trace: { type: 'boolean', default: false },
       'stop-at-first': { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },
     },
   });
-  if (values.seed !== undefined) return replay(Number(values.seed));
+  const worlds = WORLDS.filter((world) => values.world === 'both' || values.world === world);
+  if (worlds.length === 0) throw new Error('--world takes close, wide or both');
+  if (values.seed !== undefined) return replay(Number(values.seed), worlds, values.trace);
   const result = await runAll({
     from: Number(values.from),
     count: Number(values.seeds),
     jobs: Number(values.jobs),
     stopAtFirst: values['stop-at-first'],
+    worlds,
   });
-  const silent = faultKinds.filter((kind) => (result.fired[kind] ?? 0) === 0);
+  const silent = silentKinds(result, worlds);
   if (values.json) console.log(JSON.stringify({ ...result, silent }));
   else print(result, silent);
-  return result.failures.length > 0 ? 1 : 0;
+  return result.failures.length > 0 || (!values['stop-at-first'] && silent.length > 0) ? 1 : 0;
 }
 
-async function replay(seed: number): Promise<number> {
-  const { options, violations, delivered, fired } = await simulate(seed);
+async function replay(seed: number, worlds: readonly World[], isTraced: boolean): Promise<number> {
+  let violationCount = 0;
+  if (worlds.includes('close')) {
+    const { options, violations, delivered, fired } = await simulate(seed);
+    console.log(
+      JSON.stringify({ options, fired: Object.fromEntries(fired), events: delivered.length }, null, 2),
+    );
+    for (const { rule, operation_id, detail } of violations)
+      console.log(`close: ${rule}: ${operation_id} ${detail}`);
+    violationCount += violations.length;
+  }
+  if (worlds.includes('wide')) {
+    const { plan, violations, fired, eventCount, requestCount } = await simulateWide(seed, {
+      trace: isTraced ? printLine : undefined,
+    });
+    console.log(
+      JSON.stringify({ plan, fired: Object.fromEntries(fired), eventCount, requestCount }, null, 2),
+    );
+    for (const { rule, operation_id, detail } of violations)
+      console.log(`wide: ${rule}: ${operation_id} ${detail}`);
+    violationCount += violations.length;
+  }
+  console.log(violationCount === 0 ? 'The run keeps the promise.' : 'The run breaks the promise.');
+  return violationCount === 0 ? 0 : 1;
+}
+
+function printLine({ atMs, who, what, why }: Parameters<Trace>[0]): void {
+  const WHO_COLUMNS = 12;
   console.log(
-    JSON.stringify({ options, fired: Object.fromEntries(fired), events: delivered.length }, null, 2),
+    `${new Date(atMs).toISOString()}  ${who.padEnd(WHO_COLUMNS)} ${what}${why === '' ? '' : `  (${why})`}`,
   );
-  for (const { rule, operation_id, detail } of violations) console.log(`${rule}: ${operation_id} ${detail}`);
-  console.log(violations.length === 0 ? `Seed ${seed} keeps the promise.` : `Seed ${seed} breaks it.`);
-  return violations.length === 0 ? 0 : 1;
 }
 
 async function runAll(plan: Share & { readonly jobs: number }): Promise<ShareResult> {
   const perJob = Math.ceil(plan.count / plan.jobs);
+  const { worlds, stopAtFirst } = plan;
   const shares = Array.from({ length: plan.jobs }, (_, job) => ({
     from: plan.from + job * perJob,
     count: Math.min(perJob, plan.count - job * perJob),
-    stopAtFirst: plan.stopAtFirst,
+    stopAtFirst,
+    worlds,
   })).filter(({ count }) => count > 0);
   const [only] = shares;
   const results =
@@ -85,42 +113,16 @@ function runInWorker(share: Share): Promise<ShareResult> {
   });
 }
 
-async function runShare({ from, count, stopAtFirst }: Share): Promise<ShareResult> {
-  const fired: Partial<Record<FaultKind, number>> = {};
-  const failures: { seed: number; violations: readonly string[] }[] = [];
-  let eventCount = 0;
-  let seedCount = 0;
-  for (let seed = from; seed < from + count; seed++) {
-    const result = await simulate(seed);
-    seedCount += 1;
-    eventCount += result.delivered.length;
-    for (const [kind, times] of result.fired) fired[kind] = (fired[kind] ?? 0) + times;
-    if (result.violations.length === 0) continue;
-    const violations = result.violations.map(
-      ({ rule, operation_id, detail }) => `${rule}: ${operation_id} ${detail}`,
-    );
-    failures.push({ seed, violations });
-    if (stopAtFirst) break;
-  }
-  return { seedCount, eventCount, fired, failures };
-}
-
-function merge(a: ShareResult, b: ShareResult): ShareResult {
-  const fired = { ...a.fired };
-  for (const kind of faultKinds) fired[kind] = (fired[kind] ?? 0) + (b.fired[kind] ?? 0);
-  return {
-    seedCount: a.seedCount + b.seedCount,
-    eventCount: a.eventCount + b.eventCount,
-    fired,
-    failures: [...a.failures, ...b.failures],
-  };
-}
-
-function print({ seedCount, eventCount, fired, failures }: ShareResult, silent: readonly FaultKind[]): void {
+function print({ seedCount, eventCount, fired, failures }: ShareResult, silent: readonly string[]): void {
   console.log(
     `${seedCount} seeds, ${eventCount} events delivered, ${failures.length} seeds broke the promise`,
   );
-  console.log(faultKinds.map((kind) => `  ${kind.padEnd(30)} ${fired[kind] ?? 0}`).join('\n'));
+  const NAME_COLUMNS = 30;
+  console.log(
+    Object.entries(fired)
+      .map(([kind, times]) => `  ${kind.padEnd(NAME_COLUMNS)} ${times}`)
+      .join('\n'),
+  );
   if (silent.length > 0) console.log(`never fired: ${silent.join(', ')}`);
   for (const { seed, violations } of failures.slice(0, FAILURES_SHOWN_MAX)) {
     console.log(`seed ${seed} (npm run simulate -- --seed ${seed})\n  ${violations.join('\n  ')}`);

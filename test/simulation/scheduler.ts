@@ -8,6 +8,10 @@ export interface Process {
   isCrashed: boolean;
   /** How wrong its clock is. */
   readonly clockSkewMs: number;
+  /** A frozen process keeps its timers: they all ring when it is thawed. */
+  isFrozen?: boolean;
+  /** Which fault ends it in the wide world. */
+  readonly crashKind?: 'lambda_crashed' | 'command_sender_crashed' | 'never';
 }
 
 interface WakeUp {
@@ -22,6 +26,8 @@ export interface Scheduler {
   /** Resolves at a virtual instant; never, when the owner has crashed by then. */
   delay(owner: Process | undefined, durationMs: number): Promise<void>;
   clockOf(owner: Process): Clock;
+  /** Lets a frozen process go on: what should have woken it meanwhile wakes it now, in the same order. */
+  thaw(owner: Process): void;
   /** Runs until the instant, or until nothing is left to happen. */
   runUntil(atMs: number): Promise<void>;
 }
@@ -37,6 +43,13 @@ export function createScheduler(startMs: number, drain = someTurns): Scheduler {
   let nowMs = startMs;
   let order = 0;
   const heap: WakeUp[] = [];
+  const parked = new Map<Process, WakeUp[]>();
+
+  const park = (wakeUp: WakeUp & { readonly owner: Process }): void => {
+    const waiting = parked.get(wakeUp.owner) ?? [];
+    parked.set(wakeUp.owner, waiting);
+    waiting.push(wakeUp);
+  };
 
   const schedule = (owner: Process | undefined, durationMs: number, wake: () => void): void => {
     push(heap, { atMs: nowMs + Math.max(0, durationMs), order: order++, owner, wake });
@@ -60,18 +73,34 @@ export function createScheduler(startMs: number, drain = someTurns): Scheduler {
         }),
     }),
 
+    thaw(owner) {
+      owner.isFrozen = false;
+      for (const { wake } of parked.get(owner) ?? []) schedule(owner, 0, wake);
+      parked.delete(owner);
+    },
+
     async runUntil(atMs) {
       await drain();
       for (let first = heap[0]; first !== undefined && first.atMs <= atMs; first = heap[0]) {
         pop(heap);
         nowMs = Math.max(nowMs, first.atMs);
-        if (first.owner?.isCrashed === true) continue;
+        const { owner } = first;
+        if (owner?.isCrashed === true) continue;
+        if (owner?.isFrozen === true) {
+          park({ ...first, owner });
+          continue;
+        }
         first.wake();
         await drain();
       }
       nowMs = Math.max(nowMs, atMs);
     },
   };
+}
+
+/** Lets every promise settle that can, however long its chain; costs about as much as two dozen turns. */
+export function everyTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
 }
 
 async function someTurns(): Promise<void> {

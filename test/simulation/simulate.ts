@@ -7,7 +7,7 @@ import { createPollPlanner } from '../../shared/core/poll-planner.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
-import { parseRecord } from '../../shared/store/items.ts';
+import { parseRecord } from '../../shared/store/parse-record.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import {
   checkHistory,
@@ -235,7 +235,8 @@ function checkMemory(stage: Stage): readonly Violation[] {
     .items()
     .filter((item) => 'entries' in item)
     .flatMap((item) => {
-      const record = parseRecord(item);
+      const { record } = parseRecord(item);
+      if (record === undefined) return [{ rule: 'unreadable', operation_id: item.sk, detail: '' }];
       return (record.entries as readonly JournalEntry[])
         .map((entry) => renderEvent(record, entry).detail)
         .filter((detail) => !told.has(detail))

@@ -79,7 +79,7 @@ export interface Page {
   readonly cursor: string | undefined;
 }
 
-const ACTIONS = [
+export const ACTIONS = [
   'create_branch',
   'start_compute',
   'suspend_compute',
@@ -177,7 +177,12 @@ const NEXT_STATUS: Record<string, readonly string[]> = {
   paused_for_review: ['running', 'finished'],
 };
 
-function drawStates(options: UpstreamModelOptions, random: Random, createdMs: number): readonly TruthState[] {
+/** Every state of one operation's life, drawn at its creation. */
+export function drawStates(
+  options: Pick<UpstreamModelOptions, 'chance' | 'endMs' | 'startMs'>,
+  random: Random,
+  createdMs: number,
+): readonly TruthState[] {
   const { chance, endMs, startMs } = options;
   const isStuck = random.next() < chance.brokenUpdatedAt;
   const states: TruthState[] = [];
@@ -213,7 +218,7 @@ function drawNext(
   return next === status ? 'running' : next;
 }
 
-function rowOf(op: TruthOperation, nowMs: number): Row {
+export function rowOf(op: TruthOperation, nowMs: number): Row {
   const state = stateAt(op, nowMs) ?? op.states[0];
   if (state === undefined) throw new Error(`Operation ${op.id} has no state`);
   return {
@@ -233,7 +238,7 @@ function wholeSeconds(epochMs: number): string {
 }
 
 /** Microseconds without trailing zeros, as observed: `2022-12-09T08:47:52.20417Z`. */
-function cursorOf(createdUs: number): string {
+export function cursorOf(createdUs: number): string {
   const fraction = String(createdUs % 1_000_000)
     .padStart(6, '0')
     .replace(/0+$/, '');
@@ -241,7 +246,7 @@ function cursorOf(createdUs: number): string {
   return fraction === '' ? `${seconds}Z` : `${seconds}.${fraction}Z`;
 }
 
-function microsecondsOf(cursor: string): number {
+export function microsecondsOf(cursor: string): number {
   const [seconds = '', fraction = ''] = cursor.replace('Z', '').split('.');
   return Date.parse(`${seconds}Z`) * 1_000 + Number(fraction.padEnd(6, '0'));
 }

@@ -26,7 +26,7 @@ let client: DynamoDBClient;
 
 beforeAll(async () => {
   aws = await startLocalAws();
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+  const { credentials } = aws;
   client = new DynamoDBClient({ endpoint: aws.endpoint, region: 'us-east-1', credentials });
   await createTable(client, tableDefinition(TABLE_NAME));
 });
@@ -55,7 +55,7 @@ function stage(table: Table, indexes: TableIndexes, accountId: string): Stage {
   return {
     clock: time,
     store,
-    read: createReadModel(table, indexes, accountId, clock),
+    read: createReadModel(table, indexes, accountId, { clock }),
     async move(number, status, atMs = time.nowMs) {
       const recorded = await store.readOperation(PROJECT_ID, idOf(number));
       const reading = anOperation({ id: idOf(number), status, created_at: isoOf(NOON_MS + number * 1_000) });

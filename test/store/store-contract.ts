@@ -50,7 +50,10 @@ export function describeStore(name: string, open: () => Table): void {
       const { store } = fresh();
 
       expect(await store.readOperation(PROJECT_ID, OPERATION_ID)).toBeUndefined();
-      expect(await store.readOperations(PROJECT_ID, [OPERATION_ID])).toEqual(new Map());
+      expect(await store.readOperations(PROJECT_ID, [OPERATION_ID])).toEqual({
+        records: new Map(),
+        unreadableIds: new Set(),
+      });
       expect(await store.readProject(PROJECT_ID)).toBeUndefined();
       expect(await store.readAccount()).toBeUndefined();
       expect(await store.findWork()).toEqual([]);
@@ -292,7 +295,7 @@ export function describeStore(name: string, open: () => Table): void {
       const ids = Array.from({ length: 130 }, (_, index) => `operation-${index}`);
       for (const operation_id of ids) await store.record({ ...ours(accountId), operation_id }, undefined);
 
-      const records = await store.readOperations(PROJECT_ID, [...ids, 'missing']);
+      const { records } = await store.readOperations(PROJECT_ID, [...ids, 'missing']);
 
       expect([...records.keys()].toSorted()).toEqual(ids.toSorted());
       expect(await store.findWork()).toHaveLength(130);

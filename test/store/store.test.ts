@@ -15,7 +15,7 @@ let client: DynamoDBClient;
 
 beforeAll(async () => {
   aws = await startLocalAws();
-  const credentials = { accessKeyId: 'local', secretAccessKey: 'local' };
+  const { credentials } = aws;
   client = new DynamoDBClient({ endpoint: aws.endpoint, region: 'us-east-1', credentials });
   await createTable(client, tableDefinition(TABLE_NAME));
 });

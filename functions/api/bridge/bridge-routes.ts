@@ -46,6 +46,8 @@ export interface BridgeDeps {
   readonly pollIntervalMsOf: (accountId: string) => number;
   /** Keys the seals of cursors. */
   readonly pepper: () => Promise<Secret>;
+  /** Sentences about alert channels that take nothing. */
+  readonly deafChannels: () => Promise<readonly string[]>;
   readonly clock: Clock;
 }
 
@@ -76,17 +78,25 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
       {
         id: 'getHealth',
         path: '/health',
-        summary: 'Whether events are on time',
-        description: '503 when they are not, with the reasons. About the account of the caller.',
+        summary: 'Whether events are on time and alerts reach people',
+        description:
+          '503 when they are not, with the reasons. About the account of the caller. A project that could not be read completely for three minutes is a reason, by its name.',
         access: 'signed_in',
         answer: z.looseObject({ healthy: z.boolean(), reasons: z.array(z.string()) }),
       },
-      async (_request, model) => {
-        const [status, unpublished] = await Promise.all([
+      async ({ caller }, model) => {
+        const [status, unpublished, channelReasons] = await Promise.all([
           deps.statusOf(model.accountId),
           model.unpublished(),
+          deps.deafChannels(),
         ]);
-        const health = healthOf({ status, unpublished, nowMs: deps.clock.now() });
+        const health = healthOf({
+          status,
+          unpublished,
+          channelReasons,
+          nowMs: deps.clock.now(),
+          maySee: (projectId) => maySee(caller, projectId),
+        });
         return { status: health.healthy ? 200 : 503, body: health };
       },
     ),
@@ -116,9 +126,11 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
         access: 'signed_in',
         answer: z.looseObject({ accounts: z.array(z.looseObject({ account_id: z.string() })) }),
       },
-      async (_request, model) => {
+      async ({ caller }, model) => {
         const status = await deps.statusOf(model.accountId);
-        return { status: 200, body: { accounts: [{ ...status, account_id: model.accountId }] } };
+        const unread = status?.unread_projects?.filter(({ project_id }) => maySee(caller, project_id));
+        const account = { ...status, unread_projects: unread, account_id: model.accountId };
+        return { status: 200, body: { accounts: [account] } };
       },
     ),
     get(

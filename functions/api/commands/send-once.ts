@@ -2,6 +2,7 @@
 
 import { createHmac } from 'node:crypto';
 import { type SealOptions, seal, unseal } from '../../../shared/callers/seal.ts';
+import { provesNoWork } from '../../../shared/core/no-work.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
@@ -30,11 +31,6 @@ export const BODY_CHARACTERS_MAX = 64_000;
 
 /** Printable ASCII, as the draft's string has it; quotes around it are its notation. */
 const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
-
-/** Refusals of which the upstream says that nothing was done (public contract), and those of a wrong request. */
-function isUnworked(status: number): boolean {
-  return (status >= 400 && status < 500) || status === 503;
-}
 
 export async function sendOnce(
   deps: IdempotencyDeps,
@@ -96,7 +92,7 @@ async function settle(
 ): Promise<void> {
   const { idempotency } = deps;
   const { attempt, target, request, answer } = parts;
-  if (isUnworked(answer.status)) return idempotency.release(attempt);
+  if (provesNoWork(answer.status)) return idempotency.release(attempt);
   if (answer.status >= 300) return idempotency.loseTrack(attempt);
   return idempotency.complete(attempt, {
     status: answer.status,

@@ -6,6 +6,7 @@ import { tokenIdOf } from '../../../shared/callers/bridge-token.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
 import { AppError, toError } from '../../../shared/runtime/errors.ts';
 import { eventsOf } from '../../../shared/store/event-feed.ts';
+import { isUnreadable, unlessUnreadable } from '../../../shared/store/unreadable.ts';
 import { readAudit } from '../bridge/audit.ts';
 import { healthOf } from '../bridge/health.ts';
 import { isVisibleTo } from '../bridge/read-feed.ts';
@@ -25,6 +26,11 @@ import { type ConsoleDeps, createVisitors, simple, type Visitors } from './visit
 
 /** Events that a pattern is tried on, and the latest that an overview looks at for failures. */
 const TRIED_EVENTS = 200;
+
+const unreadableRecord = simple(
+  'This record cannot be read',
+  'A newer version of the bridge wrote it, or it is damaged. It is kept as it is, and everything else goes on. The log names it as item.unreadable.',
+);
 
 export function createConsole(deps: ConsoleDeps): Hono {
   const app = new Hono();
@@ -97,9 +103,10 @@ export function createConsole(deps: ConsoleDeps): Hono {
     const { caller, model } = who;
     if (!mayRead(who, caller.account_id))
       return message('No access', 'Your token needs the scope operations:read.', 403);
-    const [status, unpublished, openOperations, failures, projects] = await Promise.all([
+    const [status, unpublished, channelReasons, openOperations, failures, projects] = await Promise.all([
       deps.statusOf(model.accountId),
       model.unpublished(),
+      deps.deafChannels(),
       model.openOperations(),
       model.feed.recent({ limit: 10, filter: { status: 'failed' } }),
       model.projects({ limit: 50, cursor: c.req.query('projects') || undefined }),
@@ -111,7 +118,13 @@ export function createConsole(deps: ConsoleDeps): Hono {
       content: overviewPage({
         accountId: model.accountId,
         status,
-        health: healthOf({ status, unpublished, nowMs }),
+        health: healthOf({
+          status,
+          unpublished,
+          channelReasons,
+          nowMs,
+          maySee: (id) => maySee(caller, id),
+        }),
         open: openOperations.filter(({ project_id }) => maySee(caller, project_id)),
         failures: failures.items.filter(isVisibleTo(caller)).slice(0, 10),
         projects: projects.items.filter(({ project_id }) => maySee(caller, project_id)),
@@ -175,7 +188,7 @@ export function createConsole(deps: ConsoleDeps): Hono {
       );
     const [others, command, upstream, alerts] = await Promise.all([
       model.openOperations(projectId),
-      record.command && model.command(projectId, record.command.request_id),
+      record.command && unlessUnreadable(model.command(projectId, record.command.request_id)),
       answerOf(caller, 'getOperation', { project_id: projectId, operation_id: operationId }),
       deps.alertsOf(record),
     ]);
@@ -269,6 +282,7 @@ export function createConsole(deps: ConsoleDeps): Hono {
   });
 
   app.onError(async (error, c) => {
+    if (isUnreadable(error)) return c.html(page({ title: 'Not readable', content: unreadableRecord }), 503);
     if (isCursorFault(error))
       return c.html(
         page({

@@ -53,11 +53,12 @@ ${view.upstream === undefined ? html`<p class="empty">It does not answer, or thi
 function toldWords(alerts: readonly ToldAlert[]): string {
   if (alerts.length === 0) return 'no, nothing of it was worth an alert, or no channel is set up';
   return alerts
-    .map(({ channel, toldCount, waitingCount }) =>
+    .map(({ channel, toldCount, waitingCount, refusedCount }) =>
       [
         channel,
         toldCount > 0 && `${toldCount} sent`,
         waitingCount > 0 && `${waitingCount} waiting for a digest or the channel`,
+        refusedCount > 0 && `${refusedCount} refused by the channel and not shown to anybody there`,
       ]
         .filter(Boolean)
         .join(', '),

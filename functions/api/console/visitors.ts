@@ -27,6 +27,8 @@ import type { UpstreamViewDeps } from './upstream-view.ts';
 export interface ConsoleDeps extends UpstreamViewDeps {
   readonly readModels: ReadonlyMap<string, ReadModel>;
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
+  /** Sentences about alert channels that take nothing. */
+  readonly deafChannels: () => Promise<readonly string[]>;
   readonly alertsOf: (record: OperationRecord) => Promise<readonly ToldAlert[]>;
   readonly authenticator: Authenticator;
   readonly endedSessions: EndedSessions;

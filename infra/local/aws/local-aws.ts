@@ -1,11 +1,12 @@
 /** The local AWS: one HTTP port that the real SDK clients reach through AWS_ENDPOINT_URL. */
 
-import { randomUUID } from 'node:crypto';
+import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
+import { FOREIGN_HOST_SENTENCE, isOwnHost } from '../own-host.ts';
 import { type LocalDynamoDb, openLocalDynamoDb } from './dynamodb.ts';
 import { createEventBridgeService } from './event-bridge-service.ts';
 import { createLocalEventBus, type EventBusOptions, type LocalEventBus } from './event-bus.ts';
@@ -45,6 +46,8 @@ export interface LocalAwsOptions {
   readonly tables?: LocalDynamoDb | undefined;
   readonly clock?: Clock;
   readonly newId?: () => string;
+  /** Whoever does not sign with it is refused; random when absent. */
+  readonly accessKeyId?: string;
   readonly faults?: LocalAwsFaults;
   /** The entries of one PutEvents together stay below it; 256 KiB when absent. */
   readonly entriesBytesMax?: number;
@@ -54,7 +57,9 @@ export interface LocalAwsOptions {
 
 export interface LocalAws {
   readonly endpoint: string;
-  /** For the processes that use it; keys are dummies, because nothing checks signatures here. */
+  /** Signatures are not checked: the id of the key is the secret of this run. */
+  readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
+  /** For the processes that use it. */
   readonly environment: Readonly<Record<string, string>>;
   readonly bus: LocalEventBus;
   readonly secrets: LocalSecrets;
@@ -64,6 +69,12 @@ export interface LocalAws {
   /** Ends deliveries and connections; the port and the folder are free when it resolves. */
   close(): Promise<void>;
 }
+
+/** 128 random bits: nobody guesses it while the run lasts. */
+const ACCESS_KEY_BYTES = 16;
+
+/** The SDK signs with something; nothing here looks at the signature. */
+const UNUSED_SECRET = 'unused';
 
 const REGION = 'us-east-1';
 const ACCOUNT_ID = '000000000000';
@@ -86,9 +97,10 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
     ['events', createEventBridgeService(bus, options)],
     ['secretsmanager', createSecretsManagerService(secrets)],
   ]);
+  const accessKeyId = options.accessKeyId ?? randomBytes(ACCESS_KEY_BYTES).toString('hex');
   const tables = options.tables ?? (await openLocalDynamoDb(options.tablesDir));
   const server = createServer((request, response) => {
-    void handle({ tables, services, topics, faults, counts }, request, response);
+    void handle({ tables, services, topics, faults, counts, accessKeyId }, request, response);
   });
   try {
     await listen(server, options.port ?? 0);
@@ -99,7 +111,8 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
   const endpoint = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   return {
     endpoint,
-    environment: environmentOf(endpoint),
+    credentials: { accessKeyId, secretAccessKey: UNUSED_SECRET },
+    environment: environmentOf(endpoint, accessKeyId),
     bus,
     secrets,
     topics,
@@ -129,12 +142,12 @@ async function closeServer(server: Server): Promise<void> {
   clearTimeout(deadline);
 }
 
-function environmentOf(endpoint: string): Record<string, string> {
+function environmentOf(endpoint: string, accessKeyId: string): Record<string, string> {
   return {
     AWS_ENDPOINT_URL: endpoint,
     AWS_REGION: REGION,
-    AWS_ACCESS_KEY_ID: 'local',
-    AWS_SECRET_ACCESS_KEY: 'local',
+    AWS_ACCESS_KEY_ID: accessKeyId,
+    AWS_SECRET_ACCESS_KEY: UNUSED_SECRET,
     // Otherwise the SDK writes a warning about future Node versions into the output of every process.
     AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
   };
@@ -147,11 +160,14 @@ interface Backend {
   readonly topics: LocalTopics;
   readonly faults: LocalAwsFaults;
   readonly counts: Map<string, number>;
+  readonly accessKeyId: string;
 }
 
 async function handle(backend: Backend, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { tables, services, topics, faults, counts } = backend;
   try {
+    const fault = faultOf(request, backend.accessKeyId);
+    if (fault !== undefined) return answerError(response, fault);
     const call = callOf(request);
     // SNS speaks the older protocol: the action stands in a form, and the answer is XML.
     if (call.service === 'sns') return await handlePublish(topics, counts, request, response);
@@ -183,6 +199,22 @@ async function handlePublish(
   counts.set(action, (counts.get(action) ?? 0) + 1);
   const { status, xml } = publishAnswer(topics, form);
   response.writeHead(status, { 'content-type': 'text/xml' }).end(xml);
+}
+
+/** Here are the keys of real accounts: no other program of this machine gets them, and no web page by a name of its own. */
+function faultOf({ headers }: IncomingMessage, accessKeyId: string): Refusal | undefined {
+  if (!isOwnHost(headers.host))
+    return { type: 'AccessDeniedException', message: FOREIGN_HOST_SENTENCE, status: 421 };
+  const presented = /Credential=([^/]*)\//.exec(headers.authorization ?? '')?.[1] ?? '';
+  if (isSame(presented, accessKeyId)) return undefined;
+  const message = 'Sign with the access key that npm start has printed (AWS_ACCESS_KEY_ID of this run).';
+  return { type: 'UnrecognizedClientException', message, status: 403 };
+}
+
+/** In constant time. */
+function isSame(presented: string, expected: string): boolean {
+  const hashOf = (text: string) => createHash('sha256').update(text).digest();
+  return timingSafeEqual(hashOf(presented), hashOf(expected));
 }
 
 /** Signature Version 4: `Credential=<key>/<date>/<region>/<service>/aws4_request`. */

@@ -44,7 +44,8 @@ export function openLineFile(path: string, options: LineFileOptions): LineFile {
 
 /** True for a file that is not there yet, or is empty. */
 function endsWithLine(path: string): boolean {
-  const file = openSync(path, 'a+');
+  // Readable by its owner alone: what stands there is of an account.
+  const file = openSync(path, 'a+', 0o600);
   try {
     const sizeBytes = fstatSync(file).size;
     if (sizeBytes === 0) return true;

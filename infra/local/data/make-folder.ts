@@ -26,7 +26,7 @@ function missingFolders(folder: string): readonly string[] {
 /** Does nothing when the folder is there. Another process may make the same folder at the same moment. */
 export function makeOne(folder: string): void {
   try {
-    mkdirSync(folder);
+    mkdirSync(folder, { mode: 0o700 });
   } catch (error) {
     const isThere = codeOf(error) === 'EEXIST' && statSync(folder).isDirectory();
     if (!isThere) throw error;

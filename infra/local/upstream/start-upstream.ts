@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { createAdaptorServer } from '@hono/node-server';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
+import { forOwnHost } from '../own-host.ts';
 import { createUpstreamApp } from './app.ts';
 import { createFaultDials, type FaultDials } from './faults.ts';
 import { createKeyRing } from './keys/key-ring.ts';
@@ -63,7 +64,10 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
     newId: () => drawUuid(idDice),
     sleep: (durationMs) => clock.sleep(durationMs),
   });
-  const server = createAdaptorServer({ fetch: app.fetch, overrideGlobalObjects: false }) as Server;
+  const server = createAdaptorServer({
+    fetch: forOwnHost((request, connection) => app.fetch(request, connection)),
+    overrideGlobalObjects: false,
+  }) as Server;
   await listen(server, options.port ?? 0);
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v2`,

@@ -6,7 +6,7 @@ import { CALLER_USAGE_ATTRIBUTES, USAGE_ATTRIBUTES } from '../command-usage.ts';
 import { ENDED_SESSION_ATTRIBUTES } from '../ended-sessions.ts';
 import { HELD_ATTRIBUTES } from '../held-places.ts';
 import { IDEMPOTENCY_ATTRIBUTES } from '../idempotency-store.ts';
-import { RECORD_ATTRIBUTES } from '../items.ts';
+import { PROGRESS_ATTRIBUTES, RECORD_ATTRIBUTES } from '../items.ts';
 import { FEED_INDEX, LIST_INDEX } from '../table.ts';
 import { TOKEN_ATTRIBUTES } from '../token-store.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from './access.ts';
@@ -16,7 +16,11 @@ const BEGUN = [...RECORD_ATTRIBUTES.operation, ...RECORD_ATTRIBUTES.command];
 const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 
 /** How far the poller has got, and what it has learned. */
-const POLLERS_OWN: ReadonlySet<string> = new Set(['resume', 'swept_at_ms', 'arrivals', 'learned']);
+const POLLERS_OWN: ReadonlySet<string> = new Set([
+  ...PROGRESS_ATTRIBUTES.filter((name) => name !== 'watermark'),
+  'history_until',
+  'learned',
+]);
 
 /** What is decided of an operation later on, by whoever reads it again. */
 const DECIDED_LATER: ReadonlySet<string> = new Set(['stalled_threshold_ms']);
@@ -24,7 +28,7 @@ const DECIDED_LATER: ReadonlySet<string> = new Set(['stalled_threshold_ms']);
 export const apiAccess = {
   reads: {
     protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES]).filter((name) => !POLLERS_OWN.has(name)),
-    alerts: [...KEY, 'body'],
+    alerts: [...KEY, 'body', 'outcome', 'waiting_since_ms', 'last_reason'],
     tokens: distinct([...KEY, ...TOKEN_ATTRIBUTES]),
     idempotency: distinct([...KEY, ...IDEMPOTENCY_ATTRIBUTES]),
     callers: [...KEY, ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],

@@ -24,7 +24,7 @@ export async function openAws(options: LocalAwsOptions = {}): Promise<AwsUnderTe
   const settings = {
     endpoint: aws.endpoint,
     region: 'us-east-1',
-    credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+    credentials: aws.credentials,
     // A fault is seen as it is, and not as what is left of it after retries.
     maxAttempts: 1,
   };

@@ -86,7 +86,7 @@ describe('the server', () => {
     const client = new DynamoDBClient({
       endpoint: aws.endpoint,
       region: 'us-east-1',
-      credentials: { accessKeyId: 'local', secretAccessKey: 'local' },
+      credentials: aws.credentials,
     });
     onTestFinished(() => client.destroy());
     await client.send(new ListTablesCommand({}));
@@ -125,11 +125,11 @@ describe('the server', () => {
   });
 
   test('survives a client that goes away in the middle of its request', async () => {
-    const { aws, tables } = await openAws();
+    const { aws, tables } = await openAws({ accessKeyId: 'local' });
     for (const service of ['dynamodb', 'events']) {
       await new Promise<void>((resolve) => {
         const socket = connect(portOf(aws), '127.0.0.1', () => {
-          const head = `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: 99\r\nauthorization: ${signed(service)}\r\n`;
+          const head = `POST / HTTP/1.1\r\nhost: 127.0.0.1\r\ncontent-length: 99\r\nauthorization: ${signed(service)}\r\n`;
           socket.write(`${head}x-amz-target: AWSEvents.PutEvents\r\n\r\n{"half`, () => {
             setTimeout(() => socket.resetAndDestroy(), 20);
           });
@@ -153,18 +153,25 @@ describe('the server', () => {
 
 describe('what the local AWS does not know', () => {
   test.each([
-    ['a call without a signature', {}],
     ['an unknown service', { service: 'sqs', target: 'AmazonSQS.SendMessage' }],
     ['an unknown operation', { service: 'events', target: 'AWSEvents.DeleteRule' }],
     ['no operation', { service: 'events' }],
     ['a service that every object has', { service: 'constructor', target: 'x.keys' }],
     ['an operation that every object has', { service: 'events', target: 'AWSEvents.constructor' }],
   ])('%s is answered with UnknownOperationException', async (_what, call) => {
-    const { aws } = await openAws();
+    const { aws } = await openAws({ accessKeyId: 'local' });
     const answer = await post(aws.endpoint, call);
 
     expect(answer.status).toBe(400);
     expect(await answer.json()).toMatchObject({ __type: 'UnknownOperationException' });
+  });
+
+  test('whoever does not sign is nobody', async () => {
+    const { aws } = await openAws();
+    const answer = await post(aws.endpoint, {});
+
+    expect(answer.status).toBe(403);
+    expect(await answer.json()).toMatchObject({ __type: 'UnrecognizedClientException' });
   });
 
   test('an operation that is missing reaches the SDK under that name', async () => {
@@ -184,7 +191,7 @@ describe('what the local AWS does not know', () => {
     ['a source that is a number', '{"Entries":[{"Source":1}]}'],
     ['a time that no date can be', '{"Entries":[{"Time":1e300}]}'],
   ])('a body with %s is answered with SerializationException', async (_what, body) => {
-    const { aws } = await openAws();
+    const { aws } = await openAws({ accessKeyId: 'local' });
     const answer = await post(aws.endpoint, { service: 'events', target: 'AWSEvents.PutEvents', body });
 
     expect(answer.status).toBe(400);

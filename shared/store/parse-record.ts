@@ -1,0 +1,145 @@
+/** From items to records, one by one: what cannot be read is named, kept out, and stops nothing else. */
+
+import type * as z from 'zod';
+import type { AccountRecord } from '../core/account-record.ts';
+import type { CommandRecord } from '../core/command-record.ts';
+import type { ForeignEntry, Journal } from '../core/journal.ts';
+import type { JournalRecord } from '../core/journal-record.ts';
+import type { OperationRecord } from '../core/operation-record.ts';
+import type { ProjectRecord } from '../core/project-record.ts';
+import {
+  accountEntry,
+  accountItem,
+  commandEntry,
+  keyOf,
+  operationEntry,
+  projectEntry,
+  recordItem,
+  type storedEntries,
+} from './items.ts';
+import { fromStored } from './stored-entry.ts';
+import type { Item } from './table.ts';
+import type { UnreadableItem } from './unreadable.ts';
+
+/** What an item says, and what of it does not parse. `record` undefined: the item as a whole cannot be read. */
+export interface ParsedItem<R extends JournalRecord = JournalRecord> {
+  readonly record: R | undefined;
+  /** Undefined: nothing is at fault. */
+  readonly unreadable: UnreadableItem | undefined;
+}
+
+/** The records of those items that can be read, and the items that cannot, wholly or in part. */
+export interface ParsedItems<R extends JournalRecord = JournalRecord> {
+  readonly records: readonly R[];
+  readonly unreadable: readonly UnreadableItem[];
+}
+
+export type RecordOf<K extends JournalRecord['kind']> = Extract<JournalRecord, { kind: K }>;
+
+export function parseRecord(item: Item): ParsedItem {
+  const { record, faults } = recordIn(item);
+  if (faults.length === 0) return { record, unreadable: undefined };
+  return { record, unreadable: { key: { pk: item.pk, sk: item.sk }, fields: faults } };
+}
+
+export function parseRecordOf<K extends JournalRecord['kind']>(kind: K, item: Item): ParsedItem<RecordOf<K>> {
+  const { record, unreadable } = parseRecord(item);
+  if (record === undefined || record.kind === kind) return { record: record as RecordOf<K>, unreadable };
+  return { record: undefined, unreadable: { key: { pk: item.pk, sk: item.sk }, fields: ['kind'] } };
+}
+
+export function parseRecords(items: readonly Item[]): ParsedItems {
+  return collect(items.map(parseRecord));
+}
+
+export function parseRecordsOf<K extends JournalRecord['kind']>(
+  kind: K,
+  items: readonly Item[],
+): ParsedItems<RecordOf<K>> {
+  return collect(items.map((item) => parseRecordOf(kind, item)));
+}
+
+function collect<R extends JournalRecord>(parsed: readonly ParsedItem<R>[]): ParsedItems<R> {
+  return {
+    records: parsed.flatMap(({ record }) => record ?? []),
+    unreadable: parsed.flatMap(({ unreadable }) => unreadable ?? []),
+  };
+}
+
+/** Since when the account is watched, and whether its projects were all listed once. */
+export type AccountOrigin = Pick<AccountRecord, 'boot_at' | 'is_listed'>;
+
+const origin = accountItem.pick({ kind: true, boot_at: true, is_listed: true });
+
+/** It decides what is history: it is read by itself, so that a journal of another version does not hide it. */
+export function originIn(item: Item): AccountOrigin | undefined {
+  const { boot_at, is_listed } = origin.safeParse(item).data ?? {};
+  return boot_at === undefined || is_listed === undefined ? undefined : { boot_at, is_listed };
+}
+
+interface Found<R> {
+  readonly record: R | undefined;
+  readonly faults: readonly string[];
+}
+
+function recordIn(item: Item): Found<JournalRecord> {
+  const parsed = recordItem.safeParse(item);
+  if (!parsed.success) return { record: undefined, faults: pathsOf(parsed.error) };
+  const found = withEntries(parsed.data);
+  // Whatever it says of itself, it would be written under another key.
+  const isElsewhere =
+    found.record !== undefined && (keyOf(found.record).pk !== item.pk || keyOf(found.record).sk !== item.sk);
+  return isElsewhere ? { record: undefined, faults: ['an id that is not the one of the key'] } : found;
+}
+
+function withEntries(item: z.output<typeof recordItem>): Found<JournalRecord> {
+  switch (item.kind) {
+    case 'operation':
+      return withJournal<OperationRecord>(item, operationEntry);
+    case 'project':
+      return withJournal<ProjectRecord>(item, projectEntry);
+    case 'account':
+      return withJournal<AccountRecord>(item, accountEntry);
+    case 'command':
+      return withJournal<CommandRecord>(item, commandEntry);
+  }
+}
+
+type Stored = z.output<typeof storedEntries>[number];
+
+/** An entry that cannot be read is kept as it is; a journal that is not whole makes the item unreadable. */
+function withJournal<R extends JournalRecord>(
+  item: Omit<R, 'entries' | 'foreign'> & { readonly entries: readonly Stored[] },
+  schema: z.ZodType<R['entries'][number]>,
+): Found<R> {
+  const entries: R['entries'][number][] = [];
+  const foreign: ForeignEntry[] = [];
+  const faults: string[] = [];
+  for (const [place, stored] of item.entries.entries()) {
+    const fields = fromStored(stored);
+    const parsed = schema.safeParse(fields);
+    if (parsed.success) entries.push(parsed.data);
+    else {
+      foreign.push({ revision: Number(fields['revision']), stored });
+      faults.push(...pathsOf(parsed.error).map((path) => `entries.${place}.${path}`));
+    }
+  }
+  const { revision, published } = item;
+  if (!isWhole({ revision, published, entries, foreign }))
+    return { record: undefined, faults: [...faults, 'entries'] };
+  const record = { ...item, entries, ...(foreign.length > 0 && { foreign }) };
+  return { record: record as unknown as R, faults };
+}
+
+/** Nothing that is not published is missing, the newest entry is the last one, and every entry has a place of its own. */
+function isWhole({ revision, published, entries, foreign = [] }: Journal): boolean {
+  const found = new Set([...entries, ...foreign].map((entry) => entry.revision));
+  if (found.size !== entries.length + foreign.length || published > revision) return false;
+  if (found.size > 0 && Math.max(...found) !== revision) return false;
+  for (let pending = published + 1; pending <= revision; pending++) if (!found.has(pending)) return false;
+  return true;
+}
+
+function pathsOf(error: z.ZodError): readonly string[] {
+  return error.issues.map(({ path }) => (path.length === 0 ? 'the item' : path.join('.')));
+}

@@ -1,0 +1,68 @@
+/** What is done about an item that cannot be read: it is logged once, counted each time, skipped, and left as it is. */
+
+import { AppError } from '../runtime/errors.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
+import type { Key } from './table.ts';
+
+/** The item's key and the fields at fault, never their values. */
+export interface UnreadableItem {
+  readonly key: Key;
+  readonly fields: readonly string[];
+}
+
+export type NoteUnreadable = (item: UnreadableItem) => void;
+
+/** For a read of one single item: whoever asked cannot go on with it, and everything else can. */
+export class UnreadableItemError extends AppError {
+  readonly item: UnreadableItem;
+
+  constructor(item: UnreadableItem) {
+    const { key, fields } = item;
+    super(
+      'item_unreadable',
+      `Item ${key.pk} / ${key.sk} does not parse; look at: ${fields.join(', ')}. It is kept as it is.`,
+    );
+    this.item = item;
+  }
+}
+
+export function isUnreadable(error: unknown): error is UnreadableItemError {
+  return error instanceof UnreadableItemError;
+}
+
+/** For a caller that can do without the item. Whoever read it has noted that it cannot be read. */
+export async function unlessUnreadable<T>(read: Promise<T>): Promise<T | undefined> {
+  try {
+    return await read;
+  } catch (error) {
+    if (isUnreadable(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Log lines of one process: a rollback can leave every item unreadable, and a thousand keys say what kind it is. */
+const LOGGED_KEYS_MAX = 1_000;
+
+/** Fields that one line names: a damaged item can have hundreds of faulty entries. */
+const LOGGED_FIELDS_MAX = 10;
+
+/** The metric counts every time, so that the alarm stays on while the item is there; the log names each key once. */
+export function createUnreadableNotes(telemetry: Telemetry): NoteUnreadable {
+  const logged = new Set<string>();
+  return ({ key, fields }) => {
+    telemetry.measure('ItemsUnreadable', 1);
+    const name = `${key.pk} / ${key.sk}`;
+    if (logged.has(name) || logged.size > LOGGED_KEYS_MAX) return;
+    logged.add(name);
+    if (logged.size > LOGGED_KEYS_MAX)
+      telemetry.log('error', 'item.unreadable_unnamed', { logged_key_count: LOGGED_KEYS_MAX });
+    else
+      telemetry.log('error', 'item.unreadable', {
+        item: name,
+        fields: fields.slice(0, LOGGED_FIELDS_MAX).join(', '),
+      });
+  };
+}
+
+/** For readers whose caller has no telemetry, such as command line tools. */
+export const ignoreUnreadable: NoteUnreadable = () => {};

@@ -1,0 +1,226 @@
+/**
+ * Who may call what, as one table: kinds of token by routes by methods by what the request is about. It is made of the table of routes,
+ * so a new route is in it without a line of code, and what is expected is computed here from what the route says of itself.
+ */
+
+import { beforeAll, describe, expect, test } from 'vitest';
+import type { Route } from '../../functions/api/route.ts';
+import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
+import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { createTokenStore } from '../../shared/store/token-store.ts';
+import { type ApiUnderTest, createApiUnderTest, furtherCalls } from './api-under-test.ts';
+import { initOf, OTHER_PROJECT_ID, PROJECT_ID, sampleOf } from './sample-requests.ts';
+import { createUpstreamDouble } from './upstream-double.ts';
+
+const accountWide = [
+  { id: 'listKeys', method: 'GET', path: '/api_keys', summary: 'List keys', scope: 'secrets:read' },
+  {
+    id: 'copyProject',
+    method: 'POST',
+    path: '/projects/{project_id}/copy',
+    summary: 'Copy a project',
+    scope: 'computes:write',
+    body: 'json',
+  },
+] as const;
+
+/** A second between any two looks at the clock: nobody runs into a rate limit here. */
+function slowCallers(): Clock {
+  let nowMs = Date.UTC(2026, 0, 15);
+  return {
+    now() {
+      nowMs += 2_000;
+      return nowMs;
+    },
+    sleep: async () => {},
+  };
+}
+
+const upstream = createUpstreamDouble(() => Response.json({ projects: [] }));
+const clock = slowCallers();
+const api: ApiUnderTest = createApiUnderTest({
+  upstreamBaseUrl: 'https://upstream.example/api/v2',
+  upstreamKey: 'the-key-of-the-account',
+  fetch: upstream.fetch,
+  clock,
+  extraRoutes: [...furtherCalls, ...accountWide],
+});
+
+const METHODS = ['GET', 'POST', 'PATCH', 'DELETE', 'PUT', 'HEAD', 'OPTIONS'] as const;
+
+type Needs = 'its scope' | 'all others' | 'every scope';
+type Projects = 'all' | 'its own' | 'none';
+
+interface Kind {
+  readonly name: string;
+  /** Undefined: nobody. */
+  readonly scopes?: Needs;
+  readonly projects?: Projects;
+  readonly isGood: boolean;
+  readonly change?: (token: string) => Promise<string>;
+}
+
+const known = (['its scope', 'all others', 'every scope'] as const).flatMap((scopes) =>
+  (['all', 'its own', 'none'] as const).map(
+    (projects): Kind => ({
+      name: `a token with ${scopes} for ${projects} of the projects`,
+      scopes,
+      projects,
+      isGood: true,
+    }),
+  ),
+);
+
+const bad: readonly Kind[] = [
+  { name: 'nobody', isGood: false },
+  {
+    name: 'a mistyped token',
+    scopes: 'every scope',
+    projects: 'all',
+    isGood: false,
+    change: async (token) => token.replace(/.$/, (last) => (last === '0' ? '1' : '0')),
+  },
+  {
+    name: 'a revoked token',
+    scopes: 'every scope',
+    projects: 'all',
+    isGood: false,
+    async change(token) {
+      await createTokenStore(api.memory, clock).revoke(tokenIdOf(token) ?? '');
+      return token;
+    },
+  },
+  {
+    name: "the upstream's own key",
+    scopes: 'every scope',
+    projects: 'all',
+    isGood: false,
+    change: async () => 'the-key-of-the-account',
+  },
+];
+
+const kinds = [...known, ...bad];
+const subjects = [PROJECT_ID, OTHER_PROJECT_ID] as const;
+type Subject = (typeof subjects)[number];
+
+const scopeOf = ({ access }: Route): readonly Scope[] => SCOPES.filter((scope) => scope === access);
+
+function scopesOf(route: Route, scopes: Needs): readonly Scope[] {
+  const needed = scopeOf(route);
+  if (scopes === 'every scope') return SCOPES;
+  return scopes === 'its scope' ? needed : SCOPES.filter((scope) => !needed.includes(scope));
+}
+
+/** Of what the request names in its path, or in its body where the call is about that. */
+function isAbout(route: Route): boolean {
+  return route.path.includes('{project_id}') || route.reach === 'named_project';
+}
+
+/** What must come of it, from the rules alone: who, which scope, which project, how far the call reaches. */
+function expectedOf(route: Route, kind: Kind, subject: Subject): number | 'let in' {
+  if (route.access === 'public') return 'let in';
+  if (!kind.isGood) return 401;
+  const { scopes = 'every scope', projects = 'all' } = kind;
+  if (scopeOf(route).some((scope) => !scopesOf(route, scopes).includes(scope))) return 403;
+  const mayNot = projects === 'none' || (projects === 'its own' && subject === OTHER_PROJECT_ID);
+  if (route.path.includes('{project_id}') && mayNot) return 404;
+  if (projects !== 'all' && route.group === 'Upstream API' && (route.reach ?? 'account') === 'account')
+    return 403;
+  return isAbout(route) && mayNot ? 404 : 'let in';
+}
+
+const tokens = new Map<string, Promise<string | undefined>>();
+
+function tokenOf(route: Route, kind: Kind): Promise<string | undefined> {
+  const name = `${kind.name} ${route.access}`;
+  const made = tokens.get(name) ?? makeToken(route, kind);
+  tokens.set(name, made);
+  return made;
+}
+
+async function makeToken(route: Route, { scopes, projects, change }: Kind): Promise<string | undefined> {
+  if (scopes === undefined) return undefined;
+  const own = projects === 'its own' ? [PROJECT_ID] : [];
+  const token = await api.issueToken({
+    client_id: `client-${tokens.size}`,
+    scopes: scopesOf(route, scopes),
+    validForMs: 1e12,
+    ...(projects !== 'all' && { project_ids: own }),
+  });
+  return change === undefined ? token : change(token);
+}
+
+interface Cell {
+  readonly route: Route;
+  readonly kind: Kind;
+  readonly subject: Subject;
+}
+
+const cells: readonly Cell[] = api.routes.flatMap((route) =>
+  kinds.flatMap((kind) => subjects.map((subject) => ({ route, kind, subject }))),
+);
+
+async function ask({ route, kind, subject }: Cell, method: string = route.method) {
+  upstream.sent.length = 0;
+  const token = await tokenOf(route, kind);
+  const sample = sampleOf(route, subject);
+  const asked = initOf(
+    { ...sample, method, body: method === route.method ? sample.body : undefined },
+    {
+      prefer: 'wait=0',
+      ...(token !== undefined && { authorization: `Bearer ${token}` }),
+    },
+  );
+  const response = await api.app.request(sample.path, asked);
+  return { status: response.status, sentCount: upstream.sent.length };
+}
+
+describe('the matrix', () => {
+  test('has at least a thousand cells, and stored and extra calls, limited and unlimited callers', () => {
+    expect(cells.length).toBeGreaterThanOrEqual(1_000);
+    expect(new Set(cells.map(({ route }) => route.group)).size).toBe(3);
+    expect(cells.filter(({ route }) => route.reach === 'account').length).toBeGreaterThan(0);
+  });
+
+  test.each(api.routes.map((route) => ({ id: route.id, route })))(
+    '$id lets in whom its own words let in, and nobody else reaches the upstream',
+    async ({ route }) => {
+      for (const cell of cells.filter((each) => each.route === route)) {
+        const expected = expectedOf(route, cell.kind, cell.subject);
+
+        const { status, sentCount } = await ask(cell);
+
+        const place = `${route.id}, ${cell.kind.name}, ${cell.subject}`;
+        if (expected === 'let in') {
+          // What a route of the bridge does not find, or has to say of its own health, is its business.
+          expect([place, [401, 403].includes(status), status === 500]).toEqual([place, false, false]);
+          if (route.group === 'Upstream API') expect([place, status, sentCount]).toEqual([place, 200, 1]);
+        } else expect([place, status, sentCount]).toEqual([place, expected, 0]);
+      }
+    },
+  );
+});
+
+describe('methods', () => {
+  const paths = [...new Set(api.routes.map(({ path }) => path))];
+  const others = paths.flatMap((path) => {
+    const there = new Set<string>(api.routes.filter((each) => each.path === path).map((each) => each.method));
+    return METHODS.filter((method) => !there.has(method) && !(method === 'HEAD' && there.has('GET'))).map(
+      (method) => ({ path, method }),
+    );
+  });
+  let all: Kind;
+  beforeAll(() => {
+    all = { name: 'everything', scopes: 'every scope', projects: 'all', isGood: true };
+  });
+
+  test.each(others)('$method $path is not there, whoever asks', async ({ path, method }) => {
+    const route = api.routes.find((each) => each.path === path);
+    if (route === undefined) throw new Error(`There is no route ${path}`);
+
+    const { status, sentCount } = await ask({ route, kind: all, subject: PROJECT_ID }, method);
+
+    expect([status, sentCount]).toEqual([404, 0]);
+  });
+});

@@ -1,0 +1,242 @@
+/**
+ * Hours of the notifier on virtual time: a queue with time-outs, invocations that are killed, a clock that jumps, channels in
+ * every mood, storms, copies and disorder. Everything is drawn by the seed; the same seed gives the same hours.
+ */
+
+import { createAlertStore } from '../../functions/notifier/alert-store.ts';
+import type { Channel } from '../../functions/notifier/channel.ts';
+import { type NotifierDeps, notify } from '../../functions/notifier/notify.ts';
+import { sweep } from '../../functions/notifier/sweep.ts';
+import { alertPolicySchema, notifierQueue, notifierSchedule } from '../../shared/config/notifier-config.ts';
+import { seededRandom } from '../../shared/runtime/random.ts';
+import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
+import type { Table, TableIndexes } from '../../shared/store/table.ts';
+import { NOON_MS } from '../builders.ts';
+import { createMemoryTable } from '../simulation/memory-table.ts';
+import { anEvent } from './channel-under-test.ts';
+import { createHostileChannels, MOODS, type Mood, type Sent } from './hostile-channels.ts';
+import { createListIndex } from './list-index.ts';
+import { createVirtualClock } from './virtual-clock.ts';
+
+const MINUTE_MS = 60_000;
+
+export interface Hours {
+  readonly seed: number;
+  readonly minutes: number;
+  /** How often a call to the table ends its process. */
+  readonly deathShare: number;
+  /** Whether the clock of the notifier jumps. */
+  readonly clockJumps: boolean;
+  /** What Slack does, by minute; undefined: drawn. */
+  readonly slack?: (minute: number) => Mood;
+  /** E-mail is up all the time. */
+  readonly isMailUp: boolean;
+  /** Only this one is set up. */
+  readonly only?: 'email';
+  readonly stormOf: number;
+}
+
+export interface Outcome {
+  readonly eventIds: readonly string[];
+  readonly sent: readonly Sent[];
+  readonly refusedIds: ReadonlyMap<string, ReadonlySet<string>>;
+  readonly poisonIds: ReadonlySet<string>;
+  readonly deathCount: number;
+  readonly jumpsAtMs: readonly number[];
+  readonly deadLetterCount: number;
+}
+
+/** After the bad hours everything works for long enough that whatever waits has gone out. */
+const QUIET_MINUTES = 600;
+
+export async function live(hours: Hours): Promise<Outcome> {
+  const { seed, minutes } = hours;
+  const random = seededRandom(seed);
+  const draw = (count: number) => Math.floor(random.next() * count);
+  const clock = createVirtualClock(NOON_MS);
+  const memory = createMemoryTable().as('notifier');
+  const indexes = createListIndex(memory);
+  const poisonIds = new Set<string>();
+  const hostile = createHostileChannels(clock, poisonIds);
+  const policy = alertPolicySchema.parse({ mutes: mutesOf(draw, minutes) });
+  const channels = hostile.channels.filter(({ name }) => hours.only === undefined || name === hours.only);
+  let offsetMs = 0;
+  let deathCount = 0;
+  let deadLetterCount = 0;
+  const jumpsAtMs: number[] = [];
+  const queue: { readonly body: string; visibleAtMs: number; receiveCount: number }[] = [];
+  const eventIds: string[] = [];
+  // Deaths have a stream of their own, so that the events and moods of a seed are the same with and without them.
+  const fate = seededRandom(seed + 1_000_000);
+
+  const invoke = async (run: (deps: NotifierDeps) => Promise<unknown>): Promise<boolean> => {
+    const { promise: died, resolve: die } = Promise.withResolvers<boolean>();
+    let isDead = false;
+    const kill = () => {
+      isDead = true;
+      die(false);
+    };
+    const ended = new AbortController();
+    clock.sleep(notifierSchedule.timeoutMs, ended.signal).then(
+      () => {
+        deathCount += 1;
+        kill();
+      },
+      () => {},
+    );
+    const step = async <Result>(perform: () => Promise<Result>): Promise<Result> => {
+      if (isDead) return new Promise<never>(() => {});
+      const result = await perform();
+      if (!isDead && fate.next() < hours.deathShare) {
+        deathCount += 1;
+        kill();
+      }
+      return isDead ? new Promise<never>(() => {}) : result;
+    };
+    const now = { now: () => clock.now() + offsetMs, sleep: async () => {} };
+    const parts = { clock: now, telemetry: silentTelemetry };
+    const store = createAlertStore(stepped(memory, step), steppedIndexes(indexes, step), parts);
+    const own = channels.map(
+      (channel): Channel => ({
+        ...channel,
+        async send(...sent) {
+          const result = await step(() => channel.send(...sent));
+          hostile.noteHeard(result);
+          return result;
+        },
+      }),
+    );
+    const done = run({ store, policy, ...parts, channels: own }).then(() => true);
+    const isDone = await Promise.race([done, died]);
+    ended.abort();
+    return isDone;
+  };
+
+  const receive = async (): Promise<void> => {
+    const batch = queue
+      .filter(({ visibleAtMs }) => visibleAtMs <= clock.now())
+      .slice(0, notifierQueue.batchSize);
+    for (const message of batch) {
+      message.visibleAtMs = clock.now() + notifierQueue.visibilityTimeoutMs;
+      message.receiveCount += 1;
+    }
+    const records = batch.map(({ body }, place) => ({ messageId: String(place), body }));
+    let failed: ReadonlySet<string> = new Set();
+    const isDone = await invoke(async (deps) => {
+      const { batchItemFailures } = await notify(deps, records);
+      failed = new Set(batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));
+    });
+    for (const [place, message] of batch.entries()) {
+      if (isDone && !failed.has(String(place))) queue.splice(queue.indexOf(message), 1);
+    }
+  };
+
+  const put = (event: { readonly detail: { readonly id: string } }) =>
+    queue.push({ body: JSON.stringify(event), visibleAtMs: clock.now(), receiveCount: 0 });
+
+  const happen = (minute: number) => {
+    const fresh = Array.from({ length: draw(4) }, () => someEvent(draw));
+    if (minute === 20) fresh.push(...Array.from({ length: hours.stormOf }, () => someEvent(draw)));
+    for (const event of fresh) {
+      eventIds.push(event.detail.id);
+      if (draw(400) === 0) poisonIds.add(event.detail.id);
+    }
+    const copies = fresh.filter(() => draw(10) === 0);
+    for (const event of shuffled([...fresh, ...copies], draw)) put(event);
+  };
+
+  const startMs = clock.now();
+  let moods: { slack: Mood; email: Mood } = { slack: 'ok', email: 'ok' };
+  for (let minute = 0; minute < minutes + QUIET_MINUTES; minute++) {
+    const isBad = minute < minutes;
+    if (draw(15) === 0)
+      moods = { slack: MOODS[draw(MOODS.length)] ?? 'ok', email: draw(3) === 0 ? 'hangs' : 'ok' };
+    hostile.mood.slack = isBad ? (hours.slack?.(minute) ?? moods.slack) : 'ok';
+    hostile.mood.email = isBad && !hours.isMailUp ? moods.email : 'ok';
+    const jump = minute % 30 === 15 ? [86_400_000, -3_600_000, 120_000, 0][draw(4)] : undefined;
+    const nextOffsetMs = isBad ? (jump ?? offsetMs) : 0;
+    if (hours.clockJumps && nextOffsetMs !== offsetMs) {
+      offsetMs = nextOffsetMs;
+      jumpsAtMs.push(clock.now());
+    }
+    if (isBad) happen(minute);
+    void invoke((deps) => sweep(deps));
+    // Lambda polls all the time, with a handful of batches at once.
+    for (let turn = 0; turn < 60; turn++) {
+      for (let poller = 0; poller < 5; poller++) {
+        if (queue.some(({ visibleAtMs }) => visibleAtMs <= clock.now())) void receive();
+      }
+      if (!queue.some(({ visibleAtMs }) => visibleAtMs <= clock.now())) break;
+      await clock.runUntil(clock.now() + 500);
+    }
+    deadLetterCount += removed(
+      queue,
+      ({ receiveCount, visibleAtMs }) => receiveCount >= 25 && visibleAtMs <= clock.now(),
+    );
+    await clock.runUntil(startMs + (minute + 1) * MINUTE_MS);
+  }
+  const items = memory.sync.items();
+  const refusedIds = new Map(
+    ['slack', 'email'].map((name) => [
+      name,
+      new Set(
+        items
+          .filter(({ pk, kind }) => pk === `ALERT#${name}` && kind === 'parked_alert')
+          .flatMap(({ notice_ids }) => notice_ids as readonly string[]),
+      ),
+    ]),
+  );
+  return { eventIds, sent: hostile.sent, refusedIds, poisonIds, deathCount, jumpsAtMs, deadLetterCount };
+}
+
+function removed<Value>(values: Value[], isGone: (value: Value) => boolean): number {
+  const gone = values.filter(isGone);
+  for (const value of gone) values.splice(values.indexOf(value), 1);
+  return gone.length;
+}
+
+/** Mutes that overlap, begin again and end, all of them before the quiet. */
+function mutesOf(draw: (count: number) => number, minutes: number) {
+  const iso = (minute: number) => new Date(NOON_MS + minute * MINUTE_MS).toISOString();
+  return Array.from({ length: 3 }, (_, place) => {
+    const from = draw(minutes);
+    const until = Math.min(minutes, from + 30 + draw(120));
+    return { ...(place > 0 && { project_ids: [`project-${draw(12)}`] }), from: iso(from), until: iso(until) };
+  });
+}
+
+function someEvent(draw: (count: number) => number) {
+  const failures_count = 1 + draw(4);
+  const isEnd = draw(4) === 0;
+  return anEvent({
+    project_id: `project-${draw(12)}`,
+    action: draw(2) === 0 ? 'start_compute' : 'create_branch',
+    operation_id: `operation-${draw(50)}`,
+    failures_count,
+    sequence: 1 + draw(9),
+    ...(isEnd && { status: draw(2) === 0 ? 'finished' : 'cancelled', terminal: true, new_failures: 0 }),
+  });
+}
+
+function shuffled<Value>(values: readonly Value[], draw: (count: number) => number): readonly Value[] {
+  return values
+    .map((value) => ({ value, rank: draw(1_000) }))
+    .toSorted((a, b) => a.rank - b.rank)
+    .map(({ value }) => value);
+}
+
+type Step = <Result>(perform: () => Promise<Result>) => Promise<Result>;
+
+function stepped(table: Table, step: Step): Table {
+  return {
+    get: (key) => step(() => table.get(key)),
+    getMany: (keys) => step(() => table.getMany(keys)),
+    update: (update) => step(() => table.update(update)),
+    queryWork: (query) => step(() => table.queryWork(query)),
+    queryWorkPage: (query) => step(() => table.queryWorkPage(query)),
+  };
+}
+
+function steppedIndexes(indexes: TableIndexes, step: Step): TableIndexes {
+  return { query: (query) => step(() => indexes.query(query)) };
+}

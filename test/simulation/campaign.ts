@@ -1,0 +1,97 @@
+/** Many seeds after each other in one thread, and what several threads found put together. */
+
+import type { Violation } from './check-history.ts';
+import { faultKinds } from './options.ts';
+import { simulate } from './simulate.ts';
+import { wideFaultKinds } from './wide/faults.ts';
+import { simulateWide } from './wide/simulate-wide.ts';
+
+/** `close`: the protocol under as many faults as possible. `wide`: everything around it, over days and weeks. */
+export const WORLDS = ['close', 'wide'] as const;
+
+export type World = (typeof WORLDS)[number];
+
+export interface Share {
+  readonly from: number;
+  readonly count: number;
+  readonly stopAtFirst: boolean;
+  readonly worlds: readonly World[];
+}
+
+export interface ShareResult {
+  readonly seedCount: number;
+  readonly eventCount: number;
+  /** By kind of fault, `close` or `wide` before its name. */
+  readonly fired: Readonly<Record<string, number>>;
+  readonly failures: readonly { readonly seed: number; readonly violations: readonly string[] }[];
+}
+
+interface Outcome {
+  readonly violations: readonly Violation[];
+  readonly fired: ReadonlyMap<string, number>;
+  readonly eventCount: number;
+}
+
+const RUNS: Readonly<Record<World, (seed: number) => Promise<Outcome>>> = {
+  close: async (seed) => {
+    const result = await simulate(seed);
+    return { ...result, eventCount: result.delivered.length };
+  },
+  wide: (seed) => simulateWide(seed),
+};
+
+const KINDS: Readonly<Record<World, readonly string[]>> = { close: faultKinds, wide: wideFaultKinds };
+
+/** One line for each kind of violation is enough to see what broke. */
+const VIOLATIONS_SHOWN_MAX = 5;
+
+export async function runShare({ from, count, stopAtFirst, worlds }: Share): Promise<ShareResult> {
+  const fired: Record<string, number> = {};
+  for (const world of worlds) for (const kind of KINDS[world]) fired[`${world} ${kind}`] = 0;
+  const failures: { seed: number; violations: readonly string[] }[] = [];
+  let eventCount = 0;
+  let seedCount = 0;
+  for (let seed = from; seed < from + count; seed++) {
+    seedCount += 1;
+    const broken: string[] = [];
+    for (const world of worldsOf(seed, worlds)) {
+      const outcome = await RUNS[world](seed);
+      eventCount += outcome.eventCount;
+      for (const [kind, times] of outcome.fired) {
+        const name = `${world} ${kind}`;
+        fired[name] = (fired[name] ?? 0) + times;
+      }
+      broken.push(...outcome.violations.slice(0, VIOLATIONS_SHOWN_MAX).map((each) => describe(world, each)));
+    }
+    if (broken.length > 0) failures.push({ seed, violations: broken });
+    if (broken.length > 0 && stopAtFirst) break;
+  }
+  return { seedCount, eventCount, fired, failures };
+}
+
+/** A wide run takes three times as long as a close one, so that a campaign of both has one for every second seed. */
+function worldsOf(seed: number, worlds: readonly World[]): readonly World[] {
+  return worlds.length > 1 && seed % 2 === 1 ? worlds.filter((world) => world !== 'wide') : worlds;
+}
+
+function describe(world: World, { rule, operation_id, detail }: Violation): string {
+  return `${world}: ${rule}: ${operation_id} ${detail}`;
+}
+
+export function merge(a: ShareResult, b: ShareResult): ShareResult {
+  const fired: Record<string, number> = { ...a.fired };
+  for (const [kind, times] of Object.entries(b.fired)) fired[kind] = (fired[kind] ?? 0) + times;
+  return {
+    seedCount: a.seedCount + b.seedCount,
+    eventCount: a.eventCount + b.eventCount,
+    fired,
+    failures: [...a.failures, ...b.failures],
+  };
+}
+
+/** A fault that never fired has shown nothing. */
+export function silentKinds({ fired }: ShareResult, worlds: readonly World[]): readonly string[] {
+  return worlds.flatMap((world) =>
+    KINDS[world].map((kind) => `${world} ${kind}`).filter((name) => (fired[name] ?? 0) === 0),
+  );
+}

@@ -1,0 +1,77 @@
+/** Account Degraded and Recovered, and how the key is handled when it is refused. */
+
+import type { Violation } from '../../check-history.ts';
+import { MINUTE_MS } from '../plan.ts';
+import type { LoggedRequest } from '../upstream/request-log.ts';
+import { isWithin } from '../upstream/truth.ts';
+import type { Evidence } from './evidence.ts';
+
+/** So many requests may be under way when the first refusal comes back; more of them in a minute are a storm. */
+const REFUSED_PER_MINUTE_MAX = 15;
+
+export function checkAccount({ stage, events }: Evidence): readonly Violation[] {
+  const { log } = stage.upstream;
+  const wrong = (rule: string, detail: string): Violation => ({ rule, operation_id: '', detail });
+  const refusals = log.filter(({ status, isCommand }) => status === 401 && !isCommand);
+  const own = events.filter(({ detailType }) => detailType.startsWith('Account '));
+  const lies = own
+    .filter(({ detailType }) => detailType === 'Account Degraded')
+    .filter(({ event, atMs, by }) =>
+      event.reason === 'key_rejected'
+        ? !refusals.some((refused) => refused.atMs <= atMs)
+        : wasServed(log, by, atMs),
+    )
+    .map(({ detail }) => wrong('degraded-in-vain', detail));
+  const last = own.toSorted((a, b) => a.atMs - b.atMs).at(-1);
+  const { projects } = stage.upstream.truth;
+  const endMs = stage.timeline.endMs - 1;
+  const isReadable = projects.some(
+    ({ visible, failing }) => isWithin(visible, endMs) && !isWithin(failing, endMs),
+  );
+  const isLeft = last?.detailType === 'Account Degraded' && stage.restores.length === 0 && isReadable;
+  const storm = refusals.some(
+    ({ atMs }) =>
+      refusals.filter((other) => other.atMs >= atMs && other.atMs < atMs + MINUTE_MS).length >
+      REFUSED_PER_MINUTE_MAX,
+  );
+  return [
+    ...lies,
+    ...(isLeft ? [wrong('not-recovered', last.detail)] : []),
+    ...(storm ? [wrong('refused-key-storm', `${refusals.length} requests with a refused key`)] : []),
+  ];
+}
+
+/** The very process that says so has read operations all along. */
+function wasServed(log: readonly LoggedRequest[], by: string, atMs: number): boolean {
+  const READINGS_MIN = 3;
+  const lately = log.filter(
+    (request) => request.by === by && request.atMs <= atMs && request.atMs > atMs - MINUTE_MS,
+  );
+  return (
+    lately.filter(({ route, isDelivered, status }) => route === 'operations' && isDelivered && status === 200)
+      .length >= READINGS_MIN
+  );
+}
+
+/** A few seconds between two looks at the secret, one request, and a turn in the queue for the rate limit. */
+const NOTICED_WITHIN_MS = 30_000;
+
+/** A process whose key was refused notices the new one within the invocation, as long as it lives and is not asked to wait. */
+export function checkKey({ stage }: Evidence): readonly Violation[] {
+  const { upstream, world, secretChanges } = stage;
+  const { fired, plan } = world;
+  const isDisturbed = ['lambda_frozen', 'lambda_crashed', 'invocation_missed', 'lambda_cold_start'] as const;
+  if (plan.lingerMs !== undefined || isDisturbed.some((kind) => fired.has(kind))) return [];
+  const wasAskedToWait = upstream.log.some(({ status }) => status === 429 || status >= 500);
+  if (wasAskedToWait) return [];
+  return secretChanges.flatMap((atMs) => {
+    const own = upstream.log.filter((request) => !request.isCommand);
+    const wasRefused = own.some((request) => request.status === 401 && request.atMs < atMs);
+    const next =
+      own.find((request) => request.atMs > atMs && request.status === 200)?.atMs ?? Number.POSITIVE_INFINITY;
+    const isLate = wasRefused && next > atMs + NOTICED_WITHIN_MS;
+    return isLate
+      ? [{ rule: 'key-noticed-late', operation_id: '', detail: new Date(atMs).toISOString() }]
+      : [];
+  });
+}

@@ -1,0 +1,43 @@
+/** All copies of an event are one event, also after the table was set back. */
+
+import type { Violation } from '../../check-history.ts';
+import type { Evidence, Told } from './evidence.ts';
+
+export function checkCopies({ stage, told }: Evidence): readonly Violation[] {
+  const violations: Violation[] = [];
+  const bytesOf = new Map<string, string>();
+  const idOf = new Map<string, string>();
+  const isRestored = stage.restores.length > 0;
+  for (const copy of told) {
+    const { event } = copy;
+    // After a restore the same is observed at another time, and in another way.
+    const bytes = isRestored ? contentOf(copy) : copy.detail;
+    const before = bytesOf.get(event.id) ?? bytes;
+    bytesOf.set(event.id, before);
+    if (before !== bytes)
+      violations.push({ rule: 'same-id', operation_id: placeOf(copy), detail: `${before} / ${bytes}` });
+    const content = contentOf(copy);
+    const id = idOf.get(content) ?? event.id;
+    idOf.set(content, id);
+    if (id !== event.id && hasOneContent(copy))
+      violations.push({ rule: 'two-ids', operation_id: placeOf(copy), detail: content });
+  }
+  return violations;
+}
+
+/** An account is degraded and a project discovered more than once. */
+function hasOneContent({ detailType }: Told): boolean {
+  return detailType === 'Operation State Changed' || detailType === 'Command Settled';
+}
+
+function placeOf({ event }: Told): string {
+  return event.operation_id ?? event.command?.request_id ?? event.project_id ?? '';
+}
+
+function contentOf(copy: Told): string {
+  const { event, detailType } = copy;
+  const { sequence, previous_status, status, failures_count, operation_updated_at, reason } = event;
+  const content = [sequence, previous_status, status, failures_count, operation_updated_at, reason];
+  if (detailType !== 'Command Settled') return JSON.stringify([detailType, placeOf(copy), ...content]);
+  return JSON.stringify([detailType, placeOf(copy), event.outcome, event.operations, event.missing]);
+}

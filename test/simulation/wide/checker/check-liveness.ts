@@ -1,0 +1,104 @@
+/** Once the world is calm everything comes right within a bound: every project is read, and every final state is told in time. */
+
+import { VANISHED_AFTER_MS } from '../../../../shared/core/watch-rate.ts';
+import type { Violation } from '../../check-history.ts';
+import { MINUTE_MS } from '../plan.ts';
+import { isOver, isWithin, lastStateOf, type TruthProject, type WideOperation } from '../upstream/truth.ts';
+import type { Evidence } from './evidence.ts';
+
+/** The longest that a project, or the account on the upstream's word, is left alone after a failure; and some seconds. */
+const LEFT_ALONE_MS_MAX = 5.5 * MINUTE_MS;
+
+/** Nobody waits for more than four rounds, or a minute; then an invocation has to begin, and the event to travel. */
+function turnMs({ stage }: Evidence): number {
+  const { plan } = stage.world;
+  const roundMs = (stage.upstream.truth.projects.length * MINUTE_MS) / plan.requestsPerMinute;
+  return Math.max(MINUTE_MS, 4 * roundMs) + 1.25 * MINUTE_MS;
+}
+
+export function checkLiveness(evidence: Evidence): readonly Violation[] {
+  const { projects } = evidence.stage.upstream.truth;
+  return [
+    ...projects.flatMap((project) => unread(evidence, project)),
+    ...late(evidence),
+    ...backlog(evidence),
+  ];
+}
+
+function unread(evidence: Evidence, { id, visible, failing, malformed }: TruthProject): readonly Violation[] {
+  const { calm } = evidence.stage.timeline;
+  const untilMs = calm.fromMs + LEFT_ALONE_MS_MAX + turnMs(evidence);
+  const isReadable =
+    isWithin(visible, calm.fromMs) && [failing, malformed].every((spans) => !isWithin(spans, calm.fromMs));
+  const wasRead = evidence.answers.some(
+    ({ route, projectId, atMs }) =>
+      route === 'operations' && projectId === id && atMs >= calm.fromMs && atMs <= untilMs,
+  );
+  return isReadable && !wasRead && untilMs <= calm.toMs
+    ? [{ rule: 'unread', operation_id: id, detail: 'not read once in the calm' }]
+    : [];
+}
+
+/** Only what an ordinary reading shows: what is found by sweeps alone comes when they come. */
+/** A poll reads a few pages at least. */
+const ROWS_PER_POLL_MIN = 4;
+
+function late(evidence: Evidence): readonly Violation[] {
+  const { stage, events, listedAtMs } = evidence;
+  if (stage.restores.length > 0) return [];
+  const { calm } = stage.timeline;
+  const { projects } = stage.upstream.truth;
+  return projects.flatMap((project) => {
+    const knownMs = listedAtMs(project) ?? Number.POSITIVE_INFINITY;
+    const isUsual =
+      !project.isUnordered &&
+      project.failing.length + project.malformed.length + project.unavailable.length === 0;
+    // A list of many short pages takes several polls.
+    const isShort = project.operations.length <= ROWS_PER_POLL_MIN * stage.world.plan.operationPageMax;
+    if (!isUsual || !isShort || !isWithin(project.visible, calm.fromMs) || knownMs > calm.fromMs) return [];
+    return project.operations.flatMap((op) => {
+      const end = lastStateOf(op);
+      if (end === undefined || !isOver(end) || isHidden(project, op) || op.createdUs / 1_000 < knownMs)
+        return [];
+      const fromMs = Math.max(
+        end.atMs,
+        calm.fromMs + (wasLeftAlone(evidence) ? LEFT_ALONE_MS_MAX : 3 * MINUTE_MS),
+      );
+      const dueMs = fromMs + turnMs(evidence) + VANISHED_AFTER_MS;
+      const told = events.find(
+        ({ event }) =>
+          event.operation_id === op.id &&
+          event.status === end.status &&
+          event.failures_count === end.failures_count,
+      );
+      const isLate = dueMs < calm.toMs && (told?.atMs ?? Number.POSITIVE_INFINITY) > dueMs;
+      return isLate
+        ? [{ rule: 'late', operation_id: op.id, detail: `due ${new Date(dueMs).toISOString()}` }]
+        : [];
+    });
+  });
+}
+
+function isHidden(project: TruthProject, op: WideOperation): boolean {
+  const isTied = project.operations.some((other) => other !== op && other.createdUs === op.createdUs);
+  const reopens = op.states.slice(0, -1).some(isOver);
+  return (
+    isTied ||
+    reopens ||
+    op.visibleAtMs > op.createdUs / 1_000 ||
+    op.malformedUntilMs > 0 ||
+    Number.isFinite(op.vanishesAtMs)
+  );
+}
+
+/** The upstream itself asked for a pause, or refused the key. */
+function wasLeftAlone({ stage }: Evidence): boolean {
+  return stage.upstream.log.some(({ status }) => status === 429 || status === 401);
+}
+
+function backlog({ stage }: Evidence): readonly Violation[] {
+  return stage.tableSide.table.sync
+    .items()
+    .filter((item) => Number(item['published'] ?? 0) < Number(item['revision'] ?? 0))
+    .map(({ pk, sk }) => ({ rule: 'backlog', operation_id: sk, detail: pk }));
+}

@@ -1,0 +1,104 @@
+/** The chains of State Changed events against the true histories: nothing lost, nothing invented, no history told as news. */
+
+import { checkHistory, type Expectation, type TrueHistory, type Violation } from '../../check-history.ts';
+import { isWithin, type TruthProject, type WideOperation, wasOverBefore } from '../upstream/truth.ts';
+import type { Evidence } from './evidence.ts';
+import { hadSeenTheList } from './seen-list.ts';
+
+export function checkOperations(evidence: Evidence): readonly Violation[] {
+  const { stage, told } = evidence;
+  const truth = expectationsOf(evidence);
+  if (stage.restores.length > 0) return [];
+  return [...checkHistory(truth, told), ...checkBackfilled(evidence, truth)];
+}
+
+/** With `backfill: all` history is told, and as history: nobody is alerted by it. */
+function checkBackfilled({ stage, events }: Evidence, truth: readonly Owed[]): readonly Violation[] {
+  if (stage.world.plan.backfill !== 'all') return [];
+  const old = new Set(truth.filter(({ isHistory }) => isHistory).map(({ operation_id }) => operation_id));
+  return events
+    .filter(
+      ({ detailType, event }) =>
+        detailType === 'Operation State Changed' && old.has(event.operation_id ?? ''),
+    )
+    .filter(({ event }) => event.observed_by !== 'backfill')
+    .map(({ event, detail }) => ({
+      rule: 'history',
+      operation_id: event.operation_id ?? '',
+      detail: `as news: ${detail}`,
+    }));
+}
+
+interface Owed extends TrueHistory {
+  /** It had ended before the bridge saw the project. */
+  readonly isHistory: boolean;
+}
+
+export function expectationsOf(evidence: Evidence): readonly Owed[] {
+  const { projects } = evidence.stage.upstream.truth;
+  const firstListedMs = Math.min(
+    ...projects.map((project) => evidence.listedAtMs(project) ?? Number.POSITIVE_INFINITY),
+  );
+  return projects.flatMap((project) => {
+    const sight = sightOf(evidence, project, firstListedMs);
+    return project.operations.map((op) => ({
+      operation_id: op.id,
+      states: op.states,
+      ...owed(evidence, op, { project, sight }),
+    }));
+  });
+}
+
+interface Sight {
+  /** What had ended before is history. */
+  readonly fromMs: number;
+  /** What began later is news. */
+  readonly certainMs: number;
+}
+
+const A_MINUTE_MS = 60_000;
+
+const NEVER_SEEN = Number.POSITIVE_INFINITY;
+
+/** A project that was created while the bridge watched has no history. */
+function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: number): Sight {
+  const A_SECOND_MS = 1_000;
+  const listedMs = evidence.listedAtMs(project) ?? NEVER_SEEN;
+  const bootMs = evidence.answers.find(({ route }) => route === 'projects')?.atMs ?? NEVER_SEEN;
+  const shownMs = evidence.shownAtMs(project) ?? NEVER_SEEN;
+  // The table that was set back had not met the project: it is met a second time.
+  const restore = evidence.stage.restores.find(({ toMs }) => shownMs > toMs - A_MINUTE_MS);
+  if (restore !== undefined) return { fromMs: Math.min(shownMs, bootMs), certainMs: NEVER_SEEN };
+  // What was visible at the account's first answer is seen with it, however long the list takes to its end.
+  if (isWithin(project.visible, bootMs)) return { fromMs: bootMs, certainMs: listedMs };
+  // Until the list has shown everything once, a project that turns up may have been there from the beginning.
+  if (!hadSeenTheList(evidence, shownMs)) return { fromMs: bootMs, certainMs: listedMs };
+  if (project.createdMs >= firstListedMs + A_SECOND_MS) return { fromMs: 0, certainMs: 0 };
+  if (project.createdMs >= bootMs - A_SECOND_MS) return { fromMs: 0, certainMs: listedMs };
+  return { fromMs: shownMs, certainMs: listedMs };
+}
+
+function owed(
+  { stage }: Evidence,
+  op: WideOperation,
+  { project, sight }: { readonly project: TruthProject; readonly sight: Sight },
+): { readonly expects: Expectation; readonly isHistory: boolean } {
+  const { backfill } = stage.world.plan;
+  const { endMs } = stage.timeline;
+  const isGone = Number.isFinite(op.vanishesAtMs) || !isWithin(project.visible, endMs - 1);
+  const isClosed = [project.failing, project.malformed].some((spans) => isWithin(spans, endMs - 1));
+  const createdMs = Math.floor(op.createdUs / 1_000_000) * 1_000;
+  const isCommanded = stage.commands.some(({ operationIds }) => operationIds.includes(op.id));
+  const isHistory = !isCommanded && wasOverBefore(op, sight.fromMs - 1_000) && createdMs < sight.fromMs;
+  if (isHistory && backfill !== 'all')
+    return { expects: wasHidden(op, sight) ? 'final_state_if_told' : 'nothing_ever', isHistory };
+  if (isGone || isClosed) return { expects: 'whatever_was_seen', isHistory: false };
+  if (isHistory) return { expects: 'final_state', isHistory: !wasHidden(op, sight) };
+  if (createdMs >= sight.certainMs) return { expects: 'final_state', isHistory: false };
+  return { expects: 'final_state_if_told', isHistory: false };
+}
+
+/** What the first reading could not see is rightly told when it turns up. */
+function wasHidden(op: WideOperation, { certainMs }: Sight): boolean {
+  return op.visibleAtMs > certainMs - 1_000 || op.malformedUntilMs > certainMs - 1_000;
+}

@@ -1,0 +1,87 @@
+/** Project Discovered and Project Unreachable: true when they are told, and told when they are true. */
+
+import type { Violation } from '../../check-history.ts';
+import { MINUTE_MS } from '../plan.ts';
+import { START_MS } from '../timeline.ts';
+import { isWithin, type TruthProject } from '../upstream/truth.ts';
+import type { Evidence } from './evidence.ts';
+import { hadSeenTheList } from './seen-list.ts';
+
+export function checkProjects(evidence: Evidence): readonly Violation[] {
+  const { stage, events } = evidence;
+  if (stage.restores.length > 0) return [];
+  return stage.upstream.truth.projects.flatMap((project) => {
+    const own = events.filter(
+      ({ event, detailType }) => event.project_id === project.id && detailType.startsWith('Project '),
+    );
+    const wrong = (rule: string) => [{ rule, operation_id: project.id, detail: '' }];
+    const lies = own.flatMap(({ detailType, atMs }) => {
+      const isDiscovery = detailType === 'Project Discovered';
+      // What was published as unreachable is discovered once more.
+      const isBack = own.some((told) => told.detailType === 'Project Unreachable' && told.atMs <= atMs);
+      if (isDiscovery && !isBack && wasKnown(evidence, project, atMs)) return wrong('discovered-again');
+      return !isDiscovery && wasAlwaysThere(project, atMs) ? wrong('unreachable-in-vain') : [];
+    });
+    const names = own.map(({ detailType }) => detailType);
+    const isLost = isOwedUnreachable(evidence, project) && !names.includes('Project Unreachable');
+    const isNew = isOwedDiscovered(evidence, project) && !names.includes('Project Discovered');
+    return [
+      ...lies,
+      ...(isLost ? wrong('unreachable-not-told') : []),
+      ...(isNew ? wrong('discovered-not-told') : []),
+    ];
+  });
+}
+
+/** Visible from the first day, in no answer left out, and never gone. */
+function wasKnown({ answers, stage }: Evidence, project: TruthProject, atMs: number): boolean {
+  const wasLeftOut = answers.some(
+    ({ withheldIds, atMs: at }) => at <= atMs && withheldIds.includes(project.id),
+  );
+  const isOld = isWithin(project.visible, START_MS);
+  void stage;
+  return isOld && !wasLeftOut && !wasEverGone(project, atMs);
+}
+
+function wasAlwaysThere(project: TruthProject, atMs: number): boolean {
+  const hasFailed = project.failing.some(({ fromMs }) => fromMs <= atMs);
+  return !wasEverGone(project, atMs) && !hasFailed;
+}
+
+function wasEverGone({ visible }: TruthProject, atMs: number): boolean {
+  return visible.some(({ toMs }) => toMs <= atMs);
+}
+
+/** Deleted for good before the calm, after it was known. */
+function isOwedUnreachable({ stage, listedAtMs }: Evidence, project: TruthProject): boolean {
+  const goneMs = project.visible.at(-1)?.toMs ?? 0;
+  const knownMs = listedAtMs(project);
+  if (goneMs >= stage.timeline.calm.fromMs || knownMs === undefined || knownMs >= goneMs) return false;
+  const { log } = stage.upstream;
+  const refusals = Map.groupBy(
+    log.filter(
+      ({ route, projectId, status, atMs }) =>
+        route === 'unknown' && projectId === project.id && status === 404 && atMs >= goneMs,
+    ),
+    ({ by }) => by,
+  );
+  const isDoubtful = log.some(
+    ({ withheldIds, unavailableIds, atMs }) =>
+      atMs >= goneMs && withheldIds.length + unavailableIds.length > 0,
+  );
+  const { count, spanMs } = isDoubtful ? DOUBTFUL_EVIDENCE : EVIDENCE;
+  return [...refusals.values()].some(
+    (own) => own.length >= count && (own.at(-1)?.atMs ?? 0) - (own[0]?.atMs ?? 0) >= spanMs,
+  );
+}
+
+/** Refusals that one process has met, and in what time: more than it can need. A list that is partial proves less. */
+const EVIDENCE = { count: 5, spanMs: 3 * MINUTE_MS } as const;
+const DOUBTFUL_EVIDENCE = { count: 8, spanMs: 30 * MINUTE_MS } as const;
+
+/** It came when all others had been shown, or left out, for a minute. */
+function isOwedDiscovered(evidence: Evidence, project: TruthProject): boolean {
+  const cameMs = project.visible[0]?.fromMs ?? 0;
+  if (cameMs <= START_MS || evidence.shownAtMs(project) === undefined) return false;
+  return hadSeenTheList(evidence, cameMs);
+}

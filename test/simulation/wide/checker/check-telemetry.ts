@@ -1,0 +1,88 @@
+/** What the code says of itself: no mistake of a programmer, no failure without a cause, no silence about a cause. */
+
+import type { MetricName } from '../../../../shared/runtime/metric-names.ts';
+import type { Violation } from '../../check-history.ts';
+import type { WideFault } from '../faults.ts';
+import type { Evidence } from './evidence.ts';
+
+const MISTAKES: ReadonlySet<string> = new Set([
+  'TypeError',
+  'RangeError',
+  'ReferenceError',
+  'SyntaxError',
+  'AssertionError',
+  'ERR_ASSERTION',
+]);
+
+/** Named as the table names them, and injected. */
+const TABLE_FAILURES: ReadonlySet<string> = new Set([
+  'ProvisionedThroughputExceededException',
+  'TimeoutError',
+]);
+
+export function checkTelemetry(evidence: Evidence): readonly Violation[] {
+  return [
+    ...mistakes(evidence),
+    ...unexplained(evidence),
+    ...endings(evidence),
+    ...silences(evidence),
+    ...misuse(evidence),
+  ];
+}
+
+function mistakes({ stage }: Evidence): readonly Violation[] {
+  return stage.ear.lines
+    .filter(({ fields }) => MISTAKES.has(String(fields['reason'])))
+    .map(({ event, fields }) => ({
+      rule: 'mistake',
+      operation_id: '',
+      detail: `${event} ${JSON.stringify(fields)}`,
+    }));
+}
+
+function unexplained({ stage }: Evidence): readonly Violation[] {
+  const { fired } = stage.world;
+  const isExplained = (reason: string, message: string) => {
+    if (TABLE_FAILURES.has(reason)) return fired.has('table_throttled') || fired.has('table_reply_lost');
+    if (reason === 'UpstreamError') return true;
+    return fired.has('item_unreadable') && message.includes('does not parse');
+  };
+  return stage.ear.lines
+    .filter(
+      ({ event, fields }) =>
+        event === 'poll.failed' && !isExplained(String(fields['reason']), String(fields['message'])),
+    )
+    .map(({ fields }) => ({ rule: 'unexplained', operation_id: '', detail: JSON.stringify(fields) }));
+}
+
+function endings({ stage }: Evidence): readonly Violation[] {
+  return stage.endings
+    .filter(({ detail }) => !TABLE_FAILURES.has(detail.split(':')[0] ?? ''))
+    .map(({ kind, by, atMs, detail }) => ({
+      rule: kind === 'killed' ? 'killed-at-time-out' : 'invocation-failed',
+      operation_id: by,
+      detail: `${new Date(atMs).toISOString()} ${detail}`,
+    }));
+}
+
+/** A fault, and the metric that an alarm or a person waits for. */
+const HEARD: readonly (readonly [WideFault, MetricName])[] = [
+  ['http_account_limit_used_up', 'UpstreamThrottled'],
+  ['http_server_error', 'UpstreamFailed'],
+  ['operation_row_malformed', 'MalformedRows'],
+  ['bus_entry_refused', 'EventsParked'],
+];
+
+/** Once may have been lost with a process that crashed just then. */
+const OCCURRENCES_MIN = 6;
+
+function silences({ stage }: Evidence): readonly Violation[] {
+  const { world, ear } = stage;
+  return HEARD.filter(([fault]) => (world.fired.get(fault) ?? 0) >= OCCURRENCES_MIN)
+    .filter(([, metric]) => (ear.sums.get(metric) ?? 0) === 0)
+    .map(([fault, metric]) => ({ rule: 'silence', operation_id: '', detail: `${fault} without ${metric}` }));
+}
+
+function misuse({ stage }: Evidence): readonly Violation[] {
+  return stage.bus.misuse.map((detail) => ({ rule: 'misuse', operation_id: 'bus', detail }));
+}

@@ -1,0 +1,44 @@
+/** What is said of operations beside their states: that a watch ended, and that one takes too long. */
+
+import type { Violation } from '../../check-history.ts';
+import { DAY_MS } from '../plan.ts';
+import { isOver, isWithin } from '../upstream/truth.ts';
+import type { Evidence } from './evidence.ts';
+
+/** A failed operation is watched for so long. */
+const WATCH_MS_MAX = 30 * DAY_MS;
+
+/** A poll says what it has read, and one of many pages takes its time. */
+const READING_MS_MAX = 60_000;
+
+export function checkWatches({ stage, events }: Evidence): readonly Violation[] {
+  const { truth } = stage.upstream;
+  // The bridge's own clock decides when a time has passed.
+  const isClockRight = !stage.world.fired.has('clock_wrong');
+  return events.flatMap(({ detailType, event, atMs }) => {
+    const op = truth.operationOf(event.operation_id ?? '');
+    if (op === undefined) return [];
+    const wrong = (rule: string, detail: string) => [{ rule, operation_id: op.id, detail }];
+    if (detailType === 'Operation Watch Ended' && event.reason === 'vanished') {
+      const isGone =
+        op.vanishesAtMs <= atMs || !isWithin(truth.projectOf(op.project_id)?.visible ?? [], atMs);
+      return isGone ? [] : wrong('vanished', 'it is still there');
+    }
+    if (detailType === 'Operation Watch Ended' && isClockRight) {
+      const failedAtMs = op.states.findLast(
+        ({ status, atMs: at }) => status === 'failed' && at <= atMs,
+      )?.atMs;
+      const isOverdue = failedAtMs !== undefined && atMs - failedAtMs >= WATCH_MS_MAX;
+      return isOverdue ? [] : wrong('watch-ended', `${event.reason} too early`);
+    }
+    if (detailType === 'Operation Stalled' && isClockRight && !stage.world.fired.has('lambda_frozen')) {
+      const dueMs = op.createdUs / 1_000 + (event.threshold_ms ?? 0);
+      const wasOpen = !op.states.some(
+        (state, place) =>
+          isOver(state) && state.atMs < dueMs - READING_MS_MAX && place === op.states.length - 1,
+      );
+      return wasOpen ? [] : wrong('stalled', 'it had ended before the threshold');
+    }
+    return [];
+  });
+}

@@ -1,0 +1,79 @@
+/** What the checker reads: the upstream's truth and traffic, what was delivered, and what the code said of itself. */
+
+import type { Violation } from '../../check-history.ts';
+import type { Delivery } from '../cloud/bus.ts';
+import type { Stage } from '../stage.ts';
+import type { LoggedRequest } from '../upstream/request-log.ts';
+import type { TruthProject } from '../upstream/truth.ts';
+
+export interface Told extends Delivery {
+  readonly event: ToldEvent;
+}
+
+/** The fields of all details; which of them are there depends on the type. */
+export interface ToldEvent {
+  readonly id: string;
+  readonly project_id?: string;
+  readonly operation_id?: string;
+  readonly sequence?: number;
+  readonly status?: string;
+  readonly previous_status?: string | null;
+  readonly failures_count?: number;
+  readonly new_failures?: number;
+  readonly observed_at: string;
+  readonly observed_by?: string;
+  readonly operation_updated_at?: string;
+  readonly reason?: string;
+  readonly outcome?: string;
+  readonly threshold_ms?: number;
+  readonly command?: { readonly request_id: string };
+  readonly operations?: readonly { readonly operation_id: string; readonly status: string }[];
+  readonly missing?: readonly string[];
+}
+
+export interface Evidence {
+  readonly stage: Stage;
+  /** Every copy, in the order in which the bus took them; parked ones, which wait for a person, at the end. */
+  readonly told: readonly Told[];
+  /** The first copy of each event. */
+  readonly events: readonly Told[];
+  /** Answers that reached a poller whole. */
+  readonly answers: readonly LoggedRequest[];
+  /** When an answer first showed the project to a poller; undefined: never. */
+  readonly shownAtMs: (project: TruthProject) => number | undefined;
+  /** When its operations were first listed to a poller; undefined: never. */
+  readonly listedAtMs: (project: TruthProject) => number | undefined;
+}
+
+export type Check = (evidence: Evidence) => readonly Violation[];
+
+export function evidenceOf(stage: Stage): Evidence {
+  const { log } = stage.upstream;
+  const told = [...stage.bus.delivered, ...parkedOf(stage)].map((delivery) => ({
+    ...delivery,
+    event: JSON.parse(delivery.detail) as ToldEvent,
+  }));
+  const seen = new Set<string>();
+  const answers = log.filter(
+    ({ isCommand, isDelivered, status }) => !isCommand && isDelivered && status === 200,
+  );
+  const firstOf = (isIt: (answer: LoggedRequest) => boolean) => answers.find(isIt)?.atMs;
+  return {
+    stage,
+    told,
+    events: told.filter(({ event: { id } }) => !seen.has(id) && seen.add(id)),
+    answers,
+    shownAtMs: ({ id }) => firstOf(({ shownIds }) => shownIds.includes(id)),
+    listedAtMs: ({ id }) => firstOf(({ route, projectId }) => route === 'operations' && projectId === id),
+  };
+}
+
+function parkedOf({ tableSide }: Stage): readonly Delivery[] {
+  return tableSide.table.sync
+    .items()
+    .filter(({ kind }) => kind === 'parked')
+    .map((item) => {
+      const { detailType, detail } = JSON.parse(item['event'] as string) as Delivery;
+      return { detailType, detail, atMs: Date.parse(item['parked_at'] as string), by: 'parked' };
+    });
+}

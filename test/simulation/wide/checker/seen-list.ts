@@ -1,0 +1,26 @@
+/** Whether the bridge can have known all projects of the account at some time. */
+
+import { isWithin } from '../upstream/truth.ts';
+import type { Evidence } from './evidence.ts';
+
+const A_MINUTE_MS = 60_000;
+
+/** One process had been shown every project of that time, and had lived on to write it down. */
+export function hadSeenTheList(
+  { stage, answers }: Pick<Evidence, 'stage' | 'answers'>,
+  cameMs: number,
+): boolean {
+  const before = answers.filter(({ route, atMs }) => route === 'projects' && atMs < cameMs - A_MINUTE_MS);
+  // A row that cannot be read, or that is left out, may be a project that was there from the beginning.
+  const isDoubtful = before.some(({ withheldIds }) => withheldIds.length > 0);
+  if (isDoubtful) return false;
+  const others = stage.upstream.truth.projects.filter(({ visible }) =>
+    isWithin(visible, cameMs - A_MINUTE_MS),
+  );
+  return [...Map.groupBy(before, ({ by }) => by).values()].some((own) => {
+    const met = new Set(own.flatMap(({ shownIds }) => shownIds));
+    // It lived on, so that it could write down that it had seen the whole list.
+    const livedOnMs = (own.at(-1)?.atMs ?? 0) - (own[0]?.atMs ?? 0);
+    return livedOnMs >= A_MINUTE_MS && others.every(({ id }) => met.has(id));
+  });
+}

@@ -1,0 +1,150 @@
+/** The poller as Lambda runs it: on a schedule, in environments that stay warm, freeze, and are killed at their time-out. */
+
+import { STOP_RESERVE_MS } from '../../../../functions/poller/limits.ts';
+import { pollAccount } from '../../../../functions/poller/poll-account.ts';
+import {
+  type AccountDeps,
+  type AccountMemory,
+  emptyAccountMemory,
+} from '../../../../functions/poller/run.ts';
+import { pollerSchedule } from '../../../../shared/config/poller-config.ts';
+import { toError } from '../../../../shared/runtime/errors.ts';
+import type { Process } from '../../scheduler.ts';
+import type { Stage } from '../stage.ts';
+import { phaseAt } from '../timeline.ts';
+import { pollerDependencies } from './poller.ts';
+
+interface Environment {
+  readonly process: Process;
+  readonly deps: AccountDeps;
+  readonly memory: AccountMemory;
+  isBusy: boolean;
+  /** It was frozen in the middle of an invocation: what it does late is no fault of its own. */
+  wasFrozen: boolean;
+}
+
+/** The feed allows for clocks that differ by half a minute; the close world has clocks that are a day wrong. */
+const SKEW_MS_MAX = 25_000;
+
+/** A frozen environment wakes up long after others have taken over. */
+const FREEZE_MS_MAX = 5 * 60_000;
+
+export async function runSchedule(stage: Stage): Promise<void> {
+  const { world, timeline } = stage;
+  const { scheduler } = world;
+  const environments: Environment[] = [];
+  for (;;) {
+    const phase = phaseAt(timeline, scheduler.now());
+    if (phase === undefined) return;
+    if (phase.invocationEveryMs === undefined) {
+      await scheduler.delay(undefined, phase.toMs - scheduler.now());
+      continue;
+    }
+    if (world.strikes('invocation_missed')) world.note('schedule', 'no invocation', 'it was missed');
+    else beginInvocation(stage, environments, phase.invocationMs);
+    await scheduler.delay(undefined, Math.min(phase.invocationEveryMs, phase.toMs - scheduler.now()));
+  }
+}
+
+function beginInvocation(stage: Stage, environments: Environment[], timeoutMs: number): void {
+  const { world } = stage;
+  const alive = environments.filter(({ process }) => !process.isCrashed);
+  environments.splice(0, environments.length, ...alive);
+  const isRunning = alive.some(({ isBusy }) => isBusy);
+  if (isRunning && world.plan.isReserved) {
+    world.note('schedule', 'no invocation', 'one is running');
+    return;
+  }
+  if (isRunning) world.fire('invocation_overlapping');
+  const warm = world.strikes('lambda_cold_start') ? undefined : alive.find(({ isBusy }) => !isBusy);
+  const environment = warm ?? newEnvironment(stage);
+  if (warm === undefined) environments.push(environment);
+  void invoke(stage, environment, timeoutMs);
+}
+
+function newEnvironment(stage: Stage): Environment {
+  const { world, processes } = stage;
+  const name = `poller-${processes.size}`;
+  const skewMs = world.strikes('clock_wrong') ? Math.floor((world.random.next() - 0.5) * SKEW_MS_MAX) : 0;
+  const process: Process = { name, isCrashed: false, clockSkewMs: skewMs };
+  processes.add(process);
+  return {
+    process,
+    deps: pollerDependencies(stage, process),
+    memory: emptyAccountMemory(),
+    isBusy: false,
+    wasFrozen: false,
+  };
+}
+
+async function invoke(stage: Stage, environment: Environment, timeoutMs: number): Promise<void> {
+  const { world } = stage;
+  const { process, deps, memory } = environment;
+  environment.isBusy = true;
+  environment.wasFrozen = false;
+  world.scheduler.thaw(process);
+  world.note(process.name, 'begins');
+  void killAtTimeout(stage, environment, timeoutMs);
+  void freezeInTheMiddle(stage, environment);
+  const leaseMs = timeoutMs - STOP_RESERVE_MS;
+  const stop = new AbortController();
+  const ended = new AbortController();
+  deps.clock.sleep(leaseMs, ended.signal).then(
+    () => stop.abort(new Error('deadline')),
+    () => {},
+  );
+  try {
+    const report = await pollAccount(deps, memory, { signal: stop.signal, leaseMs });
+    world.note(process.name, 'ends', JSON.stringify(report));
+  } catch (error) {
+    const { name, message } = toError(error);
+    stage.endings.push({
+      atMs: world.scheduler.now(),
+      by: process.name,
+      kind: 'failed',
+      detail: `${name}: ${message}`,
+    });
+    world.note(process.name, 'fails', `${name}: ${message}`);
+  }
+  ended.abort();
+  environment.isBusy = false;
+  // Between two invocations nothing runs.
+  process.isFrozen = true;
+}
+
+async function killAtTimeout(stage: Stage, environment: Environment, timeoutMs: number): Promise<void> {
+  const { world } = stage;
+  const { process } = environment;
+  const invocation = (invocations.get(environment) ?? 0) + 1;
+  invocations.set(environment, invocation);
+  await world.scheduler.delay(undefined, timeoutMs);
+  const isOver = () =>
+    !environment.isBusy || invocations.get(environment) !== invocation || process.isCrashed;
+  if (isOver()) return;
+  if (environment.wasFrozen) {
+    // The virtual machine stood still, and its clock of the time-out with it.
+    await world.scheduler.delay(undefined, FREEZE_MS_MAX + pollerSchedule.timeoutMs);
+    if (!isOver()) process.isCrashed = true;
+    return;
+  }
+  process.isCrashed = true;
+  world.note(process.name, 'killed', 'at its time-out');
+  stage.endings.push({ atMs: world.scheduler.now(), by: process.name, kind: 'killed', detail: '' });
+}
+
+const invocations = new WeakMap<Environment, number>();
+
+async function freezeInTheMiddle({ world }: Stage, environment: Environment): Promise<void> {
+  if (!world.strikes('lambda_frozen')) return;
+  const { scheduler, random } = world;
+  const { process } = environment;
+  await scheduler.delay(undefined, random.next() * 55_000);
+  if (!environment.isBusy || process.isCrashed) return;
+  process.isFrozen = true;
+  environment.wasFrozen = true;
+  world.note(process.name, 'frozen');
+  await scheduler.delay(undefined, 5_000 + random.next() * FREEZE_MS_MAX);
+  if (!environment.isBusy) return;
+  world.note(process.name, 'wakes up');
+  scheduler.thaw(process);
+}

@@ -1,0 +1,131 @@
+/** The poller's parts as its handler puts them together, on the virtual cloud. */
+
+import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { createAccountBudget } from '../../../../functions/poller/account-budget.ts';
+import { createLease, type Lease } from '../../../../functions/poller/lease.ts';
+import { accountLimits, pollOptionsFor } from '../../../../functions/poller/limits.ts';
+import type { AccountDeps } from '../../../../functions/poller/run.ts';
+import { createTally } from '../../../../functions/poller/tally.ts';
+import { type AccountRate, sharedRequestsPerMinute } from '../../../../shared/core/account-rate.ts';
+import { createPollPlanner } from '../../../../shared/core/poll-planner.ts';
+import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
+import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
+import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
+import { readAccountStatus, writeAccountStatus } from '../../../../shared/store/account-status-store.ts';
+import { createBridgeStore } from '../../../../shared/store/bridge-store.ts';
+import { readCommandUsage } from '../../../../shared/store/command-usage.ts';
+import { createUnreadableNotes } from '../../../../shared/store/unreadable.ts';
+import { createUpstreamClient } from '../../../../shared/upstream/client.ts';
+import { guardKey } from '../../../../shared/upstream/key-source.ts';
+import type { Process } from '../../scheduler.ts';
+import type { WidePlan } from '../plan.ts';
+import { ACCOUNT_ID, type Stage } from '../stage.ts';
+import { UPSTREAM_URL } from '../upstream/virtual-upstream.ts';
+import { createBusClient } from './bus.ts';
+import { createSlowTable } from './table.ts';
+
+export function rateOf(plan: WidePlan): AccountRate {
+  return {
+    pollerRequestsPerMinute: plan.requestsPerMinute,
+    commandRequestsPerMinute: plan.commandRequestsPerMinute,
+  };
+}
+
+/** Between two polls of a project at least this, and a quarter of it between two readings of the list (create-handler). */
+const LIST_INTERVAL_SHARE_MS = 250;
+
+export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
+  const { world, ear } = stage;
+  const { plan, scheduler, random } = world;
+  const clock = scheduler.clockOf(owner);
+  const { telemetry, tally } = createTally(ear.telemetryOf(owner.name));
+  const rate = rateOf(plan);
+  const table = createSlowTable(world, stage.tableSide, { owner, role: 'poller' });
+  const budget = createAccountBudget(clock, rate);
+  const noteUnreadable = createUnreadableNotes(telemetry);
+  const store = createBridgeStore(table, ACCOUNT_ID, clock, noteUnreadable);
+  const requestsPerMinute = sharedRequestsPerMinute(rate);
+  const newId = () => `${owner.name}-${random.next()}`;
+  const owned = createLease({ store, clock, monotonicMs: () => scheduler.now(), newId, budget });
+  const lease = plan.isLeased ? owned : NO_LEASE;
+  const key = guardKey(createSecretKeySource(secretsClient(stage, owner), 'upstream-key', clock));
+  return {
+    upstream: createUpstreamClient({
+      baseUrl: UPSTREAM_URL,
+      apiKey: key,
+      maySend: () => lease.holds(),
+      clock,
+      random,
+      budget,
+      fetch: stage.upstream.fetchOf(owner, false),
+      timeoutSignal: (durationMs) => timeoutSignal(stage, owner, durationMs),
+      onAttempt: noteAttempt(telemetry),
+    }),
+    store,
+    lease,
+    key,
+    status: {
+      read: () => readAccountStatus(table, ACCOUNT_ID, noteUnreadable),
+      write: (status) => writeAccountStatus(table, status),
+      tally,
+      requestsPerMinute,
+    },
+    bus: createEventBridgeBus(createBusClient(world, stage.bus, owner), 'bus'),
+    budget,
+    ...(plan.commandRequestsPerMinute > 0 && {
+      commands: {
+        sentCount: () => readCommandUsage(table, ACCOUNT_ID, noteUnreadable),
+        requestsPerMinute: plan.commandRequestsPerMinute,
+      },
+    }),
+    planner: createPollPlanner({
+      ...accountLimits.planner,
+      requestsPerMinute,
+      pollIntervalMsMin: plan.pollIntervalSeconds * 1_000,
+      listing: {
+        intervalMsMax: accountLimits.run.discoveryIntervalMs,
+        hintIntervalMsMin: plan.pollIntervalSeconds * LIST_INTERVAL_SHARE_MS,
+      },
+    }),
+    clock,
+    telemetry,
+    options: {
+      ...pollOptionsFor(plan.backfill, { default: [60_000, 300_000] }),
+      walkLimits: plan.walkLimits,
+      watermarkStepRows: plan.watermarkStepRows,
+      sweepIntervalMs: plan.sweepIntervalMs,
+    },
+    limits: {
+      ...accountLimits.run,
+      requestsPerMinute,
+      pollsAtOnce: plan.pollsAtOnce,
+      workIntervalMs: plan.workIntervalMs,
+      ...(plan.lingerMs !== undefined && { lingerMs: plan.lingerMs }),
+    },
+  };
+}
+
+/** Safety of the records never rests on the lease, so some runs do without it. */
+const NO_LEASE: Lease = { acquire: async () => true, holds: () => true, release: async () => {} };
+
+function noteAttempt(telemetry: Telemetry) {
+  return ({ status }: { readonly status: number | undefined }) => {
+    telemetry.measure('UpstreamRequests', 1);
+    if (status === 429) telemetry.measure('UpstreamThrottled', 1);
+    else if (status === undefined || status >= 400) telemetry.measure('UpstreamFailed', 1);
+  };
+}
+
+export function secretsClient({ world, secret }: Stage, owner: Process): SecretsManagerClient {
+  const send = () => world.call(owner, [10, 60], () => ({ SecretString: secret.key }));
+  return { send } as unknown as SecretsManagerClient;
+}
+
+/** As `AbortSignal.timeout`, on virtual time. */
+export function timeoutSignal({ world }: Stage, owner: Process, durationMs: number): AbortSignal {
+  const controller = new AbortController();
+  void world.scheduler.delay(owner, durationMs).then(() => {
+    controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
+  });
+  return controller.signal;
+}

@@ -1,0 +1,105 @@
+/** The table over a network: every call takes its time, may be throttled, or may lose its reply. */
+
+import type { Role } from '../../../../shared/store/access/roles.ts';
+import type { Item, Table, TableCounters, TableIndexes, Update } from '../../../../shared/store/table.ts';
+import { createMemoryIndexes } from '../../../store/memory-indexes.ts';
+import type { MemoryTable } from '../../memory-table.ts';
+import type { Process } from '../../scheduler.ts';
+import type { WideWorld } from '../world.ts';
+import type { IndexCopy } from './index-copy.ts';
+
+/** DynamoDB's own limit of an item. */
+const ITEM_BYTES_MAX = 400 * 1_024;
+
+/** Keys in one answer of an index: a page of 1 MB holds about so many; each further page is a call of its own. */
+const KEYS_PER_PAGE = 5_000;
+
+/** Named as the SDK names it, so that a log line that blames the table can be told from one that blames the code. */
+export class TableFault extends Error {
+  constructor(name: string) {
+    super(name);
+    this.name = name;
+  }
+}
+
+export interface TableSide {
+  readonly table: MemoryTable;
+  readonly index: IndexCopy;
+}
+
+export function createSlowTable(
+  world: WideWorld,
+  { table: whole, index }: TableSide,
+  { owner, role }: { readonly owner: Process; readonly role: Role },
+): Table & TableCounters {
+  const table = whole.as(role);
+  const call = <T>(effect: () => T) => {
+    if (world.plan.tableMs[1] >= SLOW_MS) world.fire('table_call_slow');
+    return world.call(owner, world.plan.tableMs, effect);
+  };
+  const read = <T>(effect: () => T) =>
+    call(() => {
+      if (world.strikes('table_throttled')) throw new TableFault('ProvisionedThroughputExceededException');
+      return effect();
+    });
+  const apply = (update: Update): 'applied' | 'refused' => {
+    const before = table.sync.peek(update.key);
+    const result = table.sync.update(update);
+    const after = table.sync.peek(update.key);
+    if (after !== undefined) assertSize(after);
+    index.note(update.key, before, after);
+    return result;
+  };
+
+  return {
+    get: (key) => read(() => table.sync.get(key)),
+    getMany: async (keys) => {
+      if (keys.length === 0) return [];
+      return read(() => keys.flatMap((key) => table.sync.get(key) ?? []));
+    },
+    async queryWork(query) {
+      const keys = await read(() => index.work(query));
+      for (let more = KEYS_PER_PAGE; more < keys.length; more += KEYS_PER_PAGE) await read(() => undefined);
+      return keys;
+    },
+    queryWorkPage: (query) => read(() => index.workPage(query)),
+    update: (update) =>
+      call(() => {
+        if (world.strikes('table_throttled')) throw new TableFault('ProvisionedThroughputExceededException');
+        const result = apply(update);
+        noteWrite(world, owner, update, result);
+        if (world.strikes('table_reply_lost')) throw new TableFault('TimeoutError');
+        return result;
+      }),
+    incrementMembers: (increment) => call(() => table.sync.incrementMembers(increment)),
+  };
+}
+
+const SLOW_MS = 100;
+
+export function createLateIndexes(
+  world: WideWorld,
+  { table, index }: TableSide,
+  owner: Process,
+): TableIndexes {
+  const indexes = createMemoryIndexes(table, (item, current) => index.feedOrder(item, current));
+  return {
+    query: async (query) => {
+      await world.call(owner, world.plan.tableMs, () => undefined);
+      return indexes.query(query);
+    },
+  };
+}
+
+function noteWrite(world: WideWorld, owner: Process, { key, set }: Update, result: string): void {
+  if (key.sk === 'LEASE' || key.sk === 'STATUS') return;
+  const parts = ['status', 'revision', 'published', 'watermark'].flatMap((name) =>
+    set[name] === undefined ? [] : [`${name}=${JSON.stringify(set[name])}`],
+  );
+  world.note(owner.name, `write ${key.sk} ${parts.join(' ')}`, result);
+}
+
+function assertSize(item: Item): void {
+  const bytes = JSON.stringify(item).length;
+  if (bytes > ITEM_BYTES_MAX) throw new TableFault('ValidationException');
+}

@@ -1,0 +1,38 @@
+/** Hears everything that the code says of itself. */
+
+import type { MetricName } from '../../../../shared/runtime/metric-names.ts';
+import type { LogFields, LogLevel, Telemetry } from '../../../../shared/runtime/telemetry.ts';
+import type { WideWorld } from '../world.ts';
+
+export interface LogLine {
+  readonly atMs: number;
+  readonly by: string;
+  readonly level: LogLevel;
+  readonly event: string;
+  readonly fields: LogFields;
+}
+
+export interface Ear {
+  readonly lines: LogLine[];
+  /** Sum of each metric. */
+  readonly sums: Map<MetricName, number>;
+  telemetryOf(by: string): Telemetry;
+}
+
+export function createEar(world: WideWorld): Ear {
+  const lines: LogLine[] = [];
+  const sums = new Map<MetricName, number>();
+  return {
+    lines,
+    sums,
+    telemetryOf: (by) => ({
+      log(level, event, fields = {}) {
+        lines.push({ atMs: world.scheduler.now(), by, level, event, fields });
+        world.note(by, `log ${level} ${event}`, JSON.stringify(fields));
+      },
+      measure(metric, value) {
+        sums.set(metric, (sums.get(metric) ?? 0) + value);
+      },
+    }),
+  };
+}

@@ -1,0 +1,132 @@
+/** Somebody sends commands through the bridge and asks for fresh readings, as the API does it for its callers. */
+
+import { type AccountRate, COMMAND_BURST } from '../../../../shared/core/account-rate.ts';
+import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
+import { recordCommand } from '../../../../shared/protocol/record-command.ts';
+import { toError } from '../../../../shared/runtime/errors.ts';
+import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
+import { createBridgeStore } from '../../../../shared/store/bridge-store.ts';
+import { createCommandUsage } from '../../../../shared/store/command-usage.ts';
+import { computeCalls } from '../../../../shared/upstream/calls/computes.ts';
+import { createUpstreamClient, depsOf } from '../../../../shared/upstream/client.ts';
+import { forward } from '../../../../shared/upstream/forward.ts';
+import { createRequestBudget, type RequestBudget } from '../../../../shared/upstream/request-budget.ts';
+import { operationSchema, parseRows } from '../../../../shared/upstream/schemas.ts';
+import type { Process } from '../../scheduler.ts';
+import { createBusClient } from '../cloud/bus.ts';
+import { rateOf, secretsClient, timeoutSignal } from '../cloud/poller.ts';
+import { createSlowTable } from '../cloud/table.ts';
+import { ACCOUNT_ID, type SentCommand, type Stage } from '../stage.ts';
+import { UPSTREAM_URL } from '../upstream/virtual-upstream.ts';
+
+export const SETTLE_WITHIN_MS = 90_000;
+
+/** Shared by all instances of the API, which is what its own shares come to (functions/api/fair-share.ts). */
+export async function sendCommands(stage: Stage): Promise<void> {
+  const { world, timeline } = stage;
+  const { plan, scheduler, random } = world;
+  if (plan.commandRequestsPerMinute === 0) return;
+  const everyone: Process = { name: 'api', isCrashed: false, clockSkewMs: 0, crashKind: 'never' };
+  const budget = commandBudget(stage, everyone, rateOf(plan));
+  const untilMs = timeline.calm.fromMs + 60_000;
+  for (let count = 0; scheduler.now() < untilMs; count++) {
+    await scheduler.delay(undefined, 5_000 + random.next() * 40_000);
+    const phase = timeline.phases.find(({ toMs }) => scheduler.now() < toMs);
+    if (phase === undefined || phase.name === 'gap') {
+      await scheduler.delay(undefined, (phase?.toMs ?? 0) - scheduler.now());
+      continue;
+    }
+    const process: Process = {
+      name: `api-${count}`,
+      isCrashed: false,
+      clockSkewMs: 0,
+      crashKind: 'command_sender_crashed',
+    };
+    stage.processes.add(process);
+    if (random.next() < 0.25) void askForReading(stage, process);
+    else void sendOne(stage, process, budget);
+  }
+}
+
+function commandBudget(stage: Stage, owner: Process, rate: AccountRate): RequestBudget {
+  return createRequestBudget({
+    clock: stage.world.scheduler.clockOf(owner),
+    requestsPerMinute: Math.max(2, rate.commandRequestsPerMinute),
+    burst: COMMAND_BURST,
+  });
+}
+
+async function askForReading(stage: Stage, process: Process): Promise<void> {
+  const { world, upstream, tableSide } = stage;
+  const table = createSlowTable(world, tableSide, { owner: process, role: 'api' });
+  const store = createBridgeStore(table, ACCOUNT_ID, world.scheduler.clockOf(process));
+  const [project] = upstream.truth.projects;
+  world.fire('read_requested');
+  world.note(process.name, 'asks for a reading', project?.id);
+  await store.requestRead(project?.id ?? '', 0).catch(() => {});
+}
+
+async function sendOne(stage: Stage, process: Process, budget: RequestBudget): Promise<void> {
+  const { world, upstream, tableSide, ear } = stage;
+  const { random, scheduler } = world;
+  const clock = scheduler.clockOf(process);
+  const table = createSlowTable(world, tableSide, { owner: process, role: 'api' });
+  const usage = createCommandUsage(table, ACCOUNT_ID);
+  const options = {
+    baseUrl: UPSTREAM_URL,
+    apiKey: createSecretKeySource(secretsClient(stage, process), 'upstream-key', clock),
+    clock,
+    random,
+    budget: noting(budget, usage),
+    fetch: upstream.fetchOf(process, true),
+    timeoutSignal: (durationMs: number) => timeoutSignal(stage, process, durationMs),
+  };
+  const { projects } = upstream.truth;
+  const project_id = projects[Math.floor(random.next() * projects.length)]?.id ?? '';
+  const request_id = `request-${process.name}`;
+  try {
+    const ids = { project_id, endpoint_id: 'ep-quiet-pond-1' };
+    const answer = await forward(
+      depsOf(options),
+      computeCalls.restartEndpoint,
+      { ids },
+      { patienceMs: 5_000 },
+    );
+    if (answer.status !== 200) return;
+    const body = JSON.parse(new TextDecoder().decode(answer.body)) as { operations: unknown[] };
+    const { rows } = parseRows(body.operations, operationSchema(project_id));
+    const sent: SentCommand = {
+      requestId: request_id,
+      projectId: project_id,
+      operationIds: rows.map(({ id }) => id),
+      sentAtMs: scheduler.now(),
+      isRecorded: false,
+    };
+    stage.commands.push(sent);
+    world.fire('command_sent');
+    const deps = {
+      upstream: createUpstreamClient(options),
+      store: createBridgeStore(table, ACCOUNT_ID, clock),
+      bus: createEventBridgeBus(createBusClient(world, stage.bus, process), 'bus'),
+      clock,
+      telemetry: ear.telemetryOf(process.name),
+      settleWithinMs: SETTLE_WITHIN_MS,
+    };
+    const command = { project_id, request_id, client_id: 'deployer', call: 'restartEndpoint' };
+    await recordCommand(deps, command, rows);
+    sent.isRecorded = true;
+  } catch (error) {
+    world.note(process.name, 'the command failed', toError(error).message);
+  }
+}
+
+/** Every request that leaves is noted, so that the poller knows of it. */
+function noting(budget: RequestBudget, usage: ReturnType<typeof createCommandUsage>): RequestBudget {
+  return {
+    ...budget,
+    async take(signal) {
+      await budget.take(signal);
+      await usage.note({ requestCount: 1, members: new Map(), window: 0 });
+    },
+  };
+}

@@ -1,0 +1,207 @@
+/** Everything that differs between two wide runs, derived from the seed alone. */
+
+import { pollOptionsFor } from '../../../functions/poller/limits.ts';
+import type { Backfill } from '../../../shared/core/operation-record.ts';
+import type { WalkLimits } from '../../../shared/core/page-walk.ts';
+import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
+import { WIDE_FAULT_RATES, type WideFault, wideFaultKinds } from './faults.ts';
+
+export const MINUTE_MS = 60_000;
+export const DAY_MS = 24 * 60 * MINUTE_MS;
+
+/** How long a call takes, from the shortest to the longest, milliseconds. */
+export type Duration = readonly [shortestMs: number, longestMs: number];
+
+export interface WidePlan {
+  readonly seed: number;
+  readonly projectCount: number;
+  /** Operations of each busy time. */
+  readonly operationCount: number;
+  /** Operations of each project from before the bridge. */
+  readonly historyCount: number;
+  /** The operations of the second busy time begin within half a minute, near the end of an invocation. */
+  readonly isBurst: boolean;
+  readonly busyMs: number;
+  /** Between the first busy time and the second; 0: none. */
+  readonly gapMs: number;
+  /** Nobody polls in the gap. */
+  readonly isAsleep: boolean;
+  readonly requestsPerMinute: number;
+  /** 0: no commands are sent. */
+  readonly commandRequestsPerMinute: number;
+  readonly pollIntervalSeconds: number;
+  readonly pollsAtOnce: number;
+  readonly workIntervalMs: number;
+  readonly lingerMs: number | undefined;
+  readonly walkLimits: WalkLimits;
+  readonly watermarkStepRows: number;
+  readonly sweepIntervalMs: number;
+  readonly backfill: Backfill;
+  readonly isLeased: boolean;
+  /** One invocation at a time, as deployed; otherwise a new one begins beside one that has not ended. */
+  readonly isReserved: boolean;
+  readonly tableMs: Duration;
+  readonly busMs: Duration;
+  readonly upstreamMs: Duration;
+  /** Most rows that the upstream gives on a page, however many are asked for. */
+  readonly operationPageMax: number;
+  readonly projectPageMax: number;
+  readonly visibleLateMsMax: number;
+  /** Probability at each opportunity; 0 for the kinds that this run does not have. */
+  readonly faults: Readonly<Record<WideFault, number>>;
+}
+
+interface Dice {
+  readonly chance: (probability: number) => boolean;
+  readonly whole: (from: number, to: number) => number;
+  readonly pick: <T>(values: readonly [T, ...T[]]) => T;
+}
+
+export function dice(random: Random): Dice {
+  const whole = (from: number, to: number) => from + Math.floor(random.next() * (to - from + 1));
+  return {
+    chance: (probability) => random.next() < probability,
+    whole,
+    pick: (values) => values[whole(0, values.length - 1)] ?? values[0],
+  };
+}
+
+export function drawPlan(seed: number): WidePlan {
+  const random = seededRandom(seed ^ 0x71de);
+  const { chance, whole, pick } = dice(random);
+  const faults = drawFaults(random);
+  const flavour = flavourOf(random.next());
+  const hasSweeps = chance(0.5);
+  const overlapMs = whole(5, 20) * 1_000;
+  const isCapped = faults.operation_page_capped > 0;
+  const hasGap = chance(0.35);
+  const isLeased = flavour === 'hurried' || chance(0.75);
+  const plan: WidePlan = {
+    seed,
+    projectCount: whole(1, 4),
+    // A list of very short pages takes many polls, and the run has only so many.
+    operationCount: isCapped ? whole(2, 5) : whole(2, 14),
+    historyCount: whole(0, 6),
+    isBurst: false,
+    busyMs: whole(80, 130) * 1_000,
+    gapMs: hasGap ? whole(1, 70) * DAY_MS : 0,
+    isAsleep: chance(0.4),
+    requestsPerMinute: whole(20, 90),
+    commandRequestsPerMinute: faults.command_sent > 0 ? whole(5, 20) : 0,
+    pollIntervalSeconds: whole(10, 40),
+    pollsAtOnce: whole(1, 2),
+    workIntervalMs: whole(8, 20) * 1_000,
+    lingerMs: chance(0.55) ? whole(0, 10) * 1_000 : undefined,
+    walkLimits: {
+      firstPageRows: whole(2, 6),
+      widePageRows: whole(7, 14),
+      pagesMax: whole(4, 6),
+      overlapMs,
+    },
+    watermarkStepRows: pick([1, 1, 2, 4]),
+    sweepIntervalMs: hasSweeps ? 100_000 : DAY_MS,
+    backfill: pick(['open', 'open', 'all', 'none']),
+    isLeased,
+    isReserved: isLeased && chance(0.4),
+    tableMs: pick([
+      [1, 10],
+      [5, 30],
+      [5, 60],
+      [65, 100],
+      [150, 200],
+    ]),
+    busMs:
+      faults.bus_slow > 0
+        ? [500, 2_500]
+        : pick([
+            [5, 25],
+            [10, 60],
+          ]),
+    upstreamMs: pick([
+      [20, 80],
+      [50, 300],
+      [100, 800],
+    ]),
+    operationPageMax: isCapped ? whole(1, 6) : 1_000,
+    projectPageMax: faults.project_page_capped > 0 ? whole(1, 3) : 400,
+    visibleLateMsMax: hasSweeps ? 3 * overlapMs : overlapMs,
+    faults: withoutContradictions(faults, { hasSweeps, isLeased, isCapped }),
+  };
+  return { ...plan, ...flavoured(flavour, plan, whole) };
+}
+
+type Flavour = 'usual' | 'crowded' | 'large' | 'hurried';
+
+function flavourOf(thrown: number): Flavour {
+  if (thrown < 0.03) return 'crowded';
+  if (thrown < 0.05) return 'large';
+  return thrown < 0.11 ? 'hurried' : 'usual';
+}
+
+/** A few runs have one thing in plenty: projects, operations, or requests. */
+function flavoured(
+  flavour: Flavour,
+  { walkLimits, faults }: WidePlan,
+  whole: Dice['whole'],
+): Partial<WidePlan> {
+  switch (flavour) {
+    case 'usual':
+      return {};
+    case 'crowded':
+      return { projectCount: whole(20, 40), requestsPerMinute: whole(20, 40) };
+    case 'large': {
+      const { walkLimits: production } = pollOptionsFor('open', {});
+      return {
+        projectCount: whole(1, 2),
+        operationCount: whole(250, 500),
+        operationPageMax: 1_000,
+        isBurst: true,
+        pollsAtOnce: whole(2, 12),
+        walkLimits: { ...production, overlapMs: walkLimits.overlapMs },
+      };
+    }
+    case 'hurried':
+      // The whole limit is always spent: whoever sends without the lease sends too much.
+      return {
+        requestsPerMinute: whole(25, 50),
+        pollIntervalSeconds: whole(1, 3),
+        pollsAtOnce: whole(2, 5),
+        lingerMs: undefined,
+        faults: { ...faults, lambda_frozen: whole(0, 1) / 2 },
+      };
+  }
+}
+
+/** What nothing could find is not asked for: it would be a broken promise of the world and not of the bridge. */
+function withoutContradictions(
+  faults: WidePlan['faults'],
+  run: { readonly hasSweeps: boolean; readonly isLeased: boolean; readonly isCapped: boolean },
+): WidePlan['faults'] {
+  const only = (kind: WideFault, isPossible: boolean) => ({ [kind]: isPossible ? faults[kind] : 0 });
+  return {
+    ...faults,
+    // Rows of one microsecond on both sides of a page end that never moves are out of everybody's sight.
+    ...only('operation_row_tied', run.hasSweeps && !run.isCapped),
+    ...only('operation_reopened', run.hasSweeps),
+    // Leases are times of the wall clock: they need clocks that agree.
+    ...only('clock_wrong', !run.isLeased),
+  };
+}
+
+/** Each run has about a quarter of them; with all at once nothing would ever get done. */
+const SHARE_ON = 0.25;
+
+/** A few runs are calm: they show what goes wrong with nothing to blame. */
+const SHARE_CALM = 0.06;
+
+function drawFaults(random: Random): WidePlan['faults'] {
+  const isCalm = random.next() < SHARE_CALM;
+  const entries = wideFaultKinds.map((kind) => {
+    const isOn = !isCalm && random.next() < SHARE_ON;
+    const rate = WIDE_FAULT_RATES[kind];
+    const spread = 0.5 + random.next();
+    if (rate === 0 || rate === 1) return [kind, isOn ? 1 : 0] as const;
+    return [kind, isOn ? rate * spread : 0] as const;
+  });
+  return Object.fromEntries(entries) as WidePlan['faults'];
+}

@@ -1,0 +1,97 @@
+/** One seed of the wide world: the whole poller, its HTTP client and its bus on a virtual cloud, then the checker. */
+
+import type { Violation } from '../check-history.ts';
+import { checkAccount, checkKey } from './checker/check-account.ts';
+import { checkCommands } from './checker/check-commands.ts';
+import { checkCopies } from './checker/check-copies.ts';
+import { checkFeed } from './checker/check-feed.ts';
+import { checkLiveness } from './checker/check-liveness.ts';
+import { checkOperations } from './checker/check-operations.ts';
+import { checkProjects } from './checker/check-projects.ts';
+import { checkRate } from './checker/check-rate.ts';
+import { checkRestored } from './checker/check-restored.ts';
+import { checkTelemetry } from './checker/check-telemetry.ts';
+import { checkWatches } from './checker/check-watches.ts';
+import { type Check, evidenceOf } from './checker/evidence.ts';
+import { runSchedule } from './cloud/lambda.ts';
+import type { WideFault } from './faults.ts';
+import { sendCommands } from './people/commander.ts';
+import { readFeed } from './people/feed-reader.ts';
+import { operate } from './people/operator.ts';
+import { DAY_MS, type WidePlan } from './plan.ts';
+import { type Stage, setTheWideStage } from './stage.ts';
+import type { Trace } from './world.ts';
+
+export interface WideResult {
+  readonly plan: WidePlan;
+  readonly violations: readonly Violation[];
+  readonly fired: ReadonlyMap<WideFault, number>;
+  readonly eventCount: number;
+  readonly requestCount: number;
+}
+
+const CHECKS: readonly Check[] = [
+  checkOperations,
+  checkRestored,
+  checkCopies,
+  checkWatches,
+  checkCommands,
+  checkProjects,
+  checkAccount,
+  checkKey,
+  checkRate,
+  checkLiveness,
+  checkTelemetry,
+  checkFeed,
+];
+
+export async function simulateWide(
+  seed: number,
+  {
+    trace,
+    change,
+  }: { readonly trace?: Trace | undefined; readonly change?: (plan: WidePlan) => WidePlan } = {},
+): Promise<WideResult> {
+  const stage = setTheWideStage(seed, trace, change);
+  const { world, timeline } = stage;
+  void runSchedule(stage);
+  void sendCommands(stage);
+  void readFeed(stage);
+  operate(stage);
+  for (const phase of timeline.phases) {
+    world.isChaotic = phase.isChaotic;
+    world.note('world', phase.name);
+    await world.scheduler.runUntil(phase.toMs);
+  }
+  countWhatWasDrawn(stage);
+  const evidence = evidenceOf(stage);
+  const violations = CHECKS.flatMap((check) => check(evidence));
+  return {
+    plan: world.plan,
+    violations,
+    fired: world.fired,
+    eventCount: stage.bus.delivered.length,
+    requestCount: stage.upstream.log.length,
+  };
+}
+
+const WEEK_MS = 7 * DAY_MS;
+
+/** Faults that are drawn with the plan and the operations, and not with the calls. */
+function countWhatWasDrawn({ world, upstream }: Stage): void {
+  const { plan } = world;
+  if (plan.gapMs >= WEEK_MS) world.fire(plan.isAsleep ? 'asleep_for_weeks' : 'quiet_for_weeks');
+  for (const { operations, isUnordered } of upstream.truth.projects) {
+    if (isUnordered) world.fire('operation_list_unordered');
+    operations.forEach((op, place) => {
+      if (op.visibleAtMs > op.createdUs / 1_000) world.fire('operation_row_late');
+      if (op.createdUs === operations[place - 1]?.createdUs) world.fire('operation_row_tied');
+      if (Number.isFinite(op.vanishesAtMs)) world.fire('operation_vanished');
+      if (op.states.some(({ atMs, updatedAtMs }) => updatedAtMs < atMs))
+        world.fire('operation_updated_at_wrong');
+      if (op.states.slice(0, -1).some(({ status }) => ENDS.has(status))) world.fire('operation_reopened');
+    });
+  }
+}
+
+const ENDS: ReadonlySet<string> = new Set(['finished', 'skipped', 'cancelled', 'error']);

@@ -1,0 +1,91 @@
+/** Everything that one wide run has on its stage. */
+
+import { createMemoryTable } from '../memory-table.ts';
+import type { Process } from '../scheduler.ts';
+import type { BusSide } from './cloud/bus.ts';
+import { createIndexCopy } from './cloud/index-copy.ts';
+import type { TableSide } from './cloud/table.ts';
+import { createEar, type Ear } from './cloud/telemetry.ts';
+import { drawPlan, MINUTE_MS, type WidePlan } from './plan.ts';
+import { START_MS, type Timeline, timelineOf } from './timeline.ts';
+import { drawTruth } from './upstream/draw-truth.ts';
+import { createVirtualUpstream, type VirtualUpstream } from './upstream/virtual-upstream.ts';
+import { createWideWorld, type Trace, type WideWorld } from './world.ts';
+
+export const ACCOUNT_ID = 'main';
+
+/** One process that was started, with why it ended; for the checker's own rules about processes. */
+export interface Ending {
+  readonly atMs: number;
+  readonly by: string;
+  readonly kind: 'killed' | 'failed';
+  readonly detail: string;
+}
+
+export interface SentCommand {
+  readonly requestId: string;
+  readonly projectId: string;
+  readonly operationIds: readonly string[];
+  readonly sentAtMs: number;
+  /** `recordCommand` came to its end. */
+  isRecorded: boolean;
+}
+
+export interface Stage {
+  readonly world: WideWorld;
+  readonly timeline: Timeline;
+  readonly upstream: VirtualUpstream;
+  readonly tableSide: TableSide;
+  readonly bus: BusSide;
+  readonly ear: Ear;
+  /** What the secret holds. */
+  readonly secret: { key: string };
+  /** When a valid key was put into the secret. */
+  readonly secretChanges: number[];
+  /** Every process that lives, so that an operator can end them all. */
+  readonly processes: Set<Process>;
+  readonly endings: Ending[];
+  readonly commands: SentCommand[];
+  /** Ids of events that the consumer of the feed has got. */
+  readonly fed: Map<string, string>;
+  readonly feedFailures: string[];
+  /** Sort keys of items that another version wrote in a way that this one cannot read. */
+  readonly unreadable: Set<string>;
+  /** When the table was set back, and to which time. */
+  readonly restores: { readonly atMs: number; readonly toMs: number }[];
+}
+
+export function setTheWideStage(
+  seed: number,
+  trace?: Trace,
+  change: (plan: WidePlan) => WidePlan = (plan) => plan,
+): Stage {
+  const plan = change(drawPlan(seed));
+  const world = createWideWorld(plan, START_MS, trace);
+  const timeline = timelineOf(plan);
+  const { truth, source } = drawTruth(world, timeline);
+  return {
+    world,
+    timeline,
+    upstream: createVirtualUpstream(world, truth, source),
+    tableSide: { table: createMemoryTable(), index: createIndexCopy(world) },
+    bus: { delivered: [], misuse: [], outages: outagesOf(world, timeline) },
+    ear: createEar(world),
+    secret: { key: 'key-0' },
+    secretChanges: [],
+    processes: new Set(),
+    endings: [],
+    commands: [],
+    fed: new Map(),
+    feedFailures: [],
+    unreadable: new Set(),
+    restores: [],
+  };
+}
+
+/** From some time in the second busy time on, for one to two minutes. */
+function outagesOf({ plan, random }: WideWorld, { busy: [, second] }: Timeline) {
+  if (plan.faults.bus_outage === 0) return [];
+  const fromMs = second.fromMs + random.next() * MINUTE_MS;
+  return [{ fromMs, toMs: fromMs + (1 + random.next()) * MINUTE_MS }];
+}

@@ -1,0 +1,69 @@
+/** The times of one run: busy, perhaps weeks of quiet, busy again, and peace at the end, in which everything has to come right. */
+
+import { pollerSchedule } from '../../../shared/config/poller-config.ts';
+import { DAY_MS, MINUTE_MS, type WidePlan } from './plan.ts';
+import type { Span } from './upstream/truth.ts';
+
+export const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0, 250);
+
+export interface Phase extends Span {
+  readonly name: 'busy' | 'gap' | 'busy again' | 'calm' | 'afterwards';
+  readonly isChaotic: boolean;
+  /** Between two invocations; undefined: the schedule is switched off. */
+  readonly invocationEveryMs: number | undefined;
+  /** An invocation has so much time. Rare ones are short: they only have to look. */
+  readonly invocationMs: number;
+}
+
+export interface Timeline {
+  readonly phases: readonly Phase[];
+  readonly busy: readonly [Span, Span];
+  readonly calm: Span;
+  readonly endMs: number;
+}
+
+/** A project that failed last is left alone for up to five minutes; after that everything is as usual. */
+export const CALM_MS = 7.5 * MINUTE_MS;
+
+/** Two and a half days: a daily sweep comes twice. */
+const AFTERWARDS_MS = 2.5 * DAY_MS;
+
+/** Some time before the table forgets what has settled. */
+const FORGETS_AFTER_MS = 28 * DAY_MS;
+
+/** Every project is read to its end before it can be forgotten, also one that failed last. */
+const LONG_PEACE_MS = 7 * MINUTE_MS;
+
+const INVOCATIONS_PER_GAP = 5;
+
+const RARE_INVOCATION_MS = 25_000;
+
+export function timelineOf({ busyMs, gapMs, isAsleep }: WidePlan): Timeline {
+  const phases: Phase[] = [];
+  let nowMs = START_MS;
+  const add = (phase: Omit<Phase, 'fromMs' | 'toMs' | 'invocationMs'>, durationMs: number): Phase => {
+    const isRare = phase.invocationEveryMs !== undefined && phase.invocationEveryMs > MINUTE_MS;
+    const invocationMs = isRare ? RARE_INVOCATION_MS : pollerSchedule.timeoutMs;
+    const whole = { ...phase, fromMs: nowMs, toMs: nowMs + durationMs, invocationMs };
+    nowMs += durationMs;
+    phases.push(whole);
+    return whole;
+  };
+  const busy = add({ name: 'busy', isChaotic: true, invocationEveryMs: MINUTE_MS }, busyMs);
+  // The gap begins with some peaceful minutes: what the faults interrupted is not what is looked at after it.
+  if (gapMs > 0) {
+    const every = isAsleep ? undefined : gapMs / INVOCATIONS_PER_GAP;
+    const isLong = gapMs > FORGETS_AFTER_MS;
+    const peacefulMs = isLong ? LONG_PEACE_MS : 2 * MINUTE_MS;
+    add({ name: 'gap', isChaotic: false, invocationEveryMs: MINUTE_MS }, peacefulMs);
+    add({ name: 'gap', isChaotic: false, invocationEveryMs: every }, gapMs);
+  }
+  const again = add({ name: 'busy again', isChaotic: true, invocationEveryMs: MINUTE_MS }, busyMs);
+  const calm = add({ name: 'calm', isChaotic: false, invocationEveryMs: MINUTE_MS }, CALM_MS);
+  add({ name: 'afterwards', isChaotic: false, invocationEveryMs: AFTERWARDS_MS / 4 }, AFTERWARDS_MS);
+  return { phases, busy: [busy, again], calm, endMs: nowMs };
+}
+
+export function phaseAt({ phases }: Timeline, atMs: number): Phase | undefined {
+  return phases.find(({ fromMs, toMs }) => fromMs <= atMs && atMs < toMs);
+}

@@ -1,0 +1,169 @@
+/** Draws the projects of a run, with what happens to them and in them. */
+
+import type { Random } from '../../../../shared/runtime/random.ts';
+import { dice, MINUTE_MS } from '../plan.ts';
+import { START_MS, type Timeline } from '../timeline.ts';
+import type { WideWorld } from '../world.ts';
+import { createOperationSource, type OperationSource } from './draw-operations.ts';
+import {
+  createTruth,
+  newestFirst,
+  type Span,
+  type Truth,
+  type TruthProject,
+  type WideOperation,
+} from './truth.ts';
+
+const HISTORY_MS = 3 * 3_600_000;
+const ALWAYS: Span = { fromMs: 0, toMs: Number.POSITIVE_INFINITY };
+const WEEK_MS = 7 * 24 * 60 * MINUTE_MS;
+
+interface Scene {
+  readonly world: WideWorld;
+  readonly timeline: Timeline;
+  readonly source: OperationSource;
+}
+
+export function drawTruth(world: WideWorld, timeline: Timeline): { truth: Truth; source: OperationSource } {
+  const source = createOperationSource(world.plan, world.random);
+  const scene = { world, timeline, source };
+  const usual = Array.from({ length: world.plan.projectCount }, (_, place) => usualProject(scene, place));
+  const projects = [...usual, ...newcomers(scene)];
+  return { truth: createTruth(projects), source };
+}
+
+/** One of them has everything that happens to a project, so that the others show what it does to them. */
+function usualProject(scene: Scene, place: number): TruthProject {
+  const { world, timeline, source } = scene;
+  const { plan, random } = world;
+  const id = projectIdOf(random, place);
+  const isOdd = place === 0;
+  const visible = isOdd ? visibleSpans(scene) : [ALWAYS];
+  const history = source.drawMany(
+    plan.historyCount,
+    { fromMs: START_MS - HISTORY_MS, toMs: START_MS },
+    { projectId: id, endMs: historyEndMs(random), isHistory: true },
+  );
+  return {
+    id,
+    createdMs: START_MS - 10 * WEEK_MS,
+    visible,
+    unavailable: isOdd ? oddSpans(scene, 'project_unavailable') : [],
+    malformed: isOdd ? oddSpans(scene, 'project_row_malformed') : [],
+    failing: isOdd ? oddSpans(scene, 'project_operations_failing') : [],
+    isUnordered: isOdd && fires(world, 'operation_list_unordered'),
+    operations: [...history, ...operationsOf(scene, id, place, timeline)].toSorted(newestFirst),
+  };
+}
+
+/** A quarter of the history is still open when the bridge arrives. */
+function historyEndMs(random: Random): number {
+  return random.next() < 0.25 ? START_MS + MINUTE_MS : START_MS - 1;
+}
+
+const BURST_FROM_MS = 25_000;
+const BURST_TO_MS = 50_000;
+const EARLY_COUNT_MAX = 20;
+
+function operationsOf(
+  scene: Scene,
+  projectId: string,
+  place: number,
+  timeline: Timeline,
+): readonly WideOperation[] {
+  const { plan } = scene.world;
+  const share = place === 0 ? 0.6 : 0.4 / Math.max(1, plan.projectCount - 1);
+  const count = Math.max(1, Math.round(plan.operationCount * share));
+  const [first, second] = timeline.busy;
+  const { source } = scene;
+  const endMs = timeline.calm.fromMs + 2 * MINUTE_MS;
+  const later = plan.isBurst
+    ? { fromMs: second.fromMs + BURST_FROM_MS, toMs: second.fromMs + BURST_TO_MS }
+    : { ...second, toMs: second.toMs + MINUTE_MS };
+  const earlyCount = plan.isBurst ? Math.min(count, EARLY_COUNT_MAX) : count;
+  const busy = [
+    ...source.drawMany(earlyCount, first, { projectId, endMs, isHistory: false }),
+    ...source.drawMany(count, later, { projectId, endMs, isHistory: false }),
+  ];
+  if (plan.gapMs === 0 || !plan.isAsleep) return busy;
+  // The watermark may lag by a day, and what is that close to it may have been known and forgotten (docs/simulation.md).
+  const gap = { fromMs: first.toMs + 26 * 60 * MINUTE_MS, toMs: second.fromMs };
+  if (gap.fromMs >= gap.toMs) return busy;
+  return [...busy, ...source.drawMany(Math.ceil(count / 2), gap, { projectId, endMs, isHistory: false })];
+}
+
+/** Deleted in the second busy time, perhaps to come back a few minutes later. */
+function visibleSpans({ world, timeline }: Scene): readonly Span[] {
+  if (!fires(world, 'project_deleted')) return [ALWAYS];
+  const [first, second] = timeline.busy;
+  const isEarly = world.plan.gapMs === 0;
+  const goneMs = isEarly ? first.fromMs + MINUTE_MS : second.fromMs + 0.3 * MINUTE_MS;
+  const before = { fromMs: 0, toMs: goneMs };
+  if (!fires(world, 'project_returned')) return [before];
+  return [before, { fromMs: timeline.calm.fromMs + world.random.next() * 2 * MINUTE_MS, toMs: ALWAYS.toMs }];
+}
+
+/** Half of the time it is for good, otherwise until the calm begins. */
+function oddSpans(
+  { world, timeline }: Scene,
+  kind: 'project_unavailable' | 'project_row_malformed' | 'project_operations_failing',
+): readonly Span[] {
+  if (!fires(world, kind)) return [];
+  const isForGood = world.random.next() < 0.5;
+  const fromMs = world.random.next() < 0.5 ? 0 : START_MS + world.random.next() * world.plan.busyMs;
+  return [{ fromMs, toMs: isForGood ? ALWAYS.toMs : timeline.calm.fromMs }];
+}
+
+/** Projects that become visible while the bridge watches: created just then, or transferred with weeks of history. */
+function newcomers(scene: Scene): readonly TruthProject[] {
+  const { world, timeline, source } = scene;
+  const { random, plan } = world;
+  const projects: TruthProject[] = [];
+  const [, second] = timeline.busy;
+  const add = (createdMs: number, fromMs: number, operations: readonly WideOperation[], id: string) => {
+    projects.push({
+      id,
+      createdMs,
+      visible: [{ fromMs, toMs: ALWAYS.toMs }],
+      unavailable: [],
+      malformed: [],
+      failing: [],
+      isUnordered: false,
+      operations: operations.toSorted(newestFirst),
+    });
+  };
+  const endMs = timeline.calm.fromMs + 2 * MINUTE_MS;
+  if (fires(world, 'project_created')) {
+    const id = projectIdOf(random, 500);
+    const fromMs = second.fromMs + random.next() * plan.busyMs * 0.8;
+    const span = { fromMs, toMs: second.toMs + MINUTE_MS };
+    add(fromMs, fromMs, source.drawMany(3, span, { projectId: id, endMs, isHistory: false }), id);
+  }
+  if (fires(world, 'project_transferred_in')) {
+    const id = projectIdOf(random, 600);
+    const fromMs = second.fromMs + dice(random).whole(10, 60) * 1_000;
+    const weeks = { fromMs: START_MS - 3 * WEEK_MS, toMs: fromMs - 1_000 };
+    const recent = { fromMs: Math.max(START_MS, fromMs - 10 * MINUTE_MS), toMs: fromMs - 1_000 };
+    const isHistory = true;
+    const past = source.drawMany(4, weeks, { projectId: id, endMs: fromMs - 500, isHistory });
+    const late = source.drawMany(4, recent, { projectId: id, endMs: fromMs - 500, isHistory });
+    const news = source.drawMany(
+      3,
+      { fromMs, toMs: second.toMs + MINUTE_MS },
+      { projectId: id, endMs, isHistory: false },
+    );
+    add(START_MS - 5 * WEEK_MS, fromMs, [...past, ...late, ...news], id);
+  }
+  return projects;
+}
+
+function fires(world: WideWorld, kind: Parameters<WideWorld['fire']>[0]): boolean {
+  if (world.plan.faults[kind] === 0) return false;
+  world.fire(kind);
+  return true;
+}
+
+/** Their order in the list is not the order in which they came. */
+function projectIdOf(random: Random, place: number): string {
+  return `pond-${10 + Math.floor(random.next() * 89)}-${String(place).padStart(4, '0')}`;
+}

@@ -1,0 +1,112 @@
+/** The upstream's two lists as JSON, a page at a time, with everything that foreign lists do. */
+
+import { cursorOf, microsecondsOf, rowOf, stateAt } from '../../upstream-model.ts';
+import type { WideWorld } from '../world.ts';
+import { isThere, isWithin, type Truth, type TruthProject, type WideOperation } from './truth.ts';
+
+export interface PageQuery {
+  readonly limit: number;
+  readonly cursor: string | undefined;
+}
+
+export interface ProjectsShown {
+  readonly body: object;
+  /** With a row, and only by name. */
+  readonly rowIds: readonly string[];
+  readonly unavailableIds: readonly string[];
+  /** Visible, on this page, and not shown. */
+  readonly withheldIds: readonly string[];
+}
+
+export function operationsPage(
+  world: WideWorld,
+  project: TruthProject,
+  { limit, cursor }: PageQuery,
+): object {
+  const nowMs = world.scheduler.now();
+  const there = project.operations.filter((op) => isThere(op, nowMs));
+  const rest = project.isUnordered ? behind(there, cursor) : olderThan(there, cursor);
+  const rowMax = Math.min(limit, world.plan.operationPageMax);
+  if (rowMax < limit && rest.length > rowMax) world.fire('operation_page_capped');
+  const page = rest.slice(0, rowMax);
+  const last = page.at(-1);
+  const end = last && (project.isUnordered ? last.id : cursorOf(last.createdUs));
+  return {
+    operations: page.map((op) => jsonRow(world, op, nowMs)),
+    ...(end !== undefined && { pagination: { cursor: end } }),
+  };
+}
+
+export function jsonRow(world: WideWorld, op: WideOperation, nowMs: number): object {
+  const row = rowOf(op, nowMs);
+  if (nowMs >= op.malformedUntilMs) return row;
+  world.fire('operation_row_malformed');
+  return { ...row, status: 42 };
+}
+
+function olderThan(there: readonly WideOperation[], cursor: string | undefined): readonly WideOperation[] {
+  if (cursor === undefined) return there;
+  const belowUs = microsecondsOf(cursor);
+  return there.filter(({ createdUs }) => createdUs < belowUs);
+}
+
+/** By a number that has nothing to do with time; a cursor names the row after which to go on. */
+function behind(there: readonly WideOperation[], cursor: string | undefined): readonly WideOperation[] {
+  const inOrder = there.toSorted((a, b) => scrambled(a.id) - scrambled(b.id));
+  if (cursor === undefined) return inOrder;
+  const after = scrambled(cursor);
+  return inOrder.filter(({ id }) => scrambled(id) > after);
+}
+
+function scrambled(id: string): number {
+  return (Math.imul(Number(id.slice(-12)) + 1, 0x9e37_79b1) >>> 0) + Number(id.slice(-12)) / 1e12;
+}
+
+export function projectsPage(world: WideWorld, truth: Truth, { limit, cursor }: PageQuery): ProjectsShown {
+  const nowMs = world.scheduler.now();
+  const there = truth.projects
+    .filter(({ visible }) => isWithin(visible, nowMs))
+    .toSorted((a, b) => (a.id < b.id ? -1 : 1))
+    .filter(({ id }) => cursor === undefined || id > cursor);
+  const rowMax = Math.min(limit, world.plan.projectPageMax);
+  if (rowMax < limit && there.length > rowMax) world.fire('project_page_capped');
+  const page = there.slice(0, rowMax);
+  const isPartial = page.length > 1 && world.strikes('project_page_partial');
+  const withheldIds = isPartial ? page.slice(0, 1).map(({ id }) => id) : [];
+  const shown = isPartial ? page.slice(1) : page;
+  const isNamedOnly = (project: TruthProject) => isWithin(project.unavailable, nowMs);
+  const isBroken = (project: TruthProject) => isWithin(project.malformed, nowMs);
+  const rows = shown.filter((project) => !isNamedOnly(project));
+  const last = page.at(-1)?.id;
+  return {
+    body: {
+      projects: rows.map((project) => (isBroken(project) ? { id: 7 } : projectRow(world, project, nowMs))),
+      unavailable_project_ids: shown.filter(isNamedOnly).map(({ id }) => id),
+      ...(last !== undefined && { pagination: { cursor: last } }),
+    },
+    rowIds: rows.filter((project) => !isBroken(project)).map(({ id }) => id),
+    unavailableIds: shown.filter(isNamedOnly).map(({ id }) => id),
+    withheldIds: [...withheldIds, ...rows.filter(isBroken).map(({ id }) => id)],
+  };
+}
+
+function projectRow(world: WideWorld, project: TruthProject, nowMs: number): object {
+  const { id, createdMs } = project;
+  const hints =
+    world.plan.faults.project_list_hint_moved > 0
+      ? { updated_at: isoOf(lastMoveMs(world, project, nowMs)) }
+      : {};
+  return { id, name: id, created_at: isoOf(createdMs), ...hints };
+}
+
+/** With the last change in the project; that is what makes the field worth believing. */
+function lastMoveMs(world: WideWorld, { operations, createdMs }: TruthProject, nowMs: number): number {
+  const moves = operations.flatMap((op) => stateAt(op, nowMs)?.atMs ?? []);
+  const latest = Math.max(createdMs, ...moves);
+  if (nowMs - latest < 5_000) world.fire('project_list_hint_moved');
+  return latest;
+}
+
+function isoOf(epochMs: number): string {
+  return `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
+}

@@ -1,0 +1,164 @@
+/** The upstream as a `fetch`: keys, the limit of the account, pages, commands and faults, all on virtual time. */
+
+import type { Process } from '../../scheduler.ts';
+import type { WideWorld } from '../world.ts';
+import { answerCommand } from './commands.ts';
+import type { OperationSource } from './draw-operations.ts';
+import { cutOff, drawHttpFault, type HttpFault } from './http-faults.ts';
+import { jsonRow, operationsPage, projectsPage } from './pages.ts';
+import { type LoggedRequest, loggedRequest } from './request-log.ts';
+import { isThere, isWithin, type Truth } from './truth.ts';
+
+export const UPSTREAM_URL = 'https://upstream.simulated/api/v2';
+
+export interface VirtualUpstream {
+  readonly truth: Truth;
+  readonly log: readonly LoggedRequest[];
+  /** The key that it accepts; `since`: and since when. */
+  readonly keys: { readonly key: string; readonly sinceMs: number }[];
+  /** `isCommand`: sent for somebody who commands something, and not by the poller. */
+  fetchOf(owner: Process, isCommand: boolean): typeof fetch;
+}
+
+interface Answer {
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>>;
+  readonly text: string;
+}
+
+export function createVirtualUpstream(
+  world: WideWorld,
+  truth: Truth,
+  source: OperationSource,
+): VirtualUpstream {
+  const log: LoggedRequest[] = [];
+  const keys = [{ key: 'key-0', sinceMs: 0 }];
+  const missedOnce = new Set<string>();
+  const { scheduler } = world;
+
+  return {
+    truth,
+    log,
+    keys,
+    fetchOf: (owner, isCommand) => (input, init) =>
+      abortable(init?.signal ?? undefined, () =>
+        exchange(owner, isCommand, { url: new URL(input instanceof Request ? input.url : input), init }),
+      ),
+  };
+
+  async function exchange(
+    owner: Process,
+    isCommand: boolean,
+    { url, init }: { readonly url: URL; readonly init: RequestInit | undefined },
+  ): Promise<Response> {
+    const key = String(new Headers(init?.headers).get('authorization')).replace('Bearer ', '');
+    let entry: LoggedRequest | undefined;
+    const { fault, answer } = await world.call(owner, world.plan.upstreamMs, () => {
+      entry = loggedRequest({ atMs: scheduler.now(), by: owner.name, isCommand, key });
+      log.push(entry);
+      const drawn = drawHttpFault(world);
+      // A refusal was never worked on; whatever is lost on its way back was.
+      const given = drawn?.kind === 'refused' ? drawn : answerTo(entry, url, init?.method ?? 'GET');
+      entry.status = given.status;
+      entry.reason ||= drawn?.kind ?? '';
+      world.note(
+        owner.name,
+        `${init?.method ?? 'GET'} ${url.pathname.slice(7)}${url.search}`,
+        `${given.status} ${entry.reason}`,
+      );
+      return { fault: drawn, answer: given };
+    });
+    const response = responseOf(answer, fault);
+    if (response === undefined) return fault?.kind === 'hangs' ? new Promise(() => {}) : failedFetch();
+    if (fault === undefined && entry !== undefined) entry.isDelivered = true;
+    return response;
+  }
+
+  function responseOf({ status, headers, text }: Answer, fault: HttpFault | undefined): Response | undefined {
+    if (fault?.kind === 'reset' || fault?.kind === 'hangs') return undefined;
+    const date = new Date(scheduler.now()).toUTCString();
+    const init = { status, headers: { 'content-type': 'application/json', date, ...headers } };
+    if (fault?.kind === 'cut_off') return new Response(cutOff(text), init);
+    if (fault?.kind === 'not_json') return new Response('<html>Please sign in</html>', init);
+    return new Response(text, init);
+  }
+
+  function answerTo(entry: LoggedRequest, url: URL, method: string): Answer {
+    if (entry.key !== keys.at(-1)?.key) return refusal(401, 'the key is not valid');
+    const [projectId, kind, id] = url.pathname.split('/').slice(4);
+    const query = {
+      limit: Number(url.searchParams.get('limit') ?? 10),
+      cursor: url.searchParams.get('cursor') ?? undefined,
+    };
+    if (projectId === undefined) return listProjects(entry, query);
+    Object.assign(entry, { projectId });
+    const project = truth.projectOf(projectId);
+    if (project === undefined || !isWithin(project.visible, scheduler.now()))
+      return refusal(404, 'no such project');
+    if (method === 'POST') {
+      Object.assign(entry, { route: 'command' });
+      return answerCommand(world, { truth, source, project });
+    }
+    Object.assign(entry, { route: id === undefined ? 'operations' : 'operation', operationId: id });
+    if (isWithin(project.failing, scheduler.now())) {
+      world.fire('project_operations_failing');
+      entry.reason = 'this project fails';
+      return refusal(500, 'something went wrong');
+    }
+    if (kind === 'operations' && id === undefined) {
+      const page = operationsPage(world, project, query);
+      entry.malformedCount = (page as { operations: { status: unknown }[] }).operations.filter(
+        ({ status }) => typeof status !== 'string',
+      ).length;
+      return ok(page);
+    }
+    return getOperation(entry, id);
+  }
+
+  function listProjects(entry: LoggedRequest, query: { limit: number; cursor: string | undefined }): Answer {
+    const { body, rowIds, unavailableIds, withheldIds } = projectsPage(world, truth, query);
+    Object.assign(entry, {
+      route: 'projects',
+      shownIds: [...rowIds, ...unavailableIds],
+      withheldIds,
+      unavailableIds,
+    });
+    return ok(body);
+  }
+
+  function getOperation(entry: LoggedRequest, id: string | undefined): Answer {
+    const op = id === undefined ? undefined : truth.operationOf(id);
+    const nowMs = scheduler.now();
+    if (op === undefined || !isThere(op, nowMs)) return refusal(404, 'no such operation');
+    if (!missedOnce.has(op.id) && world.strikes('operation_missing_once')) {
+      missedOnce.add(op.id);
+      entry.reason = 'missing this once';
+      return refusal(404, 'no such operation');
+    }
+    return ok({ operation: jsonRow(world, op, nowMs) });
+  }
+}
+
+function ok(body: object): Answer {
+  return { status: 200, text: JSON.stringify(body) };
+}
+
+function refusal(status: number, message: string): Answer {
+  return { status, text: JSON.stringify({ message, code: '' }) };
+}
+
+function failedFetch(): Promise<never> {
+  return Promise.reject(new TypeError('fetch failed'));
+}
+
+/** As `fetch` has it: the caller's signal ends the wait at once, with its own reason. */
+function abortable<T>(signal: AbortSignal | undefined, start: () => Promise<T>): Promise<T> {
+  if (signal?.aborted) return Promise.reject(signal.reason);
+  return new Promise((resolve, reject) => {
+    const onAbort = () => reject(signal?.reason);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    start()
+      .then(resolve, reject)
+      .finally(() => signal?.removeEventListener('abort', onAbort));
+  });
+}

@@ -1,0 +1,86 @@
+/** What everything in one wide run shares: time, dice, counters, the trace, and the duration of every call. */
+
+import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
+import { createScheduler, everyTurn, type Process, type Scheduler } from '../scheduler.ts';
+import type { WideFault } from './faults.ts';
+import type { Duration, WidePlan } from './plan.ts';
+
+/** Takes one line of the trace: who did what, and why. */
+export type Trace = (line: {
+  readonly atMs: number;
+  readonly who: string;
+  readonly what: string;
+  readonly why: string;
+}) => void;
+
+export interface WideWorld {
+  readonly plan: WidePlan;
+  readonly scheduler: Scheduler;
+  readonly random: Random;
+  readonly fired: Map<WideFault, number>;
+  /** False in quiet times and at the end: then nothing goes wrong that has not gone wrong before. */
+  isChaotic: boolean;
+  /** Throws the dice for a fault and counts it when it fires. */
+  strikes(kind: WideFault): boolean;
+  fire(kind: WideFault): void;
+  note(who: string, what: string, why?: string): void;
+  /**
+   * One call over a network: time passes, the effect happens at one instant, time passes again. What left a process arrives
+   * even when the process crashes or freezes; the answer comes back to it only while it lives.
+   */
+  call<T>(owner: Process, duration: Duration, effect: () => T): Promise<T>;
+}
+
+const NEVER = new Promise<never>(() => {});
+
+export function createWideWorld(plan: WidePlan, startMs: number, trace: Trace | undefined): WideWorld {
+  const random = seededRandom(plan.seed);
+  const scheduler = createScheduler(startMs, everyTurn);
+  const fired = new Map<WideFault, number>();
+  const world: WideWorld = {
+    plan,
+    scheduler,
+    random,
+    fired,
+    isChaotic: true,
+    strikes(kind) {
+      const strikes = random.next() < plan.faults[kind] && world.isChaotic;
+      if (strikes) world.fire(kind);
+      return strikes;
+    },
+    fire(kind) {
+      fired.set(kind, (fired.get(kind) ?? 0) + 1);
+    },
+    note(who, what, why = '') {
+      trace?.({ atMs: scheduler.now(), who, what, why });
+    },
+    async call(owner, [shortestMs, longestMs], effect) {
+      const durationMs = shortestMs + random.next() * (longestMs - shortestMs);
+      if (crashes(owner)) return NEVER;
+      await scheduler.delay(undefined, durationMs / 2);
+      const result = attempt(effect);
+      if (crashes(owner)) return NEVER;
+      await scheduler.delay(owner, durationMs / 2);
+      if ('error' in result) throw result.error;
+      return result.value;
+    },
+  };
+  return world;
+
+  function crashes(owner: Process): boolean {
+    const { crashKind = 'lambda_crashed' } = owner;
+    if (!owner.isCrashed && crashKind !== 'never' && world.strikes(crashKind)) {
+      owner.isCrashed = true;
+      world.note(owner.name, 'crashed', 'at a call');
+    }
+    return owner.isCrashed;
+  }
+}
+
+function attempt<T>(effect: () => T): { value: T } | { error: unknown } {
+  try {
+    return { value: effect() };
+  } catch (error) {
+    return { error };
+  }
+}
