@@ -8,6 +8,8 @@ import { pollerEnvironment, pollerSchedule } from '../shared/config/poller-confi
 export interface FunctionDefinition {
   readonly entry: string;
   readonly environment: z.ZodObject;
+  /** Variables that grow with the configuration: they stand in a file beside the code. */
+  readonly filed: readonly string[];
   readonly memoryMb: number;
   readonly timeoutMs: number;
 }
@@ -16,6 +18,7 @@ export const functionDefinitions = {
   poller: {
     entry: 'functions/poller/handler.ts',
     environment: pollerEnvironment,
+    filed: [],
     // 5,000 projects and their memory need half of it; more memory is more CPU, which parsing uses.
     memoryMb: 256,
     timeoutMs: pollerSchedule.timeoutMs,
@@ -23,6 +26,7 @@ export const functionDefinitions = {
   api: {
     entry: 'functions/api/handler.ts',
     environment: apiEnvironment,
+    filed: ['ACCOUNTS', 'EXTRA_ROUTES'],
     memoryMb: 512,
     // An HTTP API gives up after 30 s.
     timeoutMs: 30_000,
@@ -30,6 +34,7 @@ export const functionDefinitions = {
   notifier: {
     entry: 'functions/notifier/handler.ts',
     environment: notifierEnvironment,
+    filed: ['ALERT_POLICY'],
     memoryMb: 256,
     timeoutMs: notifierSchedule.timeoutMs,
   },

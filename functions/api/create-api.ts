@@ -125,6 +125,8 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
     clock,
     newId,
     busName: ports.busName,
+    telemetry,
+    audit: serving.audit,
     routes,
     call: (route, { caller, ids, idempotencyKey }) =>
       serveCaller(serving, route, { caller, raw: requestOf(ids, idempotencyKey) }),

@@ -4,11 +4,13 @@ import { randomUUID } from 'node:crypto';
 import { handle, type LambdaContext, type LambdaEvent } from 'hono/aws-lambda';
 import { apiEnvironment } from '../../shared/config/api-config.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
+import { functionEnvironment } from '../../shared/runtime/function-environment.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createApiFunction } from './create-handler.ts';
 
-const environment = readConfig(apiEnvironment, process.env, 'The environment of the function');
+const variables = functionEnvironment(import.meta.dirname, process.env);
+const environment = readConfig(apiEnvironment, variables, 'The environment of the function');
 const { app, telemetry } = createApiFunction(environment, {
   clock: systemClock,
   random: systemRandom,

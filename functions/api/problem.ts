@@ -37,6 +37,8 @@ export interface ProblemOptions {
   readonly faults?: readonly FieldFault[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
+  /** It is there, and this caller may not know: a refusal that looks like nothing. */
+  readonly isHidden?: boolean;
 }
 
 export class Problem extends Error {
@@ -45,8 +47,12 @@ export class Problem extends Error {
   readonly detail: string;
   readonly faults: readonly FieldFault[];
   readonly headers: Readonly<Record<string, string>>;
+  readonly isHidden: boolean;
 
-  constructor(type: ProblemType, { detail, faults = [], headers = {}, cause }: ProblemOptions) {
+  constructor(
+    type: ProblemType,
+    { detail, faults = [], headers = {}, cause, isHidden = false }: ProblemOptions,
+  ) {
     super(detail, { cause });
     this.name = 'Problem';
     this.type = type;
@@ -54,6 +60,7 @@ export class Problem extends Error {
     this.detail = detail;
     this.faults = faults;
     this.headers = headers;
+    this.isHidden = isHidden;
   }
 }
 

@@ -58,4 +58,6 @@ export interface ApiAnswer {
   readonly body?: Uint8Array | string | object;
   /** For the audit: what the command started. */
   readonly operationIds?: readonly string[];
+  /** A read whose answer has secrets in it, for a caller who may see them: it is audited. */
+  readonly showsSecrets?: boolean;
 }

@@ -19,6 +19,10 @@ export function sealedReadModel(model: ReadModel, cursors: CursorSeal): ReadMode
     projects: async (request: PageRequest) => sealed(await model.projects(opened(request))),
     operations: async (projectId: string, request: PageRequest) =>
       sealed(await model.operations(projectId, opened(request))),
+    async audit(request) {
+      const page = await model.audit(opened(request));
+      return { ...page, ...sealed(page) };
+    },
     feed: {
       start: (from) => seal(model.feed.start(from)),
       async since(cursor, limit) {

@@ -1,6 +1,7 @@
 /** One request to one route, from credentials to answer: who, may they, how often, what; then the route; then the audit. */
 
 import { authorize, type Caller, maySee } from '../../shared/callers/authorize.ts';
+import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
@@ -22,6 +23,7 @@ import {
   readQuery,
 } from './read-request.ts';
 import type { ApiAnswer, ApiRequest, Route } from './route.ts';
+import { type Asker, noteAccess, noteAuditFailure, noteRefusal, refusalOf } from './traces.ts';
 
 export interface ServeDeps {
   readonly authenticator: Authenticator;
@@ -41,11 +43,19 @@ const NOBODY: Caller = { client_id: '', account_id: '', scopes: new Set(), proje
 
 export async function serveRoute(deps: ServeDeps, route: Route, raw: RawRequest): Promise<ApiAnswer> {
   const requestId = deps.newId();
-  const outcome = await answerTo(deps, requestId, async () => {
+  let asker: Asker = { request_id: requestId, call: route.id, token_id: tokenIdIn(raw) };
+  const serve = async () => {
     if (route.access === 'public') return serveAs(deps, route, { raw, requestId, caller: NOBODY });
-    return serveAs(deps, route, { raw, requestId, caller: await callerOf(deps, raw) });
-  });
-  return outcome;
+    const caller = await callerOf(deps, raw);
+    asker = { ...asker, client_id: caller.client_id, account_id: caller.account_id };
+    return serveAs(deps, route, { raw, requestId, caller });
+  };
+  return answerTo(deps, requestId, serve, () => asker);
+}
+
+/** Of a token of the bridge; what an issuer's token is known by is its client. */
+function tokenIdIn({ headers }: RawRequest): string | undefined {
+  return tokenIdOf(bearerOf(headers.get('authorization')) ?? '');
 }
 
 /** For a caller who is known already: the console's actions are commands like any other. */
@@ -55,7 +65,14 @@ export function serveCaller(
   { raw, caller }: { readonly raw: RawRequest; readonly caller: Caller },
 ): Promise<ApiAnswer> {
   const requestId = deps.newId();
-  return answerTo(deps, requestId, () => serveAs(deps, route, { raw, requestId, caller }));
+  const { client_id, account_id } = caller;
+  const asker = { request_id: requestId, call: route.id, client_id, account_id };
+  return answerTo(
+    deps,
+    requestId,
+    () => serveAs(deps, route, { raw, requestId, caller }),
+    () => asker,
+  );
 }
 
 /** Every failure ends here, as a problem document with the id under which the log has the rest. */
@@ -63,12 +80,15 @@ export async function answerTo(
   { telemetry }: Pick<ServeDeps, 'telemetry'>,
   requestId: string,
   serve: () => Promise<ApiAnswer>,
+  askerOf?: () => Asker,
 ): Promise<ApiAnswer> {
   try {
     const answer = await serve();
     return { ...answer, headers: { ...answer.headers, ...commonHeaders(requestId) } };
   } catch (thrown) {
     const problem = problemOf(thrown);
+    const refusal = refusalOf(problem);
+    if (refusal !== undefined && askerOf !== undefined) noteRefusal(telemetry, refusal, askerOf());
     if (problem.status >= 500) {
       telemetry.log('error', 'request.failed', {
         request_id: requestId,
@@ -113,7 +133,8 @@ interface Served {
 }
 
 async function serveAs(deps: ServeDeps, route: Route, served: Served): Promise<ApiAnswer> {
-  if (route.method === 'GET' || route.isAudited === false) return handle(deps, route, served);
+  if (route.method === 'GET') return read(deps, route, served);
+  if (route.isAudited === false) return handle(deps, route, served);
   const { clock } = deps;
   const receivedMs = clock.now();
   const intent = intentOf(route, served, receivedMs);
@@ -133,6 +154,25 @@ async function serveAs(deps: ServeDeps, route: Route, served: Served): Promise<A
     await end({ outcome, status: problem.status, problem: problem.type });
     throw problem;
   }
+}
+
+/** Reads leave no record, but those that show secrets do. */
+async function read(deps: ServeDeps, route: Route, served: Served): Promise<ApiAnswer> {
+  const receivedMs = deps.clock.now();
+  const answer = await handle(deps, route, served);
+  if (answer.showsSecrets !== true) return answer;
+  const intent = intentOf(route, served, receivedMs);
+  const { request_id, call, client_id, account_id } = intent;
+  noteAccess(deps.telemetry, 'secret-read', {
+    request_id,
+    call,
+    client_id,
+    account_id,
+    token_id: tokenIdIn(served.raw),
+  });
+  const duration_ms = Math.max(0, deps.clock.now() - receivedMs);
+  await endAudit(deps, intent, { outcome: 'done', status: answer.status, duration_ms });
+  return answer;
 }
 
 async function handle(
@@ -158,7 +198,9 @@ async function answerOf(
 ): Promise<ApiAnswer> {
   if (intent === undefined) return route.handle(request);
   // Together with the command and not before it: what is lost when both the process and the table fail is one line.
-  const begun = deps.audit.begin(intent).catch((error: unknown) => auditFailed(deps, intent, error));
+  const begun = deps.audit
+    .begin(intent)
+    .catch((error: unknown) => noteAuditFailure(deps.telemetry, intent, error));
   const [answer] = await Promise.allSettled([route.handle(request), begun]);
   if (answer.status === 'rejected') throw answer.reason;
   return answer.value;
@@ -176,7 +218,7 @@ async function requestOf(
     const decision = authorize(caller, access, undefined);
     if (decision.kind === 'scope_missing') throw scopeMissing(decision.scope);
   }
-  if (hidden) throw notFound();
+  if (hidden) throw notFound({ isHidden: true });
   if (isClosedTo(caller, route)) throw accountWide();
   const ids = readIds(route, raw.ids);
   // The bridge's own routes read its table, which nobody limits.
@@ -203,8 +245,8 @@ function isClosedTo({ projectIds }: Caller, { group, reach = 'account' }: Route)
 /** What reaches the upstream from a limited caller is declared, field by field, and names none but their own projects. */
 function checkFence(caller: Caller, route: Route, body: ApiRequest['body']): void {
   const isForeign = (id: unknown) => typeof id !== 'string' || !maySee(caller, id);
-  if (projectIdsIn(body).some(isForeign)) throw notFound();
-  if (route.reach === 'named_project' && isForeign(body?.['project_id'])) throw notFound();
+  if (projectIdsIn(body).some(isForeign)) throw notFound({ isHidden: true });
+  if (route.reach === 'named_project' && isForeign(body?.['project_id'])) throw notFound({ isHidden: true });
   const undeclared = undeclaredFields(route.body, body);
   if (undeclared.length === 0) return;
   throw invalid(
@@ -259,8 +301,12 @@ function scopeMissing(scope: string): Problem {
   });
 }
 
-export function notFound(): Problem {
-  return new Problem('not-found', { detail: 'There is no such thing here, or this token may not see it.' });
+/** Unknown and forbidden look alike to the caller; only the log tells them apart. */
+export function notFound({ isHidden = false } = {}): Problem {
+  return new Problem('not-found', {
+    detail: 'There is no such thing here, or this token may not see it.',
+    isHidden,
+  });
 }
 
 function problemOf(thrown: unknown): Problem {
@@ -308,11 +354,7 @@ function outcomeOf(status: number): AuditOutcome['outcome'] {
 }
 
 async function endAudit(deps: ServeDeps, intent: AuditIntent, outcome: AuditOutcome): Promise<void> {
-  await deps.audit.end(intent, outcome).catch((error: unknown) => auditFailed(deps, intent, error));
-}
-
-/** The command has been carried out: its caller must know that, whatever the audit's table says. */
-function auditFailed({ telemetry }: ServeDeps, intent: AuditIntent, error: unknown): void {
-  const { request_id, client_id, call } = intent;
-  telemetry.log('error', 'audit.failed', { request_id, client_id, call, reason: toError(error).name });
+  await deps.audit
+    .end(intent, outcome)
+    .catch((error: unknown) => noteAuditFailure(deps.telemetry, intent, error));
 }

@@ -2,10 +2,15 @@
 
 import { notifierEnvironment } from '../../shared/config/notifier-config.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
+import { functionEnvironment } from '../../shared/runtime/function-environment.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createNotifierHandler } from './create-handler.ts';
 
 export const handler = createNotifierHandler(
-  readConfig(notifierEnvironment, process.env, "The notifier's environment"),
+  readConfig(
+    notifierEnvironment,
+    functionEnvironment(import.meta.dirname, process.env),
+    "The notifier's environment",
+  ),
   systemClock,
 );

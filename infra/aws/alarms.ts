@@ -8,6 +8,7 @@ import { Construct } from 'constructs';
 import { DEAF_MS } from '../../shared/alerts/channel-health.ts';
 import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
 import type { MetricName } from '../../shared/runtime/metric-names.ts';
+import { alarmTopic } from './alarm-topic.ts';
 import type { Api } from './api.ts';
 import { CANARY_EVERY_MINUTES, type Events } from './events.ts';
 import { bridgeMetric, percentage } from './metrics.ts';
@@ -39,8 +40,8 @@ const ERROR_PERCENT_MAX = 10;
 export class Alarms extends Construct {
   constructor(scope: Construct, parts: AlarmParts) {
     super(scope, 'Alarms');
-    const action = new SnsAction(parts.notifier.topic);
-    for (const definition of [...accountAlarms(parts), ...systemAlarms(parts)]) {
+    const action = new SnsAction(alarmTopic(this, parts.config));
+    for (const definition of [...accountAlarms(parts), ...systemAlarms(parts), ...apiAlarms(parts)]) {
       const { name, means, metric, threshold, isBelow, periods = 1, missing } = definition;
       const article = name.replace(/:.*/, '');
       const alarm = new cloudwatch.Alarm(this, name.replaceAll(':', '-'), {
@@ -118,6 +119,38 @@ function accountAlarms({ config }: AlarmParts): readonly AlarmDefinition[] {
   });
 }
 
+/** Calls of strangers come now and then; this many in five minutes are somebody who tries. */
+const UNAUTHENTICATED_MAX = 100;
+
+/** One failure among a handful of requests is more; it has to happen twice running. */
+const API_FAILURES_PERCENT_MAX = 10;
+
+function apiAlarms({ api }: AlarmParts): readonly AlarmDefinition[] {
+  const period = Duration.minutes(5);
+  const sum = { statistic: 'Sum', period };
+  return [
+    {
+      name: 'api-failing',
+      means: `More than ${API_FAILURES_PERCENT_MAX} % of the answers of the API are failures (5xx).`,
+      metric: percentage(api.httpApi.metricServerError(sum), api.httpApi.metricCount(sum), period),
+      threshold: API_FAILURES_PERCENT_MAX,
+      periods: 2,
+    },
+    {
+      name: 'tokens-refused',
+      means: `More than ${UNAUTHENTICATED_MAX} requests in five minutes came without a valid token.`,
+      metric: bridgeMetric('ApiRefusals', { service: 'api', account: 'api', by: 'unauthenticated' }, sum),
+      threshold: UNAUTHENTICATED_MAX,
+    },
+    {
+      name: 'audit-failed',
+      means: 'A record of the audit could not be written; only the log has what was done.',
+      metric: bridgeMetric('AuditFailed', { service: 'api', account: 'api' }, sum),
+      threshold: 0,
+    },
+  ];
+}
+
 function systemAlarms({ events, poller, api, notifier }: AlarmParts): readonly AlarmDefinition[] {
   const period = Duration.minutes(5);
   const depth = (queue: sqs.Queue) =>
@@ -146,6 +179,13 @@ function systemAlarms({ events, poller, api, notifier }: AlarmParts): readonly A
       name: 'alerts-dead-letters',
       means: 'The notifier gave an event up: somebody was not told of a failure.',
       metric: depth(notifier.deadLetters),
+      threshold: 0,
+    },
+    {
+      name: 'events-undelivered',
+      means:
+        'A rule of the bridge could not hand an event to its queue; the event waits in the queue for undelivered ones.',
+      metric: depth(events.undelivered),
       threshold: 0,
     },
     {

@@ -6,10 +6,10 @@ import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations
 import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type * as z from 'zod';
-import { type ApiEnvironment, apiAccounts } from '../../shared/config/api-config.ts';
+import type { ApiEnvironment, apiAccounts } from '../../shared/config/api-config.ts';
 import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
 import { commandSettled, operationStateChanged } from '../../shared/events/catalog.ts';
-import { PARTITIONS, projectsListOf } from '../../shared/store/keys.ts';
+import { auditListOf, PARTITIONS, projectsListOf } from '../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { Events } from './events.ts';
@@ -54,7 +54,7 @@ export class Api extends Construct {
     // Both are partitioned by account, and a policy has no room for all their names twice.
     this.fn.grantQuery('Accounts', [work, feed], accountIds);
     this.fn.grantQuery('Created', [created], [PARTITIONS.protocol]);
-    this.fn.grantQuery('List', [list], [projectsListOf('*')]);
+    this.fn.grantQuery('List', [list], [projectsListOf('*'), auditListOf('*')]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
       'ForAllValues:StringEquals': { 'events:detail-type': OWN_EVENTS },
     });
@@ -108,18 +108,16 @@ export class Api extends Construct {
 }
 
 function environmentOf(config: BridgeConfig, state: State, events: Events): Record<string, string> {
-  const accounts: z.input<typeof apiAccounts> = config.accounts.map((account) =>
-    withoutDefaults({
-      account_id: account.account_id,
-      upstream_base_url: account.upstream_base_url,
-      key_secret_id: account.command_key_secret_arn ?? account.key_secret_arn,
-      requests_per_minute: account.command_requests_per_minute,
-      caller_requests_per_minute: account.caller_requests_per_minute,
-      settle_within_seconds: account.settle_within_seconds,
-      caller_waits_max: account.caller_waits_max,
-      poll_interval_seconds: account.poll_interval_seconds,
-    }),
-  );
+  const accounts: z.input<typeof apiAccounts> = config.accounts.map((account) => ({
+    account_id: account.account_id,
+    upstream_base_url: account.upstream_base_url,
+    key_secret_id: account.command_key_secret_arn ?? account.key_secret_arn,
+    requests_per_minute: account.command_requests_per_minute,
+    caller_requests_per_minute: account.caller_requests_per_minute,
+    settle_within_seconds: account.settle_within_seconds,
+    caller_waits_max: account.caller_waits_max,
+    poll_interval_seconds: account.poll_interval_seconds,
+  }));
   const { oidc, extra_routes, token_pepper_secret_arn } = config.api;
   const environment: Partial<ApiEnvironment> = {
     TABLE_NAME: state.table.tableName,
@@ -141,15 +139,4 @@ function environmentOf(config: BridgeConfig, state: State, events: Events): Reco
 
 function reserved(reservedConcurrency: number | undefined) {
   return reservedConcurrency === undefined ? {} : { reservedConcurrency };
-}
-
-/** Lambda takes four kilobytes of environment for all accounts together, so what a default says is left out. */
-function withoutDefaults(account: z.input<typeof apiAccounts>[number]): z.input<typeof apiAccounts>[number] {
-  const { account_id, upstream_base_url, key_secret_id } = account;
-  const [least] = apiAccounts.parse([{ account_id, upstream_base_url, key_secret_id }]);
-  const needed = new Set(['account_id', 'upstream_base_url', 'key_secret_id']);
-  const told = Object.entries(account).filter(
-    ([name, value]) => needed.has(name) || value !== least?.[name as keyof typeof least],
-  );
-  return Object.fromEntries(told) as z.input<typeof apiAccounts>[number];
 }

@@ -1,10 +1,13 @@
 /** A function with a role of its own, which has what is granted here and nothing that CDK would add by itself. */
 
-import { Duration, Stack } from 'aws-cdk-lib';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Duration, Stack, Token } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
+import { ENVIRONMENT_FILE } from '../../shared/runtime/function-environment.ts';
 import type { Access, Partition } from '../../shared/store/access/access.ts';
 import { ACCESS } from '../../shared/store/access/roles.ts';
 import { PARTITIONS } from '../../shared/store/keys.ts';
@@ -12,8 +15,8 @@ import { type FunctionName, functionDefinitions } from '../functions.ts';
 
 export interface BridgeFunctionProps {
   readonly functionName: string;
-  /** The folder of the bundle. */
-  readonly code: lambda.Code;
+  /** The folder of the bundle; what is too long for the environment is written into it. */
+  readonly bundle: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly logRetention: logs.RetentionDays;
   readonly reservedConcurrency?: number;
@@ -28,6 +31,8 @@ export class BridgeFunction extends Construct {
     super(scope, name);
     this.name = name;
     const { memoryMb, timeoutMs } = functionDefinitions[name];
+    const { fromProcess, fromFile } = dividedEnvironment(name, props.environment);
+    writeFileSync(join(props.bundle, ENVIRONMENT_FILE), JSON.stringify(fromFile));
     const logGroup = new logs.LogGroup(this, 'Log', {
       logGroupName: `/aws/lambda/${props.functionName}`,
       retention: props.logRetention,
@@ -44,10 +49,10 @@ export class BridgeFunction extends Construct {
       runtime: lambda.Runtime.NODEJS_24_X,
       architecture: lambda.Architecture.ARM_64,
       handler: 'index.handler',
-      code: props.code,
+      code: lambda.Code.fromAsset(props.bundle),
       memorySize: memoryMb,
       timeout: Duration.millis(timeoutMs),
-      environment: { ...props.environment },
+      environment: fromProcess,
       logGroup,
       tracing: lambda.Tracing.ACTIVE,
       role: this.role.withoutPolicyUpdates(),
@@ -102,6 +107,17 @@ export class BridgeFunction extends Construct {
       }),
     );
   }
+}
+
+/** What grows with the configuration goes beside the code. Names and ARNs of secrets are in it, and never a secret. */
+function dividedEnvironment(name: FunctionName, environment: Readonly<Record<string, string>>) {
+  const filed: readonly string[] = functionDefinitions[name].filed;
+  const unknown = filed.filter((key) => Token.isUnresolved(environment[key]));
+  if (unknown.length > 0)
+    throw new Error(`${unknown.join(', ')} is known only when the stack is deployed: take it out of filed`);
+  const those = (isFiled: boolean) =>
+    Object.fromEntries(Object.entries(environment).filter(([key]) => filed.includes(key) === isFiled));
+  return { fromProcess: those(false), fromFile: those(true) };
 }
 
 function within(partition: Partition, attributes: readonly string[]) {

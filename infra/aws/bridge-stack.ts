@@ -1,7 +1,6 @@
 /** The bridge as one stack, from its configuration. */
 
 import { Stack, type StackProps, Tags } from 'aws-cdk-lib';
-import * as lambda from 'aws-cdk-lib/aws-lambda';
 import type * as logs from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
@@ -23,9 +22,8 @@ export interface BridgeStackProps extends StackProps {
 export class BridgeStack extends Stack {
   constructor(scope: Construct, id: string, { config, bundleOf, ...props }: BridgeStackProps) {
     super(scope, id, { description: 'Operations Bridge: events of hosted Postgres operations', ...props });
-    const codeOf = (name: FunctionName) => lambda.Code.fromAsset(bundleOf(name));
     const logRetention = config.log_retention_days as logs.RetentionDays;
-    const common = (name: FunctionName) => ({ code: codeOf(name), logRetention });
+    const common = (name: FunctionName) => ({ bundle: bundleOf(name), logRetention });
     const roleArn = (name: FunctionName) =>
       `arn:${this.partition}:iam::${this.account}:role/${config.name}-${name}-${this.region}`;
     const state = new State(this, { tableName: config.name });

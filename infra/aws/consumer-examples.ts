@@ -33,9 +33,10 @@ export class FailuresToQueue extends Construct {
         'detail-type': ['Operation State Changed'],
         detail: { project_id: [projectId], new_failures: [{ numeric: ['>', 0] }] },
       },
-      targets: [{ id: 'queue', arn: this.queue.queueArn }],
+      targets: [{ id: 'queue', arn: this.queue.queueArn, deadLetterConfig: { arn: deadLetters.queueArn } }],
     });
-    this.queue.addToResourcePolicy(sendFromRule(this.queue, rule.attrArn));
+    for (const queue of [this.queue, deadLetters])
+      queue.addToResourcePolicy(sendFromRule(queue, rule.attrArn));
   }
 }
 
@@ -51,14 +52,19 @@ export interface CrossAccountProps {
 export class BranchesToAnotherAccount extends Construct {
   constructor(scope: Construct, id: string, { busName, targetBusArn, roleArn }: CrossAccountProps) {
     super(scope, id);
-    new events.CfnRule(this, 'Rule', {
+    const deadLetters = new sqs.Queue(this, 'DeadLetters', {
+      enforceSSL: true,
+      retentionPeriod: Duration.days(14),
+    });
+    const rule = new events.CfnRule(this, 'Rule', {
       eventBusName: busName,
       eventPattern: {
         source: [EVENT_SOURCE],
         'detail-type': ['Operation State Changed'],
         detail: { action: ['create_branch'], status: ['finished'] },
       },
-      targets: [{ id: 'bus', arn: targetBusArn, roleArn }],
+      targets: [{ id: 'bus', arn: targetBusArn, roleArn, deadLetterConfig: { arn: deadLetters.queueArn } }],
     });
+    deadLetters.addToResourcePolicy(sendFromRule(deadLetters, rule.attrArn));
   }
 }

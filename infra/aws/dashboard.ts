@@ -92,6 +92,10 @@ export class Dashboard extends Construct {
           ),
         ],
         [
+          graph('Refused requests by reason', [splitMetric('ApiRefusals', period)], 'per minute'),
+          graph('Sessions and reads of secrets', [splitMetric('ApiAccesses', period)], 'per minute'),
+        ],
+        [
           graph(
             'API',
             [

@@ -23,9 +23,17 @@ export interface EventsProps {
   readonly publisherRoleArns: readonly string[];
 }
 
+interface QueueRule {
+  readonly name: string;
+  readonly eventPattern: object;
+  readonly queue: sqs.Queue;
+}
+
 export class Events extends Construct {
   readonly bus: events.EventBus;
   readonly canaryQueue: sqs.Queue;
+  /** What EventBridge could not hand to the target of a rule. */
+  readonly undelivered: sqs.Queue;
 
   constructor(scope: Construct, { busName, archiveDays, publisherRoleArns }: EventsProps) {
     super(scope, 'Events');
@@ -38,7 +46,23 @@ export class Events extends Construct {
     });
     this.guardSource(publisherRoleArns);
     this.registerSchemas(busName);
+    this.undelivered = new sqs.Queue(this, 'Undelivered', {
+      queueName: `${busName}-undelivered`,
+      retentionPeriod: Duration.days(14),
+      enforceSSL: true,
+    });
     this.canaryQueue = this.addCanary(busName);
+  }
+
+  /** Events of this bus that fit, to the queue; those that it does not take, to the queue of undelivered ones. */
+  ruleToQueue(scope: Construct, id: string, { name, eventPattern, queue }: QueueRule): void {
+    const rule = new events.CfnRule(scope, id, {
+      name,
+      eventBusName: this.bus.eventBusName,
+      eventPattern,
+      targets: [{ id: 'queue', arn: queue.queueArn, deadLetterConfig: { arn: this.undelivered.queueArn } }],
+    });
+    for (const each of [queue, this.undelivered]) each.addToResourcePolicy(sendFromRule(each, rule.attrArn));
   }
 
   /** A forged failure would wake people: only the bridge's own roles speak as the bridge. */
@@ -80,13 +104,8 @@ export class Events extends Construct {
       retentionPeriod: Duration.minutes(15),
       enforceSSL: true,
     });
-    const rule = new events.CfnRule(this, 'CanaryRule', {
-      name: `${busName}-canary`,
-      eventBusName: this.bus.eventBusName,
-      eventPattern: { source: [CANARY_SOURCE] },
-      targets: [{ id: 'queue', arn: queue.queueArn }],
-    });
-    queue.addToResourcePolicy(sendFromRule(queue, rule.attrArn));
+    const eventPattern = { source: [CANARY_SOURCE] };
+    this.ruleToQueue(this, 'CanaryRule', { name: `${busName}-canary`, eventPattern, queue });
     const role = new iam.Role(this, 'CanaryRole', {
       assumedBy: new iam.ServicePrincipal('scheduler.amazonaws.com', {
         conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },

@@ -3,6 +3,7 @@
 import type { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import {
+  isSplit,
   METRIC_NAMESPACE,
   type MetricName,
   type SplitMetricName,
@@ -13,19 +14,26 @@ import {
 export interface BridgeDimensions {
   readonly service: string;
   readonly account: string;
+  /** Of a metric that is split: the value of its dimension. */
+  readonly by?: string;
 }
 
 export function bridgeMetric(
   metricName: MetricName,
-  dimensions: BridgeDimensions,
+  { by, ...dimensions }: BridgeDimensions,
   options: Pick<cloudwatch.MetricOptions, 'statistic' | 'period' | 'label'> = {},
 ): cloudwatch.Metric {
   return new cloudwatch.Metric({
     namespace: METRIC_NAMESPACE,
     metricName,
-    dimensionsMap: { ...dimensions },
+    dimensionsMap: { ...dimensions, ...(by !== undefined && { [dimensionOf(metricName)]: by }) },
     ...options,
   });
+}
+
+function dimensionOf(metric: MetricName): string {
+  if (isSplit(metric)) return splitMetrics[metric].dimension;
+  throw new Error(`The metric ${metric} is not split by anything`);
 }
 
 /** Whatever values of its dimension there are, of all accounts: each becomes a line of its own. */

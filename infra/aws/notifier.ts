@@ -1,7 +1,6 @@
 /** Rule -> queue with a dead-letter queue -> the notifier, which is also woken every minute; and the topic it writes mails to. */
 
 import { Duration, Stack } from 'aws-cdk-lib';
-import * as events from 'aws-cdk-lib/aws-events';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as scheduler from 'aws-cdk-lib/aws-scheduler';
@@ -19,7 +18,7 @@ import {
 import { alertListOf, alertWorkOf } from '../../shared/store/keys.ts';
 import { LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
-import { type Events, sendFromRule } from './events.ts';
+import type { Events } from './events.ts';
 import type { State } from './state.ts';
 
 export interface NotifierProps {
@@ -62,7 +61,11 @@ export class Notifier extends Construct {
       functionName: `${config.name}-notifier`,
       environment: this.environmentOf(config, state, consoleBaseUrl),
     });
-    this.addRule(config, bridgeEvents);
+    bridgeEvents.ruleToQueue(this, 'Rule', {
+      name: `${config.name}-alerts`,
+      eventPattern: alertRulePattern,
+      queue: this.queue,
+    });
     new lambda.EventSourceMapping(this, 'Source', {
       target: this.fn.lambda,
       eventSourceArn: this.queue.queueArn,
@@ -86,16 +89,6 @@ export class Notifier extends Construct {
       ...(slack_webhook_secret_arn && { SLACK_WEBHOOK_SECRET_ID: slack_webhook_secret_arn }),
     };
     return environment as Record<string, string>;
-  }
-
-  private addRule(config: BridgeConfig, { bus }: Events): void {
-    const rule = new events.CfnRule(this, 'Rule', {
-      name: `${config.name}-alerts`,
-      eventBusName: bus.eventBusName,
-      eventPattern: alertRulePattern,
-      targets: [{ id: 'queue', arn: this.queue.queueArn }],
-    });
-    this.queue.addToResourcePolicy(sendFromRule(this.queue, rule.attrArn));
   }
 
   /** Digests whose window has closed, and what an outage left untold. */

@@ -23,6 +23,8 @@ export const SCOPES = [
   'auth:transfer',
   /** Secrets that a read shows: the password of the e-mail server, client secrets of providers. */
   'secrets:read',
+  /** Who asked for what, of all callers. */
+  'audit:read',
 ] as const;
 
 export type Scope = (typeof SCOPES)[number];

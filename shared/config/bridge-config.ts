@@ -4,6 +4,16 @@ import * as z from 'zod';
 import { REQUESTS_PER_MINUTE_MAX } from '../core/account-rate.ts';
 import { AppError } from '../runtime/errors.ts';
 import { apiAccounts, extraRoutes } from './api-config.ts';
+import {
+  EMAILS_MAX,
+  POLLED_PROJECTS_MAX,
+  PROJECT_ID_CHARACTERS_MAX,
+  SCHEDULE_NAME_CHARACTERS_MAX,
+  SECRET_ARN_CHARACTERS_MAX,
+  TAG_CHARACTERS_MAX,
+  TAGS_MAX,
+  URL_CHARACTERS_MAX,
+} from './deployment-bounds.ts';
 import { alertPolicySchema } from './notifier-config.ts';
 import { pollAccountRequest } from './poller-config.ts';
 import { deployedUpstreamBaseUrl } from './upstream-base-url.ts';
@@ -13,7 +23,10 @@ const secretArn = z
   .string()
   .regex(/^arn:aws[a-z-]*:secretsmanager:[a-z0-9-]+:\d{12}:secret:[\w/+=.@-]+-[A-Za-z0-9]{6}$/, {
     error: 'must be the complete ARN of a secret, with its six-character suffix',
-  });
+  })
+  .max(SECRET_ARN_CHARACTERS_MAX);
+
+const address = z.url({ protocol: /^https$/ }).max(URL_CHARACTERS_MAX);
 
 const { shape: poll } = pollAccountRequest;
 const { shape: commands } = apiAccounts.element;
@@ -23,7 +36,7 @@ const account = z
     /** Short name that stands in keys, events and metrics. */
     account_id: poll.account_id,
     /** Ends with `/api/v2`. */
-    upstream_base_url: deployedUpstreamBaseUrl,
+    upstream_base_url: deployedUpstreamBaseUrl.max(URL_CHARACTERS_MAX),
     /** Holds the upstream key of the poller. */
     key_secret_arn: secretArn,
     /** Holds the upstream key for commands; a key of its own can be withdrawn alone. Default: the poller's. */
@@ -35,7 +48,11 @@ const account = z
     stalled_after_seconds: poll.stalled_after_seconds,
     backfill: poll.backfill,
     /** Poll only these: for a key that belongs to one project. */
-    project_ids: poll.project_ids,
+    project_ids: z
+      .array(z.string().min(1).max(PROJECT_ID_CHARACTERS_MAX))
+      .min(1)
+      .max(POLLED_PROJECTS_MAX)
+      .optional(),
     /** The part of commands through the API, and what one caller gets of it. */
     command_requests_per_minute: commands.requests_per_minute,
     caller_requests_per_minute: commands.caller_requests_per_minute,
@@ -51,10 +68,10 @@ const account = z
     },
   );
 
-/** The role of each function names every account and its secrets, and IAM has room for so many. */
+/** The role of each function names every account and its secrets, and IAM has room for this many. */
 export const ACCOUNTS_MAX = 30;
 
-export const bridgeConfigSchema = z.strictObject({
+const settings = z.strictObject({
   /** Prefix of every resource's name. */
   name: z
     .string()
@@ -64,13 +81,17 @@ export const bridgeConfigSchema = z.strictObject({
     .array(account)
     .min(1)
     .max(ACCOUNTS_MAX)
+    .refine(
+      (accounts) => accounts.flatMap(({ project_ids = [] }) => project_ids).length <= POLLED_PROJECTS_MAX,
+      { error: `name ${POLLED_PROJECTS_MAX} projects at most, all accounts together` },
+    )
     .refine((accounts) => new Set(accounts.map(({ account_id }) => account_id)).size === accounts.length, {
       error: 'each account_id may stand there once',
     }),
   alerts: z
     .strictObject({
       /** Each gets a mail to confirm. */
-      emails: z.array(z.email()).max(50).default([]),
+      emails: z.array(z.email()).max(EMAILS_MAX).default([]),
       slack_webhook_secret_arn: secretArn.optional(),
       /** Routing, mutes, windows; see docs/alerts.md. */
       policy: alertPolicySchema.default(alertPolicySchema.parse({})),
@@ -81,11 +102,11 @@ export const bridgeConfigSchema = z.strictObject({
     token_pepper_secret_arn: secretArn,
     oidc: z
       .strictObject({
-        issuer: z.url({ protocol: /^https$/ }),
-        audience: z.string().min(1),
+        issuer: address,
+        audience: z.string().min(1).max(URL_CHARACTERS_MAX),
         /** An audience that the issuer gives to access tokens alone; without it they need `typ: at+jwt` or `token_use: access`. */
-        access_token_audience: z.string().min(1).optional(),
-        jwks_url: z.url({ protocol: /^https$/ }).optional(),
+        access_token_audience: z.string().min(1).max(URL_CHARACTERS_MAX).optional(),
+        jwks_url: address.optional(),
         account_id: z.string(),
       })
       .optional(),
@@ -106,7 +127,10 @@ export const bridgeConfigSchema = z.strictObject({
     })
     .default({}),
   /** Where alarms and alerts send their reader. */
-  runbook_url: z.url().default('https://example.com/operations-bridge/docs/operations.md'),
+  runbook_url: z
+    .url()
+    .max(URL_CHARACTERS_MAX)
+    .default('https://example.com/operations-bridge/docs/operations.md'),
   thresholds: z
     .strictObject({
       /** No project may be unread for longer. */
@@ -118,7 +142,23 @@ export const bridgeConfigSchema = z.strictObject({
     .default({ walk_age_minutes: 30, unpublished_age_minutes: 5, throttled_percent: 5 }),
   log_retention_days: z.union([z.literal(7), z.literal(30), z.literal(90), z.literal(365)]).default(30),
   archive_days: z.number().int().min(1).max(365).default(30),
-  tags: z.record(z.string(), z.string()).default({}),
+  tags: z
+    .record(z.string().min(1).max(128), z.string().max(256))
+    .refine((tags) => Object.keys(tags).length <= TAGS_MAX, { error: `takes ${TAGS_MAX} tags at most` })
+    .refine((tags) => Object.entries(tags).flat().join('').length <= TAG_CHARACTERS_MAX, {
+      error: `takes ${TAG_CHARACTERS_MAX} characters at most, keys and values of all tags together`,
+    })
+    .default({}),
+});
+
+export const bridgeConfigSchema = settings.superRefine(({ name, accounts }, context) => {
+  const most = SCHEDULE_NAME_CHARACTERS_MAX - `${name}-poll-`.length;
+  for (const [place, { account_id }] of accounts.entries()) {
+    if (account_id.length <= most) continue;
+    const path = ['accounts', place, 'account_id'];
+    const message = `has ${most} characters at most beside the name ${name}: together they name a schedule`;
+    context.addIssue({ code: 'custom', path, message });
+  }
 });
 
 export type BridgeConfig = z.output<typeof bridgeConfigSchema>;

@@ -38,6 +38,12 @@ export const metricUnits = {
   WalkAgeMs: 'Milliseconds',
   /** Projects of commands, hints and wishes that wait for their share of the requests, summed over a look a second. */
   ReadingsWaiting: 'Count',
+  /** Requests that were refused: nobody known, not allowed, too many; by reason. */
+  ApiRefusals: 'Count',
+  /** Sessions that began and ended, and reads that showed secrets; by kind. */
+  ApiAccesses: 'Count',
+  /** Records of the audit that could not be written. */
+  AuditFailed: 'Count',
   AlertsSent: 'Count',
   AlertsFailed: 'Count',
   /** Alerts that a channel refused for good: a person has to pass them on. */
@@ -56,6 +62,19 @@ export const splitMetrics = {
     /** Specification "States and transitions", and `error` of the public contract. */
     values: ['scheduling', 'running', 'finished', 'failed', 'error', 'cancelling', 'cancelled', 'skipped'],
   },
+  ApiRefusals: {
+    dimension: 'reason',
+    values: [
+      'unauthenticated',
+      'scope-missing',
+      'account-wide',
+      'project-hidden',
+      'rate-limited',
+      'sign-in-refused',
+      'form-refused',
+    ],
+  },
+  ApiAccesses: { dimension: 'kind', values: ['signed-in', 'signed-out', 'secret-read'] },
   FailuresByAction: {
     dimension: 'action',
     /** Specification "Operation actions". */

@@ -48,10 +48,7 @@ export function createAuditLog(table: Table, clock: Clock): AuditLog {
       kind: 'audit',
       ...intent,
       ...outcome,
-      ...listed(
-        auditListOf(intent.account_id, intent.project_id),
-        `${intent.received_at}#${intent.request_id}`,
-      ),
+      ...listed(auditListOf(intent.account_id), `${intent.received_at}#${intent.request_id}`),
       expires_at: Math.floor(clock.now() / 1_000) + KEPT_SECONDS,
     },
     // Appended to, never changed: an outcome stays what it was.

@@ -147,7 +147,7 @@ export function auditKey(accountId: string, requestId: string): Key {
   return { pk: `AUDIT#${accountId}#${requestId}`, sk: 'AUDIT' };
 }
 
-/** Partition of the list index: what was asked of a project (or of none in particular), by time. */
-export function auditListOf(accountId: string, projectId: string | undefined): string {
-  return `AUDIT#${accountId}#${projectId ?? ''}`;
+/** Partition of the list index: what was asked of an account, by time. */
+export function auditListOf(accountId: string): string {
+  return `AUDIT#${accountId}`;
 }

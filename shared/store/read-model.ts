@@ -6,6 +6,7 @@ import type { JournalRecord } from '../core/journal-record.ts';
 import { isOpen, type OperationRecord } from '../core/operation-record.ts';
 import type { ProjectRecord } from '../core/project-record.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { createAuditReader } from './audit-reader.ts';
 import { createBridgeStore } from './bridge-store.ts';
 import { createEventFeed } from './event-feed.ts';
 import { commandKey, projectKey, projectsListOf } from './keys.ts';
@@ -61,6 +62,9 @@ export function createReadModel(table: Table, indexes: TableIndexes, accountId: 
   return {
     accountId,
     feed,
+
+    /** Newest first. */
+    audit: createAuditReader(table, indexes, accountId),
 
     /** By id. */
     async projects(request: PageRequest): Promise<Page<ProjectRecord>> {

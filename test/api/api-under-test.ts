@@ -37,7 +37,7 @@ export interface ApiOptions {
   readonly wrapTable?: (table: MemoryTable) => Table;
   readonly wrapBus?: (bus: EventBus) => EventBus;
   readonly fetch?: typeof fetch;
-  readonly onMeasure?: (metric: string, value: number) => void;
+  readonly onMeasure?: (metric: string, value: number, name?: string) => void;
 }
 
 export interface TokenOptions {
@@ -112,7 +112,7 @@ export function createApiUnderTest(options: ApiOptions) {
   const logged: LogLine[] = [];
   const telemetry: Telemetry = {
     log: (level, event, fields = {}) => logged.push({ ...fields, level, event }),
-    measure: (metric, value) => options.onMeasure?.(metric, value),
+    measure: (metric, value, name) => options.onMeasure?.(metric, value, name),
   };
   let idCount = 0;
   const key = createSecret(options.upstreamKey);

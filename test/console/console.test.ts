@@ -436,6 +436,7 @@ describe('actions', () => {
     expect(upstream.sent.filter(({ method }) => method === 'POST')).toHaveLength(1);
     const audit = api.memory.sync.items().filter((item) => item['kind'] === 'audit');
     expect(audit.map((item) => [item['client_id'], item['call'], item['outcome']])).toEqual([
+      ['an-app', 'consoleSignIn', 'done'],
       ['an-app', 'restartEndpoint', 'done'],
       ['an-app', 'restartEndpoint', 'done'],
     ]);

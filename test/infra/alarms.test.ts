@@ -3,7 +3,9 @@
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { beforeAll, describe, expect, test, vi } from 'vitest';
+import { ALARM_COUNT } from '../../infra/docs/cost-docs.ts';
 import {
+  isSplit,
   METRIC_NAMESPACE,
   type MetricName,
   OTHER,
@@ -130,12 +132,16 @@ function isSame(a: Readonly<Record<string, unknown>>, b: Readonly<Record<string,
   return names.length === Object.keys(b).length && names.every((name) => a[name] === b[name]);
 }
 
+function nameOfSplit(metric: MetricName, dimensions: Watched['dimensions']): string | undefined {
+  return isSplit(metric) ? String(dimensions[splitMetrics[metric].dimension]) : undefined;
+}
+
 const isOwn = ({ metrics }: Watch) => metrics.every(({ namespace }) => namespace === METRIC_NAMESPACE);
 
 describe('an alarm on a metric of the bridge', () => {
   test('is crossed by what the code emits above its threshold, and not by what is below or of another account', () => {
     const own = alarms().map(watchOf).filter(isOwn);
-    expect(own).toHaveLength(12);
+    expect(own).toHaveLength(14);
     for (const watch of own) {
       // Of a share in percent: so many of a hundred.
       const emitAll = (value: number, { service, account }: { service?: string; account?: string } = {}) =>
@@ -145,6 +151,7 @@ describe('an alarm on a metric of the bridge', () => {
             account ?? String(dimensions['account']),
             name as MetricName,
             id === 'whole' ? 100 : value,
+            nameOfSplit(name as MetricName, dimensions),
           ),
         );
 
@@ -212,6 +219,10 @@ describe('the dashboard', () => {
   );
 });
 
+test('what a month costs counts the alarms of the template', () => {
+  expect(alarms()).toHaveLength(ALARM_COUNT);
+});
+
 describe('the runbook', () => {
   const page = readFileSync(resolve(import.meta.dirname, '../../docs/operations.md'), 'utf8');
 
@@ -220,7 +231,7 @@ describe('the runbook', () => {
       ({ Properties }) => /#([a-z-]+)$/.exec(Properties.AlarmDescription)?.[1] ?? '',
     );
 
-    expect(new Set(anchors).size).toBe(18);
+    expect(new Set(anchors).size).toBe(22);
     expect(anchors.filter((anchor) => !page.includes(`\n## ${anchor}\n`))).toEqual([]);
   });
 });

@@ -1,6 +1,6 @@
 /** The stack of the example configuration, synthesized once, with stand-ins for the bundles. */
 
-import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { App } from 'aws-cdk-lib';
@@ -8,6 +8,7 @@ import { Template } from 'aws-cdk-lib/assertions';
 import example from '../../bridge.config.example.ts';
 import { BridgeStack } from '../../infra/aws/bridge-stack.ts';
 import { type BridgeConfigInput, parseBridgeConfig } from '../../shared/config/bridge-config.ts';
+import { ENVIRONMENT_FILE } from '../../shared/runtime/function-environment.ts';
 
 export interface Resource {
   readonly Type: string;
@@ -20,7 +21,7 @@ export function synthesize(changes: Partial<BridgeConfigInput> = {}) {
   const config = parseBridgeConfig({ ...example, ...changes }, 'the configuration of a test');
   const folder = mkdtempSync(join(tmpdir(), 'bundle-'));
   const bundleOf = (name: string) => {
-    mkdirSync(join(folder, name));
+    mkdirSync(join(folder, name), { recursive: true });
     writeFileSync(join(folder, name, 'index.mjs'), 'export const handler = () => {};');
     return join(folder, name);
   };
@@ -29,6 +30,9 @@ export function synthesize(changes: Partial<BridgeConfigInput> = {}) {
   const resources = Object.entries(template.toJSON()['Resources'] as Record<string, Resource>);
   return {
     config,
+    /** What stands beside the code of a function. */
+    filedOf: (name: string) =>
+      JSON.parse(readFileSync(join(folder, name, ENVIRONMENT_FILE), 'utf8')) as Record<string, string>,
     template,
     text: JSON.stringify(template.toJSON()),
     ofType: (type: string) =>

@@ -2,6 +2,7 @@
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { CANARY_SOURCE } from '../../infra/aws/events.ts';
+import { ACKNOWLEDGED } from '../../infra/aws/rules.ts';
 import { type FunctionName, functionDefinitions } from '../../infra/functions.ts';
 import { apiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
 import { ACCOUNTS_MAX } from '../../shared/config/bridge-config.ts';
@@ -46,12 +47,11 @@ const functionOf = (name: FunctionName): Resource => {
 /** As the function will see it: references become names. */
 const environmentOf = (name: FunctionName): Record<string, string> => {
   const variables = functionOf(name).Properties.Environment.Variables as Record<string, unknown>;
-  return Object.fromEntries(
-    Object.entries(variables).map(([key, value]) => [
-      key,
-      typeof value === 'string' ? value : 'https://resolved.example/resolved',
-    ]),
-  );
+  const fromProcess = Object.entries(variables).map(([key, value]) => [
+    key,
+    typeof value === 'string' ? value : 'https://resolved.example/resolved',
+  ]);
+  return { ...stack.filedOf(name), ...(Object.fromEntries(fromProcess) as Record<string, string>) };
 };
 
 describe('the table', () => {
@@ -249,12 +249,21 @@ describe('alerts', () => {
     });
   });
 
-  test('go to the addresses of the file', () => {
+  test('and alarms go to the addresses of the file, each by a topic of its own', () => {
+    const topicNameOf = (id: string) => stack.resource(id)?.Properties.TopicName as string;
+
     expect(
       stack
         .ofType('AWS::SNS::Subscription')
-        .map(({ Properties }) => [Properties.Protocol, Properties.Endpoint]),
-    ).toEqual([['email', 'oncall@example.com']]);
+        .map(({ Properties }) => [
+          topicNameOf(Properties.TopicArn.Ref),
+          Properties.Protocol,
+          Properties.Endpoint,
+        ]),
+    ).toEqual([
+      ['operations-bridge-alerts', 'email', 'oncall@example.com'],
+      ['operations-bridge-alarms', 'email', 'oncall@example.com'],
+    ]);
   });
 });
 
@@ -343,6 +352,8 @@ describe('privileges', () => {
       'QueryCreated dynamodb:Query',
       'QueryList dynamodb:Query',
       'ReadAlerts dynamodb:GetItem',
+      'ReadAudit dynamodb:BatchGetItem',
+      'ReadAudit dynamodb:GetItem',
       'ReadCallers dynamodb:GetItem',
       'ReadIdempotency dynamodb:GetItem',
       'ReadProtocol dynamodb:BatchGetItem',
@@ -413,6 +424,7 @@ describe('privileges', () => {
       ['ReadTokens', 'TOKEN#*'],
       ['ReadIdempotency', 'IDEMPOTENCY#*'],
       ['ReadCallers', 'CALLER#*'],
+      ['ReadAudit', 'AUDIT#*'],
       ['UpdateProtocol', 'A#*'],
       ['UpdateReadRequests', 'READ#*'],
       ['UpdateIdempotency', 'IDEMPOTENCY#*'],
@@ -421,7 +433,7 @@ describe('privileges', () => {
       ['UpdateCallers', 'CALLER#*'],
       ['QueryAccounts', 'main'],
       ['QueryCreated', 'A#*'],
-      ['QueryList', 'PROJECTS#*'],
+      ['QueryList', 'PROJECTS#*', 'AUDIT#*'],
     ]);
   });
 
@@ -504,18 +516,32 @@ describe('privileges', () => {
     expect(keys.filter(({ pk }) => !known.some((prefix) => pk.startsWith(prefix)))).toEqual([]);
   });
 
-  test('nobody may delete, and no statement names everything', () => {
-    const statements = stack
-      .ofType('AWS::IAM::Policy')
-      .flatMap(({ Properties }) => Properties.PolicyDocument.Statement as Statement[]);
+  test('nobody may delete, and no resource of a statement has a wildcard', () => {
+    const statements = stack.resources
+      .filter(([, { Type }]) => /^AWS::IAM::(Managed)?Policy$/.test(Type))
+      .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement as Statement[]);
 
     for (const { Action, Resource } of statements) {
       expect(
         [Action].flat().filter((action) => action.includes('*') || /Delete(Item|Table)/.test(action)),
       ).toEqual([]);
-      expect([Resource].flat()).not.toContain('*');
+      // Neither everything nor a part of it: X-Ray, which knows no resources, is AWS's own managed policy.
+      expect([Resource].flat().filter((resource) => JSON.stringify(resource).includes('*'))).toEqual([]);
     }
     expect(INDEXES.length).toBeGreaterThan(1);
+  });
+
+  test("X-Ray's is the only managed policy of AWS, and each acknowledged rule names the resources that it is about", () => {
+    const managed = stack
+      .ofType('AWS::IAM::Role')
+      .flatMap(({ Properties }) => Properties.ManagedPolicyArns ?? []);
+
+    expect(new Set(managed.map((each) => JSON.stringify(each))).size).toBe(1);
+    expect(JSON.stringify(managed[0])).toContain(':iam::aws:policy/AWSXRayDaemonWriteAccess');
+    for (const { at, reason } of ACKNOWLEDGED) {
+      expect(at.every((path) => path.includes('/'))).toBe(true);
+      expect(reason.split(' ').length).toBeGreaterThan(5);
+    }
   });
 
   test('no secret stands in the template, only ARNs', () => {

@@ -7,6 +7,8 @@ import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts
 import { type OperationRecord, recordReading, recordWatchEnd } from '../../shared/core/operation-record.ts';
 import { recordDiscovery } from '../../shared/core/project-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { createAuditLog } from '../../shared/store/audit-log.ts';
+import { createAuditReader } from '../../shared/store/audit-reader.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
@@ -64,6 +66,8 @@ function stage(table: Table, indexes: TableIndexes, accountId: string): Stage {
     },
   };
 }
+
+let auditedAccounts = 0;
 
 const tables: readonly (readonly [string, () => readonly [Table, TableIndexes]])[] = [
   [
@@ -324,5 +328,36 @@ describe('a feed read while others write', () => {
       'Operation State Changed',
       'Operation Watch Ended',
     ]);
+  });
+});
+
+describe.each(tables)('the audit %s', (_name, open) => {
+  test('begins and ends at any time, whether a record has that time or not, and pages in between', async () => {
+    const [table, indexes] = open();
+    const accountId = `audited-${String(++auditedAccounts)}`;
+    const log = createAuditLog(table, { now: () => NOON_MS, sleep: async () => {} });
+    for (let place = 0; place < 12; place++) {
+      const received_at = isoOf(NOON_MS + place * 1_000);
+      const asked = { account_id: accountId, client_id: 'c', call: 'restartEndpoint', resource: {} };
+      await log.begin({ ...asked, request_id: `r-${place}`, project_id: undefined, received_at });
+    }
+    const list = createAuditReader(table, indexes, accountId);
+    const idsOf = async (fromMs: number, untilMs: number) => {
+      const request = {
+        limit: 4,
+        from: isoOf(NOON_MS + fromMs),
+        until: isoOf(NOON_MS + untilMs),
+        fits: () => true,
+      };
+      const first = await list(request);
+      const second = first.next === undefined ? undefined : await list({ ...request, cursor: first.next });
+      return [...first.items, ...(second?.items ?? [])].map(({ request_id }) => request_id);
+    };
+
+    expect(await idsOf(3_000, 9_000)).toEqual(['r-8', 'r-7', 'r-6', 'r-5', 'r-4', 'r-3']);
+    expect(await idsOf(2_500, 4_500)).toEqual(['r-4', 'r-3']);
+    expect(await idsOf(-5_000, 1_000)).toEqual(['r-0']);
+    expect(await idsOf(11_000, 60_000)).toEqual(['r-11']);
+    expect(await idsOf(50_000, 60_000)).toEqual([]);
   });
 });

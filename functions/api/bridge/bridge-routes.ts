@@ -16,6 +16,7 @@ import { invalid } from '../read-request.ts';
 import type { ApiAnswer, ApiRequest, Route } from '../route.ts';
 import { sealedReadModel } from '../sealed-read-model.ts';
 import { notFound } from '../serve-route.ts';
+import { auditAnswer, auditQuery, readAudit } from './audit.ts';
 import { healthOf } from './health.ts';
 import { listOperations } from './list-operations.ts';
 import {
@@ -257,6 +258,22 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
         const { limit: most, cursor: from, ...filter } = query;
         const page = await model.feed.recent({ limit: most, cursor: from, filter });
         return { status: 200, body: { events: page.items.filter(isVisibleTo(caller)), cursor: page.next } };
+      },
+    ),
+    get(
+      {
+        id: 'listAudit',
+        path: '/audit',
+        summary: 'Who asked for what, and what came of it, newest first',
+        description:
+          'Commands, sign-ins to the console, and reads that showed secrets, for 400 days. A page with filters may be short or empty and still have a cursor. Records that cannot be read are left out and counted in `unreadable`.',
+        access: 'audit:read',
+        query: auditQuery,
+        answer: paged(auditAnswer, 'records').extend({ unreadable: z.number() }),
+      },
+      async ({ caller, query }, model) => {
+        const { items, next, unreadable } = await readAudit(model, caller, query);
+        return { status: 200, body: { records: items, cursor: next, unreadable } };
       },
     ),
   ];

@@ -4,6 +4,7 @@ import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import type { CursorSeal } from '../../../shared/callers/sealed-cursor.ts';
 import type { ForwardedAnswer } from '../../../shared/upstream/forward.ts';
 import { Problem } from '../problem.ts';
+import type { ApiAnswer } from '../route.ts';
 import { withoutSecrets } from './hidden-secrets.ts';
 
 export interface Viewer {
@@ -12,10 +13,16 @@ export interface Viewer {
 }
 
 /** The very bytes of the upstream, wherever nothing has to be left out. */
-export function shownTo(viewer: Viewer, answer: ForwardedAnswer, listsProjects: boolean): ForwardedAnswer {
+export function shownTo(viewer: Viewer, answer: ForwardedAnswer, listsProjects: boolean): ApiAnswer {
   const { projectIds, scopes } = viewer.caller;
   const own = listsProjects && projectIds !== undefined ? ownProjects(viewer, answer) : answer;
-  return scopes.has('secrets:read') ? own : hidingSecrets(own);
+  return scopes.has('secrets:read') ? { ...own, showsSecrets: holdsSecrets(own) } : hidingSecrets(own);
+}
+
+/** What would be hidden from others, or cannot be looked through. */
+function holdsSecrets({ body }: ForwardedAnswer): boolean {
+  const text = new TextDecoder().decode(body);
+  return withoutSecrets(text) !== text;
 }
 
 function hidingSecrets(answer: ForwardedAnswer): ForwardedAnswer {

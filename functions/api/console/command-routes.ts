@@ -17,7 +17,7 @@ export function addCommandRoutes(app: Hono, deps: ConsoleDeps, visitors: Visitor
     '/accounts/:account_id/projects/:project_id/endpoints/:endpoint_id/:action{start|restart}';
 
   const mayAct = (who: SignedIn, accountId: string, projectId: string) =>
-    mayRead(who, accountId, projectId) && who.caller.scopes.has('computes:restart');
+    mayRead(who, accountId, projectId) && visitors.hasScope(who, 'computes:restart', 'consoleCommand');
 
   get(app, endpointAction, async (c, who) => {
     const {
@@ -53,6 +53,7 @@ export function addCommandRoutes(app: Hono, deps: ConsoleDeps, visitors: Visitor
     const form = await formOf(c);
     const isGenuine = isOwnOrigin(c) && isFormKey(form?.get('form_key'), who.session, who.pepper);
     const route = routeOf(action as 'start' | 'restart');
+    if (!isGenuine) visitors.refuseForm(who, `console_${action}`);
     if (!isGenuine || !mayAct(who, accountId, projectId) || route === undefined)
       return shown(
         c,
@@ -82,6 +83,7 @@ export function addCommandRoutes(app: Hono, deps: ConsoleDeps, visitors: Visitor
     const form = await formOf(c);
     const isGenuine = isOwnOrigin(c) && isFormKey(form?.get('form_key'), who.session, who.pepper);
     const route = deps.routes.find(({ id }) => id === 'requestRead');
+    if (!isGenuine) visitors.refuseForm(who, 'consoleRead');
     if (!isGenuine || route === undefined || !mayRead(who, accountId, projectId))
       return shown(
         c,

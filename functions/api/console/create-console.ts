@@ -4,12 +4,15 @@ import { type Context, Hono } from 'hono';
 import { maySee } from '../../../shared/callers/authorize.ts';
 import { tokenIdOf } from '../../../shared/callers/bridge-token.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
-import { AppError } from '../../../shared/runtime/errors.ts';
+import { AppError, toError } from '../../../shared/runtime/errors.ts';
 import { eventsOf } from '../../../shared/store/event-feed.ts';
 import { isUnreadable, unlessUnreadable } from '../../../shared/store/unreadable.ts';
+import { readAudit } from '../bridge/audit.ts';
 import { healthOf } from '../bridge/health.ts';
 import { isVisibleTo } from '../bridge/read-feed.ts';
+import { noteRefusal } from '../traces.ts';
 import { CONSOLE_POLICY, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH } from './assets.ts';
+import { auditPage, auditQueryOf } from './audit-page.ts';
 import { addCommandRoutes } from './command-routes.ts';
 import { eventsPage, patternOf, subscribePage } from './events-page.ts';
 import { page } from './layout.ts';
@@ -57,10 +60,14 @@ export function createConsole(deps: ConsoleDeps): Hono {
     const form = await formOf(c);
     const [token, next] = [(form?.get('token') ?? '').trim(), form?.get('next') ?? ''];
     const caller = isOwnOrigin(c) ? await deps.authenticator.authenticate(token) : undefined;
-    if (caller === undefined)
+    if (caller === undefined) {
+      const asker = { request_id: deps.newId(), call: 'consoleSignIn', token_id: tokenIdOf(token) };
+      noteRefusal(deps.telemetry, 'sign-in-refused', asker);
       return signIn(c, 'This token is not valid here: it may be mistyped, expired or revoked.');
+    }
     const nowMs = clock.now();
     const session = sessionOf(caller, { id: deps.newId(), tokenId: tokenIdOf(token), nowMs });
+    await visitors.noteSession({ caller, session }, 'signed-in');
     const maxAgeSeconds = Math.max(0, Math.floor((session.ends_at_ms - nowMs) / 1_000));
     c.header('set-cookie', cookieHeader(seal(session, await deps.pepper()), maxAgeSeconds, isHttps(c)));
     return c.redirect(isOwnPath(next) ? next : '/console', 303);
@@ -72,7 +79,8 @@ export function createConsole(deps: ConsoleDeps): Hono {
       who !== undefined &&
       isOwnOrigin(c) &&
       isFormKey((await formOf(c))?.get('form_key'), who.session, who.pepper);
-    if (who !== undefined && !isGenuine)
+    if (who !== undefined && !isGenuine) {
+      visitors.refuseForm(who, 'consoleSignOut');
       return shown(
         c,
         who,
@@ -82,8 +90,11 @@ export function createConsole(deps: ConsoleDeps): Hono {
           403,
         ),
       );
-    if (who !== undefined)
+    }
+    if (who !== undefined) {
       await deps.endedSessions.end({ id: who.session.id, endsAtMs: who.session.ends_at_ms }, clock.now());
+      await visitors.noteSession(who, 'signed-out');
+    }
     c.header('set-cookie', cookieHeader('', 0, isHttps(c)));
     return c.redirect('/console', 303);
   });
@@ -214,6 +225,15 @@ export function createConsole(deps: ConsoleDeps): Hono {
     return { title: 'Events', about: '*', content };
   });
 
+  get('/audit', async (c, who) => {
+    if (!visitors.hasScope(who, 'audit:read', 'consoleAudit'))
+      return message('No access', 'Your token needs the scope audit:read.', 403);
+    const query = auditQueryOf(c);
+    const audit = await readAudit(who.model, who.caller, query);
+    const content = auditPage({ accountId: who.model.accountId, filter: query, page: audit });
+    return { title: 'Audit', content };
+  });
+
   get('/subscribe', async (c, who) => {
     if (!mayRead(who, who.caller.account_id))
       return message('No access', 'Your token needs the scope operations:read.', 403);
@@ -274,6 +294,12 @@ export function createConsole(deps: ConsoleDeps): Hono {
         }),
         400,
       );
+    // Neither the path nor the message: both may have ids and values of the request in them.
+    deps.telemetry.log('error', 'console.failed', {
+      request_id: deps.newId(),
+      method: c.req.method,
+      reason: toError(error).name,
+    });
     return c.html(
       page({
         title: 'Failed',

@@ -8,7 +8,9 @@ export interface Frame {
   readonly title: string;
   readonly content: Html;
   /** Undefined: nobody is signed in. */
-  readonly who?: { readonly clientId: string; readonly formKey: string } | undefined;
+  readonly who?:
+    | { readonly clientId: string; readonly formKey: string; readonly mayAudit: boolean }
+    | undefined;
   /** Where in the feed the page stands; absent: it does not change by itself. */
   readonly live?: { readonly cursor: string; readonly about: string } | undefined;
 }
@@ -32,7 +34,7 @@ export function page({ title, content, who, live }: Frame): Html {
 ${
   who === undefined
     ? ''
-    : html`<nav aria-label="Pages"><a href="/console">Overview</a><a href="/console/events">Events</a><a href="/bridge/v1/docs">API</a></nav>
+    : html`<nav aria-label="Pages"><a href="/console">Overview</a><a href="/console/events">Events</a>${who.mayAudit ? html`<a href="/console/audit">Audit</a>` : ''}<a href="/bridge/v1/docs">API</a></nav>
 <form method="post" action="/console/sign-out"><input type="hidden" name="form_key" value="${who.formKey}"><span class="quiet">${who.clientId}</span> <button>Sign out</button></form>`
 }
 </header>

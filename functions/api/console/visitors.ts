@@ -3,16 +3,20 @@
 import type { Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
+import type { Scope } from '../../../shared/callers/scopes.ts';
 import { cursorSealOf } from '../../../shared/callers/sealed-cursor.ts';
 import type { AccountStatus } from '../../../shared/core/account-status.ts';
 import type { OperationRecord } from '../../../shared/core/operation-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { ToldAlert } from '../../../shared/store/alert-history.ts';
+import type { AuditLog } from '../../../shared/store/audit-log.ts';
 import type { EndedSessions } from '../../../shared/store/ended-sessions.ts';
 import type { ReadModel } from '../../../shared/store/read-model.ts';
 import type { Authenticator } from '../authenticate.ts';
 import { sealedReadModel } from '../sealed-read-model.ts';
+import { type Asker, noteAccess, noteAuditFailure, noteRefusal } from '../traces.ts';
 import { type Frame, page } from './layout.ts';
 import type { Html } from './parts.ts';
 import { isHttps } from './request-parts.ts';
@@ -32,6 +36,8 @@ export interface ConsoleDeps extends UpstreamViewDeps {
   readonly clock: Clock;
   readonly newId: () => string;
   readonly busName: string;
+  readonly telemetry: Telemetry;
+  readonly audit: AuditLog;
 }
 
 export interface SignedIn {
@@ -73,7 +79,8 @@ export function createVisitors(deps: ConsoleDeps) {
     { about, status = 200, ...frame }: Page,
   ) => {
     const live = about === undefined ? undefined : { about, cursor: model.feed.start('now') };
-    const who = { clientId: caller.client_id, formKey: formKey(session, pepper) };
+    const mayAudit = caller.scopes.has('audit:read');
+    const who = { clientId: caller.client_id, formKey: formKey(session, pepper), mayAudit };
     return c.html(page({ ...frame, who, live }), status);
   };
 
@@ -90,14 +97,62 @@ export function createVisitors(deps: ConsoleDeps) {
       return who === undefined ? signIn(c) : shown(c, who, await build(c, who));
     });
 
-  const mayRead = ({ caller }: SignedIn, accountId: string, projectId?: string) =>
-    caller.account_id === accountId &&
-    caller.scopes.has('operations:read') &&
-    (projectId === undefined || maySee(caller, projectId));
+  const mayRead = (who: SignedIn, accountId: string, projectId?: string): boolean => {
+    const { caller } = who;
+    const mayReadAny = caller.scopes.has('operations:read');
+    const isOwn = caller.account_id === accountId && (projectId === undefined || maySee(caller, projectId));
+    if (!mayReadAny || !isOwn)
+      noteRefusal(
+        deps.telemetry,
+        mayReadAny ? 'project-hidden' : 'scope-missing',
+        askerOf(who, 'consolePage'),
+      );
+    return mayReadAny && isOwn;
+  };
+
+  const hasScope = (who: SignedIn, scope: Scope, call: string): boolean => {
+    const has = who.caller.scopes.has(scope);
+    if (!has) noteRefusal(deps.telemetry, 'scope-missing', askerOf(who, call));
+    return has;
+  };
+
+  const askerOf = ({ caller, session }: Pick<SignedIn, 'caller' | 'session'>, call: string): Asker => ({
+    request_id: deps.newId(),
+    call,
+    client_id: caller.client_id,
+    account_id: caller.account_id,
+    token_id: 'token_id' in session ? session.token_id : undefined,
+  });
+
+  /** Another site may have sent the form, or a page that is older than the session. */
+  const refuseForm = (who: SignedIn, call: string) =>
+    noteRefusal(deps.telemetry, 'form-refused', askerOf(who, call));
+
+  /** One line, one count, and a record of the audit. */
+  const noteSession = async (who: Pick<SignedIn, 'caller' | 'session'>, kind: 'signed-in' | 'signed-out') => {
+    const call = kind === 'signed-in' ? 'consoleSignIn' : 'consoleSignOut';
+    const asker = askerOf(who, call);
+    noteAccess(deps.telemetry, kind, asker);
+    const { request_id } = asker;
+    const { client_id, account_id } = who.caller;
+    const received_at = new Date(clock.now()).toISOString();
+    const intent = {
+      request_id,
+      client_id,
+      account_id,
+      call,
+      received_at,
+      resource: {},
+      project_id: undefined,
+    };
+    await deps.audit
+      .end(intent, { outcome: 'done', status: 303, duration_ms: 0 })
+      .catch((error: unknown) => noteAuditFailure(deps.telemetry, intent, error));
+  };
 
   const nothing = message('Nothing here', 'There is no such page, or your token may not see it.', 404);
 
-  return { whoIs, signIn, shown, message, get, mayRead, nothing };
+  return { whoIs, signIn, shown, message, get, mayRead, hasScope, refuseForm, noteSession, nothing };
 
   async function callerOf(session: Session): Promise<Caller | undefined> {
     return 'token_id' in session ? deps.authenticator.holderOf(session.token_id) : callerIn(session);

@@ -9,7 +9,9 @@ import { CALLERS_MAX } from '../../../functions/api/fair-share.ts';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../../functions/api/read-request.ts';
 import { REQUEST_MS_MAX } from '../../../functions/api/serve-route.ts';
 import { ACCOUNTS_MAX } from '../../../shared/config/bridge-config.ts';
+import { POLLED_PROJECTS_MAX, SECRET_ARN_CHARACTERS_MAX } from '../../../shared/config/deployment-bounds.ts';
 import { KEPT_SECONDS } from '../../../shared/store/audit-log.ts';
+import { AUDIT_QUERIES_MAX, RECORDS_PER_QUERY } from '../../../shared/store/audit-reader.ts';
 import { ITEMS_PER_QUERY, QUERIES_MAX, TOLD_MAX } from '../../../shared/store/event-feed.ts';
 import { KEPT_MS } from '../../../shared/store/idempotency-store.ts';
 import { OPEN_OPERATIONS_MAX } from '../../../shared/store/read-model.ts';
@@ -106,6 +108,30 @@ export const readingBounds: BoundGroup = {
       reason: 'A filter that fits nothing must not read a whole account.',
       whenMet: 'The answer has fewer events, perhaps none.',
       signal: '`cursor` in the answer',
+    },
+    {
+      name: 'Records that one page of the audit reads',
+      value: AUDIT_QUERIES_MAX * RECORDS_PER_QUERY,
+      unit: 'records',
+      reason: 'A filter that fits nothing must not read 400 days.',
+      whenMet: 'The answer has fewer records, perhaps none.',
+      signal: '`cursor` in the answer',
+    },
+    {
+      name: 'Projects that the configuration names, in all accounts together',
+      value: POLLED_PROJECTS_MAX,
+      unit: 'projects',
+      reason: 'They stand in the template, which has 1 MB for everything.',
+      whenMet: 'The configuration is refused before anything is deployed.',
+      signal: 'the error of `cdk synth`',
+    },
+    {
+      name: 'Length of the ARN of a secret',
+      value: SECRET_ARN_CHARACTERS_MAX,
+      unit: 'characters',
+      reason: 'The policies of a role name up to 30 of them, and IAM has room for 10,240 characters.',
+      whenMet: 'The configuration is refused before anything is deployed.',
+      signal: 'the error of `cdk synth`',
     },
     {
       name: 'Events that a cursor of the feed remembers',

@@ -1,6 +1,7 @@
 /** What the API reads and writes: records to show, and what a command begins. How far the account is read is not its business. */
 
 import { STATUS_ATTRIBUTES } from '../account-status-store.ts';
+import { AUDIT_ATTRIBUTES } from '../audit-reader.ts';
 import { CALLER_USAGE_ATTRIBUTES, USAGE_ATTRIBUTES } from '../command-usage.ts';
 import { ENDED_SESSION_ATTRIBUTES } from '../ended-sessions.ts';
 import { HELD_ATTRIBUTES } from '../held-places.ts';
@@ -31,8 +32,9 @@ export const apiAccess = {
     tokens: distinct([...KEY, ...TOKEN_ATTRIBUTES]),
     idempotency: distinct([...KEY, ...IDEMPOTENCY_ATTRIBUTES]),
     callers: [...KEY, ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],
+    audit: [...KEY, ...AUDIT_ATTRIBUTES],
   },
-  readsMany: ['protocol'],
+  readsMany: ['protocol', 'audit'],
   updates: {
     protocol: distinct([...WORK, FEED_INDEX.sortKey, ...BEGUN, ...PARKED]).filter(
       (name) => !DECIDED_LATER.has(name),

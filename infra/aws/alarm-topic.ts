@@ -1,0 +1,31 @@
+/** Where alarms go: a topic that CloudWatch may publish to for the alarms of this bridge, and that nobody else uses. */
+
+import { Stack } from 'aws-cdk-lib';
+import * as iam from 'aws-cdk-lib/aws-iam';
+import * as sns from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import type { Construct } from 'constructs';
+import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
+
+/**
+ * `enforceSSL` writes a policy that only denies, and with a policy of its own a topic loses the one that SNS gives every topic. So
+ * CloudWatch is allowed here by name (Amazon SNS Developer Guide, "Example cases for Amazon SNS access control").
+ */
+export function alarmTopic(scope: Construct, { name, alerts }: BridgeConfig): sns.Topic {
+  const topic = new sns.Topic(scope, 'Topic', { topicName: `${name}-alarms`, enforceSSL: true });
+  const { partition, region, account } = Stack.of(scope);
+  topic.addToResourcePolicy(
+    new iam.PolicyStatement({
+      sid: 'AlarmsOfThisBridgePublish',
+      principals: [new iam.ServicePrincipal('cloudwatch.amazonaws.com')],
+      actions: ['sns:Publish'],
+      resources: [topic.topicArn],
+      conditions: {
+        StringEquals: { 'aws:SourceAccount': account },
+        ArnLike: { 'aws:SourceArn': `arn:${partition}:cloudwatch:${region}:${account}:alarm:${name}-*` },
+      },
+    }),
+  );
+  for (const email of alerts.emails) topic.addSubscription(new EmailSubscription(email));
+  return topic;
+}

@@ -1,0 +1,161 @@
+/** Every edge of the deployed template, walked from its resources, so that a new one is in it without a line of test. */
+
+import { App, Stack } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { describe, expect, test } from 'vitest';
+import { BranchesToAnotherAccount, FailuresToQueue } from '../../infra/aws/consumer-examples.ts';
+import { checkEdges } from './edges.ts';
+import type { Resource } from './stack-under-test.ts';
+import { synthesize } from './stack-under-test.ts';
+import type { Resources } from './symbols.ts';
+
+const stack = synthesize();
+
+/** The template without a resource, or with one of its resources changed. */
+function changed(
+  isMeant: (id: string, resource: Resource) => boolean,
+  change?: (properties: Resource['Properties']) => void,
+): Resources {
+  const copy = structuredClone(stack.resources);
+  const meant = copy.filter(([id, resource]) => isMeant(id, resource));
+  expect(meant.length).toBeGreaterThan(0);
+  if (change === undefined) return copy.filter((each) => !meant.includes(each));
+  for (const [, { Properties }] of meant) change(Properties);
+  return copy;
+}
+
+describe('every edge of the template', () => {
+  test('has the permission, the target and the subscriber that it needs', () => {
+    const { broken, found } = checkEdges(stack.resources);
+
+    expect(broken).toEqual([]);
+    expect(Object.values(found).every((count) => count > 0)).toBe(true);
+    expect(found['AWS::CloudWatch::Alarm']).toBeGreaterThan(15);
+  });
+});
+
+describe('every edge of the examples for subscribers', () => {
+  test('has the permission and the dead-letter queue that it needs', () => {
+    const examples = new Stack(new App(), 'consumers');
+    new FailuresToQueue(examples, 'Failures', { busName: 'a-bus', projectId: 'a-project-1' });
+    new BranchesToAnotherAccount(examples, 'Branches', {
+      busName: 'a-bus',
+      targetBusArn: 'arn:aws:events:eu-central-1:210987654321:event-bus/theirs',
+      roleArn: 'arn:aws:iam::123456789012:role/to-their-bus',
+    });
+    const { broken, found } = checkEdges(
+      Object.entries(Template.fromStack(examples).toJSON()['Resources'] as Record<string, Resource>),
+    );
+
+    expect(broken).toEqual([]);
+    expect(found['AWS::Events::Rule']).toBe(2);
+  });
+});
+
+describe('an edge that lacks something is found', () => {
+  const isOf =
+    (type: string) =>
+    (_id: string, { Type }: Resource) =>
+      Type === type;
+  const isNamed = (part: string) => (id: string) => id.includes(part);
+
+  test.each<[string, Parameters<typeof changed>, RegExp]>([
+    [
+      'the policy of the alarm topic',
+      [isNamed('AlarmsTopicPolicy')],
+      /^Alarms\w+: CloudWatch may not publish to AlarmsTopic/,
+    ],
+    [
+      'an alarm of another name',
+      [isNamed('Alarmscanarymissing'), (alarm) => Object.assign(alarm, { AlarmName: 'another-canary' })],
+      /^Alarmscanarymissing\w+: CloudWatch may not publish/,
+    ],
+    [
+      'a statement for another account',
+      [
+        isNamed('AlarmsTopicPolicy'),
+        ({ PolicyDocument }) => {
+          for (const { Condition } of PolicyDocument.Statement)
+            if (Condition.StringEquals) Condition.StringEquals['aws:SourceAccount'] = '210987654321';
+        },
+      ],
+      /CloudWatch may not publish/,
+    ],
+    [
+      'an alarm without action',
+      [isNamed('Alarmscanarymissing'), (alarm) => Object.assign(alarm, { AlarmActions: [] })],
+      /has no action/,
+    ],
+    ['every subscription', [isOf('AWS::SNS::Subscription')], /nobody is subscribed to AlarmsTopic/],
+    [
+      'the policy of the queue of alerts',
+      [isNamed('NotifierQueuePolicy')],
+      /^NotifierRule\w+: EventBridge may not send to NotifierQueue/,
+    ],
+    [
+      'the policy of the queue of undelivered events',
+      [isNamed('EventsUndeliveredPolicy')],
+      /EventBridge may not send to EventsUndelivered/,
+    ],
+    [
+      'the dead-letter queue of a rule',
+      [
+        isOf('AWS::Events::Rule'),
+        ({ Targets }) => {
+          for (const target of Targets) delete target.DeadLetterConfig;
+        },
+      ],
+      /a target has no dead-letter queue/,
+    ],
+    [
+      'the policy of the role of a schedule',
+      [isNamed('PollerScheduleRoleDefaultPolicy')],
+      /^PollerSchedulemain\w+: the role PollerScheduleRole\w+ may not call the target/,
+    ],
+    [
+      'the trust in the scheduler',
+      [
+        isNamed('NotifierSweepRole6'),
+        (role) =>
+          Object.assign(role.AssumeRolePolicyDocument.Statement[0].Principal, {
+            Service: 'lambda.amazonaws.com',
+          }),
+      ],
+      /^NotifierSweep\w+: the scheduler may not take the role/,
+    ],
+    [
+      'the canary of another source',
+      [
+        isNamed('EventsCanaryC'),
+        ({ Target }) => Object.assign(Target, { Input: Target.Input.replace('.canary', '.other') }),
+      ],
+      /^EventsCanary\w+: the role \w+ may not call the target/,
+    ],
+    ['the queue of failures', [isNamed('PollerFailuresF2')], /failures go to no queue of this stack/],
+    [
+      'the policies of the functions',
+      [isOf('AWS::IAM::Policy')],
+      /the function may not send to PollerFailures[\s\S]*the function may not sqs:ReceiveMessage/,
+    ],
+    [
+      'the dead-letter queue of alerts',
+      [isNamed('NotifierDeadLetters0')],
+      /^NotifierQueue\w+: its dead-letter queue is not of this stack/m,
+    ],
+    [
+      'a message that is shown too soon',
+      [isNamed('NotifierQueueC'), (queue) => Object.assign(queue, { VisibilityTimeout: 60 })],
+      /shows a message again before/,
+    ],
+    [
+      'the permissions of the front door',
+      [isOf('AWS::Lambda::Permission')],
+      /API Gateway may not call the function for ANY \/api\/v2/,
+    ],
+    ['a log group', [isNamed('ApiapiLog')], /^ApiapiFunction\w+: has no log group/m],
+  ])('without or with %s', (_name, change, sentence) => {
+    const { broken } = checkEdges(changed(...change));
+
+    expect(broken.join('\n')).toMatch(sentence);
+  });
+});

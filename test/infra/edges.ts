@@ -1,0 +1,251 @@
+/**
+ * Every edge of a template over which something is delivered or called, and what is missing for it: alarm to topic to subscriber,
+ * rule to target and to dead-letter queue, schedule to role to function, function to failure queue, queue to function, route to function.
+ */
+
+import { type AwsCall, isAllowed, listOf, type Statement } from './policies.ts';
+import type { Resource } from './stack-under-test.ts';
+import { ACCOUNT, arn, arnOf, type Resources, resolve } from './symbols.ts';
+
+// biome-ignore lint/suspicious/noExplicitAny: properties of a resource
+type Properties = any;
+
+/** One sentence per edge that lacks something. `found`: how many edges of each kind there were. */
+export function checkEdges(resources: Resources): {
+  readonly broken: readonly string[];
+  readonly found: Readonly<Record<string, number>>;
+} {
+  const graph = graphOf(resources);
+  const kinds = {
+    'AWS::CloudWatch::Alarm': alarmFaults,
+    'AWS::Events::Rule': ruleFaults,
+    'AWS::Scheduler::Schedule': scheduleFaults,
+    'AWS::Lambda::EventInvokeConfig': failureFaults,
+    'AWS::Lambda::EventSourceMapping': sourceFaults,
+    'AWS::SQS::Queue': redriveFaults,
+    'AWS::ApiGatewayV2::Integration': integrationFaults,
+    'AWS::Lambda::Function': logFaults,
+  } as const;
+  const counted = Object.entries(kinds).map(([type, faultsOf]) => {
+    const own = resources.filter(([, { Type }]) => Type === type);
+    return {
+      type,
+      count: own.length,
+      broken: own.flatMap(([id, resource]) =>
+        faultsOf(graph, id, resource).map((fault) => `${id}: ${fault}`),
+      ),
+    };
+  });
+  return {
+    broken: counted.flatMap(({ broken }) => broken),
+    found: Object.fromEntries(counted.map(({ type, count }) => [type, count])),
+  };
+}
+
+type Graph = ReturnType<typeof graphOf>;
+
+function graphOf(resources: Resources) {
+  const text = (value: unknown) => resolve(resources, value);
+  const ofType = (type: string) => resources.filter(([, { Type }]) => Type === type);
+  const byArn = (target: string) => resources.find(([id]) => arnOf(resources, id) === target);
+  /** Of a queue or a topic: the policies that name it, all their statements. */
+  const resourcePolicy = (id: string, type: string, list: string): readonly Statement[] =>
+    ofType(type)
+      .filter(([, { Properties }]) => listOf(Properties[list]).some((each) => refIn(each) === id))
+      .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement as Statement[]);
+  const rolePolicies = (roleId: string): readonly Statement[] =>
+    [...ofType('AWS::IAM::Policy'), ...ofType('AWS::IAM::ManagedPolicy')]
+      .filter(([, { Properties }]) => listOf(Properties.Roles).some((each) => refIn(each) === roleId))
+      .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement as Statement[]);
+  return {
+    resources,
+    text,
+    ofType,
+    byArn,
+    mayCall: (statements: readonly Statement[], call: AwsCall) => isAllowed(resources, statements, call),
+    queuePolicy: (id: string) => resourcePolicy(id, 'AWS::SQS::QueuePolicy', 'Queues'),
+    topicPolicy: (id: string) => resourcePolicy(id, 'AWS::SNS::TopicPolicy', 'Topics'),
+    rolePolicies,
+  };
+}
+
+function alarmFaults(graph: Graph, id: string, { Properties: alarm }: Resource): readonly string[] {
+  const actions = [...listOf(alarm.AlarmActions), ...listOf(alarm.OKActions)].map(graph.text);
+  if (listOf(alarm.AlarmActions).length === 0) return ['has no action'];
+  return actions.flatMap((action) => {
+    const topic = graph.byArn(action);
+    if (topic?.[1].Type !== 'AWS::SNS::Topic') return [`its action ${action} is no topic of this stack`];
+    const call = {
+      service: 'cloudwatch.amazonaws.com',
+      action: 'sns:Publish',
+      resource: action,
+      context: {
+        'aws:sourceaccount': ACCOUNT,
+        'aws:sourcearn': arnOf(graph.resources, id),
+        'aws:securetransport': 'true',
+      },
+    };
+    const subscribers = graph
+      .ofType('AWS::SNS::Subscription')
+      .filter(([, { Properties }]) => graph.text(Properties.TopicArn) === action);
+    return [
+      ...(graph.mayCall(graph.topicPolicy(topic[0]), call)
+        ? []
+        : [`CloudWatch may not publish to ${topic[0]}`]),
+      ...(subscribers.length > 0 ? [] : [`nobody is subscribed to ${topic[0]}`]),
+    ];
+  });
+}
+
+function ruleFaults(graph: Graph, id: string, { Properties: rule }: Resource): readonly string[] {
+  const source = arnOf(graph.resources, id);
+  return listOf(rule.Targets).flatMap((target: Properties) => [
+    ...deliveryFaults(graph, source, { arnOfTarget: graph.text(target.Arn), role: target.RoleArn }),
+    ...(target.DeadLetterConfig === undefined
+      ? ['a target has no dead-letter queue']
+      : deliveryFaults(graph, source, { arnOfTarget: graph.text(target.DeadLetterConfig.Arn) })),
+  ]);
+}
+
+/** EventBridge delivers to queues by their policy, to functions by a permission, and to other buses by a role. */
+function deliveryFaults(
+  graph: Graph,
+  source: string,
+  { arnOfTarget, role }: { readonly arnOfTarget: string; readonly role?: unknown },
+): readonly string[] {
+  const target = graph.byArn(arnOfTarget);
+  const context = { 'aws:sourcearn': source, 'aws:sourceaccount': ACCOUNT, 'aws:securetransport': 'true' };
+  if (target?.[1].Type === 'AWS::SQS::Queue') {
+    const call = {
+      service: 'events.amazonaws.com',
+      action: 'sqs:SendMessage',
+      resource: arnOfTarget,
+      context,
+    };
+    return graph.mayCall(graph.queuePolicy(target[0]), call)
+      ? []
+      : [`EventBridge may not send to ${target[0]}`];
+  }
+  // A bus of another account: its own stack has the policy, and ours only names the role.
+  if (role !== undefined) return [];
+  return [`the target ${arnOfTarget} is no queue of this stack and has no role`];
+}
+
+function scheduleFaults(graph: Graph, _id: string, { Properties: schedule }: Resource): readonly string[] {
+  const { Target: target } = schedule;
+  const role =
+    graph.byArn(graph.text(target.RoleArn)) ??
+    graph.resources.find(([name]) => graph.text(target.RoleArn) === `arn-of:${name}`);
+  if (role === undefined) return ['has no role of this stack'];
+  const trust = role[1].Properties.AssumeRolePolicyDocument.Statement as Statement[];
+  const assume = {
+    service: 'scheduler.amazonaws.com',
+    action: 'sts:AssumeRole',
+    resource: '',
+    context: { 'aws:sourceaccount': ACCOUNT },
+  };
+  return [
+    ...(graph.mayCall(trust, assume) ? [] : [`the scheduler may not take the role ${role[0]}`]),
+    ...(graph.mayCall(graph.rolePolicies(role[0]), scheduledCall(graph, target))
+      ? []
+      : [`the role ${role[0]} may not call the target`]),
+  ];
+}
+
+function scheduledCall(graph: Graph, target: Properties): AwsCall {
+  const called = graph.text(target.Arn);
+  if (!called.endsWith(':aws-sdk:eventbridge:putEvents'))
+    return { action: 'lambda:InvokeFunction', resource: called };
+  const [entry] = JSON.parse(target.Input).Entries as { EventBusName: string; Source: string }[];
+  const bus = arn('events', `event-bus/${entry?.EventBusName}`);
+  return { action: 'events:PutEvents', resource: bus, context: { 'events:source': entry?.Source ?? '' } };
+}
+
+function failureFaults(graph: Graph, _id: string, { Properties: settings }: Resource): readonly string[] {
+  const { FunctionName: fn, DestinationConfig } = settings;
+  const queue = graph.byArn(graph.text(DestinationConfig?.OnFailure?.Destination));
+  if (queue?.[1].Type !== 'AWS::SQS::Queue') return ['failures go to no queue of this stack'];
+  const call = { action: 'sqs:SendMessage', resource: arnOf(graph.resources, queue[0]) };
+  return graph.mayCall(policiesOfFunction(graph, fn), call)
+    ? []
+    : [`the function may not send to ${queue[0]}`];
+}
+
+function sourceFaults(graph: Graph, _id: string, { Properties: mapping }: Resource): readonly string[] {
+  const queue = graph.byArn(graph.text(mapping.EventSourceArn));
+  if (queue === undefined) return ['its queue is not of this stack'];
+  const fn = graph.resources.find(([id]) => id === refIn(mapping.FunctionName))?.[1];
+  const actions = ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'];
+  const denied = actions.filter(
+    (action) =>
+      !graph.mayCall(policiesOfFunction(graph, mapping.FunctionName), {
+        action,
+        resource: arnOf(graph.resources, queue[0]),
+      }),
+  );
+  // Lambda Developer Guide, "Using Lambda with Amazon SQS": six times the function's time-out.
+  const isTooShort = (queue[1].Properties.VisibilityTimeout ?? 30) < 6 * (fn?.Properties.Timeout ?? 3);
+  return [
+    ...denied.map((action) => `the function may not ${action} of ${queue[0]}`),
+    ...(isTooShort ? [`${queue[0]} shows a message again before the function's time is over`] : []),
+  ];
+}
+
+function redriveFaults(graph: Graph, _id: string, resource: Resource): readonly string[] {
+  const redrive = resource.Properties?.RedrivePolicy;
+  if (redrive === undefined) return [];
+  const target = graph.byArn(graph.text(redrive.deadLetterTargetArn));
+  return target?.[1].Type === 'AWS::SQS::Queue' ? [] : ['its dead-letter queue is not of this stack'];
+}
+
+function integrationFaults(
+  graph: Graph,
+  id: string,
+  { Properties: integration }: Resource,
+): readonly string[] {
+  const target = graph.byArn(graph.text(integration.IntegrationUri));
+  if (target === undefined) return ['calls no function of this stack'];
+  const routes = graph
+    .ofType('AWS::ApiGatewayV2::Route')
+    .filter(([, { Properties }]) => graph.text(Properties.Target) === `integrations/${id}`);
+  const permissions = graph
+    .ofType('AWS::Lambda::Permission')
+    .filter(([, { Properties }]) => graph.text(Properties.FunctionName) === arnOf(graph.resources, target[0]))
+    .filter(
+      ([, { Properties }]) =>
+        Properties.Principal === 'apigateway.amazonaws.com' && Properties.Action === 'lambda:InvokeFunction',
+    )
+    .map(([, { Properties }]) => graph.text(Properties.SourceArn));
+  const pathOf = (key: string) => `/*/*${key.slice(key.indexOf(' ') + 1)}`;
+  return routes
+    .map(([, { Properties }]) => Properties.RouteKey as string)
+    .filter(
+      (key) =>
+        !permissions.some(
+          (source) => source.endsWith(pathOf(key)) || source.endsWith(pathOf(key).replace('/*/*', '/*/GET')),
+        ),
+    )
+    .map((key) => `API Gateway may not call the function for ${key}`);
+}
+
+function logFaults(graph: Graph, _id: string, { Properties: fn }: Resource): readonly string[] {
+  const group = graph.resources.find(([id]) => id === refIn(fn.LoggingConfig?.LogGroup));
+  if (group === undefined) return ['has no log group of this stack'];
+  const statements = graph.rolePolicies(String(refIn(fn.Role)));
+  return ['logs:CreateLogStream', 'logs:PutLogEvents']
+    .filter((action) => !graph.mayCall(statements, { action, resource: arnOf(graph.resources, group[0]) }))
+    .map((action) => `may not ${action}`);
+}
+
+function policiesOfFunction(graph: Graph, fn: unknown): readonly Statement[] {
+  const found = graph.resources.find(([id]) => id === refIn(fn))?.[1];
+  return graph.rolePolicies(String(refIn(found?.Properties.Role)));
+}
+
+function refIn(value: unknown): string | undefined {
+  const { Ref, 'Fn::GetAtt': attribute } = (value ?? {}) as {
+    readonly Ref?: string;
+    readonly 'Fn::GetAtt'?: readonly string[];
+  };
+  return Ref ?? attribute?.[0];
+}

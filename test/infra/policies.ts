@@ -1,0 +1,74 @@
+/** Whether a policy of the template allows a call: statements with their conditions, a deny before every allow. */
+
+import { type Resources, resolve } from './symbols.ts';
+
+export interface AwsCall {
+  /** A service such as `events.amazonaws.com`; undefined: a role, whose own policies are asked. */
+  readonly service?: string;
+  readonly action: string;
+  readonly resource: string;
+  /** Keys of the request, in small letters as IAM compares them: `aws:sourcearn`. */
+  readonly context?: Readonly<Record<string, string>>;
+}
+
+export interface Statement {
+  readonly Effect: 'Allow' | 'Deny';
+  readonly Principal?: unknown;
+  readonly Action: string | readonly string[];
+  readonly Resource?: unknown;
+  readonly Condition?: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+}
+
+export function isAllowed(resources: Resources, statements: readonly Statement[], call: AwsCall): boolean {
+  const fitting = statements.filter((statement) => fits(resources, statement, call));
+  return fitting.some(({ Effect }) => Effect === 'Allow') && !fitting.some(({ Effect }) => Effect === 'Deny');
+}
+
+function fits(resources: Resources, statement: Statement, call: AwsCall): boolean {
+  const { Action, Resource, Principal, Condition = {} } = statement;
+  const named = listOf(Resource).map((each) => resolve(resources, each));
+  return (
+    listOf(Action).some((action) => isLike(String(action).toLowerCase(), call.action.toLowerCase())) &&
+    (Resource === undefined || named.some((pattern) => isLike(pattern, call.resource))) &&
+    isForPrincipal(Principal, call.service) &&
+    Object.entries(Condition).every(([operator, wanted]) => holds(resources, { operator, wanted }, call))
+  );
+}
+
+function isForPrincipal(principal: unknown, service: string | undefined): boolean {
+  if (principal === undefined) return service === undefined;
+  if (principal === '*') return true;
+  const { Service, AWS } = principal as { readonly Service?: unknown; readonly AWS?: unknown };
+  return AWS === '*' || listOf(Service).includes(service);
+}
+
+/** A key that the request does not have fulfils no condition but the negated ones. */
+function holds(
+  resources: Resources,
+  { operator, wanted }: { readonly operator: string; readonly wanted: Readonly<Record<string, unknown>> },
+  { context = {} }: AwsCall,
+): boolean {
+  return Object.entries(wanted).every(([key, values]) => {
+    const found = context[key.toLowerCase()];
+    const patterns = listOf(values).map((value) => resolve(resources, value));
+    if (operator === 'Bool') return patterns.includes(found ?? 'true');
+    if (operator.includes('Not')) return !patterns.includes(found ?? '');
+    if (found === undefined) return false;
+    if (operator === 'StringEquals') return patterns.includes(found);
+    return patterns.some((pattern) => isLike(pattern, found));
+  });
+}
+
+/** As IAM compares: `*` is any text, `?` any one character. */
+export function isLike(pattern: string, text: string): boolean {
+  const source = pattern
+    .split('*')
+    .map((part) => part.replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll('?', '.'))
+    .join('.*');
+  return new RegExp(`^${source}$`, 's').test(text);
+}
+
+export function listOf(value: unknown): readonly unknown[] {
+  if (value === undefined) return [];
+  return Array.isArray(value) ? value : [value];
+}

@@ -1,0 +1,95 @@
+/** The smallest and the largest configuration that is taken, held against what AWS takes. */
+
+import { describe, expect, test } from 'vitest';
+import example from '../../bridge.config.example.ts';
+import { type BridgeConfigInput, parseBridgeConfig } from '../../shared/config/bridge-config.ts';
+import { largest, smallest } from './configurations.ts';
+import { checkEdges } from './edges.ts';
+import { quotas } from './quotas.ts';
+import { synthesize } from './stack-under-test.ts';
+
+const configurations: Readonly<Record<string, Partial<BridgeConfigInput>>> = {
+  'the smallest configuration': smallest,
+  'the example': {},
+  ...largest,
+};
+
+describe.each(Object.keys(configurations))('%s is within what AWS takes', (name) => {
+  const { template, resources } = synthesize(configurations[name]);
+  const sized = { resources, template: template.toJSON() as Record<string, Record<string, unknown>> };
+
+  test.each(quotas.map((quota) => [quota.what, quota] as const))('%s', (_what, quota) => {
+    const { most } = quota;
+    const beyond = quota.sizes(sized).filter(([, size]) => size > most);
+
+    expect(beyond).toEqual([]);
+  });
+});
+
+test.each(Object.keys(largest))('with %s no edge of the template is broken', (name) => {
+  expect(checkEdges(synthesize(largest[name]).resources).broken).toEqual([]);
+});
+
+describe('a quota', () => {
+  test('has something to measure in the largest template, or the template has nothing of its kind', () => {
+    const { template, resources } = synthesize(largest['the longest name']);
+    const sized = { resources, template: template.toJSON() as Record<string, Record<string, unknown>> };
+    const silent = quotas.filter((quota) => quota.sizes(sized).every(([, size]) => size === 0));
+
+    expect(silent.map(({ what }) => what)).toEqual(['mappings of the template']);
+  });
+
+  test('is cited', () => {
+    expect(quotas.filter(({ source }) => !/(Guide|Reference)/.test(source))).toEqual([]);
+  });
+});
+
+describe('what would not fit is refused before anything is deployed', () => {
+  const [first] = example.accounts;
+  const long = largest['the longest name'];
+  const arn = String(long?.accounts?.[0]?.key_secret_arn);
+
+  test.each<[string, Partial<BridgeConfigInput>, RegExp]>([
+    ['a thirty-first account', { accounts: [...(long?.accounts ?? []), first] as never }, /accounts: .*<=30/],
+    ['a longer name', { name: `${long?.name}n` }, /name: /],
+    [
+      'a longer id of an account',
+      { name: String(long?.name), accounts: [{ ...first, account_id: 'a'.repeat(28) }] as never },
+      /accounts\.0\.account_id: has 27 characters at most beside the name/,
+    ],
+    [
+      'a longer ARN of a secret',
+      { accounts: [{ ...first, key_secret_arn: arn.replace('-AbCdEf', 'x-AbCdEf') }] as never },
+      /accounts\.0\.key_secret_arn: .*<=\d+ characters/,
+    ],
+    ['a longer address of the runbook', { runbook_url: `${long?.runbook_url}u` }, /runbook_url: /],
+    [
+      'one more address',
+      { alerts: { emails: [...(long?.alerts?.emails ?? []), 'a@example.com'] } },
+      /alerts\.emails: /,
+    ],
+    ['one more tag', { tags: { ...long?.tags, more: 'm' } }, /tags: takes 20 tags at most/],
+    [
+      'longer tags',
+      { tags: { team: 't'.repeat(250), a: 'b'.repeat(255), c: 'd'.repeat(255), e: 'f'.repeat(255) } },
+      /tags: takes 1000 characters/,
+    ],
+    [
+      'one more project of an account',
+      {
+        accounts: (long?.accounts ?? []).map((each) => ({
+          ...each,
+          project_ids: [...(each.project_ids ?? []), 'x'],
+        })),
+      },
+      /accounts: name 1500 projects at most/,
+    ],
+  ])('%s', (_name, changes, sentence) => {
+    expect(() => parseBridgeConfig({ ...example, ...changes }, 'a file')).toThrow(sentence);
+  });
+
+  test('and what just fits is taken', () => {
+    for (const configuration of Object.values(configurations))
+      expect(() => parseBridgeConfig({ ...example, ...configuration }, 'a file')).not.toThrow();
+  });
+});
