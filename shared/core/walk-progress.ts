@@ -52,12 +52,8 @@ function orderProgress({ project, walk }: PollOutcome): Progress {
 }
 
 /** What is left to write when another poller has moved the watermark at least as far. */
-export function withoutWatermark({
-  watermark: _,
-  arrivals: __,
-  listEnd: ___,
-  ...rest
-}: Progress): Progress | undefined {
+export function withoutWatermark(progress: Progress): Progress | undefined {
+  const { watermark: _watermark, arrivals: _arrivals, listEnd: _listEnd, ...rest } = progress;
   return Object.keys(rest).length === 0 ? undefined : rest;
 }
 

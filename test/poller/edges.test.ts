@@ -64,7 +64,7 @@ describe('an upstream whose pages hold fewer rows than were asked for', () => {
     }
 
     expect(news.length).toBeGreaterThan(100);
-    expect([...idsOf(events())].toSorted()).toEqual(news.map(({ id }) => id).toSorted());
+    expect(idsOf(events())).toEqual(new Set(news.map(({ id }) => id)));
   });
 
   test('an open operation behind the first walk is read to its end', async () => {
@@ -140,7 +140,7 @@ describe('a project in which nothing happens for months', () => {
     await pass(2 * DAY_MS);
     await poll(MINUTE_MS);
 
-    expect([...idsOf(events())].toSorted()).toEqual(news.map(({ id }) => id).toSorted());
+    expect(idsOf(events())).toEqual(new Set(news.map(({ id }) => id)));
   });
 
   test('loses nothing of the months in which the bridge itself was away', async () => {
@@ -161,7 +161,7 @@ describe('a project in which nothing happens for months', () => {
     restart();
     await poll(5 * MINUTE_MS);
 
-    expect([...idsOf(events())].toSorted()).toEqual(missed.map(({ id }) => id).toSorted());
+    expect(idsOf(events())).toEqual(new Set(missed.map(({ id }) => id)));
   });
 });
 
@@ -184,7 +184,7 @@ test('a project that could not be read for months from the beginning loses nothi
   await poll(10 * MINUTE_MS);
 
   const changes = events().filter(({ type }) => type === 'Operation State Changed');
-  expect([...idsOf(changes)].toSorted()).toEqual(missed.map(({ id }) => id).toSorted());
+  expect(idsOf(changes)).toEqual(new Set(missed.map(({ id }) => id)));
 });
 
 describe('a project that becomes visible later', () => {
@@ -280,7 +280,7 @@ describe('an unordered list', () => {
     script.operations = [...inOrder, ...rest, ...news];
     await poll(5 * MINUTE_MS);
 
-    expect([...idsOf(events())].toSorted()).toEqual(news.map(({ id }) => id).toSorted());
+    expect(idsOf(events())).toEqual(new Set(news.map(({ id }) => id)));
   });
 
   test('shows what appears at its end', async () => {
