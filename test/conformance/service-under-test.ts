@@ -6,6 +6,7 @@ import {
   startUpstream,
   type UpstreamOptions,
 } from '../../infra/local/upstream/start-upstream.ts';
+import { systemClock } from '../../shared/runtime/clock.ts';
 import type { Call } from '../../shared/upstream/calls/call.ts';
 import { type CallId, calls } from '../../shared/upstream/calls/calls.ts';
 import { createApiUnderTest, listen } from '../api/api-under-test.ts';
@@ -51,6 +52,9 @@ export async function startService(options: Partial<UpstreamOptions> = {}) {
   return serviceOf(upstream, await openDoor(upstream));
 }
 
+/** The bridge under test grants one caller 700 requests a minute. */
+const REQUEST_MS = 100;
+
 /** Where requests go in: at the service itself, or through the bridge in front of it. */
 interface Door {
   readonly baseUrl: string;
@@ -59,7 +63,17 @@ interface Door {
 
 async function openDoor({ baseUrl }: LocalUpstream): Promise<Door> {
   if (DOOR === 'service') return { baseUrl, key: KEY };
-  const api = createApiUnderTest({ upstreamBaseUrl: baseUrl, upstreamKey: KEY });
+  let requestCount = 0;
+  const api = createApiUnderTest({
+    upstreamBaseUrl: baseUrl,
+    upstreamKey: KEY,
+    fetch: (...request) => {
+      requestCount += 1;
+      return fetch(...request);
+    },
+    // What the bridge grants one caller comes back with each request, so that a fast machine meets no other limit than a slow one.
+    clock: { ...systemClock, now: () => systemClock.now() + requestCount * REQUEST_MS },
+  });
   return { baseUrl: `${await listen(api)}/api/v2`, key: await api.issueToken() };
 }
 

@@ -7,6 +7,7 @@ const MESSAGE = 'functions/notifier/send-message.ts';
 const OUTCOME = 'functions/notifier/message-outcome.ts';
 const PLAN = 'functions/notifier/plan-round.ts';
 const NOTICES = 'functions/notifier/notice-store.ts';
+const CHANNELS = 'functions/notifier/channel-store.ts';
 const INCIDENTS = 'functions/notifier/incident-store.ts';
 const NOTIFY = 'functions/notifier/notify.ts';
 const MESSAGES = 'shared/alerts/message-plan.ts';
@@ -48,10 +49,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'send-without-claim',
     mistake: 'a notifier sends although another one holds the channel',
-    file: MESSAGE,
-    find: `if (!(await hold(turn, { message: left, waiting_since_ms: waitingSinceMs, sent_at_ms: sentAtMs })))
-    return false;`,
-    replace: 'await hold(turn, { message: left, waiting_since_ms: waitingSinceMs, sent_at_ms: sentAtMs });',
+    file: CHANNELS,
+    find: '...conditionOf(next.revision),',
+    replace: '',
   },
   {
     name: 'no-rest',
@@ -70,9 +70,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no-pace',
     mistake: 'messages of a storm go out all at once',
-    file: MESSAGES,
-    find: '.slice(0, slotCount)',
-    replace: '.slice(0)',
+    file: PACE,
+    find: 'pace.messageCountMax - countedSends(sentAtMs, pace, nowMs).length',
+    replace: 'pace.messageCountMax',
   },
   {
     name: 'worst-anywhere',

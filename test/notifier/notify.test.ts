@@ -13,7 +13,7 @@ describe('the notifier', () => {
   });
 
   test('a copy of an event is told once, also days later', async () => {
-    const { deliver, slack, pass, wait } = aNotifier();
+    const { deliver, slack, pass, wait, deps } = aNotifier();
     const event = anEvent();
 
     await deliver(event, event);
@@ -22,6 +22,7 @@ describe('the notifier', () => {
     await pass(10);
 
     expect(idsOf(slack)).toEqual([event.detail.id]);
+    expect(await deps.store.notices.list('slack', 10, () => true)).toEqual([]);
   });
 
   test('further failures of the same project and action become one digest that lists them all', async () => {
