@@ -19,6 +19,7 @@ export interface RunningBridge {
   readonly origin: string;
   readonly token: string;
   readonly awsEndpoint: string;
+  readonly accessKey: string;
   /** The first match's group of what was waited for: the link of an alert. */
   readonly link: string;
   stop(): void;
@@ -51,6 +52,7 @@ export async function startBridge(until: RegExp, options: readonly string[]): Pr
     origin: found(/API +(http\S+)/),
     token: found(/token +(opb_\S+)/),
     awsEndpoint: found(/local AWS +(http\S+)/),
+    accessKey: found(/access key +(\S+)/),
     link: found(until),
     stop: () => void child.kill('SIGKILL'),
   };

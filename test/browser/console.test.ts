@@ -134,7 +134,7 @@ describe('somebody on call', () => {
   });
 
   test('without the scope sees no action and cannot take one', async () => {
-    const { origin, awsEndpoint, token: development } = await calmBridge();
+    const { origin, awsEndpoint, accessKey, token: development } = await calmBridge();
     const issuing = runCommand('infra/local/tokens.ts', [
       'create',
       '--client',
@@ -143,6 +143,8 @@ describe('somebody on call', () => {
       'operations:read,projects:read,computes:read',
       '--endpoint',
       awsEndpoint,
+      '--access-key',
+      accessKey,
     ]);
     await issuing.ended();
     const [token = ''] = /opb_\S+/.exec(issuing.output()) ?? [];
