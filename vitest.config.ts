@@ -2,6 +2,8 @@ import { defineConfig } from 'vitest/config';
 
 const settings = {
   testTimeout: 30_000,
+  // Some hooks synthesize whole stacks or start servers; a busy machine takes its time.
+  hookTimeout: 60_000,
   // Two cores are the least that anybody has; mutants run side by side on them.
   maxConcurrency: 2,
 };
