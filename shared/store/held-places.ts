@@ -1,6 +1,7 @@
 /** Places that a caller may hold at once, on whatever instances: long polls, and commands that wait for their caller's sake. */
 
 import { createHash } from 'node:crypto';
+import { HELD_PLACES_MAX } from '../config/api-config.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { heldPlacesKey } from './keys.ts';
 import type { Item, Table } from './table.ts';
@@ -18,9 +19,6 @@ export interface HeldPlaces {
 /** Counted apart: whoever waits for events can still have a command waited for. */
 export type HeldKind = 'waits' | 'commands';
 
-/** More would be a wait for an account of AWS, whose functions run a thousand times at once by default. */
-export const PLACES_MAX = 20;
-
 /** From the end of a request to the write that gives its place back. */
 const MARGIN_MS = 5_000;
 
@@ -30,7 +28,7 @@ const KEPT_SECONDS = 3_600;
 const nameOf = (place: number) => `place_${place}`;
 
 /** Names of the attributes of its items. */
-export const HELD_ATTRIBUTES: readonly string[] = Array.from({ length: PLACES_MAX }, (_, place) =>
+export const HELD_ATTRIBUTES: readonly string[] = Array.from({ length: HELD_PLACES_MAX }, (_, place) =>
   nameOf(place),
 );
 
