@@ -109,7 +109,7 @@ describe('I/O lives at the edges', () => {
     'shared/runtime/secret-key-source.ts',
     'functions/poller/create-handler.ts',
     'functions/notifier/create-handler.ts',
-    'functions/notifier/sns-publisher.ts',
+    'functions/notifier/channels/sns-publisher.ts',
     'functions/api/create-handler.ts',
     'shared/store/dynamodb-indexes.ts',
   ]);

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import { SCOPES } from '../callers/scopes.ts';
-import { PARTS_PER_MINUTE } from '../core/account-rate.ts';
+import { PARTS_PER_MINUTE } from '../core/rates/account-rate.ts';
 import { readConfig } from '../runtime/read-config.ts';
 import { upstreamBaseUrl } from './upstream-base-url.ts';
 
