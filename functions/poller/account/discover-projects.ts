@@ -13,9 +13,9 @@ import {
   PROJECTS_MAX,
 } from '../planner/listing.ts';
 import { provesFirstListing } from './absence.ts';
+import { fetchListPage, type ReadPage } from './fetch-list-page.ts';
 import { isEvidenceWanted, judgeMissingProjects } from './lose-projects.ts';
 import { noteBound } from './note-bound.ts';
-import { type ReadPage, readPage } from './read-list-page.ts';
 import type { Run } from './run.ts';
 import { addProjects } from './sight-projects.ts';
 
@@ -91,7 +91,7 @@ async function readListing(run: Run): Promise<ListingResult | undefined> {
 /** A stored cursor that the upstream refuses must not hold the listing up for ever: the next one starts anew. */
 async function readPageOf(run: Run, cursor: string | undefined): Promise<ReadPage> {
   try {
-    return await readPage(run, cursor);
+    return await fetchListPage(run, cursor);
   } catch (error) {
     const kind = isUpstreamError(error) ? error.kind : undefined;
     if (kind === 'rejected') run.memory.listing = undefined;

@@ -1,22 +1,11 @@
 /** Reads one page of the project list, by itself in its turn or as a part of a whole listing. */
 
 import type { Permit } from '../../../shared/upstream/request-budget.ts';
-import type { ListingPage } from '../planner/listing.ts';
-import type { PollDecision, ShownPage } from '../planner/poll-planner.ts';
+import type { PollDecision } from '../planner/poll-planner.ts';
+import { fetchListPage, type ReadPage } from './fetch-list-page.ts';
 import { noteShownProjects } from './lose-projects.ts';
 import type { Run } from './run.ts';
 import { addProjects } from './sight-projects.ts';
-
-/** The most projects the list gives on one page (public contract; the specification shows no paging). */
-export const PROJECT_PAGE_ROWS = 400;
-
-export interface ReadPage extends ShownPage, ListingPage {
-  readonly cursor: string | undefined;
-  /** When the upstream created each project, as far as the page says. */
-  readonly createdAtOf: ReadonlyMap<string, string>;
-  /** The upstream's clock. */
-  readonly serverDateMs: number;
-}
 
 /** Whose fields moved is polled at once, and who is new is added. */
 export async function readListPage(
@@ -27,31 +16,10 @@ export async function readListPage(
   const { planner, clock } = run.deps;
   let shown: ReadPage | undefined;
   try {
-    shown = await readPage(run, cursor, permit);
+    shown = await fetchListPage(run, cursor, permit);
     noteShownProjects(run, shown);
     await addProjects(run, shown);
   } finally {
     planner.reportPage(page, shown, clock.now());
   }
-}
-
-export async function readPage(
-  { deps, stop }: Run,
-  cursor: string | undefined,
-  permit?: Permit,
-): Promise<ReadPage> {
-  const query = { limit: PROJECT_PAGE_ROWS, ...(cursor !== undefined && { cursor }) };
-  const page = await deps.upstream.listProjects(query, { signal: stop.signal, permit });
-  const { projects, unavailableProjectIds, malformedRowCount } = page;
-  if (malformedRowCount > 0) deps.telemetry.measure('MalformedRows', malformedRowCount);
-  return {
-    rows: projects,
-    projectIds: projects.map(({ id }) => id),
-    unavailableProjectIds,
-    malformedRowCount,
-    isEmpty: projects.length + unavailableProjectIds.length + malformedRowCount === 0,
-    cursor: page.cursor,
-    createdAtOf: new Map(projects.flatMap(({ id, created_at }) => (created_at ? [[id, created_at]] : []))),
-    serverDateMs: page.serverDateMs ?? deps.clock.now(),
-  };
 }

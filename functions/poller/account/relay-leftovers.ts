@@ -33,19 +33,6 @@ const BACKOFF_MS_MAX = 30_000;
 /** Between two looks at whether a poll has left something over. */
 const LOOK_MS = 1_000;
 
-export interface Leftovers {
-  /** Something unpublished was seen since the last pass over the index began. */
-  areExpected: boolean;
-  /** The last page made progress and the pass goes on: the invocation is needed. */
-  areDraining: boolean;
-  /** When the oldest entry that the last page held was recorded; undefined: nothing is known to be unpublished. */
-  oldestAtMs: number | undefined;
-}
-
-export function noLeftovers(): Leftovers {
-  return { areExpected: true, areDraining: false, oldestAtMs: undefined };
-}
-
 /** Until the invocation stops. The first pass goes over everything, and later ones follow when something was left over. */
 export async function relayLeftovers(run: Run): Promise<void> {
   let backoffMs = 0;

@@ -10,7 +10,7 @@ import type { PollPlanner } from '../planner/poll-planner.ts';
 import type { PollDeps, ProjectMemory } from '../project/poll.ts';
 import type { Absence } from './absence.ts';
 import type { Lease } from './lease.ts';
-import type { Leftovers } from './relay-leftovers.ts';
+import type { Leftovers } from './leftovers.ts';
 import type { TallyKeeper } from './tally.ts';
 
 export interface AccountDeps extends PollDeps {

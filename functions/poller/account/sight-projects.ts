@@ -9,8 +9,8 @@ import { isUnreadable } from '../../../shared/store/unreadable.ts';
 import { type ListingPage, PROJECTS_MAX } from '../planner/listing.ts';
 import type { ArrivalHistory } from '../planner/project-activity.ts';
 import { emptyMemory } from '../project/poll.ts';
+import type { ReadPage } from './fetch-list-page.ts';
 import { noteBound } from './note-bound.ts';
-import type { ReadPage } from './read-list-page.ts';
 import type { Run } from './run.ts';
 
 /** Table calls at once while a first listing is stored. */
