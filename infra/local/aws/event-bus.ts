@@ -133,7 +133,7 @@ function busNameOf(nameOrArn: string): string {
   return nameOrArn.replace(/^arn:[^:]*:events:[^:]*:[^:]*:event-bus\//, '');
 }
 
-/** API Reference, PutEventsResultEntry: the codes of entries that no repetition helps. */
+/** Returns the codes of entries that no repetition helps (API Reference, PutEventsResultEntry). */
 function refusalOf(entry: PutEventsEntry): PutEventsResult | undefined {
   for (const name of ['Source', 'DetailType', 'Detail'] as const) {
     if (!entry[name]) {
