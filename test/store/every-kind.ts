@@ -199,7 +199,7 @@ export async function writeEveryKind(table: Table, counters: TableCounters): Pro
 async function writeStatus(table: Table): Promise<void> {
   const hints = createHintFields();
   hints.takeListing([{ id: 'a', updated_at: 1 }]);
-  hints.noteTransition('a');
+  hints.takeTransition('a');
   hints.takeListing([{ id: 'a', updated_at: 2 }]);
   const limit = {
     share: { share: 0.56, changedAtMs: NOON_MS - 30_000, ceiling: 0.7, holdMs: 300_000 },
