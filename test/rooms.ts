@@ -54,6 +54,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/callers',
     'shared/commands',
     'shared/config',
+    'shared/core/rates',
     'shared/core/records',
     'shared/protocol',
     'shared/runtime',

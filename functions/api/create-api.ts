@@ -15,7 +15,7 @@ import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createCommandUsage } from '../../shared/store/command-usage.ts';
 import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
-import { createUpstreamClient } from '../../shared/upstream/client.ts';
+import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { type KeySource, shareRefresh } from '../../shared/upstream/key-source.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
 import { deafChannelReasons } from './bridge/channel-health.ts';

@@ -31,7 +31,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'failed-is-unworked',
     mistake: 'a command that failed after its work is sent again',
-    file: 'functions/api/upstream/no-work.ts',
+    file: 'shared/core/rates/no-work.ts',
     find: 'return PROVE_NO_WORK.has(status);',
     replace: 'return PROVE_NO_WORK.has(status) || status >= 400;',
   },

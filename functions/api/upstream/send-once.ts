@@ -8,13 +8,13 @@ import type {
   FirstOutcome,
   IdempotencyStore,
 } from '../../../shared/commands/idempotency-store.ts';
+import { provesNoWork } from '../../../shared/core/rates/no-work.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import { Problem } from '../serving/problem.ts';
 import { invalid } from '../serving/read-request.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
-import { provesNoWork } from './no-work.ts';
 import type { PassThroughCall } from './pass-through-call.ts';
 
 export interface IdempotencyDeps {

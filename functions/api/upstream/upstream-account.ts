@@ -2,7 +2,7 @@
 
 import type { ApiAccount } from '../../../shared/config/api-config.ts';
 import type { RecordCommandDeps } from '../../../shared/protocol/record-command.ts';
-import type { CallDeps } from '../../../shared/upstream/call-upstream.ts';
+import type { CallDeps } from '../../../shared/upstream/outgoing-request.ts';
 import type { FairShare } from '../serving/fair-share.ts';
 
 export interface UpstreamAccount {
