@@ -7,9 +7,9 @@ import { createAdaptorServer } from '@hono/node-server';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { forOwnHost } from '../process/own-host.ts';
+import { createUpstreamApp } from './app.ts';
 import { createFaultDials, type FaultDials } from './faults/faults.ts';
 import { createRequestLimits } from './faults/limits.ts';
-import { createUpstreamApp } from './routes/app.ts';
 import { createKeyRing } from './world/key-ring.ts';
 import { drawSecret, drawUuid } from './world/names.ts';
 import { createWorld, type World, type WorldOptions } from './world/world.ts';
@@ -25,7 +25,7 @@ export interface UpstreamOptions extends Omit<WorldOptions, 'startAtMs'> {
   readonly clock?: Clock;
 }
 
-export interface LocalUpstream {
+export interface LocalUpstream extends AsyncDisposable {
   /** Ends with `/api/v2`. */
   readonly baseUrl: string;
   /** At the present of the clock: no timer advances it, because nothing is lost by drawing lives late. */
@@ -69,6 +69,10 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
     overrideGlobalObjects: false,
   }) as Server;
   await listen(server, options.port ?? 0);
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v2`,
     world() {
@@ -78,10 +82,8 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
     faults,
     addKey: (key) => keys.add(key),
     revokeKey: (key) => void keys.delete(key),
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 

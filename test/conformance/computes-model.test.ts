@@ -3,7 +3,7 @@
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createFaultDials } from '../../infra/simulator/faults/faults.ts';
-import { createUpstreamApp } from '../../infra/simulator/routes/app.ts';
+import { createUpstreamApp } from '../../infra/simulator/app.ts';
 import { createKeyRing } from '../../infra/simulator/world/key-ring.ts';
 import { drawUuid } from '../../infra/simulator/world/names.ts';
 import { createWorld } from '../../infra/simulator/world/world.ts';

@@ -2,7 +2,7 @@
 
 import { createFaultDials, type FaultDials } from '../../infra/simulator/faults/faults.ts';
 import { createRequestLimits } from '../../infra/simulator/faults/limits.ts';
-import { createUpstreamApp } from '../../infra/simulator/routes/app.ts';
+import { createUpstreamApp } from '../../infra/simulator/app.ts';
 import { createKeyRing, type KeyRing } from '../../infra/simulator/world/key-ring.ts';
 import { drawSecret, drawUuid } from '../../infra/simulator/world/names.ts';
 import type { WorldProject } from '../../infra/simulator/world/project-state.ts';

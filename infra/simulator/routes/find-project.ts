@@ -16,3 +16,12 @@ export function outsideScope(c: UpstreamContext, scope: string): Response {
   const sentence = 'not allowed to perform actions outside the project this key is scoped to';
   return refusal(c, 404, `${sentence}; subject_project_id:"${scope}"`);
 }
+
+/** Answers 404 unless the project of the path exists and the key may see it. */
+export function inProject(
+  c: UpstreamContext,
+  use: (project: ProjectState, nowMs: number) => Response,
+): Response {
+  const found = findProject(c, c.req.param('project_id') ?? '');
+  return found instanceof Response ? found : use(found, c.get('world').nowMs);
+}

@@ -127,3 +127,8 @@ function monthStart(nowMs: number, monthsLater: number): string {
 export function wholeSeconds(epochMs: number): string {
   return `${new Date(Math.floor(epochMs / 1_000) * 1_000).toISOString().slice(0, 19)}Z`;
 }
+
+/** The operations that a call has started, as its answer shows them: the first one runs and the others wait for it. */
+export function startedRows(operations: readonly WorldOperation[], nowMs: number): readonly object[] {
+  return operations.map((operation) => operationRow(operation, nowMs));
+}

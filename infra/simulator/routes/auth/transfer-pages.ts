@@ -2,9 +2,9 @@
 
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
-import { confirmTransfer } from '../world/auth-commands.ts';
-import type { World } from '../world/world.ts';
-import type { UpstreamEnv } from './upstream-context.ts';
+import { confirmTransfer } from '../../world/auth-commands.ts';
+import type { World } from '../../world/world.ts';
+import type { UpstreamEnv } from '../upstream-context.ts';
 
 /** The browser's side of a transfer, outside the API: no key, but a code that only the API tells. */
 export function addTransferPages(app: Hono<UpstreamEnv>, { world }: { readonly world: World }): void {

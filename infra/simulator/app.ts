@@ -2,22 +2,23 @@
 
 import { Hono } from 'hono';
 import { matchedRoutes } from 'hono/route';
-import type { Random } from '../../../shared/runtime/random.ts';
-import { drawFault, type FaultDials, visibleDelayMs } from '../faults/faults.ts';
-import type { RequestLimits } from '../faults/limits.ts';
-import type { KeyRing } from '../world/key-ring.ts';
-import type { WorldOperation } from '../world/project-state.ts';
-import type { World } from '../world/world.ts';
-import { addAuthRoutes } from './auth-routes.ts';
-import { addComputeRoutes } from './compute-routes.ts';
-import { addControlRoutes } from './control-routes.ts';
-import { damageAnswer, refusedBeforeWork } from './damage-answer.ts';
-import { findProject, outsideScope } from './find-project.ts';
-import { addKeyRoutes } from './key-routes.ts';
-import { operationPage, projectPage } from './pages.ts';
-import { operationRow, projectDetailRow, projectRow } from './rows.ts';
-import { addTransferPages } from './transfer-pages.ts';
-import { refusal, type UpstreamContext, type UpstreamEnv } from './upstream-context.ts';
+import type { Random } from '../../shared/runtime/random.ts';
+import { drawFault, type FaultDials, visibleDelayMs } from './faults/faults.ts';
+import type { RequestLimits } from './faults/limits.ts';
+import { addAuthRoutes } from './routes/auth/auth-routes.ts';
+import { addTransferPages } from './routes/auth/transfer-pages.ts';
+import { addBranchRoutes } from './routes/branch-routes.ts';
+import { addComputeRoutes } from './routes/compute-routes.ts';
+import { addControlRoutes } from './routes/control-routes.ts';
+import { damageAnswer, refusedBeforeWork } from './routes/damage-answer.ts';
+import { findProject, outsideScope } from './routes/find-project.ts';
+import { addKeyRoutes } from './routes/key-routes.ts';
+import { operationPage, projectPage } from './routes/pages.ts';
+import { operationRow, projectDetailRow, projectRow } from './routes/rows.ts';
+import { refusal, type UpstreamContext, type UpstreamEnv } from './routes/upstream-context.ts';
+import type { KeyRing } from './world/key-ring.ts';
+import type { WorldOperation } from './world/project-state.ts';
+import type { World } from './world/world.ts';
 
 export interface UpstreamDeps {
   /** Advanced to the present by `now`. */
@@ -73,7 +74,8 @@ export function createUpstreamApp(deps: UpstreamDeps): Hono<UpstreamEnv> {
   addTransferPages(app, deps);
   addAuthRoutes(app, deps);
   addKeyRoutes(app, deps.keys);
-  addComputeRoutes(app, deps);
+  addComputeRoutes(app);
+  addBranchRoutes(app, deps);
   app.get('/api/v2/projects', (c) => listProjects(deps, c));
   app.get('/api/v2/projects/:project_id', (c) => getProject(deps, c));
   app.get('/api/v2/projects/:project_id/operations', (c) => listOperations(deps, c));
