@@ -160,7 +160,7 @@ function upstreamAccount(
   fairShare: FairShare,
 ): UpstreamAccount {
   const { table, bus, keyOf, telemetry, clock, random } = ports;
-  const calls = {
+  const upstream = {
     base: new URL(settings.upstream_base_url),
     apiKey: shareRefresh(keyOf(settings)),
     clock,
@@ -169,13 +169,12 @@ function upstreamAccount(
     ...(ports.fetch && { fetch: ports.fetch }),
   };
   return {
-    settings,
-    calls,
+    upstream,
     fairShare,
     recording: {
       bus,
       store: createBridgeStore(table, settings.account_id, clock, ports.noteUnreadable),
-      upstream: createUpstreamClient({ ...calls, baseUrl: settings.upstream_base_url }),
+      upstream: createUpstreamClient({ ...upstream, baseUrl: settings.upstream_base_url }),
       telemetry,
       clock,
       settleWithinMs: settings.settle_within_seconds * 1_000,

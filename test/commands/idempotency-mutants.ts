@@ -3,7 +3,7 @@
 import type { Mutant } from '../simulation/mutants.ts';
 
 const STORE = 'shared/commands/idempotency-store.ts';
-const SEND = 'functions/api/upstream/send-once.ts';
+const SEND = 'shared/commands/send-once.ts';
 
 export const mutants: readonly Mutant[] = [
   {
@@ -39,14 +39,14 @@ export const mutants: readonly Mutant[] = [
     name: 'lost-is-unsent',
     mistake: 'a command whose answer was lost is sent again',
     file: SEND,
-    find: 'const isUnsent = error instanceof Problem && error.status < 500;',
-    replace: 'const isUnsent = true;',
+    find: "if (sent.kind === 'unanswered') return idempotency.loseTrack(attempt);",
+    replace: "if (sent.kind === 'unanswered') return idempotency.release(attempt);",
   },
   {
     name: 'secret-is-kept',
     mistake: 'an answer with a secret is kept',
     file: SEND,
-    find: 'body: target.isSecret ? undefined : keptBody(answer, await sealOf(deps, attempt)),',
-    replace: 'body: keptBody(answer, await sealOf(deps, attempt)),',
+    find: 'body: request.target.isSecret ? undefined : sealedBody(answer, pepper, attempt),',
+    replace: 'body: sealedBody(answer, pepper, attempt),',
   },
 ];

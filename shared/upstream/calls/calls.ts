@@ -17,7 +17,3 @@ export const calls = {
 export type CallId = keyof typeof calls;
 
 export type AnswerOf<C extends Call> = z.output<C['answer']>;
-
-export function isMutating(call: Call): boolean {
-  return call.method !== 'GET';
-}
