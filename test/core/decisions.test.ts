@@ -2,7 +2,13 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isReadDue, isWatchOver, watchIntervalMs } from '../../functions/poller/project/watch-rate.ts';
 import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/core/rates/rate-limit.ts';
-import { decideRetry, parseRetryAfter, retryDelayMs } from '../../shared/core/rates/retry-delay.ts';
+import {
+  decideRetry,
+  type FailedAttempt,
+  parseRetryAfter,
+  retryDelayMs,
+} from '../../shared/core/rates/retry-delay.ts';
+import type { UpstreamErrorKind } from '../../shared/core/rates/upstream-error-kind.ts';
 import { firstAccountRecord, recordHealth } from '../../shared/core/records/account-record.ts';
 import type { JournalEntry } from '../../shared/core/records/journal.ts';
 import { recordDiscovery, recordUnreachable } from '../../shared/core/records/project-record.ts';
@@ -100,7 +106,7 @@ describe('watching', () => {
 });
 
 describe('retries', () => {
-  const attempt = {
+  const attempt: FailedAttempt = {
     attempt: 1,
     kind: 'rate_limited',
     method: 'GET',
@@ -128,7 +134,7 @@ describe('retries', () => {
     );
   });
 
-  test.each([
+  test.each<[string, UpstreamErrorKind, number | undefined, boolean]>([
     ['GET', 'rate_limited', 429, true],
     ['GET', 'unavailable', 500, true],
     ['GET', 'network', undefined, true],
