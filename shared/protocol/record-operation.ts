@@ -3,10 +3,10 @@
 import { isJournalFull } from '../core/records/journal.ts';
 import type { Operation } from '../core/records/operation.ts';
 import {
+  decideNextRecord,
   isOpen,
   type OperationRecord,
   type ReadingContext,
-  recordReading,
 } from '../core/records/operation-record.ts';
 import type { RecordResult } from '../store/record-result.ts';
 import { isUnreadable } from '../store/unreadable.ts';
@@ -51,7 +51,11 @@ export async function recordOperation(
 ): Promise<RecordOutcome> {
   let state = { recorded, reading };
   for (let attempt = 1; ; attempt++) {
-    const next = recordReading(state.recorded, state.reading, deps.contextOf(state.recorded, state.reading));
+    const next = decideNextRecord(
+      state.recorded,
+      state.reading,
+      deps.contextOf(state.recorded, state.reading),
+    );
     if (next === undefined) return unchanged(state.recorded);
     if (state.recorded !== undefined && isJournalFull(state.recorded)) return deferred(state.recorded);
     const result = await tryRecord(deps, next, state.recorded?.revision);

@@ -1,6 +1,6 @@
 /** Says so, once, when all operations of a command have ended or its deadline has passed. */
 
-import { type CommandRecord, settleCommand } from '../core/records/command-record.ts';
+import { type CommandRecord, decideSettlement } from '../core/records/command-record.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
@@ -49,7 +49,7 @@ async function settleIfEnded(
   const unknownIds = command.operation_ids.filter((id) => !known.has(id));
   const read =
     unknownIds.length > 0 ? (await store.readOperations(command.project_id, unknownIds)).records : [];
-  const next = settleCommand(command, new Map([...known, ...read]), clock.now());
+  const next = decideSettlement(command, new Map([...known, ...read]), clock.now());
   if (next === undefined) return undefined;
   // Refused: somebody else has settled it, and publishes it.
   return (await store.record(next, command.revision)) === 'recorded' ? next : undefined;

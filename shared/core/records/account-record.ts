@@ -22,7 +22,7 @@ export function firstAccountRecord(account_id: string, boot_at: Timestamp): Acco
 }
 
 /** Undefined when the record already says so. `reason` undefined: healthy again. */
-export function recordHealth(
+export function decideHealth(
   recorded: AccountRecord,
   reason: DegradedReason | undefined,
   nowMs: number,

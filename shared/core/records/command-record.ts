@@ -29,7 +29,7 @@ const GOOD_ENDS: ReadonlySet<string> = new Set(['finished', 'skipped']);
  * The settled record with its event; undefined while there is something to wait for. `operations`: those of the
  * command that are recorded, by id.
  */
-export function settleCommand(
+export function decideSettlement(
   command: CommandRecord,
   operations: ReadonlyMap<string, OperationRecord>,
   nowMs: number,

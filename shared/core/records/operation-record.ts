@@ -54,7 +54,7 @@ export interface ReadingContext {
 export const ERROR_TEXT_CHARACTERS_MAX = 500;
 
 /** Undefined when the record already says what the reading says. */
-export function recordReading(
+export function decideNextRecord(
   recorded: OperationRecord | undefined,
   reading: Operation,
   context: ReadingContext,
@@ -76,7 +76,7 @@ export function recordReading(
 }
 
 /** The record once nobody watches its operation any more, with the event that says so. */
-export function recordWatchEnd(
+export function decideWatchEnd(
   recorded: OperationRecord,
   end: { readonly reason: 'vanished' | 'not_retried'; readonly nowMs: number },
 ): OperationRecord {
@@ -94,7 +94,7 @@ export function recordWatchEnd(
 }
 
 /** The record with the event that its operation has been open for longer than `threshold_ms`. */
-export function recordStall(
+export function decideStall(
   recorded: OperationRecord,
   stall: { readonly threshold_ms: number; readonly open_ms: number; readonly nowMs: number },
 ): OperationRecord {

@@ -49,7 +49,7 @@ export interface Sighting {
 }
 
 /** Undefined when the record already says that the project can be seen. */
-export function recordDiscovery(
+export function decideDiscovery(
   recorded: ProjectRecord | undefined,
   sighting: Sighting,
 ): ProjectRecord | undefined {
@@ -69,7 +69,7 @@ export function recordDiscovery(
 }
 
 /** Undefined when the record already says so. */
-export function recordUnreachable(
+export function decideUnreachable(
   recorded: ProjectRecord,
   nowMs: number,
   reason: 'gone' | 'not_read' = 'gone',
@@ -80,8 +80,8 @@ export function recordUnreachable(
 }
 
 /** It is there and cannot be read for long. Undefined when the record already says that it is out of reach. */
-export function recordUnread(recorded: ProjectRecord, nowMs: number): ProjectRecord | undefined {
-  const next = recordUnreachable(recorded, nowMs, 'not_read');
+export function decideUnread(recorded: ProjectRecord, nowMs: number): ProjectRecord | undefined {
+  const next = decideUnreachable(recorded, nowMs, 'not_read');
   return next && { ...next, is_unread: true };
 }
 
