@@ -18,11 +18,8 @@ import { epochMsOf, normaliseTimestamp, type Timestamp } from '../../../shared/c
 import { hasChanged, type OperationState } from '../../../shared/core/records/transition.ts';
 import type { Progress } from '../../../shared/core/records/walk-progress.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
-import {
-  type OperationReader,
-  type RecordOutcome,
-  recordOperation,
-} from '../../../shared/protocol/record-operation.ts';
+import type { OperationReader } from '../../../shared/protocol/read-in-order.ts';
+import { type RecordOutcome, recordOperation } from '../../../shared/protocol/record-operation.ts';
 import type { RecordWriter } from '../../../shared/protocol/record-writer.ts';
 import type { RelayLedger } from '../../../shared/protocol/relay-ledger.ts';
 import type { RelayStore } from '../../../shared/protocol/relay-records.ts';
