@@ -12,8 +12,8 @@ import {
   type PollerEnvironment,
   pollerSchedule,
 } from '../../shared/config/poller-config.ts';
-import { readRequestsOf, workOf } from '../../shared/store/keys.ts';
-import { WORK_INDEX } from '../../shared/store/table.ts';
+import { PARTITIONS, readRequestsOf, workOf } from '../../shared/store/keys.ts';
+import { CREATED_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { Events } from './events.ts';
 import type { State } from './state.ts';
@@ -60,7 +60,7 @@ export class Poller extends Construct {
     this.addSchedules(config);
   }
 
-  /** It reads and updates items, asks one index, publishes to one bus. It deletes nothing and puts nothing whole. */
+  /** It reads and updates items, asks two indexes, publishes to one bus. It deletes nothing and puts nothing whole. */
   private grantWhatItUses(config: BridgeConfig, state: State, events: Events): void {
     const accountIds = config.accounts.map(({ account_id }) => account_id);
     this.fn.grantItems(state.table.tableArn);
@@ -69,6 +69,7 @@ export class Poller extends Construct {
       [state.indexArn(WORK_INDEX.name)],
       [...accountIds.map(workOf), readRequestsOf('*')],
     );
+    this.fn.grantQuery('Created', [state.indexArn(CREATED_INDEX.name)], [PARTITIONS.protocol]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn]);
     const keys = config.accounts.map(({ key_secret_arn }) => key_secret_arn);
     this.fn.grant('UpstreamKeys', ['secretsmanager:GetSecretValue'], [...new Set(keys)]);
