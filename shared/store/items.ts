@@ -91,6 +91,15 @@ export const projectEntry = z.looseObject({
   reason: z.enum(['gone', 'not_read']).optional(),
 });
 
+const resumePoint = z.object({
+  head: timestamp,
+  cursor: z.string(),
+  is_unordered: z.boolean().optional(),
+  lowest: timestamp.optional(),
+  began_at: timestamp.optional(),
+  newest: timestamp.optional(),
+});
+
 const projectItem = z.object({
   kind: z.literal('project'),
   ...journalFields,
@@ -100,13 +109,14 @@ const projectItem = z.object({
   is_visible: z.boolean().default(true),
   is_unread: z.boolean().optional(),
   watermark: timestamp.optional(),
-  resume: z.object({ head: timestamp, cursor: z.string(), is_unordered: z.boolean().optional() }).optional(),
+  resume: resumePoint.optional(),
   swept_at_ms: z.number().optional(),
   sweep_count: z.number().int().nonnegative().optional().catch(undefined),
   sweep: z.object({ bound: timestamp, cursor: z.string() }).optional(),
   history_until: timestamp.optional(),
   list_end: z.string().optional(),
   is_unordered: z.boolean().optional(),
+  recorded_until: timestamp.optional(),
   arrivals: z
     .object({ count: z.number().nonnegative(), observed_ms: z.number().positive() })
     .optional()
@@ -196,6 +206,7 @@ export const PROGRESS_ATTRIBUTES = [
   'sweep_count',
   'list_end',
   'is_unordered',
+  'recorded_until',
   'arrivals',
 ] as const;
 

@@ -19,11 +19,17 @@ export async function noteHealth(run: Run): Promise<void> {
  * key is valid; only a poll that succeeded shows that operations can be read.
  */
 export async function noteGoodAnswer(run: Run, what: 'poll' | 'list'): Promise<void> {
-  noteAnswer(run);
-  if (what === 'poll') run.memory.failingSinceMs = undefined;
+  if (what === 'poll') noteOperationsRead(run);
+  else noteAnswer(run);
   if (!run.isDegraded || degradedReason(run) !== undefined) return;
   run.isDegraded = false;
   await publishHealth(run, undefined);
+}
+
+/** The account is not failing from now on, whether or not what was read is published before the invocation ends. */
+export function noteOperationsRead(run: Run): void {
+  noteAnswer(run);
+  run.memory.failingSinceMs = undefined;
 }
 
 async function publishHealth(run: Run, reason: DegradedReason | undefined): Promise<void> {

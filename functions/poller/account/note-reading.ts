@@ -56,7 +56,8 @@ export async function noteNotRead(
   const known = memory.unread.get(projectId);
   const sinceMs = known?.sinceMs ?? readAtMs(memory, projectId, nowMs);
   // From the first failure: with many projects the last complete reading may lie long before it.
-  const aloneSinceMs = isAnswering(run, nowMs) ? (known?.aloneSinceMs ?? nowMs) : nowMs;
+  const isAlone = isAnswering(run, nowMs) && known !== undefined && !NOT_ANNOUNCED.has(known.reason);
+  const aloneSinceMs = isAlone ? known.aloneSinceMs : nowMs;
   memory.unread.set(projectId, { sinceMs, aloneSinceMs, reason });
   const isTooLong = nowMs - aloneSinceMs >= UNREACHABLE_AFTER_MS;
   if (!isTooLong || NOT_ANNOUNCED.has(reason)) return;

@@ -58,6 +58,8 @@ export interface PollDeps {
     RecordWriter &
     RelayStore;
   readonly bus: EventBus;
+  /** When the newest operation of a project began whose end is recorded; undefined: nobody can say. */
+  readonly newestRecorded?: ((projectId: string) => Promise<Timestamp | undefined>) | undefined;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** Of the invocation: what its loops are publishing at present. */
@@ -88,6 +90,8 @@ export interface PollRequest {
   readonly history?: ArrivalHistory | undefined;
   /** For the first request. */
   readonly permit?: Permit | undefined;
+  /** Called once the operations were read, before anything is published: the bus may take longer than the invocation has. */
+  readonly onRead?: (() => void) | undefined;
 }
 
 /** What one process remembers of a project between polls. Losing it costs requests and reads, never data. */
@@ -108,6 +112,10 @@ export interface ProjectMemory {
   listEnd: ListEnd | undefined;
   /** When the last sweep failed, by our clock; undefined when it did not. */
   sweepFailedAtMs: number | undefined;
+  /** Walks in a row that the upstream did not answer to the end. */
+  failureCount: number;
+  /** Since the first of them, the newest recorded operation was looked up. */
+  isReachNoted: boolean;
   /** Log lines about this project that one of them is enough of. */
   readonly logged: Set<string>;
 }
@@ -122,6 +130,8 @@ export function emptyMemory(): ProjectMemory {
     pageRowsMax: undefined,
     listEnd: undefined,
     sweepFailedAtMs: undefined,
+    failureCount: 0,
+    isReachNoted: false,
     logged: new Set(),
   };
 }

@@ -27,6 +27,11 @@ export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly list_end?: string | undefined;
   /** The list of its operations is not newest first. */
   readonly is_unordered?: boolean | undefined;
+  /**
+   * The newest operation whose end was recorded. Written where the watermark does not say it: for a list that is not newest
+   * first, and for one that cannot be read any more. What began later is news at any age (`mayBeForgotten`).
+   */
+  readonly recorded_until?: Timestamp | undefined;
   /** How often something happened when the watermark last moved, so that a restart need not learn it anew. */
   readonly arrivals?: StoredArrivals | undefined;
 }

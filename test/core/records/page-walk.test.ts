@@ -216,7 +216,7 @@ describe('a walk', () => {
     );
 
     expect(state.outcome).toBe('interrupted');
-    expect(resumePoint(state)).toEqual({ head: time(59), cursor: 'c' });
+    expect(resumePoint(state)).toEqual({ head: time(59), cursor: 'c', lowest: time(30) });
   });
 });
 
