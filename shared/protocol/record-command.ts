@@ -5,6 +5,7 @@ import { EMPTY_JOURNAL } from '../core/records/journal.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import type { Operation } from '../core/records/operation.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
+import { isoTimeOf } from '../core/time/timestamp.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { OperationReader } from './read-in-order.ts';
 import { type RecordDeps, recordOperation } from './record-operation.ts';
@@ -88,7 +89,7 @@ function commandRecord(
     ...command,
     account_id: accountId,
     operation_ids: operations.map(({ id }) => id),
-    sent_at: new Date(nowMs).toISOString(),
+    sent_at: isoTimeOf(nowMs),
     deadline_at_ms: nowMs + settleWithinMs,
     is_settled: false,
   };

@@ -2,7 +2,7 @@
 
 import * as z from 'zod';
 import type { JournalRecord } from '../core/records/journal-record.ts';
-import { normaliseTimestamp, type Timestamp } from '../core/records/timestamp.ts';
+import { normaliseTimestamp, type Timestamp } from '../core/time/timestamp.ts';
 import { accountKey, commandKey, operationKey, projectKey, projectsListOf } from './keys.ts';
 import { toStored } from './stored-entry.ts';
 import { type Attribute, FEED_INDEX, type Key, LIST_INDEX } from './table.ts';

@@ -18,7 +18,7 @@ import {
   planAcknowledgement,
   planBatches,
 } from '../../shared/core/records/relay-plan.ts';
-import type { Timestamp } from '../../shared/core/records/timestamp.ts';
+import type { Timestamp } from '../../shared/core/time/timestamp.ts';
 import { aRecord, NOON_MS } from '../builders.ts';
 
 const MINUTE_MS = 60_000;

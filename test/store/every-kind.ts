@@ -19,7 +19,7 @@ import {
   type OperationRecord,
 } from '../../shared/core/records/operation-record.ts';
 import { decideDiscovery, decideUnreachable } from '../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../shared/core/records/timestamp.ts';
+import type { Timestamp } from '../../shared/core/time/timestamp.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createCommandUsage, readCommandUsage } from '../../shared/store/command-usage.ts';

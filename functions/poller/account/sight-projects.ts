@@ -2,7 +2,7 @@
 
 import { historyEndOf } from '../../../shared/core/records/history.ts';
 import { decideDiscovery, type ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import { secondOf, type Timestamp } from '../../../shared/core/records/timestamp.ts';
+import { secondOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
 import { relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { isUnreadable } from '../../../shared/store/unreadable.ts';

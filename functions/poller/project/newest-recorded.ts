@@ -1,7 +1,7 @@
 /** Asks the table when the newest operation began that the table may forget: one whose end is recorded. */
 
 import { isSettled } from '../../../shared/core/records/operation-record.ts';
-import { normaliseTimestamp, type Timestamp } from '../../../shared/core/records/timestamp.ts';
+import { normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { OperationsReader } from '../../../shared/protocol/settle-commands.ts';
 import { operationIdOf, projectKey } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, type IndexPosition, type TableIndexes } from '../../../shared/store/table.ts';

@@ -14,9 +14,9 @@ import type {
 } from '../../../shared/core/records/operation-record.ts';
 import type { WalkLimits } from '../../../shared/core/records/page-walk.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import { epochMsOf, normaliseTimestamp, type Timestamp } from '../../../shared/core/records/timestamp.ts';
 import { hasChanged, type OperationState } from '../../../shared/core/records/transition.ts';
 import type { Progress } from '../../../shared/core/records/walk-progress.ts';
+import { epochMsOf, normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
 import type { OperationReader } from '../../../shared/protocol/read-in-order.ts';
 import { type RecordOutcome, recordOperation } from '../../../shared/protocol/record-operation.ts';

@@ -1,8 +1,8 @@
 /** What is kept of one account: since when it is watched, and whether the upstream answers for it. */
 
+import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
 import { type AccountHealthEntry, append, EMPTY_JOURNAL, type Journal } from './journal.ts';
-import type { Timestamp } from './timestamp.ts';
 
 export type DegradedReason = AccountHealthEntry['reason'];
 
@@ -35,7 +35,7 @@ export function decideHealth(
     type,
     id: eventId([recorded.account_id, revision, type, reason ?? null]),
     revision,
-    observed_at: new Date(nowMs).toISOString(),
+    observed_at: isoTimeOf(nowMs),
     reason: reason ?? before ?? 'upstream_failing',
   };
   return { ...recorded, degraded_reason: reason, ...append(recorded, entry) };

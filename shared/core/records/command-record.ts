@@ -1,5 +1,6 @@
 /** What is kept of a command that started operations, until all of them have ended. */
 
+import { isoTimeOf } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
 import { append, type CommandOperation, type CommandSettledEntry, type Journal } from './journal.ts';
 import { isTerminal } from './operation.ts';
@@ -46,7 +47,7 @@ export function decideSettlement(
     type: 'command_settled',
     id: eventId([account_id, project_id, request_id, revision, 'command_settled', outcome, ...content]),
     revision,
-    observed_at: new Date(nowMs).toISOString(),
+    observed_at: isoTimeOf(nowMs),
     outcome,
     operations: known,
     missing,

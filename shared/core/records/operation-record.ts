@@ -1,5 +1,6 @@
 /** From a reading of an operation to the next record of it: the one place that decides what becomes an event. */
 
+import { epochMsOf, isoTimeOf, normaliseTimestamp } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
 import {
   append,
@@ -10,7 +11,6 @@ import {
   type OperationEntry,
 } from './journal.ts';
 import { isTerminal, type Operation } from './operation.ts';
-import { epochMsOf, normaliseTimestamp } from './timestamp.ts';
 import { decideTransition, type OperationState, type Transition } from './transition.ts';
 
 /** What is kept of one operation. `sequence` counts its State Changed events, `revision` all its journal entries. */
@@ -85,7 +85,7 @@ export function decideWatchEnd(
     type: 'watch_ended',
     id: eventId([...identity(recorded), revision, 'watch_ended', end.reason, recorded.status]),
     revision,
-    observed_at: isoOf(end.nowMs),
+    observed_at: isoTimeOf(end.nowMs),
     reason: end.reason,
     status: recorded.status,
     failures_count: recorded.failures_count,
@@ -104,7 +104,7 @@ export function decideStall(
     type: 'operation_stalled',
     id: eventId([...identity(recorded), revision, 'operation_stalled', threshold_ms]),
     revision,
-    observed_at: isoOf(nowMs),
+    observed_at: isoTimeOf(nowMs),
     status: recorded.status,
     failures_count: recorded.failures_count,
     open_ms,
@@ -147,7 +147,7 @@ function describe(reading: Operation, context: ReadingContext) {
     updated_at: reading.updated_at,
     status: reading.status,
     failures_count: reading.failures_count,
-    status_observed_at: isoOf(context.nowMs),
+    status_observed_at: isoTimeOf(context.nowMs),
     watch_ended: false,
     command: context.command,
   };
@@ -181,7 +181,7 @@ function stateChangedEntry(parts: {
     operation_updated_at: reading.updated_at,
     total_duration_ms: reading.total_duration_ms,
     error: reading.error?.slice(0, ERROR_TEXT_CHARACTERS_MAX),
-    observed_at: isoOf(context.nowMs),
+    observed_at: isoTimeOf(context.nowMs),
     observed_by: context.observed_by,
     late: context.late === true ? true : undefined,
     irregular: irregular ? true : undefined,
@@ -191,8 +191,4 @@ function stateChangedEntry(parts: {
 
 function identity(record: OperationRecord): readonly string[] {
   return [record.account_id, record.project_id, record.operation_id];
-}
-
-function isoOf(epochMs: number): string {
-  return new Date(epochMs).toISOString();
 }

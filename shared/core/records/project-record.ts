@@ -1,9 +1,9 @@
 /** What is kept of one project: how far its operations are read, and whether it can be seen. */
 
+import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
 import { append, EMPTY_JOURNAL, type Journal, type ProjectSeenEntry } from './journal.ts';
 import type { ResumePoint, SweepPoint } from './page-walk.ts';
-import type { Timestamp } from './timestamp.ts';
 
 export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly kind: 'project';
@@ -99,6 +99,6 @@ function seenEntry(
     type,
     id: eventId([account_id, project_id, revision, type]),
     revision,
-    observed_at: new Date(nowMs).toISOString(),
+    observed_at: isoTimeOf(nowMs),
   };
 }
