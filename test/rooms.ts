@@ -89,7 +89,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store',
     'shared/upstream',
   ],
-  'functions/poller/planner': ['shared/core/records', 'shared/core/time'],
+  'functions/poller/planner': ['functions/poller/planner/hints', 'shared/core/records', 'shared/core/time'],
+  'functions/poller/planner/hints': ['shared/core/records'],
   'functions/poller/project': [
     'functions/poller/planner',
     'shared/core/records',

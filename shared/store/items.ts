@@ -1,6 +1,13 @@
 /** Table items and records: the form of everything that is read from the table, and what a record writes. */
 
 import * as z from 'zod';
+import {
+  DEGRADED_REASONS,
+  OBSERVATIONS,
+  SETTLEMENT_OUTCOMES,
+  UNREACHABLE_REASONS,
+  WATCH_END_REASONS,
+} from '../core/records/journal.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import { normaliseTimestamp, type Timestamp } from '../core/time/timestamp.ts';
 import { accountKey, commandKey, operationKey, projectKey, projectsListOf } from './keys.ts';
@@ -32,7 +39,7 @@ export const operationEntry = z.discriminatedUnion('type', [
     operation_updated_at: z.string(),
     total_duration_ms: z.number().optional(),
     error: z.string().optional(),
-    observed_by: z.enum(['poll', 'command', 'backfill', 'sweep']),
+    observed_by: z.enum(OBSERVATIONS),
     late: z.literal(true).optional(),
     irregular: z.literal(true).optional(),
     command: commandOrigin.optional(),
@@ -48,7 +55,7 @@ export const operationEntry = z.discriminatedUnion('type', [
   z.looseObject({
     ...entryBase,
     type: z.literal('watch_ended'),
-    reason: z.enum(['vanished', 'not_retried']),
+    reason: z.enum(WATCH_END_REASONS),
     status: z.string(),
     failures_count: z.number(),
   }),
@@ -88,7 +95,7 @@ const operationItem = z.object({
 export const projectEntry = z.looseObject({
   ...entryBase,
   type: z.enum(['project_discovered', 'project_unreachable']),
-  reason: z.enum(['gone', 'not_read']).optional(),
+  reason: z.enum(UNREACHABLE_REASONS).optional(),
 });
 
 const resumePoint = z.object({
@@ -126,7 +133,7 @@ const projectItem = z.object({
 export const accountEntry = z.looseObject({
   ...entryBase,
   type: z.enum(['account_degraded', 'account_recovered']),
-  reason: z.enum(['key_rejected', 'upstream_failing']),
+  reason: z.enum(DEGRADED_REASONS),
 });
 
 export const accountItem = z.object({
@@ -136,7 +143,7 @@ export const accountItem = z.object({
   account_id: z.string(),
   boot_at: timestamp,
   is_listed: z.boolean(),
-  degraded_reason: z.enum(['key_rejected', 'upstream_failing']).optional(),
+  degraded_reason: z.enum(DEGRADED_REASONS).optional(),
 });
 
 const commandOperation = z.looseObject({
@@ -149,7 +156,7 @@ const commandOperation = z.looseObject({
 export const commandEntry = z.looseObject({
   ...entryBase,
   type: z.literal('command_settled'),
-  outcome: z.enum(['succeeded', 'failed', 'incomplete']),
+  outcome: z.enum(SETTLEMENT_OUTCOMES),
   operations: z.array(commandOperation),
   missing: z.array(z.string()),
 });

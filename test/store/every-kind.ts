@@ -3,6 +3,7 @@
  * items. The items of a released version are kept as a fixture, so that a later version is measured by them.
  */
 
+import { createHintFields } from '../../functions/poller/planner/hints/hint-fields.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
@@ -10,7 +11,6 @@ import { decideHealth, firstAccountRecord } from '../../shared/core/records/acco
 import { nextStatus } from '../../shared/core/records/account-status.ts';
 import type { CommandRecord } from '../../shared/core/records/command-record.ts';
 import { decideSettlement } from '../../shared/core/records/command-record.ts';
-import { createHintFields } from '../../shared/core/records/hint-fields.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import {
   decideNextRecord,

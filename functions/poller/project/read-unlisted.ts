@@ -1,6 +1,6 @@
 /** Open operations that the pages did not show are read one by one, at a rate that falls with their age. */
 
-import { isJournalFull } from '../../../shared/core/records/journal.ts';
+import { isJournalFull, type WatchEndReason } from '../../../shared/core/records/journal.ts';
 import {
   decideWatchEnd,
   isOpen,
@@ -56,11 +56,7 @@ async function endWatchIfOver(poll: Poll, operationId: string): Promise<void> {
   if (isWatchOver(record.status, ageMs)) await endWatch(poll, record, 'not_retried');
 }
 
-async function endWatch(
-  poll: Poll,
-  record: OperationRecord,
-  reason: 'vanished' | 'not_retried',
-): Promise<void> {
+async function endWatch(poll: Poll, record: OperationRecord, reason: WatchEndReason): Promise<void> {
   if (isJournalFull(record)) return;
   const next = decideWatchEnd(record, { reason, nowMs: poll.deps.clock.now() });
   const result = await poll.deps.store.record(next, record.revision);

@@ -2,9 +2,13 @@
 
 import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
-import { type AccountHealthEntry, append, EMPTY_JOURNAL, type Journal } from './journal.ts';
-
-export type DegradedReason = AccountHealthEntry['reason'];
+import {
+  type AccountHealthEntry,
+  append,
+  type DegradedReason,
+  EMPTY_JOURNAL,
+  type Journal,
+} from './journal.ts';
 
 export interface AccountRecord extends Journal<AccountHealthEntry> {
   readonly kind: 'account';

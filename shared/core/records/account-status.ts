@@ -2,7 +2,7 @@
 
 import type { LearnedLimit } from '../rates/rate-share.ts';
 import { isoTimeOf } from '../time/timestamp.ts';
-import type { FieldEvidence } from './hint-fields.ts';
+import type { FieldEvidence } from './hint-evidence.ts';
 
 export interface AccountStatus {
   readonly account_id: string;

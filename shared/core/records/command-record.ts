@@ -2,7 +2,13 @@
 
 import { isoTimeOf } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
-import { append, type CommandOperation, type CommandSettledEntry, type Journal } from './journal.ts';
+import {
+  append,
+  type CommandOperation,
+  type CommandSettledEntry,
+  type Journal,
+  type SettlementOutcome,
+} from './journal.ts';
 import { isTerminal } from './operation.ts';
 import type { OperationRecord } from './operation-record.ts';
 
@@ -60,10 +66,7 @@ function hasEnded(operation: OperationRecord | undefined): boolean {
   return operation !== undefined && (isTerminal(operation.status) || operation.watch_ended);
 }
 
-function outcomeOf(
-  missing: readonly string[],
-  known: readonly CommandOperation[],
-): CommandSettledEntry['outcome'] {
+function outcomeOf(missing: readonly string[], known: readonly CommandOperation[]): SettlementOutcome {
   if (missing.length > 0) return 'incomplete';
   return known.every(({ status }) => GOOD_ENDS.has(status)) ? 'succeeded' : 'failed';
 }

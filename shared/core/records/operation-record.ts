@@ -9,6 +9,7 @@ import {
   type Journal,
   type ObservedBy,
   type OperationEntry,
+  type WatchEndReason,
 } from './journal.ts';
 import { isTerminal, type Operation } from './operation.ts';
 import { decideTransition, type OperationState, type Transition } from './transition.ts';
@@ -78,7 +79,7 @@ export function decideNextRecord(
 /** The record once nobody watches its operation any more, with the event that says so. */
 export function decideWatchEnd(
   recorded: OperationRecord,
-  end: { readonly reason: 'vanished' | 'not_retried'; readonly nowMs: number },
+  end: { readonly reason: WatchEndReason; readonly nowMs: number },
 ): OperationRecord {
   const revision = recorded.revision + 1;
   const entry: OperationEntry = {

@@ -2,7 +2,13 @@
 
 import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
-import { append, EMPTY_JOURNAL, type Journal, type ProjectSeenEntry } from './journal.ts';
+import {
+  append,
+  EMPTY_JOURNAL,
+  type Journal,
+  type ProjectSeenEntry,
+  type UnreachableReason,
+} from './journal.ts';
 import type { ResumePoint, SweepPoint } from './page-walk.ts';
 
 export interface ProjectRecord extends Journal<ProjectSeenEntry> {
@@ -77,7 +83,7 @@ export function decideDiscovery(
 export function decideUnreachable(
   recorded: ProjectRecord,
   nowMs: number,
-  reason: 'gone' | 'not_read' = 'gone',
+  reason: UnreachableReason = 'gone',
 ): ProjectRecord | undefined {
   if (!recorded.is_visible) return undefined;
   const seen = seenEntry('project_unreachable', recorded.revision + 1, { ...recorded, nowMs });

@@ -1,6 +1,7 @@
 /** Reads the project list as a hint source: which projects' fields moved since the listing before. */
 
-import { cautiousRecall, type HintRecall, noteHint, RECALL_MIN, UNTRIED } from './hint-recall.ts';
+import type { FieldEvidence, HintRecall } from '../../../../shared/core/records/hint-evidence.ts';
+import { cautiousRecall, noteHint, RECALL_MIN, UNTRIED } from './hint-recall.ts';
 
 /** Which of them moves with an operation is not specified, so each is measured. */
 export const HINT_FIELDS = ['updated_at', 'compute_last_active_at', 'active_time'] as const;
@@ -22,14 +23,6 @@ export interface HintFields {
   evidence(): readonly FieldEvidence[];
   /** Evidence of fields that are no longer read is ignored. */
   restore(evidence: readonly FieldEvidence[]): void;
-}
-
-export interface FieldEvidence {
-  readonly name: string;
-  readonly recall: HintRecall;
-  /** Moves that a transition stood behind, and all moves. */
-  readonly hitCount: number;
-  readonly moveCount: number;
 }
 
 /** A false alarm costs a request; a field that is wrong ten times as often as right is worth none. */

@@ -1,24 +1,20 @@
-/** How much a field of the project list tells: the share of transitions that moved it, learned while polling. */
+/** How reliably a field of the project list shows transitions: the share of them that moved it, learned while polling. */
 
-/** Plain data: it is kept across restarts. */
-export interface HintRecall {
-  readonly foundCount: number;
-  readonly missedCount: number;
-}
+import type { HintRecall } from '../../../../shared/core/records/hint-evidence.ts';
 
-/** Nothing known: worth a try, and soon given up when it never tells anything. */
+/** A field of which nothing is known. It is worth a try, and soon given up when it never shows anything. */
 export const UNTRIED: HintRecall = { foundCount: 0, missedCount: 0 };
 
-/** Older evidence fades: a service that changes its mind is believed again after as many new observations. */
+/** Older evidence fades beyond this many observations, so that a changed service is believed after about as many new ones. */
 const EVIDENCE_COUNT_MAX = 400;
 
-/** One standard deviation below the mean: with little evidence a hint counts for less than it seems. */
+/** The estimate lies this many standard deviations below the mean, so that little evidence counts for little. */
 const DEVIATIONS_BELOW = 1;
 
-/** With less than this the sweep is only a rare check whether the field has begun to move. */
+/** The least recall that is assumed: a field that shows nothing is still read now and then, because it may begin to move. */
 export const RECALL_MIN = 0.005;
 
-/** No field is believed to tell everything: a project that it never shows must be polled all the same. */
+/** The greatest recall that is assumed: a project that no field ever shows must still be polled. */
 export const RECALL_MAX = 0.99;
 
 export function noteHint(recall: HintRecall, hasMoved: boolean): HintRecall {
