@@ -1,4 +1,4 @@
-/** `TableIndexes` over DynamoDB. */
+/** Implements `TableIndexes` over DynamoDB. */
 
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';

@@ -1,4 +1,4 @@
-/** `Table` over DynamoDB: compiles updates to expressions and pages through what comes in pieces. */
+/** Implements `Table` over DynamoDB: it compiles updates to expressions, and reads answers that come in pieces to their end. */
 
 import { ConditionalCheckFailedException, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
@@ -24,22 +24,22 @@ import type {
 } from './table.ts';
 import { WORK_INDEX } from './table.ts';
 
-/** BatchGetItem takes a hundred keys (DynamoDB API Reference, BatchGetItem). */
+/** The most keys of one BatchGetItem call (DynamoDB API Reference, BatchGetItem). */
 const BATCH_KEYS_MAX = 100;
 
-/** A throttled BatchGetItem hands keys back; the SDK has backed off already, so a few rounds are enough. */
+/** A throttled BatchGetItem returns keys unread. The SDK has backed off already, so a few rounds are enough. */
 export const BATCH_ROUNDS_MAX = 8;
 
-/** A key is about 120 bytes, and a page of the index ends at 1 MB (DynamoDB API Reference, Query). */
+/** Keys of one index page. A key has about 120 bytes, and a page ends at 1 MB (DynamoDB API Reference, Query). */
 export const WORK_PAGE_KEYS = 5_000;
 
 /**
- * Whoever asks for all keys at once holds them in memory: 100,000 keys are 20 MB of 256. A call that meets this bound fails
- * with `work_index_too_large`; what can grow that far is read page by page.
+ * Most pages that `queryWork` reads, because it holds all keys in memory: 100,000 keys take 20 MB of 256. Beyond this bound it
+ * rejects with `work_index_too_large`; an index that can grow that far must be read page by page.
  */
 export const WORK_PAGES_MAX = 20;
 
-/** `access`: the attributes that are asked for, as the function's role allows no others; undefined: all. */
+/** `access` names the attributes that are asked for, since the function's role allows no others. Undefined asks for all. */
 export function createDynamoDbTable(
   client: DynamoDBClient,
   tableName: string,
@@ -86,7 +86,7 @@ async function getBatch(
   keys: readonly Key[],
 ): Promise<readonly Item[]> {
   const items: Item[] = [];
-  // The keys alone: a key of an index page says more.
+  // A key from an index page has further fields, which BatchGetItem would refuse.
   let left: Record<string, unknown>[] = keys.map(({ pk, sk }) => ({ pk, sk }));
   for (let round = 0; left.length > 0; round++) {
     if (round === BATCH_ROUNDS_MAX) {
@@ -103,7 +103,7 @@ async function getBatch(
   return items;
 }
 
-/** The attributes that may be read in the partitions of these keys; another partition is left to DynamoDB to refuse. */
+/** Asks for the attributes that may be read in the partitions of these keys. DynamoDB itself refuses any other partition. */
 function projection(access: Pick<Access, 'reads'> | undefined, keys: readonly Key[]) {
   if (access === undefined) return {};
   const names = [...new Set(keys.flatMap(({ pk }) => readableAttributes(access, pk) ?? []))];
@@ -156,7 +156,7 @@ async function queryWorkPage(
   return { keys, next: answer.LastEvaluatedKey as IndexPosition | undefined };
 }
 
-/** Exported for the test that pins the expressions. */
+/** It is exported for the test that pins the expressions. */
 export function compileUpdate(
   tableName: string,
   { key, set, remove = [], condition }: Update,

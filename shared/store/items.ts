@@ -1,4 +1,4 @@
-/** Table items and records: the form of everything that is read from the table, and what a record writes. */
+/** Defines the form of every record's item as it is read from the table, and the attributes that a record writes. */
 
 import * as z from 'zod';
 import {
@@ -19,12 +19,12 @@ const ourTime = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
 const entryBase = { id: z.string(), revision: z.number().int().positive(), observed_at: ourTime };
 
 /**
- * An item is written with all of its entries, so a field that only a newer version knows must come back from it: entries,
- * and what is inside of them, are loose objects.
+ * An item is written with all of its entries, so a field that only a newer version knows must survive reading and writing: entries,
+ * and the objects inside them, are loose objects.
  */
 const commandOrigin = z.looseObject({ client_id: z.string(), request_id: z.string() });
 
-/** Entries as they are stored; each is parsed by itself. */
+/** Entries as they are stored; each is parsed separately (`parse-record.ts`). */
 export const storedEntries = z.array(z.record(z.string(), z.custom<Attribute>())).default([]);
 
 export const operationEntry = z.discriminatedUnion('type', [
@@ -66,7 +66,7 @@ const journalFields = {
   published: z.number().int().nonnegative().default(0),
 };
 
-/** Of ours, always normalised: one that is not would be compared wrongly with all that are. */
+/** A time that the bridge has normalised. One that is not normalised would be compared wrongly with all others. */
 const timestamp = z.custom<Timestamp>(
   (text) => typeof text === 'string' && normaliseTimestamp(text) === text,
 );
@@ -176,7 +176,7 @@ const commandItem = z.object({
   is_settled: z.boolean(),
 });
 
-/** Names of the attributes of each kind of record. */
+/** The attributes of each kind of record, by name. */
 export const RECORD_ATTRIBUTES = {
   operation: Object.keys(operationItem.shape),
   project: Object.keys(projectItem.shape),
@@ -204,7 +204,7 @@ export function keyOf(record: JournalRecord): Key {
   }
 }
 
-/** How far a project is read: written by the end of a poll, and by nobody else. */
+/** The attributes that say how far a project is read. Only the end of a poll writes them. */
 export const PROGRESS_ATTRIBUTES = [
   'watermark',
   'resume',
@@ -217,7 +217,7 @@ export const PROGRESS_ATTRIBUTES = [
   'arrivals',
 ] as const;
 
-/** What a journal write sets. How far a project is read has writes of its own and is left alone here. */
+/** The attributes that a journal write sets. It leaves those alone that say how far a project is read. */
 export function attributesOf(record: JournalRecord): Record<string, Attribute | undefined> {
   const { entries, foreign = [], ...fields } = record;
   const attributes: Record<string, unknown> = { ...fields };
@@ -228,7 +228,7 @@ export function attributesOf(record: JournalRecord): Record<string, Attribute | 
     ]
       .toSorted((a, b) => a.revision - b.revision)
       .map(({ stored }) => stored);
-    // The latest, whichever machine's clock said it: an item moves forward in the feed only.
+    // The latest of all entries, because machines' clocks differ and an item must only ever move forwards in the feed.
     attributes[FEED_INDEX.sortKey] = entries
       .map(({ observed_at }) => observed_at)
       .reduce((a, b) => (a > b ? a : b));
@@ -239,7 +239,7 @@ export function attributesOf(record: JournalRecord): Record<string, Attribute | 
   return attributes as Record<string, Attribute | undefined>;
 }
 
-/** A place in the list index. */
+/** The attributes that put an item into a list of the list index. */
 export function listed(list: string, order: string): Record<string, string> {
   return { [LIST_INDEX.partitionKey]: list, [LIST_INDEX.sortKey]: order };
 }

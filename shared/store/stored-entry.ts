@@ -1,6 +1,7 @@
 /**
- * Journal entries as they lie in the table. An operation's item holds all of its entries, and a write is billed by the
- * started kilobyte of the whole item: short names keep the usual operation within one (measured by the steady state's test).
+ * Converts journal entries to and from the form in which they are stored. An operation's item holds all of its entries, and a
+ * write is billed by the started kilobyte of the whole item. Short names keep the usual operation within one kilobyte, which the
+ * test of the steady state measures.
  */
 
 import type { JournalEntry } from '../core/records/journal.ts';
@@ -24,12 +25,12 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
 
 const LONG_NAMES = new Map(Object.entries(SHORT_NAMES).map(([long, short]) => [short, long]));
 
-/** What nearly every entry says, and therefore none of them has to. */
+/** Nearly every entry has these values, so they are not stored. */
 const DEFAULTS = { type: 'state_changed', failures_count: 0, new_failures: 0 } as const;
 
 type Stored = Readonly<Record<string, Attribute | undefined>>;
 
-/** Times of our own clock as milliseconds: a third of the bytes, and nothing is lost. */
+/** Stores times of our own clock as milliseconds, which take a third of the bytes and lose nothing. */
 export function toStored(entry: JournalEntry): Stored {
   const stored: Record<string, Attribute | undefined> = {};
   for (const [name, value] of Object.entries(entry) as [string, Attribute | undefined][]) {
@@ -39,7 +40,7 @@ export function toStored(entry: JournalEntry): Stored {
   return stored;
 }
 
-/** The entry's fields by their names, to be parsed. */
+/** The entry's fields by their long names, not yet parsed. */
 export function fromStored(stored: Stored): Record<string, unknown> {
   const entry: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(stored)) entry[LONG_NAMES.get(name) ?? name] = value;
@@ -49,7 +50,7 @@ export function fromStored(stored: Stored): Record<string, unknown> {
   return { ...entry, ...Object.fromEntries(missing) };
 }
 
-/** A number that is no time stays a number, and does not parse. */
+/** Any other number stays a number, so that the entry does not parse. */
 function isEpochMs(value: unknown): value is number {
   return typeof value === 'number' && !Number.isNaN(new Date(value).getTime());
 }

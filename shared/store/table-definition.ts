@@ -1,4 +1,4 @@
-/** The table itself: keys and indexes. The local stand-in creates it from here, the deployment too. */
+/** Defines the table's keys and indexes; the local stand-in and the deployment both create the table from this. */
 
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
 import { INDEXES } from './table.ts';

@@ -1,4 +1,4 @@
-/** The poller's share of the account's rate limit as a queue: callers leave in order, each when the limit allows. */
+/** The poller's share of the account's rate limit as a queue: requests leave in order, each when the limit allows it. */
 
 import {
   forgive,
@@ -18,26 +18,26 @@ import { RETRY_AFTER_MS_MAX } from '../core/rates/retry-delay.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 export interface RequestBudget {
-  /** Resolves when a request may leave; rejects with the signal's reason, and then has spent nothing. */
+  /** Resolves when a request may leave. Rejects with the signal's reason when it aborts first; then nothing is spent. */
   take(signal?: AbortSignal): Promise<void>;
   /**
-   * The upstream refused a request for the rate: nothing leaves for this long, and less than before for some minutes. After
-   * the longest pause that is honoured (`RETRY_AFTER_MS_MAX`), one request at a time leaves until one is accepted.
+   * The upstream refused a request for the rate. Nothing leaves for `durationMs`, and less than before for some minutes. After the
+   * longest pause that is honoured (`RETRY_AFTER_MS_MAX`), one request at a time leaves until the upstream accepts one.
    */
   pauseFor(durationMs: number): void;
-  /** The upstream answered, and it did not refuse for the rate. */
+  /** The upstream answered and did not refuse for the rate. */
   noteAccepted?(): void;
 }
 
-/** The poller's: it takes a permit first and decides then what to send with it, so that no decision is old when it leaves. */
+/** The poller takes a permit first and decides then what to send with it, so that no decision is old when its request leaves. */
 export interface PollerBudget extends RequestBudget {
-  /** Nothing was sent with the last permit. */
+  /** Returns the last permit, because nothing was sent with it. */
   giveBack(): void;
-  /** Somebody else has sent so many requests out of the same limit. */
+  /** Other processes have sent this many requests out of the same limit. */
   charge(requestCount: number): void;
-  /** What was spent up to now, for the process after this one. */
+  /** What was spent up to now, for the next process. */
   spending(): Spending;
-  /** Goes on from what the process before has spent. Undefined: it has not handed that over, so everything is assumed. */
+  /** Continues from what the previous process has spent. When it did not hand that over, it is assumed to have spent everything. */
   takeOver(spending: Spending | undefined): void;
   learned(): LearnedLimit;
   restore(learned: LearnedLimit): void;
@@ -45,15 +45,15 @@ export interface PollerBudget extends RequestBudget {
 
 /** When the next request would leave if all left evenly, milliseconds since the epoch. */
 export interface Spending {
-  /** Of everything that is sent for the account. */
+  /** Counts everything that is sent for the account. */
   readonly whole_next_at_ms: number;
-  /** Of the caller's own part. */
+  /** Counts only what this process sends. */
   readonly own_next_at_ms: number;
 }
 
 /** A permit that was taken before its request was known. */
 export interface Permit {
-  /** True once: the request may leave. False: it has to take its own. */
+  /** True the first time: the request may leave. False afterwards: it must take another permit. */
   use(): boolean;
 }
 
@@ -68,16 +68,16 @@ export function takenPermit(): Permit {
   };
 }
 
-/** Between two requests that probe: longer than one request takes until its time-out, so that only one is under way. */
+/** The time between two requests that probe. It is longer than the time-out of a request, so that only one is under way. */
 const PROBE_INTERVAL_MS = 15_000;
 
 export function createRequestBudget(options: {
   readonly clock: Clock;
   readonly requestsPerMinute: number;
-  /** Of them so many are the caller's own, whatever others send out of the same limit; default: none in particular. */
+  /** The part of them that only this process uses, whatever others send out of the same limit. By default there is no such part. */
   readonly ownRequestsPerMinute?: number;
   readonly burst: number;
-  /** An earlier process may have sent up to now: there is no burst until one was saved up. */
+  /** Set when an earlier process may have sent until now: there is no burst until one was saved up. */
   readonly startsEmpty?: boolean;
 }): PollerBudget {
   const { clock } = options;
@@ -87,16 +87,16 @@ export function createRequestBudget(options: {
     ownRequestsPerMinute === undefined ? undefined : rateLimitOf(ownRequestsPerMinute, options.burst);
   let share = FULL_SHARE;
   const startsEmpty = options.startsEmpty === true;
-  /** What was sent by all. */
+  /** Counts what all processes have sent. */
   let state: RateLimitState = startsEmpty ? startEmpty(wholeLimit, clock.now()) : UNUSED;
-  /** What was sent here; an earlier process may have used up its minute, and that of others. */
+  /** Counts what this process has sent. An earlier process may have used up the minute. */
   let ownState: RateLimitState =
     startsEmpty && ownLimit !== undefined ? usedUp(ownLimit, clock.now()) : UNUSED;
   let queue: Promise<void> = Promise.resolve();
   let isProbing = false;
   let probedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** `leave` is called in the same step as the permit is spent: no abort comes between the two. */
+  /** Calls `leave` in the same step in which the permit is spent, so that no abort comes between the two. */
   const takeInTurn = async (leave: () => void, signal: AbortSignal | undefined): Promise<void> => {
     for (;;) {
       if (signal?.aborted) return;
@@ -143,7 +143,7 @@ export function createRequestBudget(options: {
     take(signal) {
       if (signal?.aborted) return Promise.reject(signal.reason);
       const { promise, resolve, reject } = Promise.withResolvers<void>();
-      // At once, also from the middle of the queue: the one in front may have a long time to wait.
+      // An abort takes effect at once, also in the middle of the queue, because the request in front may have to wait for long.
       const cancel = () => reject(signal?.reason);
       signal?.addEventListener('abort', cancel, { once: true });
       const leave = () => {
@@ -183,7 +183,7 @@ export function createRequestBudget(options: {
     restore(learned) {
       share = learned.share;
       isProbing = learned.isProbing === true;
-      // A clock that was ahead, or an earlier version, may have stored a pause of any length.
+      // A process with a clock that was ahead, or an earlier version, may have stored a pause of any length.
       pauseUntil(Math.min(learned.pausedUntilMs, clock.now() + RETRY_AFTER_MS_MAX));
     },
   };
