@@ -8,8 +8,8 @@ import { createTokenStore, type TokenRecord } from '../../shared/callers/token-s
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { runCommand } from '../process/command.ts';
 import { UsageError } from '../process/option-values.ts';
 import { parseTokenOptions, TOKENS_HELP, type TokenOptions } from './token-options.ts';

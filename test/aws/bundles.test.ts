@@ -19,8 +19,8 @@ import { type LocalUpstream, startUpstream } from '../../infra/simulator/start-u
 import { parseBridgeConfig } from '../../shared/config/bridge-config.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import type { Resource } from './stack-under-test.ts';
 

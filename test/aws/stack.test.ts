@@ -12,6 +12,7 @@ import { pollAccountRequest } from '../../shared/config/poller-config.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import type { Access } from '../../shared/store/access.ts';
+import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import {
   accountKey,
   alertChannelKey,
@@ -25,7 +26,6 @@ import {
   tokenKey,
 } from '../../shared/store/keys.ts';
 import { INDEXES } from '../../shared/store/table.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { type Resource, type Synthesized, synthesize } from './stack-under-test.ts';
 

@@ -10,7 +10,7 @@ import { emptyAccountMemory } from '../../functions/poller/account/run.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { accountKey } from '../../shared/store/keys.ts';
 import type { Item, Table } from '../../shared/store/table.ts';
 import { createUpstreamClient } from '../../shared/upstream/http-client.ts';

@@ -7,8 +7,8 @@ import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { runCommand } from '../local/child-process.ts';
 

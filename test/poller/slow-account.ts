@@ -18,7 +18,7 @@ import type { MetricName } from '../../shared/runtime/metric-names.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';

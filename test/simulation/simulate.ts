@@ -6,7 +6,7 @@ import { createPollPlanner } from '../../functions/poller/planner/poll-planner.t
 import type { JournalEntry } from '../../shared/core/records/journal.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { parseRecord } from '../../shared/store/parse-record.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import {

@@ -21,7 +21,7 @@ import {
 import { decideDiscovery, decideUnreachable } from '../../shared/core/records/project-record.ts';
 import type { Timestamp } from '../../shared/core/time/timestamp.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { createCommandUsage, readCommandUsage } from '../../shared/store/command-usage.ts';
 import { commandKey } from '../../shared/store/keys.ts';
 import type { Table, TableCounters } from '../../shared/store/table.ts';

@@ -5,11 +5,12 @@ import { type JournalEntry, pendingEntries } from '../../../shared/core/records/
 import { isOpen, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { createOperationRecords } from '../../../shared/store/adapters/operation-records.ts';
+import { createProjectRecords } from '../../../shared/store/adapters/project-records.ts';
+import { createReadRequests } from '../../../shared/store/adapters/read-requests.ts';
+import { readableRecordsOf } from '../../../shared/store/adapters/readable-records.ts';
+import { createWorkIndex } from '../../../shared/store/adapters/work-index.ts';
 import { commandKey, projectKey, projectsListOf } from '../../../shared/store/keys.ts';
-import { createOperationRecords } from '../../../shared/store/operation-records.ts';
-import { createProjectRecords } from '../../../shared/store/project-records.ts';
-import { createReadRequests } from '../../../shared/store/read-requests.ts';
-import { readableRecordsOf } from '../../../shared/store/readable-records.ts';
 import {
   CREATED_INDEX,
   type Index,
@@ -23,7 +24,6 @@ import {
   type NoteUnreadable,
   UnreadableItemError,
 } from '../../../shared/store/unreadable.ts';
-import { createWorkIndex } from '../../../shared/store/work-index.ts';
 import { createAuditReader } from './audit-reader.ts';
 import { createEventFeed } from './event-feed.ts';
 import { decodeCursor, encodeCursor, type Page, positionSchema } from './page-cursor.ts';

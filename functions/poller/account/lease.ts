@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { LeaseSpending } from '../../../shared/store/leases.ts';
+import type { LeaseSpending } from '../../../shared/store/adapters/leases.ts';
 
 export interface Lease {
   /** False: another process holds the lease. */
@@ -14,7 +14,7 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-export interface LeaseStore {
+interface LeaseStore {
   /** `false` while the lease of another holder has not ended. */
   acquireLease(holder: string, durationMs: number): Promise<boolean>;
   /** Undefined when there is no lease item. `spending` is undefined when the last holder did not release its lease. */

@@ -17,7 +17,7 @@ import type { Lease } from './lease.ts';
 import type { Leftovers } from './leftovers.ts';
 import type { TallyKeeper } from './tally.ts';
 
-export interface AccountStore {
+interface AccountStore {
   /** Rejects with `UnreadableItemError` when the item cannot be read. */
   readAccount(): Promise<AccountRecord | undefined>;
   /** Undefined when there is no such item. */
@@ -25,7 +25,7 @@ export interface AccountStore {
 }
 
 /** What other processes leave for the poller: records to publish, and projects to read soon. */
-export interface LeftoverStore {
+interface LeftoverStore {
   readRecords(keys: readonly Key[]): Promise<readonly JournalRecord[]>;
   takeReadRequests(): Promise<readonly string[]>;
 }

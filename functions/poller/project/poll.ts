@@ -25,10 +25,10 @@ import type { RelayLedger } from '../../../shared/protocol/relay-ledger.ts';
 import type { RelayStore } from '../../../shared/protocol/relay-records.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { OperationsRead } from '../../../shared/store/operation-records.ts';
-import type { RecordResult } from '../../../shared/store/record-result.ts';
+import type { OperationsRead } from '../../../shared/store/adapters/operation-records.ts';
+import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
+import type { WorkPageRequest, WorkPlacePage } from '../../../shared/store/adapters/work-index.ts';
 import type { IndexPosition, Key } from '../../../shared/store/table.ts';
-import type { WorkPageRequest, WorkPlacePage } from '../../../shared/store/work-index.ts';
 import type { Permit } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import type { ArrivalHistory, ProjectActivity } from '../planner/project-activity.ts';
@@ -38,14 +38,14 @@ import { NO_SETTLED_ROWS, type SettledRows } from './settled-rows.ts';
 import type { StallThresholdsMs } from './stall.ts';
 
 /** What a poll reads of the table before it asks the upstream. */
-export interface ProjectStore {
+interface ProjectStore {
   readProject(projectId: string): Promise<ProjectRecord | undefined>;
   findWorkPage(request: WorkPageRequest): Promise<WorkPlacePage>;
   readOperations(projectId: string, operationIds: readonly string[]): Promise<OperationsRead>;
   readCommands(keys: readonly Key[]): Promise<readonly CommandRecord[]>;
 }
 
-export interface ProgressStore {
+interface ProgressStore {
   /** `conflict`: the stored watermark is at least as new, and nothing was written. */
   saveProgress(projectId: string, progress: Progress): Promise<RecordResult>;
 }

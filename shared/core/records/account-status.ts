@@ -22,7 +22,7 @@ export interface AccountStatus {
   readonly requests_per_minute: number;
   /** Oldest first, at most `POINTS_MAX`. Each says what happened between two writes of the status. */
   readonly points: readonly StatusPoint[];
-  /** What the poller has learned about the upstream, for the next process. */
+  /** What the poller has learned about the upstream, kept for the next invocation. */
   readonly learned?: LearnedAccount | undefined;
 }
 

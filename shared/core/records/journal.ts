@@ -51,7 +51,7 @@ export const WATCH_END_REASONS = ['vanished', 'not_retried'] as const;
 
 export type WatchEndReason = (typeof WATCH_END_REASONS)[number];
 
-export interface WatchEndedEntry extends EntryBase {
+interface WatchEndedEntry extends EntryBase {
   readonly type: 'watch_ended';
   readonly reason: WatchEndReason;
   readonly status: string;

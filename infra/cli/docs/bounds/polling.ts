@@ -20,7 +20,11 @@ import { ERROR_TEXT_CHARACTERS_MAX } from '../../../../shared/core/records/opera
 import { SWEEP_DEPTH_MS, UNORDERED_PAGES_MAX } from '../../../../shared/core/records/page-walk.ts';
 import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../../../shared/core/records/relay-plan.ts';
 import { PUBLISH_CALLS_AT_ONCE } from '../../../../shared/protocol/relay-records.ts';
-import { BATCH_ROUNDS_MAX, WORK_PAGE_KEYS, WORK_PAGES_MAX } from '../../../../shared/store/dynamodb-table.ts';
+import {
+  BATCH_ROUNDS_MAX,
+  WORK_PAGE_KEYS,
+  WORK_PAGES_MAX,
+} from '../../../../shared/store/dynamodb/dynamodb-table.ts';
 import { type BoundGroup, boundMet } from './bound.ts';
 
 const { walkLimits, backfillDepthMs } = pollOptionsFor('open', {});

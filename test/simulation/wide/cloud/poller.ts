@@ -13,7 +13,7 @@ import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../../../shared/store/bridge-store.ts';
+import { createBridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
 import { readCommandUsage } from '../../../../shared/store/command-usage.ts';
 import { createUnreadableNotes } from '../../../../shared/store/unreadable.ts';
 import { createUpstreamClient } from '../../../../shared/upstream/http-client.ts';

@@ -1,9 +1,9 @@
 /** Callers ask for a fresh reading of a project; the poller takes these requests and reads the projects soon. */
 
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { readRequestKey, readRequestsOf } from '../keys.ts';
+import type { Table } from '../table.ts';
 import { expiresAtOf } from './expiry.ts';
-import { readRequestKey, readRequestsOf } from './keys.ts';
-import type { Table } from './table.ts';
 
 export function createReadRequests(
   table: Pick<Table, 'queryWork' | 'update'>,

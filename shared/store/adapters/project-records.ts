@@ -1,13 +1,13 @@
 /** Reads the record of a project, and writes how far the project is read. */
 
-import type { ProjectRecord } from '../core/records/project-record.ts';
-import type { Progress } from '../core/records/walk-progress.ts';
-import type { Timestamp } from '../core/time/timestamp.ts';
-import { projectKey } from './keys.ts';
+import type { ProjectRecord } from '../../core/records/project-record.ts';
+import type { Progress } from '../../core/records/walk-progress.ts';
+import type { Timestamp } from '../../core/time/timestamp.ts';
+import { projectKey } from '../keys.ts';
+import type { Condition, Table, Update } from '../table.ts';
+import type { NoteUnreadable } from '../unreadable.ts';
 import { readableRecord } from './readable-records.ts';
 import { type RecordResult, resultOf } from './record-result.ts';
-import type { Condition, Table, Update } from './table.ts';
-import type { NoteUnreadable } from './unreadable.ts';
 
 export function createProjectRecords(
   table: Pick<Table, 'get' | 'update'>,

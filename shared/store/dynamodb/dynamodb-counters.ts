@@ -6,7 +6,7 @@ import {
   DynamoDBServiceException,
 } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
-import type { CountedMembers, MemberIncrement, TableCounters } from './table.ts';
+import type { CountedMembers, MemberIncrement, TableCounters } from '../table.ts';
 
 export function createDynamoDbCounters(client: DynamoDBClient, tableName: string): TableCounters {
   const documents = DynamoDBDocumentClient.from(client);

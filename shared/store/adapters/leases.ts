@@ -1,10 +1,10 @@
 /** The lease item of an account: which process polls it, until when, and what the process before has spent. */
 
 import * as z from 'zod';
-import type { Clock } from '../runtime/clock.ts';
-import { leaseKey } from './keys.ts';
-import type { Table } from './table.ts';
-import type { NoteUnreadable } from './unreadable.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { leaseKey } from '../keys.ts';
+import type { Table } from '../table.ts';
+import type { NoteUnreadable } from '../unreadable.ts';
 
 /**
  * The state of the rate limit at the end of a lease: when the next request would leave if all left evenly, milliseconds

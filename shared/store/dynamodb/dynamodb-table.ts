@@ -9,8 +9,8 @@ import {
   UpdateCommand,
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
-import { AppError } from '../runtime/errors.ts';
-import { type Access, readableAttributes } from './access.ts';
+import { AppError } from '../../runtime/errors.ts';
+import { type Access, readableAttributes } from '../access.ts';
 import type {
   Condition,
   IndexPosition,
@@ -21,8 +21,8 @@ import type {
   WorkPage,
   WorkPageQuery,
   WorkQuery,
-} from './table.ts';
-import { WORK_INDEX } from './table.ts';
+} from '../table.ts';
+import { WORK_INDEX } from '../table.ts';
 
 /** The most keys of one BatchGetItem call (DynamoDB API Reference, BatchGetItem). */
 const BATCH_KEYS_MAX = 100;

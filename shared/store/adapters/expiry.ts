@@ -1,7 +1,7 @@
 /** How long items are kept: DynamoDB deletes an item some time after the moment that its `expires_at` names. */
 
-import { SETTLED_KEPT_MS } from '../core/records/history.ts';
-import type { Clock } from '../runtime/clock.ts';
+import { SETTLED_KEPT_MS } from '../../core/records/history.ts';
+import type { Clock } from '../../runtime/clock.ts';
 
 /**
  * An item that nothing is left to do with is kept for this long after its last write. An item that DynamoDB has not deleted
@@ -11,7 +11,7 @@ import type { Clock } from '../runtime/clock.ts';
 export const SETTLED_KEPT_SECONDS = SETTLED_KEPT_MS / 1_000;
 
 /** A project that is gone is kept for this much longer than everything else of it, and leaves all lists then. */
-export const GONE_PROJECT_EXTRA_SECONDS = SETTLED_KEPT_SECONDS;
+export const GONE_PROJECT_EXTRA_SECONDS = SETTLED_KEPT_MS / 1_000;
 
 /** The value of `expires_at` for an item that is written now: seconds since the epoch. */
 export function expiresAtOf(clock: Pick<Clock, 'now'>): number {

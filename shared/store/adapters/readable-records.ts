@@ -1,6 +1,6 @@
 /** Reads records out of items, and notes the items that cannot be read; nothing ever writes to such an item. */
 
-import type { JournalRecord } from '../core/records/journal-record.ts';
+import type { JournalRecord } from '../../core/records/journal-record.ts';
 import {
   type ParsedItem,
   type ParsedItems,
@@ -8,9 +8,9 @@ import {
   parseRecords,
   parseRecordsOf,
   type RecordOf,
-} from './parse-record.ts';
-import type { Item } from './table.ts';
-import { type NoteUnreadable, UnreadableItemError } from './unreadable.ts';
+} from '../parse-record.ts';
+import type { Item } from '../table.ts';
+import { type NoteUnreadable, UnreadableItemError } from '../unreadable.ts';
 
 /** For a read of one item. Throws `UnreadableItemError` when the item as a whole cannot be read. */
 export function readableRecord<K extends JournalRecord['kind']>(

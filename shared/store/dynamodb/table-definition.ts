@@ -1,7 +1,7 @@
 /** Defines the table's keys and indexes; the local stand-in and the deployment both create the table from this. */
 
 import type { CreateTableCommandInput } from '@aws-sdk/client-dynamodb';
-import { INDEXES } from './table.ts';
+import { INDEXES } from '../table.ts';
 
 export function tableDefinition(tableName: string): CreateTableCommandInput {
   const names = new Set([

@@ -1,14 +1,14 @@
 /** The writes of the protocol: record what changed with its event, acknowledge what is published, park what is refused. */
 
-import type { JournalEntry } from '../core/records/journal.ts';
-import { acknowledged, hasWork, type JournalRecord } from '../core/records/journal-record.ts';
-import { isoTimeOf } from '../core/time/timestamp.ts';
-import type { Clock } from '../runtime/clock.ts';
+import type { JournalEntry } from '../../core/records/journal.ts';
+import { acknowledged, hasWork, type JournalRecord } from '../../core/records/journal-record.ts';
+import { isoTimeOf } from '../../core/time/timestamp.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { attributesOf, keyOf } from '../items.ts';
+import { parkedKey, parkedWorkOf, workOf } from '../keys.ts';
+import type { Condition, Table, Update } from '../table.ts';
 import { expiresAtOf, GONE_PROJECT_EXTRA_SECONDS } from './expiry.ts';
-import { attributesOf, keyOf } from './items.ts';
-import { parkedKey, parkedWorkOf, workOf } from './keys.ts';
 import { type RecordResult, resultOf } from './record-result.ts';
-import type { Condition, Table, Update } from './table.ts';
 
 export interface RefusedEntry {
   readonly entry: JournalEntry;

@@ -1,10 +1,10 @@
 /** Reads the records of operations by id. */
 
-import type { OperationRecord } from '../core/records/operation-record.ts';
-import { operationIdOf, operationKey } from './keys.ts';
+import type { OperationRecord } from '../../core/records/operation-record.ts';
+import { operationIdOf, operationKey } from '../keys.ts';
+import type { Table } from '../table.ts';
+import type { NoteUnreadable } from '../unreadable.ts';
 import { readableRecord, readableRecordsOf } from './readable-records.ts';
-import type { Table } from './table.ts';
-import type { NoteUnreadable } from './unreadable.ts';
 
 export interface OperationsRead {
   /** By id. */

@@ -1,10 +1,10 @@
 /** Finds what still has to be read or published, by the sparse index `work`, and reads the records it names. */
 
-import type { JournalRecord } from '../core/records/journal-record.ts';
-import { isCommandKey, operationIdOf, projectIdOf, projectKey, workOf } from './keys.ts';
+import type { JournalRecord } from '../../core/records/journal-record.ts';
+import { isCommandKey, operationIdOf, projectIdOf, projectKey, workOf } from '../keys.ts';
+import type { IndexPosition, Key, Table } from '../table.ts';
+import type { NoteUnreadable } from '../unreadable.ts';
 import { readableRecords } from './readable-records.ts';
-import type { IndexPosition, Key, Table } from './table.ts';
-import type { NoteUnreadable } from './unreadable.ts';
 
 /** One entry of the work index: of an operation, a command or a project, or (none of these) of the account itself. */
 export interface WorkPlace {

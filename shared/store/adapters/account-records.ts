@@ -1,11 +1,11 @@
 /** Reads the record of an account. */
 
-import type { AccountRecord } from '../core/records/account-record.ts';
-import { accountKey } from './keys.ts';
-import { type AccountOrigin, originIn } from './parse-record.ts';
+import type { AccountRecord } from '../../core/records/account-record.ts';
+import { accountKey } from '../keys.ts';
+import { type AccountOrigin, originIn } from '../parse-record.ts';
+import type { Table } from '../table.ts';
+import type { NoteUnreadable } from '../unreadable.ts';
 import { readableRecord, readableRecordsOf } from './readable-records.ts';
-import type { Table } from './table.ts';
-import type { NoteUnreadable } from './unreadable.ts';
 
 export function createAccountRecords(
   table: Pick<Table, 'get'>,

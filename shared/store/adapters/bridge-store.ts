@@ -1,6 +1,8 @@
 /** Joins the adapters of one account, for entries that build dependencies. Use cases ask for the ports that they use. */
 
-import type { Clock } from '../runtime/clock.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Table } from '../table.ts';
+import { ignoreUnreadable, type NoteUnreadable } from '../unreadable.ts';
 import { createAccountRecords } from './account-records.ts';
 import { createCommandRecords } from './command-records.ts';
 import { createJournalWrites } from './journal-writes.ts';
@@ -8,8 +10,6 @@ import { createLeases } from './leases.ts';
 import { createOperationRecords } from './operation-records.ts';
 import { createProjectRecords } from './project-records.ts';
 import { createReadRequests } from './read-requests.ts';
-import type { Table } from './table.ts';
-import { ignoreUnreadable, type NoteUnreadable } from './unreadable.ts';
 import { createWorkIndex } from './work-index.ts';
 
 export type BridgeStore = ReturnType<typeof createBridgeStore>;

@@ -2,7 +2,7 @@
 
 import type { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, QueryCommand } from '@aws-sdk/lib-dynamodb';
-import type { IndexPosition, IndexQuery, TableIndexes } from './table.ts';
+import type { IndexPosition, IndexQuery, TableIndexes } from '../table.ts';
 
 export function createDynamoDbIndexes(client: DynamoDBClient, tableName: string): TableIndexes {
   const documents = DynamoDBDocumentClient.from(client);

@@ -1,9 +1,9 @@
 /** Reads the records of commands that operations were started by. */
 
-import type { CommandRecord } from '../core/records/command-record.ts';
+import type { CommandRecord } from '../../core/records/command-record.ts';
+import type { Key, Table } from '../table.ts';
+import type { NoteUnreadable } from '../unreadable.ts';
 import { readableRecordsOf } from './readable-records.ts';
-import type { Key, Table } from './table.ts';
-import type { NoteUnreadable } from './unreadable.ts';
 
 export function createCommandRecords(table: Pick<Table, 'getMany'>, noteUnreadable: NoteUnreadable) {
   return {
