@@ -1,21 +1,9 @@
 /** The poller's share of the account's rate limit as a queue: requests leave in order, each when the limit allows it. */
 
-import {
-  forgive,
-  type RateLimit,
-  type RateLimitState,
-  rateLimitOf,
-  shareOf,
-  spend,
-  startEmpty,
-  UNUSED,
-  unspend,
-  usedUp,
-  waitMs,
-} from '../core/rates/rate-limit.ts';
-import { afterRefusal, FULL_SHARE, type LearnedLimit, shareAt } from '../core/rates/rate-share.ts';
+import type { LearnedLimit } from '../core/rates/rate-share.ts';
 import { RETRY_AFTER_MS_MAX } from '../core/rates/retry-delay.ts';
 import type { Clock } from '../runtime/clock.ts';
+import { type Spending, SpentRate, type SpentRateOptions } from './spent-rate.ts';
 
 export interface RequestBudget {
   /** Resolves when a request may leave. Rejects with the signal's reason when it aborts first; then nothing is spent. */
@@ -43,14 +31,6 @@ export interface PollerBudget extends RequestBudget {
   restore(learned: LearnedLimit): void;
 }
 
-/** When the next request would leave if all left evenly, milliseconds since the epoch. */
-export interface Spending {
-  /** Counts everything that is sent for the account. */
-  readonly whole_next_at_ms: number;
-  /** Counts only what this process sends. */
-  readonly own_next_at_ms: number;
-}
-
 /** A permit that was taken before its request was known. */
 export interface Permit {
   /** True the first time: the request may leave. False afterwards: it must take another permit. */
@@ -71,120 +51,86 @@ export function takenPermit(): Permit {
 /** The time between two requests that probe. It is longer than the time-out of a request, so that only one is under way. */
 const PROBE_INTERVAL_MS = 15_000;
 
-export function createRequestBudget(options: {
+export interface RequestBudgetOptions extends SpentRateOptions {
   readonly clock: Clock;
-  readonly requestsPerMinute: number;
-  /** The part of them that only this process uses, whatever others send out of the same limit. By default there is no such part. */
-  readonly ownRequestsPerMinute?: number;
-  readonly burst: number;
-  /** Set when an earlier process may have sent until now: there is no burst until one was saved up. */
-  readonly startsEmpty?: boolean;
-}): PollerBudget {
+}
+
+export function createRequestBudget(options: RequestBudgetOptions): PollerBudget {
   const { clock } = options;
-  const wholeLimit = rateLimitOf(options.requestsPerMinute, options.burst);
-  const { ownRequestsPerMinute } = options;
-  const ownLimit =
-    ownRequestsPerMinute === undefined ? undefined : rateLimitOf(ownRequestsPerMinute, options.burst);
-  let share = FULL_SHARE;
-  const startsEmpty = options.startsEmpty === true;
-  /** Counts what all processes have sent. */
-  let state: RateLimitState = startsEmpty ? startEmpty(wholeLimit, clock.now()) : UNUSED;
-  /** Counts what this process has sent. An earlier process may have used up the minute. */
-  let ownState: RateLimitState =
-    startsEmpty && ownLimit !== undefined ? usedUp(ownLimit, clock.now()) : UNUSED;
-  let queue: Promise<void> = Promise.resolve();
+  const spent = new SpentRate(options, clock.now());
   let isProbing = false;
   let probedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** Calls `leave` in the same step in which the permit is spent, so that no abort comes between the two. */
-  const takeInTurn = async (leave: () => void, signal: AbortSignal | undefined): Promise<void> => {
-    for (;;) {
-      if (signal?.aborted) return;
-      const nowMs = clock.now();
-      const delayMs = delayAt(nowMs);
-      if (delayMs === 0) {
-        spendAt(nowMs, 1, 1);
-        probedAtMs = nowMs;
-        return leave();
-      }
-      await clock.sleep(delayMs, signal);
-    }
+  const tryLeave = (): number => {
+    const nowMs = clock.now();
+    const probeDelayMs = isProbing ? probedAtMs + PROBE_INTERVAL_MS - nowMs : 0;
+    const delayMs = Math.max(spent.delayMs(nowMs), probeDelayMs);
+    if (delayMs > 0) return delayMs;
+    spent.spend(nowMs, 1, 1);
+    probedAtMs = nowMs;
+    return 0;
   };
 
-  function partOf(limit: RateLimit, nowMs: number): RateLimit {
-    return shareOf(limit, shareAt(share, nowMs));
-  }
-
-  function delayAt(nowMs: number): number {
-    const probeDelayMs = isProbing ? probedAtMs + PROBE_INTERVAL_MS - nowMs : 0;
-    return Math.max(limitDelayAt(nowMs), probeDelayMs);
-  }
-
-  function limitDelayAt(nowMs: number): number {
-    const delayMs = waitMs(partOf(wholeLimit, nowMs), state, nowMs);
-    if (ownLimit === undefined) return delayMs;
-    const own = { ...ownState, pausedUntilMs: state.pausedUntilMs };
-    return Math.min(delayMs, waitMs(partOf(ownLimit, nowMs), own, nowMs));
-  }
-
-  function spendAt(nowMs: number, count: number, ownCount: number): void {
-    const whole = partOf(wholeLimit, nowMs);
-    state = forgive(whole, spend(whole, state, nowMs, count), nowMs);
-    if (ownLimit === undefined || ownCount === 0) return;
-    const own = partOf(ownLimit, nowMs);
-    ownState = forgive(own, spend(own, ownState, nowMs, ownCount), nowMs);
-  }
-
-  function pauseUntil(atMs: number): void {
-    state = { ...state, pausedUntilMs: Math.max(state.pausedUntilMs, atMs) };
-  }
-
   return {
-    take(signal) {
-      if (signal?.aborted) return Promise.reject(signal.reason);
-      const { promise, resolve, reject } = Promise.withResolvers<void>();
-      // An abort takes effect at once, also in the middle of the queue, because the request in front may have to wait for long.
-      const cancel = () => reject(signal?.reason);
-      signal?.addEventListener('abort', cancel, { once: true });
-      const leave = () => {
-        signal?.removeEventListener('abort', cancel);
-        resolve();
-      };
-      queue = queue.then(() => takeInTurn(leave, signal)).catch(reject);
-      return promise;
-    },
+    take: createTurns(clock, tryLeave),
     pauseFor(durationMs) {
-      share = afterRefusal(share, clock.now());
+      const nowMs = clock.now();
+      spent.noteRefusal(nowMs);
       isProbing ||= durationMs >= RETRY_AFTER_MS_MAX;
-      pauseUntil(clock.now() + Math.min(durationMs, RETRY_AFTER_MS_MAX));
+      spent.pauseUntil(nowMs + Math.min(durationMs, RETRY_AFTER_MS_MAX));
     },
     noteAccepted() {
       isProbing = false;
     },
     giveBack() {
-      const nowMs = clock.now();
       probedAtMs = Number.NEGATIVE_INFINITY;
-      state = unspend(partOf(wholeLimit, nowMs), state);
-      if (ownLimit !== undefined) ownState = unspend(partOf(ownLimit, nowMs), ownState);
+      spent.unspend(clock.now());
     },
-    charge(requestCount) {
-      spendAt(clock.now(), requestCount, 0);
-    },
-    spending: () => ({ whole_next_at_ms: state.nextAtMs, own_next_at_ms: ownState.nextAtMs }),
-    takeOver(spending) {
-      const nowMs = clock.now();
-      state = { ...state, nextAtMs: spending?.whole_next_at_ms ?? startEmpty(wholeLimit, nowMs).nextAtMs };
-      state = forgive(wholeLimit, state, nowMs);
-      if (ownLimit === undefined) return;
-      ownState = { ...ownState, nextAtMs: spending?.own_next_at_ms ?? usedUp(ownLimit, nowMs).nextAtMs };
-      ownState = forgive(ownLimit, ownState, nowMs);
-    },
-    learned: () => ({ share, pausedUntilMs: state.pausedUntilMs, ...(isProbing && { isProbing }) }),
+    charge: (requestCount) => spent.spend(clock.now(), requestCount, 0),
+    spending: () => spent.spending(),
+    takeOver: (spending) => spent.takeOver(spending, clock.now()),
+    learned: () => ({
+      share: spent.share,
+      pausedUntilMs: spent.pausedUntilMs,
+      ...(isProbing && { isProbing }),
+    }),
     restore(learned) {
-      share = learned.share;
+      spent.restoreShare(learned.share);
       isProbing = learned.isProbing === true;
       // A process with a clock that was ahead, or an earlier version, may have stored a pause of any length.
-      pauseUntil(Math.min(learned.pausedUntilMs, clock.now() + RETRY_AFTER_MS_MAX));
+      spent.pauseUntil(Math.min(learned.pausedUntilMs, clock.now() + RETRY_AFTER_MS_MAX));
     },
+  };
+}
+
+/**
+ * Those that ask leave in the order in which they asked. `tryLeave` spends a permit and returns 0, or returns the milliseconds after
+ * which it must be asked again.
+ */
+function createTurns(clock: Clock, tryLeave: () => number): RequestBudget['take'] {
+  let queue: Promise<void> = Promise.resolve();
+
+  /** Calls `leave` in the same step in which the permit is spent, so that no abort comes between the two. */
+  const takeInTurn = async (leave: () => void, signal: AbortSignal | undefined): Promise<void> => {
+    for (;;) {
+      if (signal?.aborted) return;
+      const delayMs = tryLeave();
+      if (delayMs === 0) return leave();
+      await clock.sleep(delayMs, signal);
+    }
+  };
+
+  return (signal) => {
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    const { promise, resolve, reject } = Promise.withResolvers<void>();
+    // An abort takes effect at once, also in the middle of the queue, because the request in front may have to wait for long.
+    const cancel = () => reject(signal?.reason);
+    signal?.addEventListener('abort', cancel, { once: true });
+    const leave = () => {
+      signal?.removeEventListener('abort', cancel);
+      resolve();
+    };
+    queue = queue.then(() => takeInTurn(leave, signal)).catch(reject);
+    return promise;
   };
 }
