@@ -45,15 +45,7 @@ export function createPowertoolsTelemetry(serviceName: string, accountId: string
     },
     flush() {
       flushSplit();
-      while (collected.size > 0) {
-        for (const [metric, values] of collected) {
-          for (const value of values.splice(0, VALUES_PER_RECORD_MAX)) {
-            metrics.addMetric(metric, metricUnits[metric], value);
-          }
-          if (values.length === 0) collected.delete(metric);
-        }
-        metrics.publishStoredMetrics();
-      }
+      publishCollected(metrics, collected);
     },
   };
 
@@ -72,5 +64,18 @@ export function createPowertoolsTelemetry(serviceName: string, accountId: string
       }
     }
     split.clear();
+  }
+}
+
+/** Empties `collected`, in as many records as the values of its fullest metric need. */
+function publishCollected(metrics: Metrics, collected: Map<MetricName, number[]>): void {
+  while (collected.size > 0) {
+    for (const [metric, values] of collected) {
+      for (const value of values.splice(0, VALUES_PER_RECORD_MAX)) {
+        metrics.addMetric(metric, metricUnits[metric], value);
+      }
+      if (values.length === 0) collected.delete(metric);
+    }
+    metrics.publishStoredMetrics();
   }
 }

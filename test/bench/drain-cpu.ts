@@ -54,7 +54,7 @@ async function relayAbout(eventCount: number, deps: Deps): Promise<number> {
   let start: IndexPosition | undefined;
   while (publishedCount < eventCount) {
     const page = await deps.store.findWorkPage({ limit: PAGE_KEYS, start });
-    const records = await deps.store.readRecords(page.places.map(({ key }) => key));
+    const records = await deps.store.readRecords(page.entries.map(({ key }) => key));
     const report = await relayRecords(deps, records);
     if (report.publishedCount === 0) throw new Error('The server took nothing');
     publishedCount += report.publishedCount;

@@ -103,8 +103,8 @@ export function createReadModel(table: Table, indexes: TableIndexes, accountId: 
 
     /** Those that are neither ended nor given up, oldest first. */
     async openOperations(projectId?: string): Promise<readonly OperationRecord[]> {
-      const { places } = await work.findWorkPage({ limit: OPEN_OPERATIONS_MAX, projectId });
-      const keys = places.flatMap(({ key, operationId }) => (operationId === undefined ? [] : key));
+      const { entries } = await work.findWorkPage({ limit: OPEN_OPERATIONS_MAX, projectId });
+      const keys = entries.flatMap(({ key, operationId }) => (operationId === undefined ? [] : key));
       const records = await work.readRecords(keys);
       return records
         .flatMap((record) => (record.kind === 'operation' && isOpen(record) ? [record] : []))
@@ -122,8 +122,8 @@ export function createReadModel(table: Table, indexes: TableIndexes, accountId: 
 
     /** What is recorded and not yet on the bus: normally nothing, or a second old. */
     async unpublished(): Promise<{ readonly count: number; readonly oldest_at: string | undefined }> {
-      const { places } = await work.findWorkPage({ limit: OPEN_OPERATIONS_MAX });
-      const records = await work.readRecords(places.map(({ key }) => key));
+      const { entries } = await work.findWorkPage({ limit: OPEN_OPERATIONS_MAX });
+      const records = await work.readRecords(entries.map(({ key }) => key));
       const pending = records.flatMap((record) => pendingEntries<JournalEntry>(record));
       const times = pending.map(({ observed_at }) => observed_at).toSorted();
       return { count: pending.length, oldest_at: times[0] };

@@ -9,7 +9,7 @@ import { oldestFirst, oldestPendingMs } from '../../../shared/core/records/relay
 import { type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { settleCommands } from '../../../shared/protocol/settle-commands.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { WorkPlacePage } from '../../../shared/store/adapters/work-index.ts';
+import type { WorkIndexPage } from '../../../shared/store/adapters/work-index.ts';
 import type { IndexPosition } from '../../../shared/store/table.ts';
 import { emptyMemory } from '../project/poll.ts';
 import type { Run } from './run.ts';
@@ -80,7 +80,7 @@ async function findPage(
   run: Run,
   start: IndexPosition | undefined,
   limit: number,
-): Promise<WorkPlacePage | undefined> {
+): Promise<WorkIndexPage | undefined> {
   if (run.stop.signal.aborted) return undefined;
   try {
     return await run.deps.store.findWorkPage({ limit, start });
@@ -92,8 +92,8 @@ async function findPage(
 }
 
 /** After a cold start these are all that is known until the projects are listed, and the list may fail. */
-function noteProjects({ deps, memory }: Run, { places }: WorkPlacePage): void {
-  const projectIds = new Set(places.flatMap(({ projectId }) => projectId ?? []));
+function noteProjects({ deps, memory }: Run, { entries }: WorkIndexPage): void {
+  const projectIds = new Set(entries.flatMap(({ projectId }) => projectId ?? []));
   for (const id of projectIds) if (!memory.projects.has(id)) memory.projects.set(id, emptyMemory());
   if (projectIds.size > 0) deps.planner.addProjects([...projectIds]);
 }
@@ -108,11 +108,11 @@ interface PageOutcome {
 }
 
 /** One page that fails holds up no other: it is met again by the next pass. */
-async function relayPage(run: Run, { places }: WorkPlacePage, isFirst: boolean): Promise<PageOutcome> {
+async function relayPage(run: Run, { entries }: WorkIndexPage, isFirst: boolean): Promise<PageOutcome> {
   const { deps, stop } = run;
   const beganMs = deps.clock.now();
   try {
-    const records = await deps.store.readRecords(places.map(({ key }) => key));
+    const records = await deps.store.readRecords(entries.map(({ key }) => key));
     if (isFirst) markHot(run, records);
     const commands = records.filter((record) => record.kind === 'command');
     const settled = await settleCommands(deps, commands, undefined, stop.signal);

@@ -3,7 +3,7 @@
 import { nextStatus } from '../../../shared/core/records/account-status.ts';
 import { oldestPendingMs } from '../../../shared/core/records/relay-plan.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { WorkPlace } from '../../../shared/store/adapters/work-index.ts';
+import type { WorkIndexEntry } from '../../../shared/store/adapters/work-index.ts';
 import { noteBound } from './note-bound.ts';
 import { oldestReadingMs, recallUnread, unreadProjects } from './note-reading.ts';
 import type { Run } from './run.ts';
@@ -81,16 +81,16 @@ async function tellStatus(run: Run): Promise<void> {
 /** Beyond this many the status says that there are at least as many: counting a backlog would cost more than it says. */
 export const WORK_COUNTED_MAX = 5_000;
 
-async function findWork({ deps }: Run): Promise<readonly WorkPlace[]> {
-  const { places, next } = await deps.store.findWorkPage({ limit: WORK_COUNTED_MAX });
-  if (next !== undefined) deps.telemetry.log('warn', 'work.not_counted', { counted: places.length });
-  return places;
+async function findWork({ deps }: Run): Promise<readonly WorkIndexEntry[]> {
+  const { entries, next } = await deps.store.findWorkPage({ limit: WORK_COUNTED_MAX });
+  if (next !== undefined) deps.telemetry.log('warn', 'work.not_counted', { counted: entries.length });
+  return entries;
 }
 
 /** Items that are looked into; what the relay has met beyond them is known besides. */
 export const WORK_READ_MAX = 100;
 
-async function unpublishedAgeMs({ deps, leftovers }: Run, work: readonly WorkPlace[]): Promise<number> {
+async function unpublishedAgeMs({ deps, leftovers }: Run, work: readonly WorkIndexEntry[]): Promise<number> {
   const { store, clock } = deps;
   const records = await store.readRecords(work.slice(0, WORK_READ_MAX).map(({ key }) => key));
   const oldestAtMs = Math.min(

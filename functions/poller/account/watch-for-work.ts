@@ -18,8 +18,8 @@ export async function watchForWork({ deps, stop }: Pick<Run, 'deps' | 'stop'>): 
   let start: IndexPosition | undefined;
   while (!stop.signal.aborted) {
     try {
-      const { places, next } = await store.findWorkPage({ limit: PAGE_KEYS, start });
-      for (const { key, projectId } of places.filter(({ isCommand }) => isCommand)) {
+      const { entries, next } = await store.findWorkPage({ limit: PAGE_KEYS, start });
+      for (const { key, projectId } of entries.filter(({ isCommand }) => isCommand)) {
         // What was there at the beginning is known: the invocation has started with it.
         if (projectId !== undefined && known?.has(key.sk) === false) planner.markHot(projectId);
         seen.add(key.sk);

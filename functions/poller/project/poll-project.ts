@@ -85,7 +85,7 @@ function isPending({ published, revision }: Journal): boolean {
 async function startPoll(deps: PollDeps, request: PollRequest, memory: ProjectMemory): Promise<Poll> {
   const { store } = deps;
   const { projectId } = request;
-  const [project, { places: work, next }] = await Promise.all([
+  const [project, { entries: work, next }] = await Promise.all([
     store.readProject(projectId),
     store.findWorkPage({ projectId, limit: PLACES_MAX, start: memory.nextPlaces }),
   ]);

@@ -27,7 +27,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { OperationsRead } from '../../../shared/store/adapters/operation-records.ts';
 import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
-import type { WorkPageRequest, WorkPlacePage } from '../../../shared/store/adapters/work-index.ts';
+import type { WorkIndexPage, WorkPageRequest } from '../../../shared/store/adapters/work-index.ts';
 import type { IndexPosition, Key } from '../../../shared/store/table.ts';
 import type { Permit } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
@@ -40,7 +40,7 @@ import type { StallThresholdsMs } from './stall.ts';
 /** What a poll reads of the table before it asks the upstream. */
 interface ProjectStore {
   readProject(projectId: string): Promise<ProjectRecord | undefined>;
-  findWorkPage(request: WorkPageRequest): Promise<WorkPlacePage>;
+  findWorkPage(request: WorkPageRequest): Promise<WorkIndexPage>;
   readOperations(projectId: string, operationIds: readonly string[]): Promise<OperationsRead>;
   readCommands(keys: readonly Key[]): Promise<readonly CommandRecord[]>;
 }

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import type { Clock } from '../../runtime/clock.ts';
 import { leaseKey } from '../keys.ts';
-import type { Table } from '../table.ts';
+import type { Key, Table } from '../table.ts';
 import type { NoteUnreadable } from '../unreadable.ts';
 
 /**
@@ -27,23 +27,11 @@ export function createLeases(
 ) {
   const key = leaseKey(accountId);
 
-  /**
-   * A lease whose end cannot be read would never end, so it is taken over. It is the only kind of item that is overwritten
-   * although it cannot be read.
-   */
-  const takeOverUnreadable = async (lease: LeaseItem): Promise<boolean> => {
-    const endsAtMs = (await table.get(key))?.['expires_at_ms'];
-    if (endsAtMs === undefined || typeof endsAtMs === 'number') return false;
-    noteUnreadable({ key, fields: ['expires_at_ms'] });
-    await table.update({ key, set: lease });
-    return true;
-  };
-
   return {
     /** `false` while another holder's lease has not ended. The same holder may acquire it again, which prolongs it. */
     async acquireLease(holder: string, durationMs: number): Promise<boolean> {
       const nowMs = clock.now();
-      const lease: LeaseItem = { kind: 'lease', holder, expires_at_ms: nowMs + durationMs };
+      const lease = { kind: 'lease', holder, expires_at_ms: nowMs + durationMs };
       const result = await table.update({
         key,
         set: lease,
@@ -57,7 +45,11 @@ export function createLeases(
           ],
         },
       });
-      return result === 'applied' || takeOverUnreadable(lease);
+      if (result === 'applied') return true;
+      if (!(await hasUnreadableEnd(table, key))) return false;
+      noteUnreadable({ key, fields: ['expires_at_ms'] });
+      await table.update({ key, set: lease });
+      return true;
     },
 
     /** Ends the lease at once, and stores what its holder has spent for the next one. */
@@ -77,4 +69,11 @@ export function createLeases(
   };
 }
 
-type LeaseItem = Readonly<{ kind: 'lease'; holder: string; expires_at_ms: number }>;
+/**
+ * A lease whose end cannot be read would never end, so it is taken over. It is the only kind of item that is overwritten although
+ * it cannot be read.
+ */
+async function hasUnreadableEnd(table: Pick<Table, 'get'>, key: Key): Promise<boolean> {
+  const endsAtMs = (await table.get(key))?.['expires_at_ms'];
+  return endsAtMs !== undefined && typeof endsAtMs !== 'number';
+}

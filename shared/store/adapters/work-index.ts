@@ -7,7 +7,7 @@ import type { NoteUnreadable } from '../unreadable.ts';
 import { readableRecords } from './readable-records.ts';
 
 /** One entry of the work index: of an operation, a command or a project, or (none of these) of the account itself. */
-export interface WorkPlace {
+export interface WorkIndexEntry {
   readonly key: Key;
   readonly projectId: string | undefined;
   readonly operationId: string | undefined;
@@ -23,8 +23,8 @@ export interface WorkPageRequest {
   readonly projectId?: string | undefined;
 }
 
-export interface WorkPlacePage {
-  readonly places: readonly WorkPlace[];
+export interface WorkIndexPage {
+  readonly entries: readonly WorkIndexEntry[];
   /** Undefined when there is nothing behind this page at the moment. */
   readonly next: IndexPosition | undefined;
 }
@@ -37,7 +37,7 @@ export function createWorkIndex(
   const work = workOf(accountId);
   const partitionOf = (projectId: string | undefined) =>
     projectId === undefined ? {} : { pk: projectKey(accountId, projectId).pk };
-  const placeOf = (key: Key): WorkPlace => ({
+  const entryOf = (key: Key): WorkIndexEntry => ({
     key,
     projectId: projectIdOf(key, accountId),
     operationId: operationIdOf(key),
@@ -46,14 +46,14 @@ export function createWorkIndex(
 
   return {
     /** Everything that is open or that a crash left unpublished. The index can lag, so the items themselves decide. */
-    async findWork(projectId?: string): Promise<readonly WorkPlace[]> {
-      return (await table.queryWork({ work, ...partitionOf(projectId) })).map(placeOf);
+    async findWork(projectId?: string): Promise<readonly WorkIndexEntry[]> {
+      return (await table.queryWork({ work, ...partitionOf(projectId) })).map(entryOf);
     },
 
     /** At most `limit` of the same: an outage of the bus leaves everything in the index, so it may be large. */
-    async findWorkPage({ limit, start, projectId }: WorkPageRequest): Promise<WorkPlacePage> {
+    async findWorkPage({ limit, start, projectId }: WorkPageRequest): Promise<WorkIndexPage> {
       const page = await table.queryWorkPage({ work, limit, start, ...partitionOf(projectId) });
-      return { places: page.keys.map(placeOf), next: page.next };
+      return { entries: page.keys.map(entryOf), next: page.next };
     },
 
     /** In any order, without those that are missing or cannot be read. */
