@@ -4,7 +4,7 @@ import { isReadDue, isWatchOver, watchIntervalMs } from '../../functions/poller/
 import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/core/rates/rate-limit.ts';
 import { decideRetry, parseRetryAfter, retryDelayMs } from '../../shared/core/rates/retry-delay.ts';
 import { firstAccountRecord, recordHealth } from '../../shared/core/records/account-record.ts';
-import type { JournalEntry } from '../../shared/core/records/journal.ts';
+import type { JournalEntry } from '../../shared/core/records/journal-entries.ts';
 import { recordDiscovery, recordUnreachable } from '../../shared/core/records/project-record.ts';
 import {
   BATCH_BYTES_MAX,

@@ -1,7 +1,8 @@
 /** What is kept of one account: since when it is watched, and whether the upstream answers for it. */
 
 import { eventId } from './event-id.ts';
-import { type AccountHealthEntry, append, EMPTY_JOURNAL, type Journal } from './journal.ts';
+import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
+import type { AccountHealthEntry } from './journal-entries.ts';
 import type { Timestamp } from './timestamp.ts';
 
 export type DegradedReason = AccountHealthEntry['reason'];

@@ -1,7 +1,8 @@
 /** What is kept of a command that started operations, until all of them have ended. */
 
 import { eventId } from './event-id.ts';
-import { append, type CommandOperation, type CommandSettledEntry, type Journal } from './journal.ts';
+import { append, type Journal } from './journal.ts';
+import type { CommandOperation, CommandSettledEntry } from './journal-entries.ts';
 import { isTerminal } from './operation.ts';
 import type { OperationRecord } from './operation-record.ts';
 

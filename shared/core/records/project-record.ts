@@ -1,7 +1,8 @@
 /** What is kept of one project: how far its operations are read, and whether it can be seen. */
 
 import { eventId } from './event-id.ts';
-import { append, EMPTY_JOURNAL, type Journal, type ProjectSeenEntry } from './journal.ts';
+import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
+import type { ProjectSeenEntry } from './journal-entries.ts';
 import type { ResumePoint, SweepPoint } from './page-walk.ts';
 import type { Timestamp } from './timestamp.ts';
 
