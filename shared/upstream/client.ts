@@ -2,12 +2,12 @@
 
 import * as z from 'zod';
 import { type CallDeps, callUpstream } from './call-upstream.ts';
+import { operationSchema, plainOperation } from './calls/operation-row.ts';
 // Of the whole table only these: its schemas are built when they are loaded, at every cold start.
 import { operationCalls } from './calls/operations.ts';
 import { projectCalls } from './calls/projects.ts';
 import * as schemas from './calls/schemas.ts';
 import { shareRefresh } from './key-source.ts';
-import { plainOperation } from './plain-operation.ts';
 import type { SendDeps } from './send.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 
@@ -81,5 +81,5 @@ function once<T>(create: () => T): () => T {
 
 /** What is recorded goes under the project it names: a row that names another one is counted as malformed. */
 function operationOf(projectId: string) {
-  return schemas.operationSchema(projectId).refine(({ project_id }) => project_id === projectId);
+  return operationSchema(projectId).refine(({ project_id }) => project_id === projectId);
 }
