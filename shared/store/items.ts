@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { commandOrigin } from '../core/records/journal-entries.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
-import { normaliseTimestamp, type Timestamp } from '../core/records/timestamp.ts';
+import { normaliseTimestamp, type Timestamp } from '../core/time/timestamp.ts';
 import { accountKey, commandKey, operationKey, projectKey, projectsListOf } from './keys.ts';
 import { toStored } from './stored-entry.ts';
 import { type Attribute, FEED_INDEX, type Key, LIST_INDEX } from './table.ts';
@@ -42,6 +42,15 @@ const operationItem = z.object({
   stalled_threshold_ms: z.number().optional(),
 });
 
+const resumePoint = z.object({
+  head: timestamp,
+  cursor: z.string(),
+  is_unordered: z.boolean().optional(),
+  lowest: timestamp.optional(),
+  began_at: timestamp.optional(),
+  newest: timestamp.optional(),
+});
+
 const projectItem = z.object({
   kind: z.literal('project'),
   ...journalFields,
@@ -51,13 +60,14 @@ const projectItem = z.object({
   is_visible: z.boolean().default(true),
   is_unread: z.boolean().optional(),
   watermark: timestamp.optional(),
-  resume: z.object({ head: timestamp, cursor: z.string(), is_unordered: z.boolean().optional() }).optional(),
+  resume: resumePoint.optional(),
   swept_at_ms: z.number().optional(),
   sweep_count: z.number().int().nonnegative().optional().catch(undefined),
   sweep: z.object({ bound: timestamp, cursor: z.string() }).optional(),
   history_until: timestamp.optional(),
   list_end: z.string().optional(),
   is_unordered: z.boolean().optional(),
+  recorded_until: timestamp.optional(),
   arrivals: z
     .object({ count: z.number().nonnegative(), observed_ms: z.number().positive() })
     .optional()
@@ -126,6 +136,7 @@ export const PROGRESS_ATTRIBUTES = [
   'sweep_count',
   'list_end',
   'is_unordered',
+  'recorded_until',
   'arrivals',
 ] as const;
 

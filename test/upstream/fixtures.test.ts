@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../shared/core/records/operation.ts';
-import { recordReading } from '../../shared/core/records/operation-record.ts';
+import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import { startWalk, takePage } from '../../shared/core/records/page-walk.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
@@ -69,12 +69,12 @@ describe('every operation of a payload goes through the engine', () => {
     const { rows } = schemas.parseRows<Operation>(operations, operationSchema('a-project-1'));
 
     for (const row of rows) {
-      const record = recordReading(undefined, row, aContext());
+      const record = decideNextRecord(undefined, row, aContext());
       const [entry] = record?.entries ?? [];
       if (record === undefined || entry === undefined) throw new Error(`${row.id} gave no event`);
       const detail: unknown = JSON.parse(renderEvent(record, entry).detail);
       expect(operationStateChanged.detail.strict().safeParse(detail).error).toBeUndefined();
-      expect(recordReading(record, row, aContext())).toBeUndefined();
+      expect(decideNextRecord(record, row, aContext())).toBeUndefined();
     }
     const limits = { firstPageRows: 100, widePageRows: 1_000, pagesMax: 20, overlapMs: 300_000 };
     const goal = { bound: undefined, resume: undefined };

@@ -1,5 +1,6 @@
 /** From a reading of an operation to the next record of it: the one place that decides what becomes an event. */
 
+import { epochMsOf, isoTimeOf, normaliseTimestamp } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
 import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
 import {
@@ -11,7 +12,6 @@ import {
   type StateChangedEntry,
 } from './journal-entries.ts';
 import { isTerminal, type Operation } from './operation.ts';
-import { epochMsOf, normaliseTimestamp } from './timestamp.ts';
 import { decideTransition, type OperationState, type Transition } from './transition.ts';
 
 /** What is kept of one operation. `sequence` counts its State Changed events, `revision` all its journal entries. */
@@ -55,7 +55,7 @@ export interface ReadingContext {
 export const ERROR_TEXT_CHARACTERS_MAX = 500;
 
 /** Undefined when the record already says what the reading says. */
-export function recordReading(
+export function decideNextRecord(
   recorded: OperationRecord | undefined,
   reading: Operation,
   context: ReadingContext,
@@ -77,7 +77,7 @@ export function recordReading(
 }
 
 /** The record once nobody watches its operation any more, with the event that says so. */
-export function recordWatchEnd(
+export function decideWatchEnd(
   recorded: OperationRecord,
   end: { readonly reason: 'vanished' | 'not_retried'; readonly nowMs: number },
 ): OperationRecord {
@@ -86,7 +86,7 @@ export function recordWatchEnd(
     type: 'watch_ended',
     id: eventId([...identity(recorded), revision, 'watch_ended', end.reason, recorded.status]),
     revision,
-    observed_at: isoOf(end.nowMs),
+    observed_at: isoTimeOf(end.nowMs),
     reason: end.reason,
     status: recorded.status,
     failures_count: recorded.failures_count,
@@ -95,7 +95,7 @@ export function recordWatchEnd(
 }
 
 /** The record with the event that its operation has been open for longer than `threshold_ms`. */
-export function recordStall(
+export function decideStall(
   recorded: OperationRecord,
   stall: { readonly threshold_ms: number; readonly open_ms: number; readonly nowMs: number },
 ): OperationRecord {
@@ -105,7 +105,7 @@ export function recordStall(
     type: 'operation_stalled',
     id: eventId([...identity(recorded), revision, 'operation_stalled', threshold_ms]),
     revision,
-    observed_at: isoOf(nowMs),
+    observed_at: isoTimeOf(nowMs),
     status: recorded.status,
     failures_count: recorded.failures_count,
     open_ms,
@@ -148,7 +148,7 @@ function describe(reading: Operation, context: ReadingContext) {
     updated_at: reading.updated_at,
     status: reading.status,
     failures_count: reading.failures_count,
-    status_observed_at: isoOf(context.nowMs),
+    status_observed_at: isoTimeOf(context.nowMs),
     watch_ended: false,
     command: context.command,
   };
@@ -182,7 +182,7 @@ function stateChangedEntry(parts: {
     operation_updated_at: reading.updated_at,
     ...readingFieldsOf(reading),
     error: reading.error?.slice(0, ERROR_TEXT_CHARACTERS_MAX),
-    observed_at: isoOf(context.nowMs),
+    observed_at: isoTimeOf(context.nowMs),
     observed_by: context.observed_by,
     late: context.late === true ? true : undefined,
     irregular: irregular ? true : undefined,
@@ -197,8 +197,4 @@ function readingFieldsOf(reading: Operation): ReadingFields {
 
 function identity(record: OperationRecord): readonly string[] {
   return [record.account_id, record.project_id, record.operation_id];
-}
-
-function isoOf(epochMs: number): string {
-  return new Date(epochMs).toISOString();
 }

@@ -12,11 +12,11 @@ import {
 import { CALLERS_MAX } from '../../../../functions/api/serving/fair-share.ts';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../../../functions/api/serving/read-request.ts';
 import { REQUEST_MS_MAX } from '../../../../functions/api/serving/serve-route.ts';
-import { RECORD_MS_MAX } from '../../../../functions/api/upstream/pass-through.ts';
-import { BODY_CHARACTERS_MAX } from '../../../../functions/api/upstream/send-once.ts';
 import { LIST_PAGES_MAX } from '../../../../shared/callers/token-store.ts';
 import { KEPT_SECONDS } from '../../../../shared/commands/audit-log.ts';
 import { KEPT_MS } from '../../../../shared/commands/idempotency-store.ts';
+import { BODY_CHARACTERS_MAX } from '../../../../shared/commands/kept-answer.ts';
+import { RECORD_MS_MAX } from '../../../../shared/commands/record-started.ts';
 import { ACCOUNTS_MAX } from '../../../../shared/config/bridge-config.ts';
 import {
   POLLED_PROJECTS_MAX,

@@ -8,7 +8,8 @@ import {
   TEXT_CHARACTERS_MAX,
 } from '../../../../shared/upstream/calls/schemas.ts';
 import { ANSWER_BYTES_MAX as PASSED_BYTES_MAX } from '../../../../shared/upstream/forward.ts';
-import { ANSWER_BYTES_MAX, TIMEOUT_MS } from '../../../../shared/upstream/send.ts';
+import { ANSWER_BYTES_MAX } from '../../../../shared/upstream/send-and-parse.ts';
+import { TIMEOUT_MS } from '../../../../shared/upstream/send-with-key.ts';
 import type { BoundGroup } from './bound.ts';
 
 const INTERRUPTED = '`UpstreamFailed`; log line `poll.interrupted`';
