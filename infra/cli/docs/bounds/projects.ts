@@ -7,7 +7,7 @@ import {
   LIST_PAGES_MAX,
   PROJECTS_MAX,
 } from '../../../../functions/poller/planner/listing.ts';
-import { GONE_PROJECT_EXTRA_SECONDS, SETTLED_KEPT_SECONDS } from '../../../../shared/store/bridge-store.ts';
+import { GONE_PROJECT_EXTRA_SECONDS, SETTLED_KEPT_SECONDS } from '../../../../shared/store/expiry.ts';
 import { type BoundGroup, boundMet } from './bound.ts';
 
 export const projectBounds: BoundGroup = {
