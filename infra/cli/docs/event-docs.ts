@@ -40,7 +40,7 @@ a new \`schema\` number. The folder \`schemas/\` has a JSON Schema of each detai
 
 ## Rules to start from
 
-All failures, of any project:
+Every failed attempt, of any project:
 
 \`\`\`json
 ${json({ source: [EVENT_SOURCE], 'detail-type': ['Operation State Changed'], detail: { new_failures: [{ numeric: ['>', 0] }] } })}
