@@ -1,7 +1,7 @@
 /** Publishes recorded entries and acknowledges those that the bus took; after a crash in between, the next run sends the same again. */
 
-import type { JournalEntry } from '../core/records/journal.ts';
 import { pendingEntries } from '../core/records/journal.ts';
+import type { JournalEntry } from '../core/records/journal-entries.ts';
 import { acknowledged, type JournalRecord } from '../core/records/journal-record.ts';
 import { type EntryOutcome, groupForRelay, planAcknowledgement } from '../core/records/relay-plan.ts';
 import type { EventBus } from '../events/event-bus.ts';

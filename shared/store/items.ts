@@ -1,65 +1,15 @@
 /** Defines the form of every record's item as it is read from the table, and the attributes that a record writes. */
 
 import * as z from 'zod';
-import {
-  DEGRADED_REASONS,
-  OBSERVATIONS,
-  SETTLEMENT_OUTCOMES,
-  UNREACHABLE_REASONS,
-  WATCH_END_REASONS,
-} from '../core/records/journal.ts';
+import { accountHealthEntry, commandOrigin } from '../core/records/journal-entries.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import { normaliseTimestamp, type Timestamp } from '../core/time/timestamp.ts';
 import { accountKey, commandKey, operationKey, projectKey, projectsListOf } from './keys.ts';
 import { toStored } from './stored-entry.ts';
 import { type Attribute, FEED_INDEX, type Key, LIST_INDEX } from './table.ts';
 
-const ourTime = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
-
-const entryBase = { id: z.string(), revision: z.number().int().positive(), observed_at: ourTime };
-
-/**
- * An item is written with all of its entries, so a field that only a newer version knows must survive reading and writing: entries,
- * and the objects inside them, are loose objects.
- */
-const commandOrigin = z.looseObject({ client_id: z.string(), request_id: z.string() });
-
 /** Entries as they are stored; each is parsed separately (`parse-record.ts`). */
 export const storedEntries = z.array(z.record(z.string(), z.custom<Attribute>())).default([]);
-
-export const operationEntry = z.discriminatedUnion('type', [
-  z.looseObject({
-    ...entryBase,
-    type: z.literal('state_changed'),
-    sequence: z.number().int().positive(),
-    previous_status: z.string().nullable(),
-    status: z.string(),
-    failures_count: z.number(),
-    new_failures: z.number(),
-    operation_updated_at: z.string(),
-    total_duration_ms: z.number().optional(),
-    error: z.string().optional(),
-    observed_by: z.enum(OBSERVATIONS),
-    late: z.literal(true).optional(),
-    irregular: z.literal(true).optional(),
-    command: commandOrigin.optional(),
-  }),
-  z.looseObject({
-    ...entryBase,
-    type: z.literal('operation_stalled'),
-    status: z.string(),
-    failures_count: z.number(),
-    open_ms: z.number(),
-    threshold_ms: z.number(),
-  }),
-  z.looseObject({
-    ...entryBase,
-    type: z.literal('watch_ended'),
-    reason: z.enum(WATCH_END_REASONS),
-    status: z.string(),
-    failures_count: z.number(),
-  }),
-]);
 
 const journalFields = {
   revision: z.number().int().nonnegative().default(0),
@@ -88,14 +38,8 @@ const operationItem = z.object({
   sequence: z.number().int().nonnegative(),
   status_observed_at: z.string(),
   watch_ended: z.boolean().default(false),
-  command: commandOrigin.optional(),
+  command: commandOrigin.loose().optional(),
   stalled_threshold_ms: z.number().optional(),
-});
-
-export const projectEntry = z.looseObject({
-  ...entryBase,
-  type: z.enum(['project_discovered', 'project_unreachable']),
-  reason: z.enum(UNREACHABLE_REASONS).optional(),
 });
 
 const resumePoint = z.object({
@@ -130,12 +74,6 @@ const projectItem = z.object({
     .catch(undefined),
 });
 
-export const accountEntry = z.looseObject({
-  ...entryBase,
-  type: z.enum(['account_degraded', 'account_recovered']),
-  reason: z.enum(DEGRADED_REASONS),
-});
-
 export const accountItem = z.object({
   kind: z.literal('account'),
   ...journalFields,
@@ -143,22 +81,7 @@ export const accountItem = z.object({
   account_id: z.string(),
   boot_at: timestamp,
   is_listed: z.boolean(),
-  degraded_reason: z.enum(DEGRADED_REASONS).optional(),
-});
-
-const commandOperation = z.looseObject({
-  operation_id: z.string(),
-  action: z.string(),
-  status: z.string(),
-  failures_count: z.number(),
-});
-
-export const commandEntry = z.looseObject({
-  ...entryBase,
-  type: z.literal('command_settled'),
-  outcome: z.enum(SETTLEMENT_OUTCOMES),
-  operations: z.array(commandOperation),
-  missing: z.array(z.string()),
+  degraded_reason: accountHealthEntry.shape.reason.optional(),
 });
 
 const commandItem = z.object({

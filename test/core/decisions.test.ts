@@ -10,7 +10,7 @@ import {
 } from '../../shared/core/rates/retry-delay.ts';
 import type { UpstreamErrorKind } from '../../shared/core/rates/upstream-error-kind.ts';
 import { decideHealth, firstAccountRecord } from '../../shared/core/records/account-record.ts';
-import type { JournalEntry } from '../../shared/core/records/journal.ts';
+import type { JournalEntry } from '../../shared/core/records/journal-entries.ts';
 import { decideDiscovery, decideUnreachable } from '../../shared/core/records/project-record.ts';
 import {
   BATCH_BYTES_MAX,

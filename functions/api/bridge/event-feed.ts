@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import type { JournalEntry } from '../../../shared/core/records/journal.ts';
+import type { JournalEntry } from '../../../shared/core/records/journal-entries.ts';
 import type { JournalRecord } from '../../../shared/core/records/journal-record.ts';
 import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
 import { renderEvent } from '../../../shared/events/render-event.ts';

@@ -1,8 +1,8 @@
 /** Publishes, once each, that events of the account will be late and that they are on time again. */
 
 import { decideHealth } from '../../../shared/core/records/account-record.ts';
-import type { DegradedReason } from '../../../shared/core/records/journal.ts';
 import { isJournalFull } from '../../../shared/core/records/journal.ts';
+import type { DegradedReason } from '../../../shared/core/records/journal-entries.ts';
 import { relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
 import { noteAnswer } from './note-reading.ts';

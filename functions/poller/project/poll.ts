@@ -1,11 +1,8 @@
 /** Everything one poll of one project knows while it runs, and the one way in which it records a reading. */
 
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
-import {
-  type CommandOrigin,
-  isJournalFull,
-  PENDING_ENTRIES_MAX,
-} from '../../../shared/core/records/journal.ts';
+import { isJournalFull, PENDING_ENTRIES_MAX } from '../../../shared/core/records/journal.ts';
+import type { CommandOrigin } from '../../../shared/core/records/journal-entries.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
 import type {
   Backfill,

@@ -1,6 +1,7 @@
 /** Open operations that the pages did not show are read one by one, at a rate that falls with their age. */
 
-import { isJournalFull, type WatchEndReason } from '../../../shared/core/records/journal.ts';
+import { isJournalFull } from '../../../shared/core/records/journal.ts';
+import type { WatchEndReason } from '../../../shared/core/records/journal-entries.ts';
 import {
   decideWatchEnd,
   isOpen,

@@ -2,13 +2,8 @@
 
 import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
-import {
-  type AccountHealthEntry,
-  append,
-  type DegradedReason,
-  EMPTY_JOURNAL,
-  type Journal,
-} from './journal.ts';
+import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
+import type { AccountHealthEntry, DegradedReason } from './journal-entries.ts';
 
 export interface AccountRecord extends Journal<AccountHealthEntry> {
   readonly kind: 'account';

@@ -2,13 +2,8 @@
 
 import { isoTimeOf } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
-import {
-  append,
-  type CommandOperation,
-  type CommandSettledEntry,
-  type Journal,
-  type SettlementOutcome,
-} from './journal.ts';
+import { append, type Journal } from './journal.ts';
+import type { CommandOperation, CommandSettledEntry, SettlementOutcome } from './journal-entries.ts';
 import { isTerminal } from './operation.ts';
 import type { OperationRecord } from './operation-record.ts';
 

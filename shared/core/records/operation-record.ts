@@ -2,15 +2,16 @@
 
 import { epochMsOf, isoTimeOf, normaliseTimestamp } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
+import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
 import {
-  append,
   type CommandOrigin,
-  EMPTY_JOURNAL,
-  type Journal,
   type ObservedBy,
   type OperationEntry,
+  type ReadingFields,
+  readingFields,
+  type StateChangedEntry,
   type WatchEndReason,
-} from './journal.ts';
+} from './journal-entries.ts';
 import { isTerminal, type Operation } from './operation.ts';
 import { decideTransition, type OperationState, type Transition } from './transition.ts';
 
@@ -168,7 +169,7 @@ function stateChangedEntry(parts: {
   readonly sequence: number;
   readonly revision: number;
   readonly command: CommandOrigin | undefined;
-}): OperationEntry {
+}): StateChangedEntry {
   const { transition, reading, context, sequence, revision } = parts;
   const { irregular, ...change } = transition;
   const place = [context.account_id, reading.project_id, reading.id];
@@ -180,7 +181,7 @@ function stateChangedEntry(parts: {
     sequence,
     ...change,
     operation_updated_at: reading.updated_at,
-    total_duration_ms: reading.total_duration_ms,
+    ...readingFieldsOf(reading),
     error: reading.error?.slice(0, ERROR_TEXT_CHARACTERS_MAX),
     observed_at: isoTimeOf(context.nowMs),
     observed_by: context.observed_by,
@@ -188,6 +189,11 @@ function stateChangedEntry(parts: {
     irregular: irregular ? true : undefined,
     command: parts.command,
   };
+}
+
+function readingFieldsOf(reading: Operation): ReadingFields {
+  const names = Object.keys(readingFields) as (keyof ReadingFields)[];
+  return Object.fromEntries(names.map((name) => [name, reading[name]]));
 }
 
 function identity(record: OperationRecord): readonly string[] {

@@ -2,13 +2,8 @@
 
 import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
-import {
-  append,
-  EMPTY_JOURNAL,
-  type Journal,
-  type ProjectSeenEntry,
-  type UnreachableReason,
-} from './journal.ts';
+import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
+import type { ProjectSeenEntry, UnreachableReason } from './journal-entries.ts';
 import type { ResumePoint, SweepPoint } from './page-walk.ts';
 
 export interface ProjectRecord extends Journal<ProjectSeenEntry> {

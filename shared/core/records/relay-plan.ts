@@ -1,6 +1,7 @@
 /** Decides which recorded entries go to the bus in which call, and which of them the answers acknowledge. */
 
-import { type Journal, type JournalEntry, pendingEntries } from './journal.ts';
+import { type Journal, pendingEntries } from './journal.ts';
+import type { JournalEntry } from './journal-entries.ts';
 
 /** The most entries of one PutEvents call (Amazon EventBridge User Guide, "PutEvents"). */
 export const BATCH_ENTRIES_MAX = 10;

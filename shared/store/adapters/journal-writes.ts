@@ -1,6 +1,6 @@
 /** The writes of the protocol: record what changed with its event, acknowledge what is published, park what is refused. */
 
-import type { JournalEntry } from '../../core/records/journal.ts';
+import type { JournalEntry } from '../../core/records/journal-entries.ts';
 import { acknowledged, hasWork, type JournalRecord } from '../../core/records/journal-record.ts';
 import { isoTimeOf } from '../../core/time/timestamp.ts';
 import type { Clock } from '../../runtime/clock.ts';
