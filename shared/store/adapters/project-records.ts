@@ -29,8 +29,8 @@ export function createProjectRecords(
 }
 
 function progressUpdate(accountId: string, projectId: string, progress: Progress): Update {
-  const { watermark, resume, sweep, sweptAtMs, sweepCount, arrivals, listEnd, isUnordered } = progress;
-  const { recordedUntil } = progress;
+  const { watermark, resume, sweep, sweptAtMs, sweepCount, arrivals, listEnd } = progress;
+  const { isUnordered, recordedUntil } = progress;
   const removed = { resume, sweep, is_unordered: isUnordered, recorded_until: recordedUntil };
   return {
     key: projectKey(accountId, projectId),
