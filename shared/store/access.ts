@@ -8,7 +8,7 @@ import { type Update, WORK_INDEX } from './table.ts';
 
 export type Partition = keyof typeof PARTITIONS;
 
-export type Attributes = Readonly<Partial<Record<Partition, readonly string[]>>>;
+type Attributes = Readonly<Partial<Record<Partition, readonly string[]>>>;
 
 export interface Access {
   readonly reads: Attributes;
@@ -27,7 +27,7 @@ export const WORK = [...KEY, 'kind', 'expires_at', WORK_INDEX.partitionKey] as c
 export const PARKED = ['code', 'event', 'parked_at'] as const;
 
 /** The partition that a key belongs to; undefined when it belongs to none. */
-export function partitionOf(pk: string): Partition | undefined {
+function partitionOf(pk: string): Partition | undefined {
   const names = Object.keys(PARTITIONS) as Partition[];
   return names.find((name) => pk.startsWith(PARTITIONS[name].slice(0, -1)));
 }

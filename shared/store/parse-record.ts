@@ -78,7 +78,7 @@ export function originIn(item: Item): AccountOrigin | undefined {
 }
 
 /**
- * An item is written with all of its entries, so a field that only a newer version knows must come back from it: entries, and
+ * An item is written with all of its entries, so a field that only a newer version knows must survive. Entries, and
  * the objects inside of them, keep fields that their schema does not have.
  */
 const operationEntry = z.discriminatedUnion('type', [

@@ -94,11 +94,7 @@ export const commandSettledEntry = z.object({
   missing: z.array(z.string()),
 });
 
-export const operationEntry = z.discriminatedUnion('type', [
-  stateChangedEntry,
-  stalledEntry,
-  watchEndedEntry,
-]);
+const operationEntry = z.discriminatedUnion('type', [stateChangedEntry, stalledEntry, watchEndedEntry]);
 
 /** The type of parsed data that must not be changed. */
 export type Unchangeable<Value> = Value extends object

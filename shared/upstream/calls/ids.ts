@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { operationId, projectId } from './schemas.ts';
 
 /** Specification "Compute endpoint": always starts with `ep-`. */
-export const endpointId = z.string().regex(/^ep-[a-z0-9-]{1,60}$/);
+const endpointId = z.string().regex(/^ep-[a-z0-9-]{1,60}$/);
 
 /** Specification "Compute endpoint": starts with `br-`. */
 export const branchId = z.string().regex(/^br-[a-z0-9-]{1,60}$/);
