@@ -94,7 +94,13 @@ export const commandSettledEntry = z.object({
   missing: z.array(z.string()),
 });
 
-const operationEntry = z.discriminatedUnion('type', [stateChangedEntry, stalledEntry, watchEndedEntry]);
+/** The entries that the journal of each kind of record may hold. */
+export const entriesOf = {
+  operation: [stateChangedEntry, stalledEntry, watchEndedEntry],
+  project: [projectSeenEntry],
+  account: [accountHealthEntry],
+  command: [commandSettledEntry],
+} as const;
 
 /** The type of parsed data that must not be changed. */
 export type Unchangeable<Value> = Value extends object
@@ -106,8 +112,8 @@ type Entry<Schema extends z.ZodType> = Unchangeable<z.output<Schema>>;
 export type CommandOrigin = Entry<typeof commandOrigin>;
 export type StateChangedEntry = Entry<typeof stateChangedEntry>;
 export type ObservedBy = StateChangedEntry['observed_by'];
-export type OperationEntry = Entry<typeof operationEntry>;
 export type WatchEndReason = Entry<typeof watchEndedEntry>['reason'];
+export type OperationEntry = Entry<(typeof entriesOf)['operation'][number]>;
 export type ProjectSeenEntry = Entry<typeof projectSeenEntry>;
 export type UnreachableReason = NonNullable<ProjectSeenEntry['reason']>;
 export type AccountHealthEntry = Entry<typeof accountHealthEntry>;
