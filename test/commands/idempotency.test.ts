@@ -41,6 +41,12 @@ function setUp(answers: Answers = (place) => Response.json({ place })) {
   return { upstream, api, ask, pass };
 }
 
+const outcomesOf = ({ memory }: ReturnType<typeof createApiUnderTest>) =>
+  memory.sync
+    .items()
+    .filter(({ kind }) => kind === 'audit')
+    .map((item) => item['outcome']);
+
 const typeOf = (body: { type?: string }) => body.type?.split(':').at(-1);
 
 describe('the same request under the same key', () => {
@@ -117,6 +123,20 @@ describe('the same request under the same key', () => {
       expect(upstream.sent).toHaveLength(1);
     },
   );
+
+  test("is sent again after the upstream refused the bridge's own key, for then nothing was done", async () => {
+    const { upstream, api, ask } = setUp((place) =>
+      Response.json({ place }, { status: place === 1 ? 401 : 200 }),
+    );
+    const token = await api.issueToken();
+    const first = await ask('restartEndpoint', 'a-key', { token });
+
+    const second = await ask('restartEndpoint', 'a-key', { token });
+
+    expect([first.status, typeOf(first.body)]).toEqual([502, 'upstream-unavailable']);
+    expect([second.status, second.body, upstream.sent.length]).toEqual([200, { place: 2 }, 2]);
+    expect(outcomesOf(api)).toEqual(['refused', 'done']);
+  });
 
   test('is never sent again after a lost connection', async () => {
     const { upstream, api, ask } = setUp(() => Promise.reject(new TypeError('fetch failed')));

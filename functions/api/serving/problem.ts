@@ -37,8 +37,10 @@ export interface ProblemOptions {
   readonly faults?: readonly FieldFault[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
-  /** It is there, and this caller may not know: a refusal that looks like nothing. */
+  /** The thing exists, and the caller must not learn that it does: a refusal that looks like an unknown id. */
   readonly isHidden?: boolean;
+  /** True: nothing was done, although the status is one of a failure. Default: nothing was done below status 500. */
+  readonly provesNoWork?: boolean;
 }
 
 export class Problem extends Error {
@@ -48,10 +50,11 @@ export class Problem extends Error {
   readonly faults: readonly FieldFault[];
   readonly headers: Readonly<Record<string, string>>;
   readonly isHidden: boolean;
+  readonly provesNoWork: boolean;
 
   constructor(
     type: ProblemType,
-    { detail, faults = [], headers = {}, cause, isHidden = false }: ProblemOptions,
+    { detail, faults = [], headers = {}, cause, isHidden = false, provesNoWork }: ProblemOptions,
   ) {
     super(detail, { cause });
     this.name = 'Problem';
@@ -61,6 +64,7 @@ export class Problem extends Error {
     this.faults = faults;
     this.headers = headers;
     this.isHidden = isHidden;
+    this.provesNoWork = provesNoWork ?? this.status < 500;
   }
 }
 

@@ -150,7 +150,7 @@ async function serveAs(deps: ServeDeps, route: Route, served: Served): Promise<A
     return answer;
   } catch (thrown) {
     const problem = problemOf(thrown);
-    const outcome = problem.status >= 500 ? 'unknown' : 'refused';
+    const outcome = problem.provesNoWork ? 'refused' : 'unknown';
     await end({ outcome, status: problem.status, problem: problem.type });
     throw problem;
   }
