@@ -7,6 +7,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/bridge',
     'functions/api/console',
     'functions/api/documentation',
+    'functions/api/identity',
     'functions/api/serving',
     'functions/api/upstream',
     'shared/callers',
@@ -28,7 +29,9 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'functions/api/console': [
     'functions/api/bridge',
+    'functions/api/identity',
     'functions/api/serving',
+    'functions/api/serving/body',
     'shared/alerts',
     'shared/callers',
     'shared/commands',
@@ -39,7 +42,11 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store',
   ],
   'functions/api/documentation': ['functions/api/serving', 'shared/callers', 'shared/upstream/calls'],
+  'functions/api/identity': ['shared/callers', 'shared/config', 'shared/runtime'],
+  'functions/api/serving/body': [],
   'functions/api/serving': [
+    'functions/api/identity',
+    'functions/api/serving/body',
     'shared/callers',
     'shared/commands',
     'shared/config',
@@ -132,6 +139,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'infra/cli/docs/bounds': [
     'functions/api/bridge',
+    'functions/api/identity',
     'functions/api/serving',
     'functions/notifier',
     'functions/notifier/channels',

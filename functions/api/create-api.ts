@@ -24,15 +24,15 @@ import { readAlertHistory } from './console/alert-history.ts';
 import { createConsole } from './console/create-console.ts';
 import { createEndedSessions } from './console/ended-sessions.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
+import { createAuthenticator } from './identity/authenticate.ts';
+import { createJwtVerifier } from './identity/verify-jwt.ts';
 import { createApp } from './serving/app.ts';
-import { createAuthenticator } from './serving/authenticate.ts';
 import { createFairShare, type FairShare } from './serving/fair-share.ts';
 import { createHeldPlaces } from './serving/held-places.ts';
 import { createPatientCallers } from './serving/patient-callers.ts';
 import type { RawRequest } from './serving/read-request.ts';
 import type { Route } from './serving/route.ts';
 import { type ServeDeps, serveCaller } from './serving/serve-route.ts';
-import { createJwtVerifier } from './serving/verify-jwt.ts';
 import { passThroughRoutes } from './upstream/pass-through-routes.ts';
 import type { UpstreamAccount } from './upstream/upstream-account.ts';
 

@@ -339,7 +339,7 @@ describe.each(tables)('the audit %s', (_name, open) => {
   test('begins and ends at any time, whether a record has that time or not, and pages in between', async () => {
     const [table, indexes] = open();
     const accountId = `audited-${String(++auditedAccounts)}`;
-    const log = createAuditLog(table, { now: () => NOON_MS, sleep: async () => {} });
+    const log = createAuditLog(table, { now: () => NOON_MS });
     for (let place = 0; place < 12; place++) {
       const received_at = isoOf(NOON_MS + place * 1_000);
       const asked = { account_id: accountId, client_id: 'c', call: 'restartEndpoint', resource: {} };

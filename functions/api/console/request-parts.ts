@@ -2,7 +2,7 @@
 
 import type { Context } from 'hono';
 import type { FeedFilter } from '../bridge/event-feed.ts';
-import { readCapped } from '../serving/read-capped.ts';
+import { readCapped } from '../serving/body/read-capped.ts';
 
 export function filterOf(c: Context): FeedFilter {
   const value = (name: string) => c.req.query(name)?.slice(0, 100) || undefined;

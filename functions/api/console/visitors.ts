@@ -6,6 +6,7 @@ import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import type { Scope } from '../../../shared/callers/scopes.ts';
 import { cursorSealOf } from '../../../shared/callers/sealed-cursor.ts';
 import type { AuditLog } from '../../../shared/commands/audit-log.ts';
+import { reportAuditFailure } from '../../../shared/commands/audit-trail.ts';
 import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -13,8 +14,8 @@ import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { ReadModel } from '../bridge/read-model.ts';
 import { sealedReadModel } from '../bridge/sealed-read-model.ts';
-import type { Authenticator } from '../serving/authenticate.ts';
-import { type Asker, noteAccess, noteAuditFailure, noteRefusal } from '../serving/traces.ts';
+import type { Authenticator } from '../identity/authenticate.ts';
+import { type Asker, noteAccess, noteRefusal } from '../serving/traces.ts';
 import type { ToldAlert } from './alert-history.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import { type Frame, page } from './layout.ts';
@@ -147,7 +148,7 @@ export function createVisitors(deps: ConsoleDeps) {
     };
     await deps.audit
       .end(intent, { outcome: 'done', status: 303, duration_ms: 0 })
-      .catch((error: unknown) => noteAuditFailure(deps.telemetry, intent, error));
+      .catch((error: unknown) => reportAuditFailure(deps.telemetry, intent, error));
   };
 
   const nothing = message('Nothing here', 'There is no such page, or your token may not see it.', 404);

@@ -1,11 +1,12 @@
 /** The API over HTTP: the route table on Hono, the same on Lambda and on a server of this machine. */
 
 import { Hono } from 'hono';
-import { Problem } from './problem.ts';
-import { readCapped } from './read-capped.ts';
+import { answerTo } from './answer-to.ts';
+import { readCapped } from './body/read-capped.ts';
+import { notFound, Problem } from './problem.ts';
 import { BODY_BYTES_MAX, type RawRequest } from './read-request.ts';
 import type { ApiAnswer, Route } from './route.ts';
-import { answerTo, notFound, type ServeDeps, serveRoute } from './serve-route.ts';
+import { type ServeDeps, serveRoute } from './serve-route.ts';
 
 export interface AppDeps extends ServeDeps {
   readonly routes: readonly Route[];

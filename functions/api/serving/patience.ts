@@ -1,6 +1,6 @@
 /** How long a caller is willing to wait (`Prefer: wait=N`, RFC 7240, 4.3). */
 
-import { invalid } from './read-request.ts';
+import { invalid } from './problem.ts';
 
 /** Long enough for most locks to go: operations take a second or two. */
 const PATIENCE_MS_DEFAULT = 5_000;

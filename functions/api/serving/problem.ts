@@ -68,6 +68,28 @@ export class Problem extends Error {
   }
 }
 
+/** A longer list of faults is of no use to a person. */
+const FAULTS_MAX = 20;
+
+export function invalid(faults: readonly FieldFault[]): Problem {
+  const shown = faults.slice(0, FAULTS_MAX);
+  const detail = shown.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
+  return new Problem('invalid-request', { detail: `${detail}.`, faults: shown });
+}
+
+/** The name of a field that a caller made up, as far as it may stand in an answer. */
+export function nameable(name: string): string {
+  return /^[\w.-]{1,60}$/.test(name) ? name : '(unprintable)';
+}
+
+/** An unknown and a forbidden thing look alike to the caller; only the log tells them apart, by `isHidden`. */
+export function notFound({ isHidden = false } = {}): Problem {
+  return new Problem('not-found', {
+    detail: 'There is no such thing here, or this token may not see it.',
+    isHidden,
+  });
+}
+
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
 /** Types are stable names; where they are described is a matter of the documentation. */

@@ -2,8 +2,8 @@
 
 import type * as z from 'zod';
 import { idNamesOf, idSchemaOf } from '../../../shared/upstream/calls/ids.ts';
-import { parseForm } from './parse-form.ts';
-import { type FieldFault, Problem } from './problem.ts';
+import { parseForm } from './body/parse-form.ts';
+import { type FieldFault, invalid, nameable, Problem } from './problem.ts';
 import type { Route } from './route.ts';
 
 /** As it came over the wire. */
@@ -23,9 +23,6 @@ export const BODY_BYTES_MAX = 64_000;
 
 /** The deepest body of the specification has three levels. */
 export const JSON_DEPTH_MAX = 20;
-
-/** More faults than this help nobody. */
-const FAULTS_MAX = 20;
 
 export function readIds(route: Route, ids: RawRequest['ids']): Readonly<Record<string, string>> {
   const faults: FieldFault[] = [];
@@ -126,17 +123,6 @@ function reasonOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) return 'is required';
   if (issue.code === 'invalid_format' && issue.format === 'regex') return 'is not of the expected form';
   return issue.message;
-}
-
-/** A name somebody made up is told back as far as it is one. */
-export function nameable(name: string): string {
-  return /^[\w.-]{1,60}$/.test(name) ? name : '(unprintable)';
-}
-
-export function invalid(faults: readonly FieldFault[]): Problem {
-  const shown = faults.slice(0, FAULTS_MAX);
-  const detail = shown.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
-  return new Problem('invalid-request', { detail: `${detail}.`, faults: shown });
 }
 
 function decode(bytes: Uint8Array): string {

@@ -15,14 +15,15 @@ export interface Route {
   readonly summary: string;
   /** A few sentences for whoever reads the documentation. */
   readonly description?: string;
+  /** The heading in the documentation, and nothing else. */
   readonly group: 'Upstream API' | 'Bridge' | 'Documentation';
   /** The scope that a caller needs, or who else may call. A route without it does not exist. */
   readonly access: Scope | 'signed_in' | 'public';
-  /** Of a call of the upstream; absent: the whole account. */
+  /** How far a call of the upstream reaches. Absent: the route is the bridge's own, and nothing is passed on. */
   readonly reach?: Reach;
-  /** Of the bridge's own routes, those that make others work: counted by caller. */
-  readonly limit?: 'wishes';
-  /** False: it changes nothing that anybody would ask about later. Default: every method but GET is audited. */
+  /** The allowance of the caller that one request uses. Absent: none, because the route only reads the bridge's table. */
+  readonly limit?: 'upstream' | 'wishes';
+  /** False: the request changes nothing that an audit would ask about. Default: every method but GET is audited. */
   readonly isAudited?: false;
   /** Strict: an unknown parameter is a mistake that would otherwise go unnoticed. */
   readonly query?: z.ZodObject;
@@ -32,6 +33,11 @@ export interface Route {
   readonly answer?: z.ZodType;
   /** Rejects with `Problem` for whatever the caller has to know. */
   handle(request: ApiRequest): Promise<ApiAnswer>;
+}
+
+/** Whether the request of a caller goes on to the upstream. */
+export function isPassedOn({ reach }: Pick<Route, 'reach'>): boolean {
+  return reach !== undefined;
 }
 
 export interface ApiRequest {

@@ -1,7 +1,5 @@
 /** What leaves a trace beside the audit: refusals, sessions and reads of secrets, each with one log line and one count. No token is in any. */
 
-import type { AuditIntent } from '../../../shared/commands/audit-log.ts';
-import { toError } from '../../../shared/runtime/errors.ts';
 import type { splitMetrics } from '../../../shared/runtime/metric-names.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Problem } from './problem.ts';
@@ -29,13 +27,6 @@ export function noteRefusal(telemetry: Telemetry, reason: RefusalReason, asker: 
 export function noteAccess(telemetry: Telemetry, kind: AccessKind, asker: Asker): void {
   telemetry.measure('ApiAccesses', 1, kind);
   telemetry.log('info', 'access.noted', { ...asker, kind });
-}
-
-/** What was asked for has been done or refused: its caller must know that, whatever the audit's table says. */
-export function noteAuditFailure(telemetry: Telemetry, intent: AuditIntent, error: unknown): void {
-  const { request_id, client_id, call } = intent;
-  telemetry.measure('AuditFailed', 1);
-  telemetry.log('error', 'audit.failed', { request_id, client_id, call, reason: toError(error).name });
 }
 
 /** Undefined: the problem is no refusal of this caller, but a mistake in the request or a failure. */

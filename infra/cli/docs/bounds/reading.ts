@@ -8,7 +8,7 @@ import { OPEN_OPERATIONS_MAX } from '../../../../functions/api/bridge/read-model
 import {
   CACHE_ENTRIES_MAX,
   CREDENTIALS_CHARACTERS_MAX,
-} from '../../../../functions/api/serving/authenticate.ts';
+} from '../../../../functions/api/identity/authenticate.ts';
 import { CALLERS_MAX } from '../../../../functions/api/serving/fair-share.ts';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../../../functions/api/serving/read-request.ts';
 import { REQUEST_MS_MAX } from '../../../../functions/api/serving/serve-route.ts';
