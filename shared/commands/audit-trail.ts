@@ -1,5 +1,6 @@
 /** The audit record of one request while it runs: its beginning, its end, and what is reported when the table fails. */
 
+import { provesNoWork } from '../core/rates/no-work.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
@@ -44,5 +45,5 @@ export function reportAuditFailure(telemetry: Telemetry, intent: AuditIntent, er
 /** What the upstream's answer to a command says about the command. */
 export function auditOutcomeOf(status: number): AuditOutcome['outcome'] {
   if (status < 300) return 'done';
-  return status >= 500 && status !== 503 ? 'unknown' : 'refused';
+  return provesNoWork(status) ? 'refused' : 'unknown';
 }

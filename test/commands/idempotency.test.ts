@@ -120,6 +120,7 @@ describe('the same request under the same key', () => {
       const second = await ask('restartEndpoint', 'a-key', { token });
 
       expect([first.status, second.status, typeOf(second.body)]).toEqual([status, 409, 'outcome-unknown']);
+      expect(outcomesOf(api)[0]).toBe('unknown');
       expect(upstream.sent).toHaveLength(1);
     },
   );
