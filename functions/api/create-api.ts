@@ -168,12 +168,15 @@ function upstreamAccount(
     budget: fairShare.budget,
     ...(ports.fetch && { fetch: ports.fetch }),
   };
+  const store = createBridgeStore(table, settings.account_id, clock, ports.noteUnreadable);
   return {
     upstream,
     fairShare,
+    work: store,
     recording: {
+      accountId: settings.account_id,
       bus,
-      store: createBridgeStore(table, settings.account_id, clock, ports.noteUnreadable),
+      store,
       upstream: createUpstreamClient({ ...upstream, baseUrl: settings.upstream_base_url }),
       telemetry,
       clock,

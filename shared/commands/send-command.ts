@@ -1,16 +1,22 @@
 /** A command sent on behalf of a caller: passed on once, and the operations that it started are recorded at once. */
 
 import type { RecordCommandDeps } from '../protocol/record-command.ts';
-import type { BridgeStore } from '../store/bridge-store.ts';
 import type { CallDeps } from '../upstream/outgoing-request.ts';
 import type { CommandRequest } from './command-request.ts';
 import { forwardCall, type Waiting } from './forward-call.ts';
 import { recordStarted } from './record-started.ts';
 import { type CommandOutcome, type SendOnceDeps, sendOnce } from './send-once.ts';
 
+export interface OpenWorkFinder {
+  /** What is open or unpublished of a project, from an index that can lag. `operationId` is undefined for what is no operation. */
+  findWork(projectId: string): Promise<readonly { readonly operationId: string | undefined }[]>;
+}
+
 /** One account of the upstream, as commands reach it. */
 export interface CommandAccount {
   readonly upstream: CallDeps;
+  /** Knows the operations that may hold the lock of a project. */
+  readonly work: OpenWorkFinder;
   /** What records the operations that a command started, and publishes them. */
   readonly recording: RecordCommandDeps;
 }
@@ -24,7 +30,7 @@ const LOCK_HOLDERS_MAX = 20;
  */
 export function sendCommand(
   deps: SendOnceDeps,
-  { upstream, recording }: CommandAccount,
+  { upstream, work, recording }: CommandAccount,
   request: CommandRequest,
   waiting: Waiting,
 ): Promise<CommandOutcome> {
@@ -33,7 +39,7 @@ export function sendCommand(
     const result = await forwardCall({ upstream, telemetry }, request, waiting);
     if (result.kind === 'unanswered') return result;
     const { status } = result.answer;
-    if (status === 423) return { ...result, lockedBy: await lockHolders(recording.store, request) };
+    if (status === 423) return { ...result, lockedBy: await lockHolders(work, request) };
     if (status >= 300) return result;
     const operationIds = await recordStarted({ recording, telemetry }, request, result.answer);
     return { ...result, operationIds };
@@ -41,12 +47,9 @@ export function sendCommand(
 }
 
 /** The ids of the operations that hold the project, as far as the bridge knows them; none when the table does not answer. */
-async function lockHolders(
-  store: Pick<BridgeStore, 'findWork'>,
-  { ids }: CommandRequest,
-): Promise<readonly string[]> {
+async function lockHolders(work: OpenWorkFinder, { ids }: CommandRequest): Promise<readonly string[]> {
   const projectId = ids['project_id'];
   if (projectId === undefined) return [];
-  const work = await store.findWork(projectId).catch(() => []);
-  return work.flatMap(({ operationId }) => operationId ?? []).slice(0, LOCK_HOLDERS_MAX);
+  const places = await work.findWork(projectId).catch(() => []);
+  return places.flatMap(({ operationId }) => operationId ?? []).slice(0, LOCK_HOLDERS_MAX);
 }

@@ -54,6 +54,7 @@ function setUp(answer: () => Response) {
   };
   const upstream = depsOf(options);
   const recording = {
+    accountId: 'main',
     bus,
     store,
     upstream: createUpstreamClient(options),
@@ -62,7 +63,7 @@ function setUp(answer: () => Response) {
     settleWithinMs: 60_000,
   };
   const send = (request: Partial<CommandRequest> = {}) =>
-    sendCommand(deps, { upstream, recording }, { ...aCommand(), ...request }, { patienceMs: 0 });
+    sendCommand(deps, { upstream, work: store, recording }, { ...aCommand(), ...request }, { patienceMs: 0 });
   return { send, store, sent: upstreamDouble.sent };
 }
 
