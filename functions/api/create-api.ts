@@ -18,14 +18,14 @@ import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/u
 import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { type KeySource, shareRefresh } from '../../shared/upstream/key-source.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
-import { deafChannelReasons } from './bridge/channel-health.ts';
-import { createReadModel } from './bridge/read-model.ts';
 import { readAlertHistory } from './console/alert-history.ts';
 import { createConsole } from './console/create-console.ts';
 import { createEndedSessions } from './console/ended-sessions.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
 import { createAuthenticator } from './identity/authenticate.ts';
 import { createJwtVerifier } from './identity/verify-jwt.ts';
+import { deafChannelReasons } from './read-model/channel-health.ts';
+import { createReadModel } from './read-model/read-model.ts';
 import { createApp } from './serving/app.ts';
 import { createFairShare, type FairShare } from './serving/fair-share.ts';
 import { createHeldPlaces } from './serving/held-places.ts';

@@ -1,7 +1,7 @@
 /** The bridge's own routes, over what commands through it have recorded. */
 
 import { describe, expect, test } from 'vitest';
-import { healthOf } from '../../functions/api/bridge/health.ts';
+import { healthOf } from '../../functions/api/bridge/account-health.ts';
 import { nextStatus } from '../../shared/core/records/account-status.ts';
 import { recordReading } from '../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';

@@ -3,8 +3,8 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAuditReader } from '../../functions/api/bridge/audit-reader.ts';
-import { createReadModel, type ReadModel } from '../../functions/api/bridge/read-model.ts';
+import { createAuditReader } from '../../functions/api/read-model/audit-reader.ts';
+import { createReadModel, type ReadModel } from '../../functions/api/read-model/read-model.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import {

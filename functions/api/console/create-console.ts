@@ -6,10 +6,10 @@ import { tokenIdOf } from '../../../shared/callers/bridge-token.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
 import { AppError, toError } from '../../../shared/runtime/errors.ts';
 import { isUnreadable, unlessUnreadable } from '../../../shared/store/unreadable.ts';
+import { healthOf } from '../bridge/account-health.ts';
 import { readAudit } from '../bridge/audit.ts';
-import { eventsOf } from '../bridge/event-feed.ts';
-import { healthOf } from '../bridge/health.ts';
-import { isVisibleTo } from '../bridge/read-feed.ts';
+import { isVisibleTo } from '../bridge/events.ts';
+import { eventsOf } from '../read-model/feed-event.ts';
 import { noteRefusal } from '../serving/traces.ts';
 import { CONSOLE_POLICY, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH } from './assets.ts';
 import { auditPage, auditQueryOf } from './audit-page.ts';
@@ -229,7 +229,7 @@ export function createConsole(deps: ConsoleDeps): Hono {
     if (!visitors.hasScope(who, 'audit:read', 'consoleAudit'))
       return message('No access', 'Your token needs the scope audit:read.', 403);
     const query = auditQueryOf(c);
-    const audit = await readAudit(who.model, who.caller, query);
+    const audit = await readAudit(who.model.audit, who.caller, query);
     const content = auditPage({ accountId: who.model.accountId, filter: query, page: audit });
     return { title: 'Audit', content };
   });

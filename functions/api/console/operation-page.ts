@@ -3,7 +3,7 @@
 import { html } from 'hono/html';
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
 import { isOpen, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
-import type { FeedEvent } from '../bridge/event-feed.ts';
+import type { FeedEvent } from '../read-model/feed-event.ts';
 import type { ToldAlert } from './alert-history.ts';
 import { age, badge, duration, facts, type Html, json, operationPath, projectPath, time } from './parts.ts';
 

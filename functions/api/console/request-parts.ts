@@ -1,7 +1,7 @@
 /** What a page reads of a browser's request. */
 
 import type { Context } from 'hono';
-import type { FeedFilter } from '../bridge/event-feed.ts';
+import type { FeedFilter } from '../read-model/feed-event.ts';
 import { readCapped } from '../serving/body/read-capped.ts';
 
 export function filterOf(c: Context): FeedFilter {

@@ -12,9 +12,9 @@ import type { OperationRecord } from '../../../shared/core/records/operation-rec
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { ReadModel } from '../bridge/read-model.ts';
-import { sealedReadModel } from '../bridge/sealed-read-model.ts';
 import type { Authenticator } from '../identity/authenticate.ts';
+import type { ReadModel } from '../read-model/read-model.ts';
+import { sealedReadModel } from '../read-model/sealed-read-model.ts';
 import { type Asker, noteAccess, noteRefusal } from '../serving/traces.ts';
 import type { ToldAlert } from './alert-history.ts';
 import type { EndedSessions } from './ended-sessions.ts';

@@ -1,14 +1,14 @@
-/** The read model as one caller gets it: every cursor that leaves is sealed, and every cursor that comes back is opened. */
+/** The read model for one caller: every cursor that is given out is sealed, and every cursor that comes back is opened. */
 
 import type { CursorSeal } from '../../../shared/callers/sealed-cursor.ts';
-import type { Page } from './page-cursor.ts';
-import type { PageRequest, ReadModel } from './read-model.ts';
+import type { Page, PageRequest } from './page-cursor.ts';
+import type { ReadModel } from './read-model.ts';
 
 export function sealedReadModel(model: ReadModel, cursors: CursorSeal): ReadModel {
-  // Cursors of the table are JSON in base64: sealing the JSON itself keeps them short enough for a URL.
+  // A cursor of the table is JSON in base64. The JSON itself is sealed, which keeps the cursor short enough for a URL.
   const open = (cursor: string) => Buffer.from(cursors.open(cursor)).toString('base64url');
   const seal = (cursor: string) => cursors.seal(Buffer.from(cursor, 'base64url').toString());
-  const opened = <Request extends { readonly cursor?: string | undefined }>(request: Request): Request =>
+  const opened = <Request extends PageRequest>(request: Request): Request =>
     request.cursor === undefined ? request : { ...request, cursor: open(request.cursor) };
   const sealed = <Item>(page: Page<Item>): Page<Item> => ({
     ...page,
@@ -16,9 +16,8 @@ export function sealedReadModel(model: ReadModel, cursors: CursorSeal): ReadMode
   });
   return {
     ...model,
-    projects: async (request: PageRequest) => sealed(await model.projects(opened(request))),
-    operations: async (projectId: string, request: PageRequest) =>
-      sealed(await model.operations(projectId, opened(request))),
+    projects: async (request) => sealed(await model.projects(opened(request))),
+    operations: async (projectId, request) => sealed(await model.operations(projectId, opened(request))),
     async audit(request) {
       const page = await model.audit(opened(request));
       return { ...page, ...sealed(page) };
