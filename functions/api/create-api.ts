@@ -18,9 +18,9 @@ import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/u
 import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { type KeySource, shareRefresh } from '../../shared/upstream/key-source.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
-import { readAlertHistory } from './console/alert-history.ts';
 import { createConsole } from './console/create-console.ts';
-import { createEndedSessions } from './console/ended-sessions.ts';
+import { readAlertHistory } from './console/pages/alert-history.ts';
+import { createEndedSessions } from './console/session/ended-sessions.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
 import { createAuthenticator } from './identity/authenticate.ts';
 import { createJwtVerifier } from './identity/verify-jwt.ts';

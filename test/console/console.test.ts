@@ -1,7 +1,7 @@
 /** The console as a browser talks to it: sessions, forms, what is shown to whom, and text that must stay text. */
 
 import { describe, expect, test } from 'vitest';
-import { open, seal } from '../../functions/api/console/session.ts';
+import { open, seal } from '../../functions/api/console/session/session.ts';
 import { createAlertStore } from '../../functions/notifier/alert-store.ts';
 import { noticeOf } from '../../shared/alerts/notice.ts';
 import { tokenIdOf } from '../../shared/callers/bridge-token.ts';

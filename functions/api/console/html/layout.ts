@@ -2,16 +2,16 @@
 
 import { html } from 'hono/html';
 import { SCRIPT_PATH, STYLE_PATH } from './assets.ts';
-import type { Html } from './parts.ts';
+import type { Html } from './markup.ts';
 
 export interface Frame {
   readonly title: string;
   readonly content: Html;
-  /** Undefined: nobody is signed in. */
+  /** The visitor; undefined when nobody is signed in. */
   readonly who?:
     | { readonly clientId: string; readonly formKey: string; readonly mayAudit: boolean }
     | undefined;
-  /** Where in the feed the page stands; absent: it does not change by itself. */
+  /** The feed's cursor at the time of the page; undefined: the page does not refresh itself. */
   readonly live?: { readonly cursor: string; readonly about: string } | undefined;
 }
 

@@ -1,15 +1,31 @@
-/** The audit as rows, with filters that stand in the address. */
+/** The audit as a table, with filters that stand in the address. */
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import { AUDIT_OUTCOMES, type AuditFilter, auditQuery } from '../bridge/audit.ts';
-import type { AuditPage, AuditRecord } from '../read-model/audit-reader.ts';
-import { duration, empty, type Html, operationPath, projectPath, time } from './parts.ts';
+import { AUDIT_OUTCOMES, type AuditFilter, auditQuery, readAudit } from '../../bridge/audit.ts';
+import type { AuditPage, AuditRecord } from '../../read-model/audit-reader.ts';
+import { empty, type Html } from '../html/markup.ts';
+import { operationPath, projectPath } from '../html/paths.ts';
+import { duration, time } from '../html/times.ts';
+import type { RefusalDeps } from '../session/visitor-traces.ts';
+import { type BuildPage, messagePage } from './page.ts';
+import { checkScope } from './permission.ts';
 
 const FILTERS = ['client_id', 'call', 'project_id', 'outcome', 'from', 'until'] as const;
 
-/** What cannot be read of the address is left out, as if it did not stand there. */
-export function auditQueryOf(c: Context) {
+export function buildAudit(deps: RefusalDeps): BuildPage {
+  return async (c, visitor) => {
+    if (!checkScope(deps, visitor, 'audit:read', 'consoleAudit'))
+      return messagePage('No access', 'Your token needs the scope audit:read.', 403);
+    const { caller, model } = visitor;
+    const query = auditQueryOf(c);
+    const page = await readAudit(model.audit, caller, query);
+    return { title: 'Audit', content: auditPage({ accountId: model.accountId, filter: query, page }) };
+  };
+}
+
+/** A filter of the address that cannot be read is ignored. */
+function auditQueryOf(c: Context) {
   const value = (field: string) => c.req.query(field)?.slice(0, 100).trim() || undefined;
   const asked = FILTERS.map((field) => [
     field,
@@ -23,14 +39,14 @@ export function auditQueryOf(c: Context) {
   });
 }
 
-/** A field of a form has no zone; it is taken as UTC, as the page says. */
+/** A time from the form has no zone and is taken as UTC, as the label says. */
 function timeOf(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const parsed = Date.parse(/Z$|[+-]\d\d:\d\d$/.test(text) ? text : `${text}Z`);
   return Number.isNaN(parsed) ? undefined : new Date(parsed).toISOString();
 }
 
-export function auditPage(view: {
+function auditPage(view: {
   readonly accountId: string;
   readonly filter: AuditFilter;
   readonly page: AuditPage;

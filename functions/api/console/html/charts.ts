@@ -1,9 +1,12 @@
-/** Drawings, made on the server: they need no script and are read out by their title. */
+/** Charts as SVG, made on the server: they need no script, and a screen reader reads their titles. */
 
 import { html } from 'hono/html';
-import type { StatusPoint } from '../../../shared/core/records/account-status.ts';
-import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
-import { duration, empty, type Html, operationPath, toneOf } from './parts.ts';
+import type { StatusPoint } from '../../../../shared/core/records/account-status.ts';
+import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
+import { toneOf } from './badge.ts';
+import { empty, type Html } from './markup.ts';
+import { operationPath } from './paths.ts';
+import { duration, utc } from './times.ts';
 
 const WIDTH = 960;
 const HEIGHT = 150;
@@ -50,7 +53,7 @@ ${bars.map(
 <text x="0" y="${row * ROW + 15}">${record.action.slice(0, 24)}</text>
 <rect class="bar ${toneOf(record.status)}" x="${x(from)}" y="${row * ROW + 4}" width="${Math.max(4, x(to) - x(from))}" height="${ROW - 8}" rx="3"/></a>`,
 )}
-<text x="${LABEL}" y="${height - 4}">${new Date(start).toISOString().slice(0, 19).replace('T', ' ')} UTC</text>
+<text x="${LABEL}" y="${height - 4}">${utc(new Date(start).toISOString())}</text>
 <text x="${WIDTH}" y="${height - 4}" text-anchor="end">${duration(end - start)} in all</text></svg></div>`;
 }
 

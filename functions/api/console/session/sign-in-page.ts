@@ -1,7 +1,7 @@
-/** Signing in: a token of the bridge for a session of an hour. */
+/** The form to sign in with: a token is exchanged for a session of an hour. */
 
 import { html } from 'hono/html';
-import type { Html } from './parts.ts';
+import type { Html } from '../html/markup.ts';
 
 export function signInPage({
   next,

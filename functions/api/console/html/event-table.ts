@@ -1,8 +1,11 @@
 /** Events as rows, each with its whole JSON. */
 
 import { html } from 'hono/html';
-import type { FeedEvent } from '../read-model/feed-event.ts';
-import { badge, type Html, json, operationPath, projectPath, time } from './parts.ts';
+import type { FeedEvent } from '../../read-model/feed-event.ts';
+import { badge } from './badge.ts';
+import { type Html, json } from './markup.ts';
+import { operationPath, projectPath } from './paths.ts';
+import { time } from './times.ts';
 
 export function eventTable(accountId: string, events: readonly FeedEvent[]): Html {
   return html`<table class="stack"><thead><tr><th>When</th><th>What</th><th>Where</th><th>Event</th></tr></thead>

@@ -2,9 +2,9 @@
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod';
-import type { Caller } from '../../../shared/callers/authorize.ts';
-import { SCOPES } from '../../../shared/callers/scopes.ts';
-import type { Secret } from '../../../shared/runtime/secret.ts';
+import type { Caller } from '../../../../shared/callers/authorize.ts';
+import { SCOPES } from '../../../../shared/callers/scopes.ts';
+import type { Secret } from '../../../../shared/runtime/secret.ts';
 
 const sessionSchema = z.union([
   /** Of a token of the bridge, which is looked up for every page. */

@@ -1,20 +1,9 @@
-/** What a page reads of a browser's request. */
+/** What the console reads of a browser's request: its form, where the form comes from, and where it may lead back to. */
 
 import type { Context } from 'hono';
-import type { FeedFilter } from '../read-model/feed-event.ts';
-import { readCapped } from '../serving/body/read-capped.ts';
+import { readCapped } from '../../serving/body/read-capped.ts';
 
-export function filterOf(c: Context): FeedFilter {
-  const value = (name: string) => c.req.query(name)?.slice(0, 100) || undefined;
-  return {
-    detail_type: value('detail_type'),
-    status: value('status'),
-    action: value('action'),
-    project_id: value('project_id'),
-  };
-}
-
-/** A browser says where a form comes from; one that is silent has no page of somebody else open either. */
+/** A browser names the origin of a form. Without an `Origin` header no page of another site has sent the request. */
 export function isOwnOrigin(c: Context): boolean {
   const origin = c.req.header('origin');
   return (
@@ -26,22 +15,18 @@ export function isHttps(c: Context): boolean {
   return new URL(c.req.url).protocol === 'https:';
 }
 
-/** Back to a page of the console and to nowhere else. */
+/** Whether a path leads to a page of the console, and to no other site. */
 export function isOwnPath(path: string): boolean {
   return /^\/console(\/[\w./%?=&+-]*)?$/.test(path) && !path.includes('//');
 }
 
-/** The longest form has a token of an issuer in it, of two kilobytes at most as a rule; servers refuse eight. */
+/** The longest form has a token of an issuer in it, usually of two kilobytes at most; servers refuse eight. */
 const FORM_BYTES_MAX = 16_000;
 
-/** Undefined: it is too large, or no form. */
+/** Undefined when the body is too large, or is no form. */
 export async function formOf(c: Context): Promise<URLSearchParams | undefined> {
   const type = c.req.header('content-type')?.split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/x-www-form-urlencoded') return undefined;
   const bytes = await readCapped(c.req.raw, FORM_BYTES_MAX);
   return bytes.byteLength > FORM_BYTES_MAX ? undefined : new URLSearchParams(new TextDecoder().decode(bytes));
-}
-
-export function textOf(value: unknown): string {
-  return typeof value === 'string' ? value : '';
 }

@@ -1,4 +1,4 @@
-/** Style and script of the console: two files, by names that change with their content, so that browsers may keep them. */
+/** The style and the script of the console: two files whose names change with their content, so that browsers may keep them. */
 
 import { createHash } from 'node:crypto';
 
@@ -86,7 +86,7 @@ const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
 export const STYLE_PATH = `/console/assets/style-${hashOf(STYLE)}.css`;
 export const SCRIPT_PATH = `/console/assets/script-${hashOf(SCRIPT)}.js`;
 
-/** Own files only, nothing inline, nothing framed, forms to this origin. */
+/** The Content-Security-Policy of every page: only own files, nothing inline, no frames, and forms only to this origin. */
 export const CONSOLE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -1,25 +1,80 @@
-/** One operation: where the link of an alert leads. The verdict first, then who, then everything that is known. */
+/** One operation, which the link of an alert leads to: first the verdict, then who started it, then everything else that is known. */
 
 import { html } from 'hono/html';
-import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
-import { isOpen, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
-import type { FeedEvent } from '../read-model/feed-event.ts';
-import type { ToldAlert } from './alert-history.ts';
-import { age, badge, duration, facts, type Html, json, operationPath, projectPath, time } from './parts.ts';
+import type { CommandRecord } from '../../../../shared/core/records/command-record.ts';
+import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
+import { eventsOf, type FeedEvent } from '../../read-model/feed-event.ts';
+import { badge } from '../html/badge.ts';
+import { facts, type Html, json } from '../html/markup.ts';
+import { operationPath, projectPath } from '../html/paths.ts';
+import { age, duration, time } from '../html/times.ts';
+import type { Visitor } from '../session/visitor.ts';
+import type { RefusalDeps } from '../session/visitor-traces.ts';
+import type { SentAlerts } from './alert-history.ts';
+import { type BuildPage, messagePage, NOTHING_HERE } from './page.ts';
+import { checkReading } from './permission.ts';
+import { type RouteDeps, readUpstream } from './upstream-view.ts';
 
-export interface OperationView {
+export interface OperationDeps extends RefusalDeps, RouteDeps {
+  readonly alertsOf: (record: OperationRecord) => Promise<readonly SentAlerts[]>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+const NOT_SEEN_YET = messagePage(
+  'Not seen yet',
+  'The bridge has not seen this operation, or it was forgotten after 45 days.',
+  404,
+);
+
+export function buildOperation(deps: OperationDeps): BuildPage {
+  return async (c, visitor) => {
+    const { account_id: accountId = '', project_id = '', operation_id = '' } = c.req.param();
+    if (!checkReading(deps, visitor, accountId, project_id)) return NOTHING_HERE;
+    const record = await visitor.model.operation(project_id, operation_id);
+    if (record === undefined) return NOT_SEEN_YET;
+    const content = operationPage(await readView(deps, visitor, record));
+    return { title: `${record.action} ${record.status}`, about: operation_id, content };
+  };
+}
+
+async function readView(
+  deps: OperationDeps,
+  { caller, model }: Visitor,
+  record: OperationRecord,
+): Promise<OperationView> {
+  const { project_id, operation_id } = record;
+  const [others, command, upstream, alerts] = await Promise.all([
+    model.openOperations(project_id),
+    record.command && unlessUnreadable(model.command(project_id, record.command.request_id)),
+    readUpstream(deps, 'getOperation', { caller, ids: { project_id, operation_id } }),
+    deps.alertsOf(record),
+  ]);
+  return {
+    record,
+    events: eventsOf(record),
+    command,
+    others: others.filter((other) => other.operation_id !== operation_id),
+    upstream,
+    alerts,
+    nowMs: deps.clock.now(),
+  };
+}
+
+interface OperationView {
   readonly record: OperationRecord;
   readonly events: readonly FeedEvent[];
   readonly command: CommandRecord | undefined;
-  readonly alerts: readonly ToldAlert[];
-  /** Others of the project that are open or have failed lately. */
+  readonly alerts: readonly SentAlerts[];
+  /** Other operations of the project that are open. */
   readonly others: readonly OperationRecord[];
-  /** As the upstream answers right now; undefined: it does not, or the caller may not ask. */
+  /** The upstream's present answer; undefined when it gives none, or the caller may not ask. */
   readonly upstream: unknown;
   readonly nowMs: number;
 }
 
-export function operationPage(view: OperationView): Html {
+function operationPage(view: OperationView): Html {
   const { record, events, command, others, nowMs } = view;
   const { account_id, project_id, operation_id, status } = record;
   const error = events.map(({ detail }) => detail['error']).findLast((text) => typeof text === 'string');
@@ -36,7 +91,7 @@ ${facts([
   ],
   ['Failed attempts', record.failures_count],
   ['Started by', startedBy(record, command)],
-  ['People were told', toldWords(view.alerts)],
+  ['People were told', alertWords(view.alerts)],
   ['Branch', record.branch_id && html`<span class="id">${record.branch_id}</span>`],
   ['Compute', record.endpoint_id && html`<span class="id">${record.endpoint_id}</span>`],
   ['Operation', html`<span class="id">${operation_id}</span>`],
@@ -50,13 +105,13 @@ ${others.length === 0 ? html`<p class="empty">Nothing else is open.</p>` : html`
 ${view.upstream === undefined ? html`<p class="empty">It does not answer, or this token may not ask.</p>` : html`<details id="upstream"><summary>Its own fields</summary>${json(view.upstream)}</details>`}`;
 }
 
-function toldWords(alerts: readonly ToldAlert[]): string {
+function alertWords(alerts: readonly SentAlerts[]): string {
   if (alerts.length === 0) return 'no, nothing of it was worth an alert, or no channel is set up';
   return alerts
-    .map(({ channel, toldCount, waitingCount, refusedCount }) =>
+    .map(({ channel, sentCount, waitingCount, refusedCount }) =>
       [
         channel,
-        toldCount > 0 && `${toldCount} sent`,
+        sentCount > 0 && `${sentCount} sent`,
         waitingCount > 0 && `${waitingCount} waiting for a digest or the channel`,
         refusedCount > 0 && `${refusedCount} refused by the channel and not shown to anybody there`,
       ]
@@ -78,7 +133,7 @@ function startedBy({ command }: OperationRecord, record: CommandRecord | undefin
   return html`${command.client_id}${record === undefined ? '' : html` (${record.call})`} <span class="quiet id">${command.request_id}</span>`;
 }
 
-/** Oldest first: every state with how it came to be known, and for how long it lasted. */
+/** Oldest first: every status, how the bridge came to know it, and how long it lasted. */
 function historyTable(events: readonly FeedEvent[]): Html {
   if (events.length === 0)
     return html`<p class="empty">It had ended before the bridge first saw this account; no event tells of it.</p>`;

@@ -1,12 +1,12 @@
-/** Sessions of the console that somebody has ended: until their cookies end by themselves, they are good for nothing. */
+/** Sessions of the console that their holders have ended. Their cookies last longer, and are refused. */
 
-import { endedSessionKey } from '../../../shared/store/keys.ts';
-import type { Table } from '../../../shared/store/table.ts';
+import { endedSessionKey } from '../../../../shared/store/keys.ts';
+import type { Table } from '../../../../shared/store/table.ts';
 
-/** Names of the attributes of its items. */
+/** The attributes of an ended session's item. */
 export const ENDED_SESSION_ATTRIBUTES = ['ended_at_ms'] as const;
 
-/** TTL deletes some time later; a session that is over is refused by its own end. */
+/** The item is kept past the end of the session, after which the session is refused for its own end. */
 const KEPT_LONGER_SECONDS = 3_600;
 
 export interface EndedSessions {
