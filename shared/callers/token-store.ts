@@ -1,6 +1,7 @@
 /** The bridge's own tokens in the table: of a token only its id and a keyed hash. */
 
 import * as z from 'zod';
+import { isoTimeOf } from '../core/time/timestamp.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { AppError } from '../runtime/errors.ts';
 import { listed } from '../store/items.ts';
@@ -90,7 +91,7 @@ export function createTokenStore(
       if ((await table.get(tokenKey(tokenId))) === undefined) return false;
       const result = await table.update({
         key: tokenKey(tokenId),
-        set: { revoked_at: new Date(clock.now()).toISOString() },
+        set: { revoked_at: isoTimeOf(clock.now()) },
         condition: { kind: 'absent', name: 'revoked_at' },
       });
       return result === 'applied';

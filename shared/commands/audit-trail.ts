@@ -1,6 +1,7 @@
 /** The audit record of one request while it runs: its beginning, its end, and what is reported when the table fails. */
 
 import { provesNoWork } from '../core/rates/no-work.ts';
+import { isoTimeOf } from '../core/time/timestamp.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
@@ -25,7 +26,7 @@ export function openAuditTrail(
   request: Omit<AuditIntent, 'received_at'>,
 ): AuditTrail {
   const receivedMs = clock.now();
-  const intent = { ...request, received_at: new Date(receivedMs).toISOString() };
+  const intent = { ...request, received_at: isoTimeOf(receivedMs) };
   const reportFailure = (error: unknown) => reportAuditFailure(telemetry, intent, error);
   return {
     begin: () => audit.begin(intent).catch(reportFailure),

@@ -5,7 +5,8 @@ import { type RecordCommandDeps, recordCommand } from '../protocol/record-comman
 import type { Clock } from '../runtime/clock.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import { operationSchema, parseRows } from '../upstream/calls/schemas.ts';
+import { operationSchema } from '../upstream/calls/operation-row.ts';
+import { parseRows } from '../upstream/calls/schemas.ts';
 import type { ForwardedAnswer } from '../upstream/forward.ts';
 import type { CommandRequest } from './command-request.ts';
 

@@ -3,13 +3,13 @@
 import * as z from 'zod';
 import type { Call } from './calls/call.ts';
 import type { AnswerOf } from './calls/calls.ts';
+import { operationSchema, plainOperation } from './calls/operation-row.ts';
 // Only these parts of the table: schemas are built when their file is loaded, at every cold start.
 import { operationCalls } from './calls/operations.ts';
 import { projectCalls } from './calls/projects.ts';
 import * as schemas from './calls/schemas.ts';
 import { shareRefresh } from './key-source.ts';
 import { type CallDeps, outgoingRequest, type RequestParts } from './outgoing-request.ts';
-import { plainOperation } from './plain-operation.ts';
 import { type ParsedAnswer, sendAndParse } from './send-and-parse.ts';
 import type { SendDeps } from './send-with-key.ts';
 import type { CallOptions, UpstreamClient } from './upstream-client.ts';
@@ -87,5 +87,5 @@ function once<T>(create: () => T): () => T {
 
 /** An operation is recorded under the project that its row names: a row that names another project counts as malformed. */
 function operationOf(projectId: string) {
-  return schemas.operationSchema(projectId).refine(({ project_id }) => project_id === projectId);
+  return operationSchema(projectId).refine(({ project_id }) => project_id === projectId);
 }

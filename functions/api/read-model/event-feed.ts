@@ -5,6 +5,7 @@
 
 import * as z from 'zod';
 import type { JournalRecord } from '../../../shared/core/records/journal-record.ts';
+import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { readableRecords } from '../../../shared/store/readable-records.ts';
 import { FEED_INDEX, type Key, type Table, type TableIndexes } from '../../../shared/store/table.ts';
@@ -60,7 +61,7 @@ export function createEventFeed(
   return {
     start(from) {
       const nowMs = clock.now();
-      const since = from === 'now' ? new Date(nowMs).toISOString() : '';
+      const since = from === 'now' ? isoTimeOf(nowMs) : '';
       return encodeCursor(startingAt(since, nowMs));
     },
 

@@ -1,6 +1,7 @@
 /** How far a reader of the feed has come, as it stands in the reader's cursor. */
 
 import * as z from 'zod';
+import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
 import { FEED_INDEX, type IndexPosition } from '../../../shared/store/table.ts';
 import type { FeedEvent } from './feed-event.ts';
 import { positionSchema } from './page-cursor.ts';
@@ -85,15 +86,11 @@ interface Round extends FeedPosition {
 function decideAdvance(round: Round, nowMs: number): FeedPosition {
   const { since, floor, advanced_at_ms, told, newest, started_at_ms } = round;
   // An item that was written during a long round may stand in a part of the index that the round had passed already.
-  const from = newest === '' ? '' : isoOf(Math.min(Date.parse(newest), started_at_ms) - OVERLAP_MS);
+  const from = newest === '' ? '' : isoTimeOf(Math.min(Date.parse(newest), started_at_ms) - OVERLAP_MS);
   if (from <= since || nowMs - advanced_at_ms < ADVANCE_MS_MIN) return { since, floor, advanced_at_ms, told };
   return { since: from, floor: since, advanced_at_ms: nowMs, told };
 }
 
 function shortOf(id: string): string {
   return id.slice(0, TOLD_HEX_DIGITS);
-}
-
-function isoOf(epochMs: number): string {
-  return new Date(epochMs).toISOString();
 }

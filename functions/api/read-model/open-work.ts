@@ -1,6 +1,7 @@
 /** What of an account is open, and what is recorded but not yet on the bus. */
 
-import { type JournalEntry, pendingEntries } from '../../../shared/core/records/journal.ts';
+import { pendingEntries } from '../../../shared/core/records/journal.ts';
+import type { JournalEntry } from '../../../shared/core/records/journal-entries.ts';
 import { isOpen, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { Table } from '../../../shared/store/table.ts';
 import type { NoteUnreadable } from '../../../shared/store/unreadable.ts';

@@ -1,5 +1,6 @@
 /** Whether a call to the upstream is sent again, and when. */
 
+import { MINUTE_MS } from '../time/durations.ts';
 import { isPassingRefusal } from './no-work.ts';
 import type { UpstreamErrorKind } from './upstream-error-kind.ts';
 
@@ -17,7 +18,7 @@ export const PATIENCE_MS = 20_000;
  * The longest pause that is honoured. An upstream that asks for a day would otherwise stop an account for a day, and a
  * mistaken header would do the same. After this pause one request at a time asks whether the upstream answers again.
  */
-export const RETRY_AFTER_MS_MAX = 5 * 60_000;
+export const RETRY_AFTER_MS_MAX = 5 * MINUTE_MS;
 
 export interface RefusedAttempt {
   /** 1 for the first. */

@@ -3,6 +3,7 @@
 import { html } from 'hono/html';
 import type { StatusPoint } from '../../../../shared/core/records/account-status.ts';
 import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
+import { isoTimeOf } from '../../../../shared/core/time/timestamp.ts';
 import { toneOf } from './badge.ts';
 import { empty, type Html } from './markup.ts';
 import { operationPath } from './paths.ts';
@@ -53,7 +54,7 @@ ${bars.map(
 <text x="0" y="${row * ROW + 15}">${record.action.slice(0, 24)}</text>
 <rect class="bar ${toneOf(record.status)}" x="${x(from)}" y="${row * ROW + 4}" width="${Math.max(4, x(to) - x(from))}" height="${ROW - 8}" rx="3"/></a>`,
 )}
-<text x="${LABEL}" y="${height - 4}">${utc(new Date(start).toISOString())}</text>
+<text x="${LABEL}" y="${height - 4}">${utc(isoTimeOf(start))}</text>
 <text x="${WIDTH}" y="${height - 4}" text-anchor="end">${duration(end - start)} in all</text></svg></div>`;
 }
 

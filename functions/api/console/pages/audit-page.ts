@@ -2,6 +2,7 @@
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
+import { isoTimeOf } from '../../../../shared/core/time/timestamp.ts';
 import { AUDIT_OUTCOMES, type AuditFilter, auditQuery, readAudit } from '../../bridge/audit.ts';
 import type { AuditPage, AuditRecord } from '../../read-model/audit-reader.ts';
 import { empty, type Html } from '../html/markup.ts';
@@ -43,7 +44,7 @@ function auditQueryOf(c: Context) {
 function timeOf(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const parsed = Date.parse(/Z$|[+-]\d\d:\d\d$/.test(text) ? text : `${text}Z`);
-  return Number.isNaN(parsed) ? undefined : new Date(parsed).toISOString();
+  return Number.isNaN(parsed) ? undefined : isoTimeOf(parsed);
 }
 
 function auditPage(view: {

@@ -2,6 +2,7 @@
 
 import type { AuditLog } from '../../../../shared/commands/audit-log.ts';
 import { reportAuditFailure } from '../../../../shared/commands/audit-trail.ts';
+import { isoTimeOf } from '../../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import { type Asker, noteAccess, noteRefusal, type RefusalReason } from '../../serving/traces.ts';
@@ -42,7 +43,7 @@ export async function noteSession(
   noteAccess(telemetry, kind, asker);
   const { request_id } = asker;
   const { client_id, account_id } = visitor.caller;
-  const received_at = new Date(clock.now()).toISOString();
+  const received_at = isoTimeOf(clock.now());
   const intent = {
     request_id,
     client_id,
