@@ -16,6 +16,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/callers',
     'shared/commands',
     'shared/config',
+    'shared/core/records',
     'shared/events',
     'shared/runtime',
     'shared/store',
