@@ -1,6 +1,6 @@
 /** What the API reads and writes: records to show, and what a command begins. How far the account is read is not its business. */
 
-import { TOKEN_ATTRIBUTES } from '../../shared/callers/token-store.ts';
+import { TOKEN_ATTRIBUTES } from '../../shared/callers/token-record.ts';
 import { IDEMPOTENCY_ATTRIBUTES } from '../../shared/commands/idempotency-store.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/access.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';

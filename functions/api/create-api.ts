@@ -1,7 +1,7 @@
 /** Builds the API over its ports: one set of adapters per account, one table of routes, one app. */
 
 import type { Hono } from 'hono';
-import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { createTokenReader } from '../../shared/callers/token-store.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
 import type { ApiAccount, ApiSettings } from '../../shared/config/api-config.ts';
@@ -135,7 +135,7 @@ function createServing(
     readonly noteUnreadable: NoteUnreadable;
   },
 ): ServeDeps {
-  const tokens = createTokenStore(table, clock, parts.noteUnreadable);
+  const tokens = createTokenReader(table, parts.noteUnreadable);
   const verifyJwt = oidc && createJwtVerifier(oidc, clock);
   return {
     authenticator: createAuthenticator({ tokens, pepper, verifyJwt, clock }),

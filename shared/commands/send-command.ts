@@ -7,7 +7,7 @@ import { forwardCall, type Waiting } from './forward-call.ts';
 import { recordStarted } from './record-started.ts';
 import { type CommandOutcome, type SendOnceDeps, sendOnce } from './send-once.ts';
 
-export interface OpenWorkFinder {
+interface OpenWorkFinder {
   /** What is open or unpublished of a project, from an index that can lag. `operationId` is undefined for what is no operation. */
   findWork(projectId: string): Promise<readonly { readonly operationId: string | undefined }[]>;
 }

@@ -44,7 +44,7 @@ export interface PollerBudget extends RequestBudget {
 }
 
 /** When the next request would leave if all left evenly, milliseconds since the epoch. */
-export interface Spending {
+interface Spending {
   /** Of everything that is sent for the account. */
   readonly whole_next_at_ms: number;
   /** Of the caller's own part. */

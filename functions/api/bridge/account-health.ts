@@ -15,7 +15,7 @@ export interface Health {
   readonly unpublished: { readonly count: number; readonly oldest_age_seconds: number | null };
 }
 
-export interface UnreadHealth {
+interface UnreadHealth {
   readonly project_id: string;
   /** Since its last complete reading or, when there was none, since the bridge has known it. */
   readonly age_seconds: number;

@@ -7,7 +7,7 @@ import { openApiDocument } from './openapi.ts';
 /** Of the document, by its own rules: raised with the routes. */
 export const API_VERSION = '1.0.0';
 
-export const DOCUMENT_PATH = '/bridge/v1/openapi.json';
+const DOCUMENT_PATH = '/bridge/v1/openapi.json';
 
 /** All routes with their documentation, which therefore has itself in it. */
 export function withDocumentation(routes: readonly Route[]): readonly Route[] {

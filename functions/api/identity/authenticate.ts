@@ -2,7 +2,8 @@
 
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import { isSameHash, TOKEN_PREFIX, tokenHash, tokenIdOf } from '../../../shared/callers/bridge-token.ts';
-import type { TokenReader, TokenRecord } from '../../../shared/callers/token-store.ts';
+import type { TokenRecord } from '../../../shared/callers/token-record.ts';
+import type { TokenReader } from '../../../shared/callers/token-store.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 

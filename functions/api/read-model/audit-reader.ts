@@ -33,7 +33,7 @@ export type AuditRecord = z.output<typeof auditRecord>;
 
 export const AUDIT_ATTRIBUTES = Object.keys(auditItem.shape);
 
-export interface AuditRequest extends PageRequest {
+interface AuditRequest extends PageRequest {
   /** ISO 8601: only records that were received at this time or later. */
   readonly from?: string | undefined;
   /** ISO 8601: only records that were received before this time. */

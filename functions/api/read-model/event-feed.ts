@@ -14,7 +14,7 @@ import { byTime, eventsOf, type FeedEvent, type FeedFilter, fits } from './feed-
 import { decidePosition, feedPositionSchema, isNewTo, startingAt } from './feed-position.ts';
 import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema } from './page-cursor.ts';
 
-export interface FeedPage {
+interface FeedPage {
   /** Oldest first within one page. */
   readonly events: readonly FeedEvent[];
   /** For the next call, also when there was no event. */
@@ -23,7 +23,7 @@ export interface FeedPage {
   readonly hasMore: boolean;
 }
 
-export interface RecentRequest extends PageRequest {
+interface RecentRequest extends PageRequest {
   readonly filter?: FeedFilter | undefined;
 }
 

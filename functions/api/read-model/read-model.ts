@@ -21,7 +21,7 @@ import { createOpenWork, type OpenWork } from './open-work.ts';
 import type { Page, PageRequest } from './page-cursor.ts';
 import { readPage } from './read-page.ts';
 
-export interface ProjectReader {
+interface ProjectReader {
   /** In the order of their ids. */
   projects(request: PageRequest): Promise<Page<ProjectRecord>>;
   project(projectId: string): Promise<ProjectRecord | undefined>;
@@ -33,12 +33,12 @@ export interface OperationReader {
   operation(projectId: string, operationId: string): Promise<OperationRecord | undefined>;
 }
 
-export interface CommandReader {
+interface CommandReader {
   command(projectId: string, requestId: string): Promise<CommandRecord | undefined>;
 }
 
 /** The one thing that is written: a wish for a fresh reading of a project. */
-export interface ReadWisher {
+interface ReadWisher {
   requestRead(projectId: string, intervalMs: number): Promise<void>;
 }
 

@@ -6,7 +6,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { heldPlacesKey } from '../../../shared/store/keys.ts';
 import type { Item, Table } from '../../../shared/store/table.ts';
 
-export interface Holder {
+interface Holder {
   readonly account_id: string;
   readonly client_id: string;
 }

@@ -9,7 +9,7 @@ import { type CallId, calls } from '../../../shared/upstream/calls/calls.ts';
 import type { Route } from '../serving/route.ts';
 import { type PassThroughDeps, passThrough } from './pass-through.ts';
 
-export const UPSTREAM_MOUNT = '/api/v2';
+const UPSTREAM_MOUNT = '/api/v2';
 
 /** Their successes hold keys or a URL that gives an account away. */
 const SECRET_ANSWERS: ReadonlySet<CallId> = new Set([

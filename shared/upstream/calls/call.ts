@@ -2,7 +2,7 @@
 
 import type * as z from 'zod';
 
-export type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
 
 /**
  * How far a call reaches, as the fence around callers that are limited to projects needs to know it.

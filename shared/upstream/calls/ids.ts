@@ -4,7 +4,7 @@ import * as z from 'zod';
 import { operationId, projectId } from './schemas.ts';
 
 /** Specification "Compute endpoint": always starts with `ep-`. */
-export const endpointId = z.string().regex(/^ep-[a-z0-9-]{1,60}$/);
+const endpointId = z.string().regex(/^ep-[a-z0-9-]{1,60}$/);
 
 /** Specification "Compute endpoint": starts with `br-`. */
 export const branchId = z.string().regex(/^br-[a-z0-9-]{1,60}$/);
@@ -21,7 +21,7 @@ export const idSchemas = {
   auth_provider: z.string().regex(/^[a-z][a-z0-9_]{0,39}$/),
 } as const;
 
-export type IdName = keyof typeof idSchemas;
+type IdName = keyof typeof idSchemas;
 
 /** Of calls that only a configuration knows: letters, digits, `_` and `-`, nothing that means anything in a path. */
 const opaqueId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/);

@@ -25,7 +25,7 @@ const sessionSchema = z.union([
 export type Session = z.output<typeof sessionSchema>;
 
 /** An hour: long enough for an incident, short enough for a laptop that was left open. */
-export const SESSION_MS = 3_600_000;
+const SESSION_MS = 3_600_000;
 
 const COOKIE = 'bridge_session';
 
