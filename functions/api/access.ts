@@ -1,4 +1,4 @@
-/** What the API reads and writes: records to show, and what a command begins. How far the account is read is not its business. */
+/** What the API's function may read and write: it shows records, and writes what a command begins. It must not write how far the poller has read. */
 
 import { TOKEN_ATTRIBUTES } from '../../shared/callers/token-record.ts';
 import { IDEMPOTENCY_ATTRIBUTES } from '../../shared/commands/idempotency-store.ts';
@@ -15,14 +15,14 @@ const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
 const BEGUN = [...RECORD_ATTRIBUTES.operation, ...RECORD_ATTRIBUTES.command];
 const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 
-/** How far the poller has got, and what it has learned. */
+/** Attributes that only the poller needs: how far it has read, and what it has learned. */
 const POLLERS_OWN: ReadonlySet<string> = new Set([
   ...PROGRESS_ATTRIBUTES.filter((name) => name !== 'watermark'),
   'history_until',
   'learned',
 ]);
 
-/** What is decided of an operation later on, by whoever reads it again. */
+/** Attributes of an operation that only the poller writes, when it reads the operation again. */
 const DECIDED_LATER: ReadonlySet<string> = new Set(['stalled_threshold_ms']);
 
 export const apiAccess = {

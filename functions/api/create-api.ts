@@ -115,7 +115,7 @@ function createRoutes(
   ]);
 }
 
-/** By account id: the places in which the account's callers may wait. */
+/** The places in which callers may wait, by account id. */
 function placesOf(
   accounts: readonly ApiAccount[],
   table: Table,
@@ -169,7 +169,7 @@ function createPages(
   });
 }
 
-/** What a form of the console asks of a route: ids, and no query or body. */
+/** A form of the console as a request to a route: it has ids, and neither a query nor a body. */
 function rawRequestOf(ids: Readonly<Record<string, string>>, idempotencyKey: string | undefined): RawRequest {
   const headers = new Headers({
     prefer: 'wait=5',

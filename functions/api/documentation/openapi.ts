@@ -1,4 +1,4 @@
-/** The OpenAPI 3.1 document of the route table: whatever a route says of itself, and nothing that it does not. */
+/** The OpenAPI 3.1 document of the table of routes. It says what the routes say of themselves, and nothing else. */
 
 import * as z from 'zod';
 import { SCOPES } from '../../../shared/callers/scopes.ts';
@@ -218,7 +218,7 @@ function problemSchema(): object {
   };
 }
 
-/** Without what only a document of its own would say. */
+/** The JSON Schema without `$schema`, which belongs only to a document of its own. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): object {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   return rest;

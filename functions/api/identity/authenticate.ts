@@ -1,4 +1,4 @@
-/** Who calls: by a token of the bridge, or by one of the configured OIDC issuer. */
+/** Finds out who calls, by a token of the bridge or by a token of the configured OIDC issuer. */
 
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import { isSameHash, TOKEN_PREFIX, tokenHash, tokenIdOf } from '../../../shared/callers/bridge-token.ts';
@@ -8,30 +8,30 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 
 export interface Authenticator {
-  /** `credentials`: what follows `Bearer `. Undefined: nobody we know, for whatever reason. */
+  /** `credentials`: what follows `Bearer ` in the header. Undefined when they are not valid, for whatever reason. */
   authenticate(credentials: string): Promise<Caller | undefined>;
-  /** Who has the token of this id, as long as it is valid: for sessions that began with it. */
+  /** The caller of a token's id while the token is valid; for sessions that began with the token. */
   holderOf(tokenId: string): Promise<Caller | undefined>;
 }
 
 export interface AuthenticatorDeps {
   readonly tokens: TokenReader;
   readonly pepper: () => Promise<Secret>;
-  /** Of an OIDC issuer; undefined: only the bridge's own tokens count. */
+  /** Verifies a token of the OIDC issuer; undefined when only the bridge's own tokens are accepted. */
   readonly verifyJwt?: ((token: string) => Promise<Caller | undefined>) | undefined;
   readonly clock: Clock;
 }
 
-/** A revoked token ends within this time, and a busy caller costs a read in it. */
+/** How long a token's record is remembered: a revoked token stops working within this time, and a busy caller costs one read in it. */
 const CACHE_MS = 10_000;
 
-/** Tokens of so many callers are remembered; beyond, the oldest are read again. */
+/** The most tokens that are remembered; then the one that was read longest ago is forgotten. */
 export const CACHE_ENTRIES_MAX = 1_000;
 
-/** A JWT of an issuer is one or two kilobytes; servers refuse headers beyond eight. */
+/** A JWT of an issuer has one or two kilobytes, and servers refuse headers of more than eight. */
 export const CREDENTIALS_CHARACTERS_MAX = 8_000;
 
-/** Compared with when there is no record, so that an unknown id takes as long as a wrong secret. */
+/** Stands in for the hash of a missing record, so that the check of an unknown id takes as long as that of a wrong secret. */
 const NO_HASH = '0'.repeat(64);
 
 export function createAuthenticator({ tokens, pepper, verifyJwt, clock }: AuthenticatorDeps): Authenticator {
@@ -83,7 +83,7 @@ function callerOf({ client_id, account_id, scopes, project_ids }: TokenRecord): 
   };
 }
 
-/** `Bearer <credentials>`; undefined for any other scheme, several headers joined by a comma, or none. */
+/** The credentials of `Bearer <credentials>`; undefined for another scheme, for several headers joined by a comma, and for no header. */
 export function bearerOf(authorization: string | null | undefined): string | undefined {
   return /^Bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(authorization?.trim() ?? '')?.[1];
 }

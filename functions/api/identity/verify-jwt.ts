@@ -1,4 +1,4 @@
-/** Access tokens of an OIDC issuer: pinned issuer and audience, asymmetric signatures only, a minute of clock skew. */
+/** Verifies access tokens of an OIDC issuer: issuer and audience are pinned, only asymmetric signatures count, and clocks may differ by a minute. */
 
 import { JwtVerifier } from 'aws-jwt-verify';
 import { SimpleJwksCache } from 'aws-jwt-verify/jwk';
@@ -11,24 +11,24 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 
 const CLOCK_SKEW_SECONDS = 60;
 
-/** A JWKS is a few kilobytes; an issuer that is silent must not hold a request. */
+/** A JWKS has a few kilobytes, and an issuer that does not answer must not hold up a request. */
 const JWKS_TIMEOUT_MS = 3_000;
 
-/** Everything of the token that means something here. Absent projects: none; `*`: all of the account. */
+/** The claims that mean something to the bridge. Without `projects` the caller may see no project; `*` stands for every project of the account. */
 const claims = z.object({
   /** At most 255 ASCII characters (OpenID Connect Core, section 2). */
   sub: z.string().regex(/^[\x20-\x7e]{1,255}$/),
-  /** A token without an end is one that nobody can take back. */
+  /** Required, because a token without an end could never be taken back. */
   exp: z.number(),
   iat: z.number(),
   aud: z.union([z.string(), z.array(z.string())]),
-  /** Cognito says so of what it issues. */
+  /** A claim of Cognito: `access` or `id`. */
   token_use: z.string().optional(),
   scope: z.string().max(4_000).default(''),
   projects: z.array(z.string().max(100)).max(1_000).default([]),
 });
 
-/** Issuers give access tokens minutes to an hour; one that is good for longer than a day is a password. */
+/** Issuers let access tokens last for minutes to an hour; a token that lasts longer than a day is as dangerous as a password. */
 const LIFETIME_SECONDS_MAX = 24 * 3_600;
 
 const KNOWN_SCOPES = new Set<string>(SCOPES);
@@ -51,11 +51,11 @@ export function createJwtVerifier(
     const isAccessToken = isForAccess(settings, typeOf(token), parsed.data);
     if (!isAccessToken || !isShortLived(parsed.data, clock.now())) return undefined;
     return {
-      // Clients of the bridge have no colon in their names, so nobody of the issuer is ever one of them.
+      // Names of the bridge's own clients have no colon, so a person of the issuer never has the name of such a client.
       client_id: `oidc:${new URL(issuer).host}:${sub}`,
       account_id,
       endsAtMs: exp * 1_000,
-      // Scopes of other services stand in the same claim.
+      // The same claim may contain scopes of other services.
       scopes: new Set(scope.split(' ').filter((name) => KNOWN_SCOPES.has(name)) as (typeof SCOPES)[number][]),
       projectIds: projects.includes('*') ? undefined : new Set(projects),
     };
@@ -69,7 +69,7 @@ function typeOf(token: string): string {
   return typeof typ === 'string' ? typ : '';
 }
 
-/** An ID token says to a web page who has signed in. It lets nobody in here, though the same issuer has signed it. */
+/** Refuses ID tokens: they tell a web page who has signed in, and are no permission to call an API, though the same issuer signs them. */
 function isForAccess(
   { accessTokenAudience }: OidcSettings,
   typ: string,

@@ -1,4 +1,4 @@
-/** What the bridge itself has to say against a request: a problem document (RFC 9457), without any value of the request. */
+/** The bridge's own refusals and failures: problem documents (RFC 9457) that contain no value of the request. */
 
 export const PROBLEM_TYPES = {
   'invalid-request': { status: 400, title: 'The request is not of the expected form' },
@@ -25,14 +25,14 @@ export const PROBLEM_TYPES = {
 export type ProblemType = keyof typeof PROBLEM_TYPES;
 
 export interface FieldFault {
-  /** Where: `body.endpoint.branch_id`, `query.limit`, `path.project_id`, `header.prefer`. */
+  /** The place of the fault, like `body.endpoint.branch_id`, `query.limit`, `path.project_id` or `header.prefer`. */
   readonly field: string;
-  /** What is expected there; never what was found. */
+  /** What is expected there. It never repeats what was found. */
   readonly reason: string;
 }
 
 export interface ProblemOptions {
-  /** What was wrong here and what to do about it, for a person. */
+  /** Says to a person what was wrong, and what to do about it. */
   readonly detail: string;
   readonly faults?: readonly FieldFault[];
   readonly headers?: Readonly<Record<string, string>>;
@@ -92,14 +92,14 @@ export function notFound({ isHidden = false } = {}): Problem {
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
-/** Types are stable names; where they are described is a matter of the documentation. */
+/** The type of a problem is a stable name and no address: the documentation says where it is described. */
 export function problemDocument(problem: Problem, requestId: string): object {
   return {
     type: `urn:operations-bridge:problem:${problem.type}`,
     title: PROBLEM_TYPES[problem.type].title,
     status: problem.status,
     detail: problem.detail,
-    // The members of the upstream's own errors, so that its clients show the sentence.
+    // These two are members of the upstream's own errors, so that its clients show the sentence.
     code: '',
     message: problem.detail,
     request_id: requestId,

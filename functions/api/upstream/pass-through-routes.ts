@@ -1,4 +1,4 @@
-/** The routes under `/api/v2`: every call of the specification, and what the configuration opens besides. */
+/** The routes under `/api/v2`: every call of the specification, and the further calls that the configuration opens. */
 
 import * as z from 'zod';
 import { type Scope, scopeOfCall } from '../../../shared/callers/scopes.ts';
@@ -11,7 +11,7 @@ import { type PassThroughDeps, passThrough } from './pass-through.ts';
 
 const UPSTREAM_MOUNT = '/api/v2';
 
-/** Their successes hold keys or a URL that gives an account away. */
+/** Calls whose successes contain keys, or a URL that transfers an account. */
 const SECRET_ANSWERS: ReadonlySet<CallId> = new Set([
   'createAuthIntegration',
   'createAuthKeys',
@@ -69,7 +69,7 @@ function callOf({ method, path, summary, query, body, body_fields, stays_within_
   };
 }
 
-/** Anything may be in it; what is declared is what the fence around limited callers lets through. */
+/** A schema that takes any field. The declared fields are those that a caller who is limited to projects may send. */
 function looseBody(paths: readonly string[]): z.ZodObject {
   const inner = new Map<string, string[]>();
   for (const path of paths) {

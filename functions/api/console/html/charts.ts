@@ -33,7 +33,7 @@ export function delayChart(points: readonly StatusPoint[], nowMs: number): Html 
 const ROW = 22;
 const LABEL = 170;
 
-/** Operations as bars from their creation to their end, newest on top. */
+/** Shows operations as bars from their creation to their end, the newest on top. */
 export function timeline(accountId: string, records: readonly OperationRecord[], nowMs: number): Html {
   const bars = records.slice(0, 40).map((record) => {
     const from = Date.parse(record.created_at);

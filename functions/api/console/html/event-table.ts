@@ -1,4 +1,4 @@
-/** Events as rows, each with its whole JSON. */
+/** A table of events; each row can be opened to show the whole event as JSON. */
 
 import { html } from 'hono/html';
 import type { FeedEvent } from '../../read-model/feed-event.ts';

@@ -57,7 +57,7 @@ async function readChannel(
   };
 }
 
-/** Versions before 2026-11 kept both in the item of the incident. */
+/** Reads what versions before 2026-11 kept in the item of the incident: the alerts that were sent, and those that wait. */
 async function readOlder(
   table: Pick<Table, 'get'>,
   channel: string,

@@ -1,4 +1,4 @@
-/** The overview: is everything on time, what is open, what failed last. */
+/** The overview of an account: whether events are on time, what is open, and what failed last. */
 
 import { html } from 'hono/html';
 import { maySee } from '../../../../shared/callers/authorize.ts';

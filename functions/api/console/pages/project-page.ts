@@ -57,7 +57,7 @@ interface ProjectView {
   readonly more: string | undefined;
   /** Undefined: the caller may not see them, or the upstream did not answer. */
   readonly computes: readonly Compute[] | undefined;
-  /** The actions that the caller's scopes allow. */
+  /** The actions that the caller's scopes and the configuration allow. */
   readonly actions: readonly EndpointAction[];
   readonly formKey: string;
   readonly isReadRequested: boolean;

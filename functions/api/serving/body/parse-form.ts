@@ -1,4 +1,4 @@
-/** Form-encoded bodies: `endpoint[branch_id]=br-1` and `domains[0][domain]=https://a.example`, typed by the call's schema. */
+/** Parses form-encoded bodies like `endpoint[branch_id]=br-1` and `domains[0][domain]=https://a.example`, with the types of the call's schema. */
 
 import * as z from 'zod';
 
@@ -7,14 +7,14 @@ const DEPTH_MAX = 4;
 
 type Tree = { [name: string]: Tree | string };
 
-/** What is no number where one belongs stays text, for the schema to refuse by its name. */
+/** A text that is no number where a number belongs stays text, so that the schema refuses the field by its name. */
 export function parseForm(text: string, schema: z.ZodObject): unknown {
   const root: Tree = Object.create(null) as Tree;
   for (const [name, value] of new URLSearchParams(text)) place(root, name, value);
   return typed(root, schema);
 }
 
-/** Names that do not nest as they should, or stand there twice, stay whole: then the schema does not know them. */
+/** A name that does not nest properly, or occurs twice, is kept whole, so that the schema refuses it as unknown. */
 function place(root: Tree, name: string, value: string): void {
   const path = name.split(/[[\]]+/).filter((part) => part !== '');
   if (path.length === 0 || path.length > DEPTH_MAX || !/^[^[\]]+(\[[^[\]]+\])*$/.test(name)) {
