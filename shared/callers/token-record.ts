@@ -28,7 +28,7 @@ export const TOKEN_ATTRIBUTES: readonly string[] = Object.keys(tokenItem.shape);
 
 export type TokenRecord = z.output<typeof tokenItem>;
 
-/** None when the item cannot be read, which is noted: such a token lets nobody in. */
+/** An empty list when the item cannot be read, which is noted: such a token is not valid. */
 export function readableToken(item: Item, noteUnreadable: NoteUnreadable): readonly TokenRecord[] {
   const parsed = tokenItem.safeParse(item);
   if (parsed.success) return [parsed.data];

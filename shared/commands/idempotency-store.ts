@@ -12,7 +12,7 @@ const item = z.object({
   /** The attempt that holds the key: only this attempt may write how it ended. */
   holder: z.string(),
   state: z.enum(['running', 'done', 'unknown', 'free']),
-  /** By our clock. The process of an attempt that still runs after this time is dead, and nobody knows how far it came. */
+  /** By our clock. The process of an attempt that still runs after this time is dead, and it is unknown how far it came. */
   running_until_ms: z.number(),
   /** By our clock. After this time the key may be used for another command. */
   kept_until_ms: z.number(),
@@ -52,7 +52,7 @@ export interface IdempotencyStore {
   claim(attempt: Attempt, runningForMs: number): Promise<Claim>;
   /** The command was carried out, and the caller gets this answer. */
   complete(attempt: Attempt, outcome: FirstOutcome): Promise<void>;
-  /** Nobody knows whether the command was carried out: it is never sent again under this key. */
+  /** It is unknown whether the command was carried out: it is never sent again under this key. */
   loseTrack(attempt: Attempt): Promise<void>;
   /** The upstream did no work: the key is as if it had not been used. */
   release(attempt: Attempt): Promise<void>;
@@ -137,7 +137,7 @@ async function readStored(
 function decideClaim(stored: Stored | 'unreadable' | undefined, attempt: Attempt, nowMs: number): Claim {
   // The item has gone since, or is free since: the next attempt can take the key.
   if (stored === undefined) return { kind: 'running' };
-  // Nobody can say what became of the command, so it is never sent again under its key.
+  // It is unknown what became of the command, so it is never sent again under its key.
   if (stored === 'unreadable') return { kind: 'unknown' };
   // The SDK repeats a write whose reply was lost, and the repetition is refused by the first write, which is our own.
   if (stored.holder === attempt.holder && stored.state === 'running') return { kind: 'claimed' };

@@ -33,7 +33,7 @@ export type Unsent =
   /** Another request was sent under the key. */
   | { readonly kind: 'key_reused' }
   | { readonly kind: 'in_progress' }
-  /** The first request may have been carried out, and nobody can say whether it was: it is never sent again under its key. */
+  /** It is unknown whether the first request was carried out: it is never sent again under its key. */
   | { readonly kind: 'outcome_unknown' }
   | { readonly kind: 'key_malformed' };
 

@@ -1,18 +1,18 @@
-/** Where the upstream's key comes from, and how many callers share one fresh read of it. */
+/** Where the upstream's key comes from, and how concurrent callers share one fresh read of it. */
 
 import type { Secret } from '../runtime/secret.ts';
 
 export interface KeySource {
   current(): Promise<Secret>;
-  /** One fresh read, past any cache. */
+  /** Reads the key afresh, past any cache. */
   refresh(): Promise<Secret>;
 }
 
-/** Remembers which key the upstream has refused, so that nobody sends it again. */
+/** Remembers which key the upstream has refused, so that it is not sent again. */
 export interface GuardedKeySource extends KeySource {
   isRefused(key: Secret): boolean;
   noteRefused(key: Secret): void;
-  /** One fresh read: whether the secret holds a key that the upstream has not refused. */
+  /** Reads the key afresh, and resolves to whether it is another key than the refused one. */
   hasAnother(): Promise<boolean>;
 }
 
@@ -30,7 +30,7 @@ export function guardKey(source: KeySource): GuardedKeySource {
   };
 }
 
-/** Many polls meet a revoked key at once: those that ask while a fresh read is under way wait for that one. */
+/** When a key is revoked, many polls ask for a fresh read at once: all that ask while a read is under way share that read. */
 export function shareRefresh<Source extends KeySource>(source: Source): Source {
   let underWay: Promise<Secret> | undefined;
   return {

@@ -1,4 +1,4 @@
-/** The poller's share of the account's rate limit as a queue: callers leave in order, each when the limit allows. */
+/** A share of the account's rate limit as a queue: requests leave in order, each as soon as the limit allows. */
 
 import {
   forgive,
@@ -18,42 +18,43 @@ import { RETRY_AFTER_MS_MAX } from '../core/rates/retry-delay.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 export interface RequestBudget {
-  /** Resolves when a request may leave; rejects with the signal's reason, and then has spent nothing. */
+  /** Resolves when a request may leave. When the signal aborts, it rejects with the signal's reason and spends nothing. */
   take(signal?: AbortSignal): Promise<void>;
   /**
-   * The upstream refused a request for the rate: nothing leaves for this long, and less than before for some minutes. After
-   * the longest pause that is honoured (`RETRY_AFTER_MS_MAX`), one request at a time leaves until one is accepted.
+   * To be called when the upstream refused a request for the rate. Nothing leaves for `durationMs`, and fewer requests than before
+   * leave for some minutes. After the longest pause that is honoured (`RETRY_AFTER_MS_MAX`), one request at a time leaves until one
+   * is accepted.
    */
   pauseFor(durationMs: number): void;
-  /** The upstream answered, and it did not refuse for the rate. */
+  /** To be called when the upstream answered and did not refuse for the rate. */
   noteAccepted?(): void;
 }
 
-/** The poller's: it takes a permit first and decides then what to send with it, so that no decision is old when it leaves. */
+/** The poller's budget. The poller takes a permit first and then decides what to send with it, so that the decision is fresh when the request leaves. */
 export interface PollerBudget extends RequestBudget {
-  /** Nothing was sent with the last permit. */
+  /** To be called when nothing was sent with the last permit. */
   giveBack(): void;
-  /** Somebody else has sent so many requests out of the same limit. */
+  /** To be called when other processes have sent `requestCount` requests that count against the same limit. */
   charge(requestCount: number): void;
-  /** What was spent up to now, for the process after this one. */
+  /** What has been spent so far, to be handed over to the next process. */
   spending(): Spending;
-  /** Goes on from what the process before has spent. Undefined: it has not handed that over, so everything is assumed. */
+  /** Goes on from what the previous process has spent. Undefined: it handed nothing over, so the whole limit is assumed to be spent. */
   takeOver(spending: Spending | undefined): void;
   learned(): LearnedLimit;
   restore(learned: LearnedLimit): void;
 }
 
-/** When the next request would leave if all left evenly, milliseconds since the epoch. */
+/** When the next request would leave if all requests left evenly spaced, milliseconds since the epoch. */
 interface Spending {
-  /** Of everything that is sent for the account. */
+  /** For all requests of the account. */
   readonly whole_next_at_ms: number;
-  /** Of the caller's own part. */
+  /** For the poller's own part of them. */
   readonly own_next_at_ms: number;
 }
 
 /** A permit that was taken before its request was known. */
 export interface Permit {
-  /** True once: the request may leave. False: it has to take its own. */
+  /** True the first time: the request may leave. False from then on: the request has to take a permit of its own. */
   use(): boolean;
 }
 
@@ -68,16 +69,16 @@ export function takenPermit(): Permit {
   };
 }
 
-/** Between two requests that probe: longer than one request takes until its time-out, so that only one is under way. */
+/** The time between two requests that probe. It is longer than the time-out of a request, so that only one probe is under way. */
 const PROBE_INTERVAL_MS = 15_000;
 
 export function createRequestBudget(options: {
   readonly clock: Clock;
   readonly requestsPerMinute: number;
-  /** Of them so many are the caller's own, whatever others send out of the same limit; default: none in particular. */
+  /** The part of them that is reserved for the poller, whatever others send; default: no part is reserved. */
   readonly ownRequestsPerMinute?: number;
   readonly burst: number;
-  /** An earlier process may have sent up to now: there is no burst until one was saved up. */
+  /** True: an earlier process may have sent until now, so the first burst has to be saved up. */
   readonly startsEmpty?: boolean;
 }): PollerBudget {
   const { clock } = options;
@@ -87,16 +88,16 @@ export function createRequestBudget(options: {
     ownRequestsPerMinute === undefined ? undefined : rateLimitOf(ownRequestsPerMinute, options.burst);
   let share = FULL_SHARE;
   const startsEmpty = options.startsEmpty === true;
-  /** What was sent by all. */
+  /** What all processes have sent. */
   let state: RateLimitState = startsEmpty ? startEmpty(wholeLimit, clock.now()) : UNUSED;
-  /** What was sent here; an earlier process may have used up its minute, and that of others. */
+  /** What this process has sent. An earlier process may have used up its own minute, and that of others. */
   let ownState: RateLimitState =
     startsEmpty && ownLimit !== undefined ? usedUp(ownLimit, clock.now()) : UNUSED;
   let queue: Promise<void> = Promise.resolve();
   let isProbing = false;
   let probedAtMs = Number.NEGATIVE_INFINITY;
 
-  /** `leave` is called in the same step as the permit is spent: no abort comes between the two. */
+  /** `leave` is called in the same step in which the permit is spent, so that no abort comes between the two. */
   const takeInTurn = async (leave: () => void, signal: AbortSignal | undefined): Promise<void> => {
     for (;;) {
       if (signal?.aborted) return;
@@ -143,7 +144,7 @@ export function createRequestBudget(options: {
     take(signal) {
       if (signal?.aborted) return Promise.reject(signal.reason);
       const { promise, resolve, reject } = Promise.withResolvers<void>();
-      // At once, also from the middle of the queue: the one in front may have a long time to wait.
+      // A cancelled request leaves the queue at once, also from its middle, because the request in front may have a long wait.
       const cancel = () => reject(signal?.reason);
       signal?.addEventListener('abort', cancel, { once: true });
       const leave = () => {

@@ -5,16 +5,16 @@ import type { Permit } from './request-budget.ts';
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** Already taken for the first request of these; what comes after it takes its own. */
+  /** A permit that was taken already, for the first request; each repetition takes a permit of its own. */
   readonly permit?: Permit | undefined;
 }
 
 export interface OperationPage {
   /** Newest first. */
   readonly operations: readonly Operation[];
-  /** Rows that could not be parsed; they are counted, and the others go on. */
+  /** The number of rows that could not be parsed and are left out. */
   readonly malformedRowCount: number;
-  /** Goes back as it came; there even when nothing follows, absent on an empty list. */
+  /** Must be sent back unchanged. The upstream gives a cursor even when nothing follows, and none with an empty list. */
   readonly cursor: string | undefined;
   /** The upstream's clock, from the `Date` header; undefined when there is none. */
   readonly serverDateMs?: number | undefined;
@@ -37,7 +37,7 @@ interface ProjectPage {
   readonly serverDateMs: number | undefined;
 }
 
-/** Whatever goes wrong with the upstream is an `UpstreamError`; only a key that could not be read is not. */
+/** Every method rejects with `UpstreamError`, except when the key's own source fails. */
 export interface UpstreamClient {
   listProjects(query: { cursor?: string; limit?: number }, options?: CallOptions): Promise<ProjectPage>;
   listOperations(

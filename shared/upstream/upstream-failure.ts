@@ -1,4 +1,4 @@
-/** Every way a call can fail, told as an `UpstreamError` without anything of the request or of the key. */
+/** Makes an `UpstreamError` of every way in which a call can fail, without any part of the request or of the key. */
 
 import { parseRetryAfter } from '../core/rates/retry-delay.ts';
 import type { UpstreamErrorKind } from '../core/rates/upstream-error-kind.ts';
@@ -7,10 +7,10 @@ import { errorBodySchema } from './calls/schemas.ts';
 import { UnreadableBody } from './read-json.ts';
 import { UpstreamError } from './upstream-error.ts';
 
-/** Which call it was, without ids, query or body. */
+/** Names a call, without its ids, query or body. */
 export interface CallName {
   readonly method: string;
-  /** The path's template. */
+  /** The template of the path. */
   readonly path: string;
 }
 
@@ -23,7 +23,7 @@ export interface FailureDetail extends CallName {
 
 export interface TransportFailure extends CallName {
   readonly signal: AbortSignal | undefined;
-  /** Undefined when not even its head arrived. */
+  /** Undefined when not even the head of the answer arrived. */
   readonly response?: Response;
 }
 
@@ -33,10 +33,10 @@ export interface Refusal extends CallName {
   readonly key: Secret;
 }
 
-/** On every answer of the public service, also on refusals; its support asks for it. */
+/** The public service sends one of these on every answer, also on refusals, and its support asks for the value. */
 const REQUEST_ID_HEADERS = ['x-neon-ret-request-id', 'x-request-id'];
 
-/** Enough for a sentence of the upstream in a line of a log. */
+/** The length of an upstream's sentence in a line of the log. */
 const MESSAGE_CHARACTERS_MAX = 200;
 
 export function failure(kind: UpstreamErrorKind, detail: FailureDetail): UpstreamError {
@@ -46,7 +46,7 @@ export function failure(kind: UpstreamErrorKind, detail: FailureDetail): Upstrea
   return new UpstreamError({ kind, method, path, message, status: response?.status, ...rest });
 }
 
-/** What `fetch` throws has causes that can hold the request: only its kind goes on. */
+/** Only the kind of what `fetch` throws is kept, because its causes can contain the request. */
 export function transportFailure(
   thrown: unknown,
   { method, path, signal, response }: TransportFailure,
@@ -65,12 +65,12 @@ export function cancellation({ method, path }: CallName): UpstreamError {
   return failure('cancelled', { method, path, reason: 'the caller gave up' });
 }
 
-/** An answer that is not 2xx, by its status alone: its body only adds words. */
+/** For an answer that is not 2xx. The status decides the kind, and the body only adds a sentence. */
 export function refusal(response: Response, { method, path, body, nowMs, key }: Refusal): UpstreamError {
   const parsed = errorBodySchema.safeParse(body);
   const reason = parsed.success ? printable(parsed.data.message, key) : 'no message in the answer';
   const requestId = REQUEST_ID_HEADERS.map((header) => response.headers.get(header)).find((id) => id);
-  // A date counts from the upstream's own clock, when it tells it: ours may be ahead, and would come back too early.
+  // A date is compared with the upstream's own clock when its answer shows it: if our clock is ahead, we would repeat too early.
   const retryAfterMs = parseRetryAfter(
     response.headers.get('retry-after'),
     serverDateMsOf(response) ?? nowMs,
@@ -101,7 +101,7 @@ function kindOf(status: number): UpstreamErrorKind {
   return kinds[status] ?? (status >= 500 ? 'unavailable' : 'rejected');
 }
 
-/** The upstream's words end up in logs: one bounded line, without the key, should a proxy echo the request. */
+/** The upstream's words end up in logs, so they become one bounded line, without the key, which a proxy may have echoed. */
 function printable(words: string, key: Secret): string {
   return words
     .replaceAll(key.reveal(), '[redacted]')

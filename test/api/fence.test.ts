@@ -28,7 +28,7 @@ const openCall = {
   query: ['project_id'],
 };
 
-/** A second between any two looks at the clock: nobody runs into a rate limit here. */
+/** A clock that moves on by a second with every look, so that no caller meets a rate limit. */
 function slowCallers(): Clock {
   let nowMs = Date.UTC(2026, 0, 15);
   return {
@@ -60,7 +60,7 @@ async function setUp(answer: (sent: Sent) => Response = () => Response.json({}))
   return { api, upstream, limited, unlimited, ask };
 }
 
-/** Ways to name somebody else's project that a list of spellings would not have. */
+/** Ways to name another caller's project that a list of spellings would miss. */
 const NAMES = [
   'project_id',
   'Project_ID',
@@ -141,7 +141,7 @@ describe('a body', () => {
   });
 });
 
-describe('a call of which nobody has decided that it stays within a project', () => {
+describe('a call that was not declared to stay within a project', () => {
   test('is closed to a limited token, with words that say so', async () => {
     const { upstream, limited, ask } = await setUp();
 

@@ -1,4 +1,4 @@
-/** A command with an Idempotency-Key: once, and what whoever asks again is told. */
+/** A command with an Idempotency-Key is carried out once, and a repetition gets the first outcome. */
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -75,7 +75,7 @@ describe('the same request under the same key', () => {
     expect([second.status, upstream.sent.length]).toEqual([200, 1]);
   });
 
-  test('waits for nobody: while the first one runs it is told so', async () => {
+  test('does not wait: while the first one runs, it is answered with 409', async () => {
     const { promise, resolve } = Promise.withResolvers<Response>();
     const { upstream, api, ask } = setUp(() => promise);
     const token = await api.issueToken();
@@ -111,7 +111,7 @@ describe('the same request under the same key', () => {
   );
 
   test.each([408, 409, 425, 499, 500, 502, 504, 524])(
-    'is never sent again after a %i, for then nobody knows',
+    'is never sent again after a %i, for then the outcome is unknown',
     async (status) => {
       const { upstream, api, ask } = setUp(() => Response.json({}, { status }));
       const token = await api.issueToken();
@@ -211,8 +211,8 @@ describe('a request that was refused without work', () => {
   });
 });
 
-describe('an answer that nobody has declared to be secret', () => {
-  test('is kept for a repetition, and nobody who has the table can read it', async () => {
+describe('an answer that is not declared to be secret', () => {
+  test('is kept for a repetition, and a reader of the table cannot read it', async () => {
     const uri = 'postgres://role:a-role-password@host/db';
     const { api, ask } = setUp(() => Response.json({ connection_uri: uri, password: 'a-role-password' }));
     const token = await api.issueToken();

@@ -7,7 +7,7 @@ import type { Html } from './markup.ts';
 export interface Frame {
   readonly title: string;
   readonly content: Html;
-  /** The visitor; undefined when nobody is signed in. */
+  /** The visitor; undefined on a page that needs no session. */
   readonly who?:
     | { readonly clientId: string; readonly formKey: string; readonly mayAudit: boolean }
     | undefined;

@@ -12,7 +12,7 @@ export interface SentAlerts {
   readonly sentCount: number;
   /** Events that wait for the channel or for a digest. */
   readonly waitingCount: number;
-  /** Events that the channel refused for good, so that nobody has seen them there. */
+  /** Events that the channel refused for good, and that are therefore not shown there. */
   readonly refusedCount: number;
 }
 
