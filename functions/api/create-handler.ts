@@ -20,7 +20,7 @@ export interface ApiFunction extends Api {
   readonly telemetry: FlushableTelemetry;
 }
 
-/** Throws `AppError` `config_invalid`, naming what is wrong, before anything is served. */
+/** Throws `AppError` `config_invalid`, which names what is wrong, before anything is served. */
 export function createApiFunction(
   environment: ApiEnvironment,
   ports: Pick<ApiPorts, 'clock' | 'random' | 'newId'>,

@@ -26,7 +26,7 @@ interface Account {
   readonly askedPerMinute: (nowMs: number) => number;
   readonly instanceCount?: number;
   readonly minutes?: number;
-  /** The poller's process is replaced after so long. */
+  /** The time after which the poller's process is replaced. */
   readonly restartEveryMs?: number;
   readonly isTableDown?: () => boolean;
   readonly seed?: number;

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAuthenticator } from '../../functions/api/serving/authenticate.ts';
+import { createAuthenticator } from '../../functions/api/identity/authenticate.ts';
 import { parseTokenOptions } from '../../infra/cli/token-options.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';

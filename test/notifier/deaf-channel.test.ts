@@ -1,7 +1,7 @@
 /** A dead Slack is not silent: the alarm fires as CloudWatch evaluates it, the other channel says so, and health names it. */
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import { deafChannelReasons } from '../../functions/api/bridge/channel-health.ts';
+import { deafChannelReasons } from '../../functions/api/read-model/channel-health.ts';
 import { type Resource, synthesize } from '../aws/stack-under-test.ts';
 import { aNotifier, anEvent } from './channel-under-test.ts';
 

@@ -3,8 +3,8 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAuditReader } from '../../functions/api/bridge/audit-reader.ts';
-import { createReadModel, type ReadModel } from '../../functions/api/bridge/read-model.ts';
+import { createAuditReader } from '../../functions/api/read-model/audit-reader.ts';
+import { createReadModel, type ReadModel } from '../../functions/api/read-model/read-model.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import {
@@ -339,7 +339,7 @@ describe.each(tables)('the audit %s', (_name, open) => {
   test('begins and ends at any time, whether a record has that time or not, and pages in between', async () => {
     const [table, indexes] = open();
     const accountId = `audited-${String(++auditedAccounts)}`;
-    const log = createAuditLog(table, { now: () => NOON_MS, sleep: async () => {} });
+    const log = createAuditLog(table, { now: () => NOON_MS });
     for (let place = 0; place < 12; place++) {
       const received_at = isoOf(NOON_MS + place * 1_000);
       const asked = { account_id: accountId, client_id: 'c', call: 'restartEndpoint', resource: {} };
