@@ -49,7 +49,7 @@ export interface Stage {
   /** Ids of events that the consumer of the feed has got. */
   readonly fed: Map<string, string>;
   readonly feedFailures: string[];
-  /** Sort keys of items that another version wrote in a way that this one cannot read. */
+  /** Items that another version wrote in a way that this one cannot read: partition and sort key, with a space between. */
   readonly unreadable: Set<string>;
   /** When the table was set back, and to which time. */
   readonly restores: { readonly atMs: number; readonly toMs: number }[];
