@@ -94,6 +94,17 @@ describe('a walk', () => {
     expect(resumePoint(state)).toEqual({ head: at(20), cursor: 'b', lowest: at(15) });
   });
 
+  test('that could not widen its first page goes on behind it', () => {
+    const limits = { ...LIMITS, widePageRows: 9 };
+    const state = takePage(
+      startWalk({ bound: undefined, resume: undefined }, limits),
+      page([20, 19, 18], 'a'),
+    );
+
+    expect(state.next).toEqual({ cursor: undefined, limit: 9 });
+    expect(resumePoint(state)).toEqual({ head: at(20), cursor: 'a', lowest: at(18) });
+  });
+
   test('that went no further keeps how deep the one before it came', () => {
     const resume = { head: at(20), cursor: 'b', lowest: at(15) };
 
@@ -166,6 +177,21 @@ describe('the item of a project', () => {
     expect(
       progressOf({ watermark: at(10), recorded_until: at(12) }, { walk: FAILED, newestRecorded }),
     ).toBeUndefined();
+  });
+
+  test('says that it was recorded up to its watermark when the table has nothing newer that it may forget', () => {
+    const watermark = at(10);
+
+    expect(progressOf({ watermark }, { walk: FAILED, newestRecorded: null })).toEqual({
+      recordedUntil: watermark,
+    });
+    expect(progressOf({ watermark }, { walk: FAILED, newestRecorded: at(9) })).toEqual({
+      recordedUntil: watermark,
+    });
+    const resume = { head: at(9), cursor: 'b', lowest: at(5) };
+    expect(progressOf({ resume }, { walk: FAILED, newestRecorded: null })).toEqual({
+      resume: { ...resume, newest: at(9) },
+    });
   });
 
   test('says it in the resume point of an interrupted walk', () => {

@@ -46,7 +46,7 @@ test('open operations are never forgotten, and what stands behind them counts', 
 });
 
 test('a project without an ended operation has none, and neither has one with very many open ones', async () => {
-  expect(await aProject({ open: 3, ended: 0 }).ask('quiet-pond')).toBeUndefined();
+  expect(await aProject({ open: 3, ended: 0 }).ask('quiet-pond')).toBeNull();
   const crowded = aProject({ open: 500, ended: 30 });
 
   expect(await crowded.ask('quiet-pond')).toBeUndefined();
