@@ -24,7 +24,7 @@ import { readCommandUsage } from '../../shared/store/command-usage.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { createUnreadableNotes } from '../../shared/store/unreadable.ts';
-import { createUpstreamClient } from '../../shared/upstream/client.ts';
+import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { guardKey } from '../../shared/upstream/key-source.ts';
 import { pollerAccess } from './access.ts';
 import { createAccountBudget } from './account/account-budget.ts';

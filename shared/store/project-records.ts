@@ -1,8 +1,8 @@
 /** Reads the record of a project, and writes how far the project is read. */
 
 import type { ProjectRecord } from '../core/records/project-record.ts';
-import type { Timestamp } from '../core/records/timestamp.ts';
 import type { Progress } from '../core/records/walk-progress.ts';
+import type { Timestamp } from '../core/time/timestamp.ts';
 import { projectKey } from './keys.ts';
 import { readableRecord } from './readable-records.ts';
 import { type RecordResult, resultOf } from './record-result.ts';
@@ -29,8 +29,8 @@ export function createProjectRecords(
 }
 
 function progressUpdate(accountId: string, projectId: string, progress: Progress): Update {
-  const { watermark, resume, sweep, sweptAtMs, sweepCount, arrivals, listEnd } = progress;
-  const { isUnordered, recordedUntil } = progress;
+  const { watermark, resume, sweep, sweptAtMs, sweepCount, arrivals, listEnd, isUnordered } = progress;
+  const { recordedUntil } = progress;
   const removed = { resume, sweep, is_unordered: isUnordered, recorded_until: recordedUntil };
   return {
     key: projectKey(accountId, projectId),

@@ -1,6 +1,6 @@
 /** Publishes, once each, that events of the account will be late and that they are on time again. */
 
-import { type DegradedReason, recordHealth } from '../../../shared/core/records/account-record.ts';
+import { type DegradedReason, decideHealth } from '../../../shared/core/records/account-record.ts';
 import { isJournalFull } from '../../../shared/core/records/journal.ts';
 import { relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
@@ -37,7 +37,7 @@ async function publishHealth(run: Run, reason: DegradedReason | undefined): Prom
   const record = await unlessUnreadable(store.readAccount());
   // A change that a full journal holds back is found again by the next invocation.
   if (record === undefined || isJournalFull(record)) return;
-  const next = recordHealth(record, reason, clock.now());
+  const next = decideHealth(record, reason, clock.now());
   run.isDegraded = reason !== undefined;
   if (next === undefined) return;
   if ((await store.record(next, record.revision)) === 'recorded') await relayRecords(run.deps, [next]);

@@ -3,7 +3,7 @@
 import type { AccountRecord } from '../../../shared/core/records/account-record.ts';
 import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
 import type { JournalRecord } from '../../../shared/core/records/journal-record.ts';
-import type { Timestamp } from '../../../shared/core/records/timestamp.ts';
+import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { AccountOrigin } from '../../../shared/store/parse-record.ts';
 import type { Key } from '../../../shared/store/table.ts';
 import type { GuardedKeySource } from '../../../shared/upstream/key-source.ts';

@@ -1,8 +1,8 @@
 /** Asks the table when the newest operation began that the table may forget: one whose end is recorded. */
 
 import { isSettled } from '../../../shared/core/records/operation-record.ts';
-import { normaliseTimestamp, type Timestamp } from '../../../shared/core/records/timestamp.ts';
-import type { BridgeStore } from '../../../shared/store/bridge-store.ts';
+import { normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
+import type { OperationsReader } from '../../../shared/protocol/settle-commands.ts';
 import { operationIdOf, projectKey } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, type IndexPosition, type TableIndexes } from '../../../shared/store/table.ts';
 
@@ -12,7 +12,7 @@ const PLACES_MAX = 100;
 /** `null`: there is none. Undefined: it stands behind more open ones than are worth reading. */
 export function askForNewestRecorded(
   indexes: TableIndexes,
-  store: Pick<BridgeStore, 'accountId' | 'readOperations'>,
+  store: { readonly accountId: string } & OperationsReader,
 ) {
   return async (projectId: string): Promise<Timestamp | null | undefined> => {
     const partition = projectKey(store.accountId, projectId).pk;

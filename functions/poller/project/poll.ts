@@ -1,11 +1,8 @@
 /** Everything one poll of one project knows while it runs, and the one way in which it records a reading. */
 
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
-import {
-  type CommandOrigin,
-  isJournalFull,
-  PENDING_ENTRIES_MAX,
-} from '../../../shared/core/records/journal.ts';
+import { isJournalFull, PENDING_ENTRIES_MAX } from '../../../shared/core/records/journal.ts';
+import type { CommandOrigin } from '../../../shared/core/records/journal-entries.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
 import type {
   Backfill,
@@ -14,15 +11,12 @@ import type {
 } from '../../../shared/core/records/operation-record.ts';
 import type { WalkLimits } from '../../../shared/core/records/page-walk.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import { epochMsOf, normaliseTimestamp, type Timestamp } from '../../../shared/core/records/timestamp.ts';
 import { hasChanged, type OperationState } from '../../../shared/core/records/transition.ts';
 import type { Progress } from '../../../shared/core/records/walk-progress.ts';
+import { epochMsOf, normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
-import {
-  type OperationReader,
-  type RecordOutcome,
-  recordOperation,
-} from '../../../shared/protocol/record-operation.ts';
+import type { OperationReader } from '../../../shared/protocol/read-in-order.ts';
+import { type RecordOutcome, recordOperation } from '../../../shared/protocol/record-operation.ts';
 import type { RecordWriter } from '../../../shared/protocol/record-writer.ts';
 import type { RelayLedger } from '../../../shared/protocol/relay-ledger.ts';
 import type { RelayStore } from '../../../shared/protocol/relay-records.ts';

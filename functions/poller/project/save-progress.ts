@@ -2,8 +2,8 @@
 
 import type { WalkState } from '../../../shared/core/records/page-walk.ts';
 import type { StoredArrivals } from '../../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../../shared/core/records/timestamp.ts';
 import { decideProgress, withoutWatermark } from '../../../shared/core/records/walk-progress.ts';
+import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { Poll } from './poll.ts';
 import type { WalkResult } from './walk-operations.ts';
 

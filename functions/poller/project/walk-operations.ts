@@ -12,7 +12,7 @@ import {
   type WalkRequest,
   type WalkState,
 } from '../../../shared/core/records/page-walk.ts';
-import { normaliseTimestamp, secondOf } from '../../../shared/core/records/timestamp.ts';
+import { normaliseTimestamp, secondOf } from '../../../shared/core/time/timestamp.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { isUnreadable } from '../../../shared/store/unreadable.ts';
 import type { OperationPage } from '../../../shared/upstream/upstream-client.ts';

@@ -3,9 +3,8 @@
  * bridge first saw their project, and those that the bridge may have known once and has forgotten since.
  */
 
-import { earlierBy, epochMsOf, normaliseTimestamp, type Timestamp } from './timestamp.ts';
-
-const DAY_MS = 24 * 3_600_000;
+import { DAY_MS } from '../time/durations.ts';
+import { earlierBy, epochMsOf, normaliseTimestamp, type Timestamp } from '../time/timestamp.ts';
 
 /** The table keeps the record of a settled operation for this long after the last event of it was acknowledged. */
 export const SETTLED_KEPT_MS = 45 * DAY_MS;

@@ -11,8 +11,9 @@
  * follows its cursor, and the pages of each sweep end elsewhere (ADR 0003).
  */
 
+import { DAY_MS } from '../time/durations.ts';
+import { earlierBy, normaliseTimestamp, type Timestamp } from '../time/timestamp.ts';
 import type { Operation } from './operation.ts';
-import { earlierBy, normaliseTimestamp, type Timestamp } from './timestamp.ts';
 
 export interface WalkLimits {
   /** Rows of the first page: enough for a usual poll, and small enough to parse at once. */
@@ -110,7 +111,7 @@ export interface WalkRequest {
 }
 
 /** A sweep reads seven days below the watermark. */
-export const SWEEP_DEPTH_MS = 7 * 24 * 3_600_000;
+export const SWEEP_DEPTH_MS = 7 * DAY_MS;
 
 /**
  * Pages of an unordered list in one poll. Such a list earns no watermark and is read to its end again and again, so each

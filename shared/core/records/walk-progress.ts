@@ -1,9 +1,9 @@
 /** What one poll has earned in progress: how far the project's list is read, and where an unfinished walk goes on. */
 
+import { epochMsOf, type Timestamp } from '../time/timestamp.ts';
 import { WATERMARK_LAG_MS_MAX } from './history.ts';
 import { type ResumePoint, resumePoint, type SweepPoint, UNKNOWN_HEAD, type WalkState } from './page-walk.ts';
 import type { ProjectRecord, StoredArrivals } from './project-record.ts';
-import { epochMsOf, type Timestamp } from './timestamp.ts';
 
 /** One write. A field that is undefined stays as it is; `null` removes it. */
 export interface Progress {

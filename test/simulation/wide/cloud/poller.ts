@@ -16,7 +16,7 @@ import { readAccountStatus, writeAccountStatus } from '../../../../shared/store/
 import { createBridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { readCommandUsage } from '../../../../shared/store/command-usage.ts';
 import { createUnreadableNotes } from '../../../../shared/store/unreadable.ts';
-import { createUpstreamClient } from '../../../../shared/upstream/client.ts';
+import { createUpstreamClient } from '../../../../shared/upstream/http-client.ts';
 import { guardKey } from '../../../../shared/upstream/key-source.ts';
 import type { Process } from '../../scheduler.ts';
 import type { WidePlan } from '../plan.ts';
