@@ -14,8 +14,8 @@ import {
   type WalkPage,
 } from '../../../shared/core/records/page-walk.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import { normaliseTimestamp, type Timestamp } from '../../../shared/core/records/timestamp.ts';
 import { decideProgress, type PollOutcome } from '../../../shared/core/records/walk-progress.ts';
+import { normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const at = (day: number, hour = 0): Timestamp =>
