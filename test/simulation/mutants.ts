@@ -136,8 +136,8 @@ export const mutants: readonly Mutant[] = [
     name: 'event-from-current-state',
     mistake: 'a copy of an event is rendered from what the record says now',
     file: 'shared/events/render-event.ts',
-    find: '    status: entry.status,\n    terminal',
-    replace: "    status: record.kind === 'operation' ? record.status : entry.status,\n    terminal",
+    find: '    terminal: isTerminal(entry.status),',
+    replace: '    status: record.status,\n    terminal: isTerminal(entry.status),',
   },
   {
     name: 'resume-skips-the-rest',
