@@ -28,6 +28,13 @@ const LONG_NAMES = new Map(Object.entries(SHORT_NAMES).map(([long, short]) => [s
 /** Nearly every entry has these values, so they are not stored. */
 const DEFAULTS = { type: 'state_changed', failures_count: 0, new_failures: 0 } as const;
 
+/** Which entries have these fields: a copy of an event that was read from the table says no more than the first copy did. */
+const DEFAULTED_FIELDS: Readonly<Record<string, readonly (keyof typeof DEFAULTS)[]>> = {
+  state_changed: ['failures_count', 'new_failures'],
+  operation_stalled: ['failures_count'],
+  watch_ended: ['failures_count'],
+};
+
 type Stored = Readonly<Record<string, Attribute | undefined>>;
 
 /** Stores times of our own clock as milliseconds, which take a third of the bytes and lose nothing. */
@@ -46,8 +53,9 @@ export function fromStored(stored: Stored): Record<string, unknown> {
   for (const [name, value] of Object.entries(stored)) entry[LONG_NAMES.get(name) ?? name] = value;
   const observedAt = entry['observed_at'];
   if (isEpochMs(observedAt)) entry['observed_at'] = isoTimeOf(observedAt);
-  const missing = Object.entries(DEFAULTS).filter(([name]) => !(name in entry));
-  return { ...entry, ...Object.fromEntries(missing) };
+  const { type = DEFAULTS.type } = entry;
+  const missing = (DEFAULTED_FIELDS[String(type)] ?? []).filter((name) => !(name in entry));
+  return { ...entry, type, ...Object.fromEntries(missing.map((name) => [name, DEFAULTS[name]])) };
 }
 
 /** Any other number stays a number, so that the entry does not parse. */

@@ -314,3 +314,34 @@ test('an account whose only project is gone is not degraded', async () => {
 
   expect(account.events().map(({ type }) => type)).toEqual(['Project Unreachable']);
 });
+
+test('a listing that was interrupted for weeks does not keep the next one waiting for as long', async () => {
+  const account = anAccount({ requestsPerMinute: 30 });
+  account.script.projectPageRowsMax = 1;
+  account.script.projectIds = [PROJECT_ID, OTHER, ...projectIds(20)];
+  await account.poll(20_000);
+  await account.pass(20 * 24 * 60 * MINUTE_MS);
+  await pollMinutes(account, 10);
+  account.script.projectIds = account.script.projectIds.filter((id) => id !== OTHER);
+  await pollMinutes(account, 20);
+
+  expect(told(account, 'Project Unreachable')).toEqual([OTHER]);
+});
+
+test('a project is new after the first whole listing, also when the table refused to note that at first', async () => {
+  const account = anAccount();
+  const { store } = account.deps();
+  let refusedCount = 0;
+  const readOrigin: typeof store.readOrigin = async () => {
+    const isListed = account.calls.filter((call) => call.startsWith('projects')).length >= 2;
+    if (isListed && refusedCount++ === 0) throw new Error('throttled');
+    return store.readOrigin();
+  };
+  Object.assign(account.deps(), { store: { ...store, readOrigin } });
+  await account.poll(15_000);
+  account.script.projectIds.push(OTHER);
+  await account.poll(20_000);
+
+  expect(refusedCount).toBeGreaterThan(0);
+  expect(told(account, 'Project Discovered')).toEqual([OTHER]);
+});

@@ -451,6 +451,29 @@ describe('the account', () => {
     expect(failingSinceMs).toEqual([undefined]);
   });
 
+  test('goes on when the table refuses to note a rejected key', async () => {
+    const { script, begin, pass, deps, calls } = anAccount({ pollsAtOnce: 1 });
+    const { store } = deps();
+    let isThrottled = false;
+    const readAccount: typeof store.readAccount = async () => {
+      if (isThrottled) throw new Error('throttled');
+      return store.readAccount();
+    };
+    Object.assign(deps(), { store: { ...store, readAccount } });
+    begin(MINUTE_MS);
+    await pass(10_000);
+    isThrottled = true;
+    script.fails = ({ name }) => (name === 'projects' ? 'unauthorized' : undefined);
+    await pass(10_000);
+    isThrottled = false;
+    script.fails = () => undefined;
+    script.hasAnotherKey = () => true;
+    calls.length = 0;
+    await pass(20_000);
+
+    expect(calls.filter((call) => call.startsWith('operations'))).not.toEqual([]);
+  });
+
   test('is degraded when nothing succeeded for long, and recovers', async () => {
     const { script, poll, events } = anAccount();
     await poll(10_000);

@@ -38,8 +38,18 @@ export function isListingDue(run: Run): boolean {
 
 export async function discoverProjects(run: Run): Promise<void> {
   if (run.deps.fixedProjectIds !== undefined) return takeFixedProjects(run, run.deps.fixedProjectIds);
-  const result = await readListing(run);
+  const result = await spending(run, () => readListing(run));
   if (result !== undefined) await endListing(run, result);
+}
+
+/** Only the time in which a listing is read counts: between two invocations may lie a night, or a month. */
+async function spending<T>({ deps, memory }: Run, task: () => Promise<T>): Promise<T> {
+  const fromMs = deps.clock.now();
+  try {
+    return await task();
+  } finally {
+    memory.listingSpentMs += deps.clock.now() - fromMs;
+  }
 }
 
 /** The configuration is the list. */
@@ -84,7 +94,6 @@ async function readListing(run: Run): Promise<ListingResult | undefined> {
     deps.planner.reportPage(listing.pageCount, page, deps.clock.now());
     listing.take(page);
   }
-  memory.listing = undefined;
   return listing.result();
 }
 
@@ -103,14 +112,17 @@ async function readPageOf(run: Run, cursor: string | undefined): Promise<ReadPag
 
 async function endListing(run: Run, listing: ListingResult): Promise<void> {
   const { deps, memory } = run;
+  // Should the table fail, the same listing is noted a moment later: until then a new project counts as an old one.
+  await noteFirstListing(run, listing, memory.listingCount + 1);
+  memory.listing = undefined;
   const nowMs = deps.clock.now();
   const isFirst = memory.discoveredAtMs === undefined;
   memory.listingCount += 1;
-  memory.listingMs = nowMs - listing.startedAtMs;
+  memory.listingMs = memory.listingSpentMs;
+  memory.listingSpentMs = 0;
   memory.discoveredAtMs = nowMs;
   noteEnd(run, listing);
   if (isFirst) deps.telemetry.log('info', 'projects.listed', { project_count: listing.projectIds.size });
-  await noteFirstListing(run, listing);
   await judgeMissingProjects(run, listing);
 }
 
@@ -120,13 +132,13 @@ function noteEnd(run: Run, { end }: ListingResult): void {
 }
 
 /** From the first listing on a project that appears is news, and operations older than the account are history. */
-async function noteFirstListing(run: Run, listing: ListingResult): Promise<void> {
+async function noteFirstListing(run: Run, listing: ListingResult, listingCount: number): Promise<void> {
   const { deps, memory } = run;
   const origin = await deps.store.readOrigin();
   if (origin === undefined || origin === 'unreadable') return;
   run.bootAt = origin.boot_at;
   const account = await unlessUnreadable(deps.store.readAccount());
-  if (account === undefined || account.is_listed || !provesFirstListing(listing, memory.listingCount)) return;
+  if (account === undefined || account.is_listed || !provesFirstListing(listing, listingCount)) return;
   const isRecorded =
     (await deps.store.record({ ...account, is_listed: true }, account.revision)) === 'recorded';
   memory.areSightingsNews = isRecorded;

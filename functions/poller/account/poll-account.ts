@@ -221,7 +221,12 @@ async function notePoll(run: Run, report: PollReport): Promise<void> {
 async function noteRejectedKey(run: Run): Promise<void> {
   if (run.memory.isKeyRejected) return;
   rejectKey(run);
-  await noteHealth(run);
+  try {
+    await noteHealth(run);
+  } catch (error) {
+    // The end of the invocation tells it again; the loop that met the refusal goes on.
+    run.deps.telemetry.log('warn', 'health.not_told', { reason: toError(error).name });
+  }
 }
 
 /** A failure of one poll or of one table call ends that poll, not the invocation: the next turn comes. */

@@ -102,8 +102,10 @@ export interface AccountMemory {
   /** When the latest listing came to its end. */
   discoveredAtMs: number | undefined;
   listingCount: number;
-  /** How long the latest listing took. */
+  /** How long the latest listing was being read. */
   listingMs: number;
+  /** How long the one under way has been read so far. */
+  listingSpentMs: number;
   /** The list was read as a whole once, so a project that appears is new. */
   areSightingsNews: boolean;
   /** Bounds that the invocation under way has said it met. */
@@ -142,6 +144,7 @@ export function emptyAccountMemory(): AccountMemory {
     discoveredAtMs: undefined,
     listingCount: 0,
     listingMs: 0,
+    listingSpentMs: 0,
     areSightingsNews: false,
     boundsMet: new Set(),
     commandCount: undefined,

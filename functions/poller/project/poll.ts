@@ -55,8 +55,8 @@ export interface PollDeps {
     RecordWriter &
     RelayStore;
   readonly bus: EventBus;
-  /** When the newest operation of a project began whose end is recorded; undefined: nobody can say. */
-  readonly newestRecorded?: ((projectId: string) => Promise<Timestamp | undefined>) | undefined;
+  /** When the newest operation of a project began whose end is recorded. `null`: there is none; undefined: nobody can say. */
+  readonly newestRecorded?: ((projectId: string) => Promise<Timestamp | null | undefined>) | undefined;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** Of the invocation: what its loops are publishing at present. */

@@ -87,6 +87,8 @@ export interface WalkState {
   readonly pagesRead: number;
   /** Nothing below this cursor has been read yet. Undefined while only the first page has been read. */
   readonly lastCursor: string | undefined;
+  /** The cursor of a first page that is read once more with more rows: what that page showed is recorded. */
+  readonly widenedCursor: string | undefined;
   readonly seenIds: ReadonlySet<string>;
   readonly followedCursors: ReadonlySet<string>;
   /** Creation time of the row directly above the next page. */
@@ -162,6 +164,7 @@ function newState(goal: WalkGoal, limits: WalkLimits, next: WalkRequest): WalkSt
     outcome: 'walking',
     pagesRead: 0,
     lastCursor: undefined,
+    widenedCursor: undefined,
     seenIds: new Set(),
     followedCursors: new Set(),
     aboveNext: undefined,
@@ -223,7 +226,9 @@ function newestBefore(
 
 /** Where the next poll resumes an interrupted walk; undefined when it must start at the head. */
 export function resumePoint(state: WalkState): ResumePoint | undefined {
-  const { head = UNKNOWN_HEAD, lastCursor, goal, phase, isUnordered } = state;
+  const { head = UNKNOWN_HEAD, goal, phase, isUnordered } = state;
+  // A page that could not be widened ends where a sweep looks again: two rows of one microsecond may stand there.
+  const lastCursor = state.lastCursor ?? state.widenedCursor;
   const flag = isUnordered ? { is_unordered: true } : {};
   // The interrupted walk has no gap down to its cursor. What this poll has read above its head is read again later.
   if (phase === 'head' && goal.resume !== undefined) return { ...goal.resume, ...flag };
@@ -328,7 +333,8 @@ function proceed(state: WalkState, page: WalkPage): WalkState {
   if (isHeadOfResumed(state) && state.pagesRead >= headPagesMax(state)) return startTail(state);
   const { widePageRows } = state.limits;
   if (canWiden(state, page)) {
-    return { ...state, ...nextRequest(state, { cursor: undefined, limit: widePageRows }) };
+    const widened = { ...state, widenedCursor: page.cursor };
+    return { ...widened, ...nextRequest(state, { cursor: undefined, limit: widePageRows }) };
   }
   const { cursor } = page;
   return { ...state, lastCursor: cursor, ...nextRequest(state, { cursor, limit: widePageRows }) };

@@ -26,7 +26,7 @@ export const mutants: readonly Mutant[] = [
     name: 'memory-ends-before-reach',
     mistake: 'point 2: what the table has forgotten is published again',
     file: 'shared/core/records/history.ts',
-    find: 'return earlierBy(createdAt, WATERMARK_LAG_MS_MAX) <= watermark;',
+    find: 'return watermark !== undefined && isAtMostADayAbove(watermark, createdAt);',
     replace: 'return false;',
   },
   {
@@ -51,12 +51,39 @@ export const mutants: readonly Mutant[] = [
     replace: 'return isComplete && listing.unavailableCount === 0 && listingCount > 0;',
   },
   {
+    name: 'interrupted-walk-is-forgotten',
+    mistake: 'point 2: what an interrupted walk has recorded is published again after weeks',
+    file: 'shared/core/records/history.ts',
+    find: 'return wasReached(createdAt, reach) || wasReachedByInterrupted(createdAt, reach);',
+    replace: 'return wasReached(createdAt, reach);',
+  },
+  {
+    name: 'age-of-an-unordered-list',
+    mistake: 'point 2: of an unordered list everything is history after thirty days',
+    file: 'shared/core/records/history.ts',
+    find: 'if (recorded_until !== undefined) return createdAt <= recorded_until;',
+    replace: 'if (recorded_until !== undefined && is_unordered !== true) return createdAt <= recorded_until;',
+  },
+  {
+    name: 'unread-project-keeps-its-day',
+    mistake: 'point 2: what began soon before a project could not be read for weeks is history',
+    file: 'functions/poller/project/save-progress.ts',
+    find: 'const newest = await deps.newestRecorded?.(request.projectId);',
+    replace: 'const newest = undefined as Timestamp | undefined; void deps; void request;',
+  },
+  {
+    name: 'slept-listing-rests',
+    mistake: 'point 6: after a listing that was interrupted for weeks none is read for twice as long',
+    file: 'functions/poller/account/discover-projects.ts',
+    find: 'memory.listingMs = memory.listingSpentMs;',
+    replace: 'memory.listingMs = nowMs - listing.startedAtMs;',
+  },
+  {
     name: 'unordered-list-begins-anew',
     mistake: 'point 8: an unordered list has no resume point',
     file: 'shared/core/records/page-walk.ts',
-    find: 'return lastCursor === undefined ? undefined : { head, cursor: lastCursor, ...flag };',
-    replace:
-      'return lastCursor === undefined || isUnordered ? undefined : { head, cursor: lastCursor, ...flag };',
+    find: 'if (lastCursor === undefined) return undefined;',
+    replace: 'if (lastCursor === undefined || isUnordered) return undefined;',
   },
   {
     name: 'key-is-read-once',

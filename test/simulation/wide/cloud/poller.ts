@@ -123,11 +123,14 @@ export function secretsClient({ world, secret }: Stage, owner: Process): Secrets
   return { send } as unknown as SecretsManagerClient;
 }
 
+/** One for all: most signals fire long after their request has ended, and each new one would note its stack. */
+const TIMED_OUT = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
+
 /** As `AbortSignal.timeout`, on virtual time. */
 export function timeoutSignal({ world }: Stage, owner: Process, durationMs: number): AbortSignal {
   const controller = new AbortController();
   void world.scheduler.delay(owner, durationMs).then(() => {
-    controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
+    controller.abort(TIMED_OUT);
   });
   return controller.signal;
 }

@@ -1,0 +1,28 @@
+import { expect, test } from 'vitest';
+import type { JournalEntry } from '../../shared/core/records/journal-entries.ts';
+import { fromStored, toStored } from '../../shared/store/stored-entry.ts';
+
+const every = { id: 'an-id', revision: 1, observed_at: '2026-01-15T12:00:00.000Z' } as const;
+
+const ENTRIES: readonly JournalEntry[] = [
+  {
+    ...every,
+    type: 'state_changed',
+    sequence: 1,
+    previous_status: null,
+    status: 'running',
+    failures_count: 0,
+    new_failures: 0,
+    operation_updated_at: '2026-01-15T12:00:00Z',
+    observed_by: 'poll',
+  },
+  { ...every, type: 'operation_stalled', status: 'running', failures_count: 0, open_ms: 1, threshold_ms: 1 },
+  { ...every, type: 'watch_ended', reason: 'vanished', status: 'failed', failures_count: 0 },
+  { ...every, type: 'project_discovered' },
+  { ...every, type: 'account_degraded', reason: 'key_rejected' },
+  { ...every, type: 'command_settled', outcome: 'succeeded', operations: [], missing: [] },
+];
+
+test.each(ENTRIES)('a stored entry is read as it was written, without a field more ($type)', (entry) => {
+  expect(fromStored(toStored(entry))).toEqual(entry);
+});
