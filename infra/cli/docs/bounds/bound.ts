@@ -1,6 +1,6 @@
 /** One row of docs/limits.md. */
 
-import type { BoundName } from '../../../../functions/poller/account/note-bound.ts';
+import type { BoundName } from '../../../../functions/poller/account/status/report-bound.ts';
 
 export interface Bound {
   /** What is bounded. */

@@ -3,8 +3,8 @@
  * rests on it: a process sends only while its lease holds by its own clocks, and hands over what it has spent.
  */
 
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { BridgeStore, LeaseSpending } from '../../../shared/store/bridge-store.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { BridgeStore, LeaseSpending } from '../../../../shared/store/bridge-store.ts';
 
 export interface Lease {
   /** False: another process holds the lease. */
