@@ -100,6 +100,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/poller/planner',
     'functions/poller/project',
     'shared/core/records',
+    'shared/protocol',
     'shared/runtime',
     'shared/store',
     'shared/upstream',

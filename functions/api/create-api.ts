@@ -168,13 +168,16 @@ function upstreamAccount(
     budget: fairShare.budget,
     ...(ports.fetch && { fetch: ports.fetch }),
   };
+  const store = createBridgeStore(table, settings.account_id, clock, ports.noteUnreadable);
   return {
     settings,
     calls,
     fairShare,
+    work: store,
     recording: {
+      accountId: settings.account_id,
       bus,
-      store: createBridgeStore(table, settings.account_id, clock, ports.noteUnreadable),
+      store,
       upstream: createUpstreamClient({ ...calls, baseUrl: settings.upstream_base_url }),
       telemetry,
       clock,

@@ -6,10 +6,10 @@ import type { JournalRecord } from '../core/records/journal-record.ts';
 import type { Operation } from '../core/records/operation.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { BridgeStore } from '../store/bridge-store.ts';
-import { type RecordDeps, recordOperation } from './record-operation.ts';
-import { type RelayDeps, relayRecords } from './relay-records.ts';
-import { settleCommands } from './settle-commands.ts';
+import { type OperationReader, type RecordDeps, recordOperation } from './record-operation.ts';
+import type { RecordWriter } from './record-writer.ts';
+import { type RelayDeps, type RelayStore, relayRecords } from './relay-records.ts';
+import { type OperationsReader, settleCommands } from './settle-commands.ts';
 
 export interface Command {
   readonly project_id: string;
@@ -21,7 +21,8 @@ export interface Command {
 }
 
 export interface RecordCommandDeps extends Omit<RelayDeps, 'store'> {
-  readonly store: BridgeStore;
+  readonly accountId: string;
+  readonly store: RecordWriter & OperationReader & OperationsReader & RelayStore;
   readonly upstream: RecordDeps['upstream'];
   readonly clock: Clock;
   /** How long the operations of a command may take before an event names those that are missing. */
@@ -56,7 +57,7 @@ export async function recordCommand(
  * poller was faster, and what it recorded stays.
  */
 async function recordOne(
-  { store, upstream, clock }: RecordCommandDeps,
+  { accountId, store, upstream, clock }: RecordCommandDeps,
   { client_id, request_id }: Command,
   operation: Operation,
 ): Promise<OperationRecord | undefined> {
@@ -64,7 +65,7 @@ async function recordOne(
   const recorded = records.get(operation.id);
   if (recorded !== undefined || unreadableIds.has(operation.id)) return recorded;
   const contextOf = () => ({
-    account_id: store.accountId,
+    account_id: accountId,
     nowMs: clock.now(),
     observed_by: 'command' as const,
     command: { client_id, request_id },
@@ -75,7 +76,7 @@ async function recordOne(
 }
 
 function commandRecord(
-  { store, clock, settleWithinMs }: RecordCommandDeps,
+  { accountId, clock, settleWithinMs }: RecordCommandDeps,
   command: Command,
   operations: readonly Operation[],
 ): CommandRecord {
@@ -84,7 +85,7 @@ function commandRecord(
     kind: 'command',
     ...EMPTY_JOURNAL,
     ...command,
-    account_id: store.accountId,
+    account_id: accountId,
     operation_ids: operations.map(({ id }) => id),
     sent_at: new Date(nowMs).toISOString(),
     deadline_at_ms: nowMs + settleWithinMs,

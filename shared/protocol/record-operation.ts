@@ -8,17 +8,23 @@ import {
   type ReadingContext,
   recordReading,
 } from '../core/records/operation-record.ts';
-import type { BridgeStore, RecordResult } from '../store/bridge-store.ts';
+import type { RecordResult } from '../store/record-result.ts';
 import { isUnreadable } from '../store/unreadable.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { isUpstreamError } from '../upstream/upstream-error.ts';
+import type { RecordWriter } from './record-writer.ts';
 
 /** Two pollers that race for one operation settle in one round; four allow for throttling beside it. */
 const ATTEMPTS_MAX = 4;
 
+export interface OperationReader {
+  /** Undefined when there is no record of it. Rejects with `UnreadableItemError` when the record cannot be read. */
+  readOperation(projectId: string, operationId: string): Promise<OperationRecord | undefined>;
+}
+
 export interface RecordDeps {
   readonly upstream: Pick<UpstreamClient, 'getOperation'>;
-  readonly store: Pick<BridgeStore, 'record' | 'readOperation'>;
+  readonly store: RecordWriter & OperationReader;
   /** Depends on whether the operation is met for the first time. */
   readonly contextOf: (recorded: OperationRecord | undefined, reading: Operation) => ReadingContext;
   readonly signal?: AbortSignal | undefined;

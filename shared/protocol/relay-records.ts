@@ -9,12 +9,19 @@ import { type BusEvent, renderEvent } from '../events/render-event.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import type { BridgeStore } from '../store/bridge-store.ts';
+import type { RefusedEntry } from '../store/journal-writes.ts';
 import { createRelayLedger, type RelayLedger } from './relay-ledger.ts';
+
+export interface RelayStore {
+  /** Notes that the bus has taken every entry of the record up to revision `through`. */
+  acknowledge(record: JournalRecord, through: number): Promise<void>;
+  /** Keeps an entry that the bus refused, for a person to look at. */
+  park(record: JournalRecord, refused: RefusedEntry): Promise<void>;
+}
 
 export interface RelayDeps {
   readonly bus: EventBus;
-  readonly store: Pick<BridgeStore, 'acknowledge' | 'park'>;
+  readonly store: RelayStore;
   readonly telemetry: Telemetry;
   /** Shared by everything in this process that publishes; undefined: nothing else does. */
   readonly ledger?: RelayLedger | undefined;

@@ -4,10 +4,16 @@ import { type CommandRecord, settleCommand } from '../core/records/command-recor
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
-import type { BridgeStore } from '../store/bridge-store.ts';
+import type { OperationsRead } from '../store/operation-records.ts';
+import type { RecordWriter } from './record-writer.ts';
+
+export interface OperationsReader {
+  /** The records of those operations of one project that there are records of. */
+  readOperations(projectId: string, operationIds: readonly string[]): Promise<OperationsRead>;
+}
 
 export interface SettleDeps {
-  readonly store: Pick<BridgeStore, 'readOperations' | 'record'>;
+  readonly store: OperationsReader & RecordWriter;
   readonly clock: Clock;
 }
 

@@ -113,7 +113,8 @@ export function anAccount({
     table: stage.table,
     /** What the bridge does once the upstream has answered a command. */
     command: async (command: Command, operations: readonly Operation[]): Promise<void> => {
-      void recordCommand({ ...deps, settleWithinMs: 600_000 }, command, operations);
+      const { accountId } = deps.store;
+      void recordCommand({ ...deps, accountId, settleWithinMs: 600_000 }, command, operations);
       await world.scheduler.runUntil(world.scheduler.now() + 1_000);
     },
     /** Writes a new record, as another part of the bridge would. */

@@ -152,12 +152,12 @@ function problemOf(error: { readonly kind: string; readonly message: string }, {
 
 /** The ids of the operations that hold the project, as far as they are known here. */
 async function lockHolders(
-  { recording }: UpstreamAccount,
+  { work: index }: UpstreamAccount,
   { ids }: ApiRequest,
 ): Promise<Record<string, string>> {
   const projectId = ids['project_id'];
   if (projectId === undefined) return {};
-  const work = await recording.store.findWork(projectId).catch(() => []);
+  const work = await index.findWork(projectId).catch(() => []);
   const operationIds = work.flatMap(({ operationId }) => operationId ?? []);
   return operationIds.length === 0 ? {} : { 'bridge-locked-by': operationIds.slice(0, 20).join(', ') };
 }

@@ -5,6 +5,11 @@ import type { RecordCommandDeps } from '../../../shared/protocol/record-command.
 import type { CallDeps } from '../../../shared/upstream/call-upstream.ts';
 import type { FairShare } from '../serving/fair-share.ts';
 
+export interface OpenWorkFinder {
+  /** What is open or unpublished of a project, from an index that can lag. `operationId` is undefined for what is no operation. */
+  findWork(projectId: string): Promise<readonly { readonly operationId: string | undefined }[]>;
+}
+
 export interface UpstreamAccount {
   readonly settings: ApiAccount;
   readonly calls: CallDeps;
@@ -12,4 +17,6 @@ export interface UpstreamAccount {
   readonly fairShare: Pick<FairShare, 'admit'>;
   /** What a command started is recorded and published with these. */
   readonly recording: RecordCommandDeps;
+  /** Knows the operations that may hold the lock of a project. */
+  readonly work: OpenWorkFinder;
 }

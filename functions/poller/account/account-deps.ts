@@ -1,22 +1,23 @@
 /** What the poller of one account is built from. Each room says which of it it needs; an invocation adds what is its own. */
 
-import type { BridgeStore } from '../../../shared/store/bridge-store.ts';
 import type { PollerBudget } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import type { PollDeps } from '../project/poll.ts';
+import type { OriginStore } from './discovery/account-origin.ts';
 import type { DiscoveryDeps } from './discovery/discover-projects.ts';
 import type { ListingIntervals } from './discovery/listings.ts';
 import type { QuietDeps } from './end-when-quiet.ts';
+import type { LeftoverStore } from './relay/relay-leftovers.ts';
 import type { Lease } from './sending/lease.ts';
 import type { SharingDeps } from './sending/share-with-commands.ts';
 import type { KeyWatchDeps } from './sending/watch-key.ts';
 import type { HealthLimits } from './status/account-health.ts';
 import type { StatusPort } from './status/publish-status.ts';
-import type { WorkWatchDeps } from './watch-for-work.ts';
+import type { WorkStore, WorkWatchDeps } from './watch-for-work.ts';
 
 export interface AccountDeps extends PollDeps {
-  readonly store: BridgeStore;
+  readonly store: PollDeps['store'] & OriginStore & LeftoverStore & WorkStore;
   readonly upstream: Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'>;
   readonly planner: PollPlanner;
   /** The one that `upstream` takes its permits from. */

@@ -21,7 +21,7 @@ import {
 import { markRead, markUnread, type ReadingDeps, unreadReason } from './status/project-readings.ts';
 
 export interface ProjectTurnDeps extends PollDeps, LossDeps, HealthDeps, ReadingDeps {
-  readonly store: PollDeps['store'];
+  readonly store: PollDeps['store'] & HealthDeps['store'];
   readonly clock: PollDeps['clock'];
   readonly planner: LossDeps['planner'] & Pick<PollPlanner, 'historyOf' | 'report'>;
   readonly limits: AccountLimits;

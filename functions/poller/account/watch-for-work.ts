@@ -6,15 +6,22 @@
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { BridgeStore, WorkPlace } from '../../../shared/store/bridge-store.ts';
 import type { IndexPosition } from '../../../shared/store/table.ts';
+import type { WorkPageRequest, WorkPlace, WorkPlacePage } from '../../../shared/store/work-index.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 
 /** All keys of a usual account. After an outage of the bus there are many more, and a look at all of them takes several turns. */
 const PAGE_KEYS = 1_000;
 
+/** What other processes leave for the poller. */
+export interface WorkStore {
+  findWorkPage(request: WorkPageRequest): Promise<WorkPlacePage>;
+  /** The projects that callers wish to be read; each wish is given out once. */
+  takeReadRequests(): Promise<readonly string[]>;
+}
+
 export interface WorkWatchDeps {
-  readonly store: Pick<BridgeStore, 'findWorkPage' | 'takeReadRequests'>;
+  readonly store: WorkStore;
   readonly planner: Pick<PollPlanner, 'markHot' | 'wish' | 'waitingCount'>;
   readonly clock: Clock;
   readonly telemetry: Pick<Telemetry, 'measure'>;

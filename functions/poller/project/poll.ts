@@ -16,13 +16,22 @@ import type { WalkLimits } from '../../../shared/core/records/page-walk.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import { epochMsOf, normaliseTimestamp, type Timestamp } from '../../../shared/core/records/timestamp.ts';
 import { hasChanged, type OperationState } from '../../../shared/core/records/transition.ts';
+import type { Progress } from '../../../shared/core/records/walk-progress.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
-import { type RecordOutcome, recordOperation } from '../../../shared/protocol/record-operation.ts';
+import {
+  type OperationReader,
+  type RecordOutcome,
+  recordOperation,
+} from '../../../shared/protocol/record-operation.ts';
+import type { RecordWriter } from '../../../shared/protocol/record-writer.ts';
 import type { RelayLedger } from '../../../shared/protocol/relay-ledger.ts';
+import type { RelayStore } from '../../../shared/protocol/relay-records.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { BridgeStore } from '../../../shared/store/bridge-store.ts';
-import type { IndexPosition } from '../../../shared/store/table.ts';
+import type { OperationsRead } from '../../../shared/store/operation-records.ts';
+import type { RecordResult } from '../../../shared/store/record-result.ts';
+import type { IndexPosition, Key } from '../../../shared/store/table.ts';
+import type { WorkPageRequest, WorkPlacePage } from '../../../shared/store/work-index.ts';
 import type { Permit } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import type { ArrivalHistory, ProjectActivity } from '../planner/project-activity.ts';
@@ -31,9 +40,26 @@ import type { PageReach } from './page-reach.ts';
 import { NO_SETTLED_ROWS, type SettledRows } from './settled-rows.ts';
 import type { StallThresholdsMs } from './stall.ts';
 
+/** What a poll reads of the table before it asks the upstream. */
+export interface ProjectStore {
+  readProject(projectId: string): Promise<ProjectRecord | undefined>;
+  findWorkPage(request: WorkPageRequest): Promise<WorkPlacePage>;
+  readOperations(projectId: string, operationIds: readonly string[]): Promise<OperationsRead>;
+  readCommands(keys: readonly Key[]): Promise<readonly CommandRecord[]>;
+}
+
+export interface ProgressStore {
+  /** `conflict`: the stored watermark is at least as new, and nothing was written. */
+  saveProgress(projectId: string, progress: Progress): Promise<RecordResult>;
+}
+
 export interface PollDeps {
   readonly upstream: Pick<UpstreamClient, 'listOperations' | 'getOperation'>;
-  readonly store: BridgeStore;
+  readonly store: { readonly accountId: string } & ProjectStore &
+    ProgressStore &
+    OperationReader &
+    RecordWriter &
+    RelayStore;
   readonly bus: EventBus;
   readonly clock: Clock;
   readonly telemetry: Telemetry;

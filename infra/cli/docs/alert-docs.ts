@@ -1,4 +1,4 @@
-/** `docs/alerts.md`: how alerts behave, and each kind as people get it. */
+/** Writes `docs/alerts.md`: how alerts behave, and what people get of each kind. */
 
 import { renderMail } from '../../../functions/notifier/channels/render-mail.ts';
 import { renderSlack } from '../../../functions/notifier/channels/render-slack.ts';

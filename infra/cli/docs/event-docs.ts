@@ -1,11 +1,11 @@
-/** The documentation of the events, made from their definitions: one page for people, one JSON Schema per event. */
+/** Writes the documentation of the events from their definitions: one page for people, one JSON Schema per event. */
 
 import * as z from 'zod';
 import { eventCatalog } from '../../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 
 export interface GeneratedFile {
-  /** From the project's root. */
+  /** The path is relative to the project's root. */
   readonly path: string;
   readonly text: string;
 }
@@ -20,7 +20,7 @@ export function eventDocs(): readonly GeneratedFile[] {
   return [{ path: 'docs/events.md', text: page() }, ...schemas];
 }
 
-/** `io: 'input'` leaves additional properties allowed: fields are added without notice. */
+/** `io: 'input'` leaves additional properties allowed, because fields are added without notice. */
 function jsonSchema({ detail, detailType }: Definition): object {
   return { ...z.toJSONSchema(detail, { io: 'input' }), title: detailType };
 }

@@ -1,4 +1,4 @@
-/** `docs/limits.md`: every bound that real load can meet, with the value of its constant. */
+/** Writes `docs/limits.md`: every bound that real load can meet, with the value of its constant. */
 
 import { alertingBounds } from './bounds/alerting.ts';
 import type { Bound, BoundGroup } from './bounds/bound.ts';
@@ -57,7 +57,7 @@ const DURATIONS = [
   ['s', 1_000],
 ] as const;
 
-/** In the largest unit that gives a whole number above one. */
+/** Uses the largest unit that gives a whole number above one. */
 function durationOf(ms: number): string {
   const fits = DURATIONS.find(([, unitMs]) => ms % unitMs === 0 && ms > unitMs);
   return fits === undefined ? `${ms} ms` : `${ms / fits[1]} ${fits[0]}`;

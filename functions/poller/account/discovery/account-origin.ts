@@ -2,9 +2,11 @@
 
 import { firstAccountRecord } from '../../../../shared/core/records/account-record.ts';
 import { secondOf, type Timestamp } from '../../../../shared/core/records/timestamp.ts';
-import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
+import type { RecordWriter } from '../../../../shared/protocol/record-writer.ts';
+import type { AccountOrigin as StoredOrigin } from '../../../../shared/store/parse-record.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { ListingResult } from '../../planner/listing.ts';
+import type { AccountReader } from '../status/account-health.ts';
 import { provesFirstListing } from './absence.ts';
 import type { Listings } from './listings.ts';
 
@@ -16,8 +18,13 @@ export interface AccountOrigin {
   isUnreadable: boolean;
 }
 
+export interface OriginStore extends AccountReader, RecordWriter {
+  /** Undefined: the account has no item yet. `unreadable`: the item does not say what is history. */
+  readOrigin(): Promise<StoredOrigin | 'unreadable' | undefined>;
+}
+
 export interface OriginDeps {
-  readonly store: Pick<BridgeStore, 'accountId' | 'readOrigin' | 'readAccount' | 'record'>;
+  readonly store: OriginStore;
 }
 
 /** At the beginning of an invocation. */

@@ -5,7 +5,6 @@ import { type ProjectRecord, recordDiscovery } from '../../../../shared/core/rec
 import { secondOf, type Timestamp } from '../../../../shared/core/records/timestamp.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
-import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { isUnreadable } from '../../../../shared/store/unreadable.ts';
 import { type ListingPage, PROJECTS_MAX } from '../../planner/listing.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
@@ -14,13 +13,13 @@ import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-rel
 import type { BoundReports } from '../status/report-bound.ts';
 import type { Discovery } from './discovery.ts';
 import type { ReadPage } from './fetch-list-page.ts';
-import { rememberProject } from './known-projects.ts';
+import { type ProjectReader, rememberProject } from './known-projects.ts';
 
 /** Table calls at once while a first listing is stored. */
 const SIGHTINGS_AT_ONCE = 8;
 
 export interface SightingDeps extends RecordAndRelayDeps {
-  readonly store: RecordAndRelayDeps['store'] & Pick<BridgeStore, 'accountId' | 'readProject'>;
+  readonly store: RecordAndRelayDeps['store'] & ProjectReader;
   readonly clock: Clock;
   readonly planner: Pick<PollPlanner, 'addProjects'>;
   readonly bounds: BoundReports;
@@ -128,7 +127,7 @@ async function addOne(
 }
 
 async function readProject(
-  store: Pick<BridgeStore, 'readProject'>,
+  store: ProjectReader,
   projectId: string,
 ): Promise<ProjectRecord | 'unreadable' | undefined> {
   try {

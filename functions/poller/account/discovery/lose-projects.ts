@@ -3,7 +3,6 @@
 import { recordDiscovery, recordUnreachable } from '../../../../shared/core/records/project-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
-import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import type { ListingPage, ListingResult } from '../../planner/listing.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
@@ -17,13 +16,13 @@ import {
   isGone,
   restMs,
 } from './absence.ts';
-import type { KnownProjects } from './known-projects.ts';
+import type { KnownProjects, ProjectReader } from './known-projects.ts';
 
 /** Table calls at once while the projects that a listing has proved gone are recorded. */
 const LOSSES_AT_ONCE = 8;
 
 export interface LossDeps extends RecordAndRelayDeps {
-  readonly store: RecordAndRelayDeps['store'] & Pick<BridgeStore, 'accountId' | 'readProject'>;
+  readonly store: RecordAndRelayDeps['store'] & ProjectReader;
   readonly clock: Clock;
   readonly planner: Pick<PollPlanner, 'removeProjects'>;
   /** Called for each project that is found gone. */

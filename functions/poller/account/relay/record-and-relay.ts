@@ -1,11 +1,11 @@
 /** Records a change of an item and publishes the event that it becomes. */
 
 import type { JournalRecord } from '../../../../shared/core/records/journal-record.ts';
+import type { RecordWriter } from '../../../../shared/protocol/record-writer.ts';
 import { type RelayDeps, relayRecords } from '../../../../shared/protocol/relay-records.ts';
-import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 
 export interface RecordAndRelayDeps extends RelayDeps {
-  readonly store: RelayDeps['store'] & Pick<BridgeStore, 'record'>;
+  readonly store: RelayDeps['store'] & RecordWriter;
 }
 
 /**

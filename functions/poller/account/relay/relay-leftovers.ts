@@ -10,8 +10,8 @@ import { type RelayDeps, type RelayReport, relayRecords } from '../../../../shar
 import { type SettleDeps, settleCommands } from '../../../../shared/protocol/settle-commands.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
-import type { BridgeStore, WorkPlacePage } from '../../../../shared/store/bridge-store.ts';
-import type { IndexPosition } from '../../../../shared/store/table.ts';
+import type { IndexPosition, Key } from '../../../../shared/store/table.ts';
+import type { WorkPageRequest, WorkPlacePage } from '../../../../shared/store/work-index.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import { type Leftovers, measureRelay } from './leftovers.ts';
 
@@ -34,10 +34,15 @@ const BACKOFF_MS_MAX = 30_000;
 /** The time between two looks at whether a poll has left something over. */
 const LOOK_MS = 1_000;
 
+/** Where records with unpublished events are found. */
+export interface LeftoverStore {
+  findWorkPage(request: WorkPageRequest): Promise<WorkPlacePage>;
+  /** Of all kinds; an item that cannot be read is left out. */
+  readRecords(keys: readonly Key[]): Promise<readonly JournalRecord[]>;
+}
+
 export interface LeftoverDeps extends RelayDeps, SettleDeps {
-  readonly store: RelayDeps['store'] &
-    SettleDeps['store'] &
-    Pick<BridgeStore, 'findWorkPage' | 'readRecords'>;
+  readonly store: RelayDeps['store'] & SettleDeps['store'] & LeftoverStore;
   readonly planner: Pick<PollPlanner, 'markHot'>;
   readonly clock: Clock;
   readonly signal: AbortSignal;

@@ -1,9 +1,12 @@
 /** Publishes, once each, that events of the account will be late and that they are on time again. */
 
-import { type DegradedReason, recordHealth } from '../../../../shared/core/records/account-record.ts';
+import {
+  type AccountRecord,
+  type DegradedReason,
+  recordHealth,
+} from '../../../../shared/core/records/account-record.ts';
 import { isJournalFull } from '../../../../shared/core/records/journal.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
 
@@ -23,8 +26,14 @@ export function unknownHealth(): AccountHealth {
   return { answeredAtMs: undefined, failingSinceMs: undefined, isKeyRejected: false, isDegraded: false };
 }
 
+export interface AccountReader {
+  readonly accountId: string;
+  /** Rejects with `UnreadableItemError` when the item cannot be read. */
+  readAccount(): Promise<AccountRecord | undefined>;
+}
+
 export interface HealthDeps extends RecordAndRelayDeps {
-  readonly store: RecordAndRelayDeps['store'] & Pick<BridgeStore, 'accountId' | 'readAccount'>;
+  readonly store: RecordAndRelayDeps['store'] & AccountReader;
   readonly clock: Clock;
   readonly limits: HealthLimits;
 }

@@ -11,9 +11,9 @@ import {
   recordUnread,
 } from '../../../../shared/core/records/project-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { BridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { isUnreadable } from '../../../../shared/store/unreadable.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
+import type { ProjectStore } from '../../project/poll.ts';
 import type { PollReport } from '../../project/poll-project.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
 
@@ -42,7 +42,7 @@ export function noReadings(): ProjectReadings {
 }
 
 export interface ReadingDeps extends RecordAndRelayDeps {
-  readonly store: RecordAndRelayDeps['store'] & Pick<BridgeStore, 'readProject'>;
+  readonly store: RecordAndRelayDeps['store'] & Pick<ProjectStore, 'readProject'>;
   readonly clock: Clock;
 }
 

@@ -9,9 +9,10 @@ import { oldestPendingMs } from '../../../../shared/core/records/relay-plan.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
-import type { BridgeStore, WorkPlace } from '../../../../shared/store/bridge-store.ts';
+import type { WorkPlace } from '../../../../shared/store/work-index.ts';
 import type { PollerBudget } from '../../../../shared/upstream/request-budget.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
+import type { LeftoverStore } from '../relay/relay-leftovers.ts';
 import { type ProjectReadings, recallReadings } from './project-readings.ts';
 import type { BoundReports } from './report-bound.ts';
 import { DELAYS_MAX, type TallyKeeper } from './tally.ts';
@@ -38,7 +39,7 @@ export interface StatusPort {
 
 export interface StatusDeps {
   readonly status: StatusPort;
-  readonly store: Pick<BridgeStore, 'accountId' | 'findWorkPage' | 'readRecords'>;
+  readonly store: { readonly accountId: string } & LeftoverStore;
   readonly planner: Pick<PollPlanner, 'hintEvidence' | 'restoreHints'>;
   readonly budget: Pick<PollerBudget, 'learned' | 'restore'>;
   readonly clock: Clock;

@@ -1,4 +1,4 @@
-/** Bounds of alerts. */
+/** Bounds of alerts, as docs/limits.md lists them. */
 
 import { PAUSE_MS_MAX } from '../../../../functions/notifier/channels/channel-pace.ts';
 import { MAIL_BYTES_MAX, MAIL_NOTICES_MAX } from '../../../../functions/notifier/channels/render-mail.ts';

@@ -1,4 +1,4 @@
-/** Bounds of reading, recording and publishing operations. */
+/** Bounds of reading, recording and publishing operations, as docs/limits.md lists them. */
 
 import {
   POLLS_END_MS,

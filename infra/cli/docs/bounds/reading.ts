@@ -1,4 +1,4 @@
-/** Bounds of the API, the console and the feed. */
+/** Bounds of the API, the console and the feed, as docs/limits.md lists them. */
 
 import { AUDIT_QUERIES_MAX, RECORDS_PER_QUERY } from '../../../../functions/api/bridge/audit-reader.ts';
 import { ITEMS_PER_QUERY, QUERIES_MAX, TOLD_MAX } from '../../../../functions/api/bridge/event-feed.ts';

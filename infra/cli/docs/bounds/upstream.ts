@@ -1,4 +1,4 @@
-/** Bounds of what is sent to the upstream and taken from it. */
+/** Bounds of what is sent to the upstream and taken from it, as docs/limits.md lists them. */
 
 import { REQUESTS_PER_MINUTE_MAX } from '../../../../shared/core/rates/account-rate.ts';
 import { ATTEMPTS_MAX, PATIENCE_MS, RETRY_AFTER_MS_MAX } from '../../../../shared/core/rates/retry-delay.ts';

@@ -105,6 +105,7 @@ async function sendOne(stage: Stage, process: Process, budget: RequestBudget): P
     stage.commands.push(sent);
     world.fire('command_sent');
     const deps = {
+      accountId: ACCOUNT_ID,
       upstream: createUpstreamClient(options),
       store: createBridgeStore(table, ACCOUNT_ID, clock),
       bus: createEventBridgeBus(createBusClient(world, stage.bus, process), 'bus'),
