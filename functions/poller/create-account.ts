@@ -10,9 +10,9 @@ import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
-import type { Table } from '../../shared/store/table.ts';
+import type { Table, TableIndexes } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
-import { createUpstreamClient } from '../../shared/upstream/client.ts';
+import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { guardKey, type KeySource } from '../../shared/upstream/key-source.ts';
 import type { AccountDeps, AccountLimits } from './account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from './account/account-memory.ts';
@@ -21,6 +21,7 @@ import { createAccountBudget } from './account/sending/account-budget.ts';
 import { createLease } from './account/sending/lease.ts';
 import { createTally } from './account/status/tally.ts';
 import { createPollPlanner, type PlannerLimits } from './planner/poll-planner.ts';
+import { askForNewestRecorded } from './project/newest-recorded.ts';
 import type { StallThresholdsMs } from './project/stall.ts';
 
 export interface HandlerPorts {
@@ -34,6 +35,7 @@ export interface HandlerPorts {
 /** What all accounts of one environment share. */
 export interface Adapters {
   readonly table: Table;
+  readonly indexes: TableIndexes;
   readonly bus: EventBus;
   keyOf(secretId: string): KeySource;
   telemetryOf(accountId: string): FlushableTelemetry;
@@ -75,6 +77,7 @@ export function createAccount(
   const deps: AccountDeps = {
     upstream,
     store,
+    newestRecorded: askForNewestRecorded(adapters.indexes, store),
     lease,
     key,
     bus,

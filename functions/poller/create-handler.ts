@@ -9,6 +9,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { pollerAccess } from './access.ts';
 import { STOP_RESERVE_MS } from './account/limits.ts';
@@ -59,8 +60,10 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
 /** One client of each AWS service for the life of the environment. */
 function createAdapters(environment: PollerEnvironment, clock: Clock): Adapters {
   const secretsManager = new SecretsManagerClient(CALLS_END);
+  const dynamoDb = new DynamoDBClient(CALLS_END);
   return {
-    table: createDynamoDbTable(new DynamoDBClient(CALLS_END), environment.TABLE_NAME, pollerAccess),
+    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, pollerAccess),
+    indexes: createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
     bus: createEventBridgeBus(new EventBridgeClient(CALLS_END), environment.EVENT_BUS_NAME),
     keyOf: (secretId) => createSecretKeySource(secretsManager, secretId, clock),
     telemetryOf: (accountId) => createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, accountId),

@@ -15,8 +15,8 @@ import {
   type PollerEnvironment,
   pollerSchedule,
 } from '../../shared/config/poller-config.ts';
-import { readRequestsOf, workOf } from '../../shared/store/keys.ts';
-import { WORK_INDEX } from '../../shared/store/table.ts';
+import { PARTITIONS, readRequestsOf, workOf } from '../../shared/store/keys.ts';
+import { CREATED_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { Events } from './events.ts';
 import type { State } from './state.ts';
@@ -64,7 +64,7 @@ export class Poller extends Construct {
   }
 
   /**
-   * The poller reads and updates items, queries one index and publishes to one bus. It deletes nothing and puts no
+   * The poller reads and updates items, queries two indexes and publishes to one bus. It deletes nothing and puts no
    * whole item.
    */
   private grantWhatItUses(config: BridgeConfig, state: State, events: Events): void {
@@ -75,6 +75,7 @@ export class Poller extends Construct {
       [state.indexArn(WORK_INDEX.name)],
       [...accountIds.map(workOf), readRequestsOf('*')],
     );
+    this.fn.grantQuery('Created', [state.indexArn(CREATED_INDEX.name)], [PARTITIONS.protocol]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn]);
     const keys = config.accounts.map(({ key_secret_arn }) => key_secret_arn);
     this.fn.grant('UpstreamKeys', ['secretsmanager:GetSecretValue'], [...new Set(keys)]);

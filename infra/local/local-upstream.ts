@@ -5,7 +5,7 @@
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
-import { createUpstreamClient } from '../../shared/upstream/client.ts';
+import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError, type UpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { UsageError } from '../process/option-values.ts';

@@ -1,7 +1,8 @@
 /** The writes of the protocol: record what changed with its event, acknowledge what is published, park what is refused. */
 
-import type { JournalEntry } from '../core/records/journal.ts';
+import type { JournalEntry } from '../core/records/journal-entries.ts';
 import { acknowledged, hasWork, type JournalRecord } from '../core/records/journal-record.ts';
+import { isoTimeOf } from '../core/time/timestamp.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { expiresAtOf, GONE_PROJECT_EXTRA_SECONDS } from './expiry.ts';
 import { attributesOf, keyOf } from './items.ts';
@@ -49,7 +50,7 @@ export function createJournalWrites(
           kind: 'parked',
           code,
           event,
-          parked_at: new Date(clock.now()).toISOString(),
+          parked_at: isoTimeOf(clock.now()),
           work: parkedWorkOf(accountId),
         },
       });

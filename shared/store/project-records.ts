@@ -1,8 +1,8 @@
 /** Reads the record of a project, and writes how far the project is read. */
 
 import type { ProjectRecord } from '../core/records/project-record.ts';
-import type { Timestamp } from '../core/records/timestamp.ts';
 import type { Progress } from '../core/records/walk-progress.ts';
+import type { Timestamp } from '../core/time/timestamp.ts';
 import { projectKey } from './keys.ts';
 import { readableRecord } from './readable-records.ts';
 import { type RecordResult, resultOf } from './record-result.ts';
@@ -30,7 +30,8 @@ export function createProjectRecords(
 
 function progressUpdate(accountId: string, projectId: string, progress: Progress): Update {
   const { watermark, resume, sweep, sweptAtMs, sweepCount, arrivals, listEnd, isUnordered } = progress;
-  const removed = { resume, sweep, is_unordered: isUnordered };
+  const { recordedUntil } = progress;
+  const removed = { resume, sweep, is_unordered: isUnordered, recorded_until: recordedUntil };
   return {
     key: projectKey(accountId, projectId),
     set: {
@@ -42,11 +43,14 @@ function progressUpdate(accountId: string, projectId: string, progress: Progress
       sweep_count: sweepCount,
       list_end: listEnd,
       ...(isUnordered && { is_unordered: true }),
+      ...(recordedUntil && { recorded_until: recordedUntil }),
       ...(resume && { resume: { ...resume } }),
       ...(sweep && { sweep: { ...sweep } }),
       ...(arrivals && { arrivals: { ...arrivals } }),
     },
-    remove: (['resume', 'sweep', 'is_unordered'] as const).filter((name) => removed[name] === null),
+    remove: (['resume', 'sweep', 'is_unordered', 'recorded_until'] as const).filter(
+      (name) => removed[name] === null,
+    ),
     ...(watermark !== undefined && { condition: isNewerThanStored(watermark) }),
   };
 }

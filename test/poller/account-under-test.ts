@@ -6,6 +6,7 @@ import { accountLimits } from '../../functions/poller/account/limits.ts';
 import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
 import { createTally } from '../../functions/poller/account/status/tally.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
+import { askForNewestRecorded } from '../../functions/poller/project/newest-recorded.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import type { Backfill } from '../../shared/core/records/operation-record.ts';
@@ -21,6 +22,7 @@ import { anOperation } from '../builders.ts';
 import { deriveOptions, NO_FAULTS } from '../simulation/options.ts';
 import { dependenciesOf, invoke, setTheStage } from '../simulation/simulate.ts';
 import { NOTHING_ODD } from '../simulation/upstream-model.ts';
+import { createMemoryIndexes } from '../store/memory-indexes.ts';
 
 export const PROJECT_ID = anOperation().project_id;
 
@@ -148,6 +150,7 @@ export function anAccount({
       ...wired,
       ...limited,
       key: { hasAnother: async () => script.hasAnotherKey() },
+      newestRecorded: askForNewestRecorded(createMemoryIndexes(stage.table), wired.store),
       upstream: scriptedUpstream(script, {
         calls,
         nowMs: () => world.scheduler.now(),

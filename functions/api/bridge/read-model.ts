@@ -1,7 +1,8 @@
 /** What people and apps read of an account: lists in pages, single items, events. */
 
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
-import { type JournalEntry, pendingEntries } from '../../../shared/core/records/journal.ts';
+import { pendingEntries } from '../../../shared/core/records/journal.ts';
+import type { JournalEntry } from '../../../shared/core/records/journal-entries.ts';
 import { isOpen, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';

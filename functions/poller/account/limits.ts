@@ -1,12 +1,10 @@
 /** The poller's bounds, each with its reason. */
 
 import type { Backfill } from '../../../shared/core/records/operation-record.ts';
+import { DAY_MS, MINUTE_MS } from '../../../shared/core/time/durations.ts';
 import type { PollOptions } from '../project/poll.ts';
 import type { StallThresholdsMs } from '../project/stall.ts';
 import type { AccountLimits } from './account-deps.ts';
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 3_600_000;
 
 /**
  * After the stop signal a poll begins no page, no row and no call of the bus but those of its last relay. The longest chain of

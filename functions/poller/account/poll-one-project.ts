@@ -15,6 +15,7 @@ import {
   type AccountHealth,
   failingMs,
   type HealthDeps,
+  markOperationsRead,
   publishRecovery,
   publishRejectedKey,
 } from './status/account-health.ts';
@@ -53,7 +54,8 @@ export async function pollOneProject(
   let report: PollReport | undefined;
   try {
     const history = planner.historyOf(projectId);
-    const request = { projectId, bootAt: origin.bootAt, signal, permit, history };
+    const onRead = () => markOperationsRead(memory.health, clock.now());
+    const request = { projectId, bootAt: origin.bootAt, signal, permit, history, onRead };
     report = await pollProject(deps, request, rememberProject(projects, projectId));
     countPoll(counts, report);
     measureRelay(deps.telemetry, report.relay);

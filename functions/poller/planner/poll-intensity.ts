@@ -3,6 +3,7 @@
  * the square root of it: that minimises the mean delay of all transitions under one budget (ADR 0006).
  */
 
+import { DAY_MS } from '../../../shared/core/time/durations.ts';
 import type { ArrivalHistory, ProjectActivity } from './project-activity.ts';
 
 /** One operation is scheduled, runs and ends, and often another one follows it. */
@@ -22,8 +23,6 @@ const SUSPEND_WINDOW_MS_MAX = 30 * 60_000;
 
 /** Durations are heavy-tailed: an operation of age t ends at a rate of about 1 / t; this keeps the rate of a new one finite. */
 const OPEN_AGE_OFFSET_MS = 1_500;
-
-const DAY_MS = 24 * 3_600_000;
 
 /** Assumed before any operation was seen: eight operations a day. */
 export const ARRIVALS_PER_MS_ASSUMED = 8 / DAY_MS;

@@ -1,11 +1,8 @@
 /** Everything one poll of one project knows while it runs, and the one way in which it records a reading. */
 
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
-import {
-  type CommandOrigin,
-  isJournalFull,
-  PENDING_ENTRIES_MAX,
-} from '../../../shared/core/records/journal.ts';
+import { isJournalFull, PENDING_ENTRIES_MAX } from '../../../shared/core/records/journal.ts';
+import type { CommandOrigin } from '../../../shared/core/records/journal-entries.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
 import type {
   Backfill,
@@ -14,15 +11,12 @@ import type {
 } from '../../../shared/core/records/operation-record.ts';
 import type { WalkLimits } from '../../../shared/core/records/page-walk.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import { epochMsOf, normaliseTimestamp, type Timestamp } from '../../../shared/core/records/timestamp.ts';
 import { hasChanged, type OperationState } from '../../../shared/core/records/transition.ts';
 import type { Progress } from '../../../shared/core/records/walk-progress.ts';
+import { epochMsOf, normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
-import {
-  type OperationReader,
-  type RecordOutcome,
-  recordOperation,
-} from '../../../shared/protocol/record-operation.ts';
+import type { OperationReader } from '../../../shared/protocol/read-in-order.ts';
+import { type RecordOutcome, recordOperation } from '../../../shared/protocol/record-operation.ts';
 import type { RecordWriter } from '../../../shared/protocol/record-writer.ts';
 import type { RelayLedger } from '../../../shared/protocol/relay-ledger.ts';
 import type { RelayStore } from '../../../shared/protocol/relay-records.ts';
@@ -61,6 +55,8 @@ export interface PollDeps {
     RecordWriter &
     RelayStore;
   readonly bus: EventBus;
+  /** When the newest operation of a project began whose end is recorded; undefined: nobody can say. */
+  readonly newestRecorded?: ((projectId: string) => Promise<Timestamp | undefined>) | undefined;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** Of the invocation: what its loops are publishing at present. */
@@ -91,6 +87,8 @@ export interface PollRequest {
   readonly history?: ArrivalHistory | undefined;
   /** For the first request. */
   readonly permit?: Permit | undefined;
+  /** Called once the operations were read, before anything is published: the bus may take longer than the invocation has. */
+  readonly onRead?: (() => void) | undefined;
 }
 
 /** What one process remembers of a project between polls. Losing it costs requests and reads, never data. */
@@ -111,6 +109,10 @@ export interface ProjectMemory {
   listEnd: ListEnd | undefined;
   /** When the last sweep failed, by our clock; undefined when it did not. */
   sweepFailedAtMs: number | undefined;
+  /** Walks in a row that the upstream did not answer to the end. */
+  failureCount: number;
+  /** Since the first of them, the newest recorded operation was looked up. */
+  isReachNoted: boolean;
   /** Log lines about this project that one of them is enough of. */
   readonly logged: Set<string>;
 }
@@ -125,6 +127,8 @@ export function emptyMemory(): ProjectMemory {
     pageRowsMax: undefined,
     listEnd: undefined,
     sweepFailedAtMs: undefined,
+    failureCount: 0,
+    isReachNoted: false,
     logged: new Set(),
   };
 }

@@ -12,7 +12,7 @@ import {
   type WalkRequest,
   type WalkState,
 } from '../../../shared/core/records/page-walk.ts';
-import { normaliseTimestamp } from '../../../shared/core/records/timestamp.ts';
+import { normaliseTimestamp, secondOf } from '../../../shared/core/time/timestamp.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { isUnreadable } from '../../../shared/store/unreadable.ts';
 import type { OperationPage } from '../../../shared/upstream/upstream-client.ts';
@@ -79,7 +79,8 @@ export async function followPages(poll: Poll, start: WalkState, stored: StoredPl
       state = stored.restart();
       continue;
     }
-    const after = takePage(state, page);
+    const readAt = secondOf(poll.upstreamNowMs ?? poll.deps.clock.now());
+    const after = takePage(state, { ...page, readAt });
     const isRecorded = await recordPage(poll, after, page.operations);
     if (!isRecorded) return { state, failure: undefined };
     state = after;
@@ -146,7 +147,7 @@ async function recordPage(poll: Poll, state: WalkState, rows: readonly Operation
   const { signal } = poll.request;
   const task = (row: Operation) => recordWatched(poll, row);
   if (!(await forEachConcurrently(watched.toReversed(), RECORDS_AT_ONCE, task, signal))) return false;
-  if (!(await recordUnread(poll, unread))) return false;
+  if (!(await decideUnread(poll, unread))) return false;
   return poll.counts.unresolved === unresolvedBefore;
 }
 
@@ -174,7 +175,7 @@ async function recordWatched(poll: Poll, row: Operation): Promise<void> {
  * The page came before these records were read, so a difference proves nothing yet: the operation is read once more.
  * A record that is missing is the exception: whatever the row says was true, and nothing older is stored. False: the stop signal came first.
  */
-async function recordUnread(poll: Poll, rows: readonly Operation[]): Promise<boolean> {
+async function decideUnread(poll: Poll, rows: readonly Operation[]): Promise<boolean> {
   if (rows.length === 0) return true;
   const { signal } = poll.request;
   if (signal?.aborted) return false;
@@ -200,9 +201,7 @@ async function recordUnread(poll: Poll, rows: readonly Operation[]): Promise<boo
 /** A row that the table may have known once and forgotten since is no news; it is remembered as long as it is walked. */
 async function recordUnknown(poll: Poll, row: Operation): Promise<void> {
   const createdAt = normaliseTimestamp(row.created_at);
-  const { watermark, is_unordered } = poll.project ?? {};
-  const list = { watermark, isUnordered: is_unordered === true };
-  if (createdAt !== undefined && mayBeForgotten(createdAt, list, earlierNowMs(poll))) {
+  if (createdAt !== undefined && mayBeForgotten(createdAt, poll.project ?? {}, earlierNowMs(poll))) {
     logOnce(poll, 'rows.forgotten');
     poll.settled.set(row.id, row);
     return;

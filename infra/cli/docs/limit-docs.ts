@@ -25,8 +25,8 @@ function page(): string {
 
 # Limits
 
-Every bound that real load can meet, why it is there, what happens when it is met, and what says so. Meeting one loses nothing
-unless its row says that it does. [operations.md](operations.md#boundmet) says what to do about \`bound.met\`.
+This page lists every bound that real load can meet: its reason, what happens when it is met, and which signal reports it. Nothing is lost
+when a bound is met, unless its row says so. [operations.md](operations.md#boundmet) says what to do about \`bound.met\`.
 
 ${boundGroups.map(section).join('\n')}`;
 }
@@ -34,7 +34,7 @@ ${boundGroups.map(section).join('\n')}`;
 function section({ title, bounds }: BoundGroup): string {
   return `## ${title}
 
-| bound | value | reason | when it is met | what says so |
+| bound | value | reason | when it is met | signal |
 |---|--:|---|---|---|
 ${bounds.map(row).join('\n')}
 `;

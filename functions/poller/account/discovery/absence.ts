@@ -4,6 +4,7 @@
  * for each project by itself.
  */
 
+import { MINUTE_MS } from '../../../../shared/core/time/durations.ts';
 import type { ListingResult } from '../../planner/listing.ts';
 
 /** What is known of a project since the first 404 of its operations. A good answer ends the absence. */
@@ -20,8 +21,6 @@ export interface Absence {
   readonly listedCount: number;
   readonly lastListedAtMs: number | undefined;
 }
-
-const MINUTE_MS = 60_000;
 
 /** Fewer 404s than this may be an accident of the service, and no listing is read for them. */
 const NOT_FOUND_COUNT_MIN = 3;

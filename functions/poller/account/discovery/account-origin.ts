@@ -1,7 +1,7 @@
 /** When the bridge first saw the account: what is older is history, and a project that is first seen later is news. */
 
 import { firstAccountRecord } from '../../../../shared/core/records/account-record.ts';
-import { secondOf, type Timestamp } from '../../../../shared/core/records/timestamp.ts';
+import { secondOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
 import type { RecordWriter } from '../../../../shared/protocol/record-writer.ts';
 import type { AccountOrigin as StoredOrigin } from '../../../../shared/store/parse-record.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';

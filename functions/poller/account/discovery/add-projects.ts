@@ -1,8 +1,8 @@
 /** Adds projects to those that are polled, as soon as a page shows them: no page removes one. */
 
 import { historyEndOf } from '../../../../shared/core/records/history.ts';
-import { type ProjectRecord, recordDiscovery } from '../../../../shared/core/records/project-record.ts';
-import { secondOf, type Timestamp } from '../../../../shared/core/records/timestamp.ts';
+import { decideDiscovery, type ProjectRecord } from '../../../../shared/core/records/project-record.ts';
+import { secondOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
 import { isUnreadable } from '../../../../shared/store/unreadable.ts';
@@ -116,7 +116,7 @@ async function addOne(
     const identity = { account_id: deps.store.accountId, project_id: projectId };
     const { areSightingsNews: isNews } = listings;
     const sighting = { ...identity, nowMs: deps.clock.now(), isNews, historyUntil: historyEnd };
-    const next = recordDiscovery(recorded, sighting);
+    const next = decideDiscovery(recorded, sighting);
     if (next !== undefined) await recordAndRelay(deps, next, recorded);
   }
   // A poll of it may have begun meanwhile, and what that remembers stays.

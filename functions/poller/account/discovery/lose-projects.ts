@@ -1,6 +1,6 @@
 /** Projects whose operations answer 404: they wait together for evidence, and what is gone is published as unreachable once. */
 
-import { recordDiscovery, recordUnreachable } from '../../../../shared/core/records/project-record.ts';
+import { decideDiscovery, decideUnreachable } from '../../../../shared/core/records/project-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
 import type { ListingPage, ListingResult } from '../../planner/listing.ts';
@@ -55,7 +55,7 @@ export async function endAbsence(
   if (!unreachable.has(projectId)) return;
   const recorded = await deps.store.readProject(projectId);
   const sighting = { account_id: deps.store.accountId, project_id: projectId, nowMs: deps.clock.now() };
-  const next = recordDiscovery(recorded, { ...sighting, isNews: true });
+  const next = decideDiscovery(recorded, { ...sighting, isNews: true });
   if (next !== undefined) await recordAndRelay(deps, next, recorded);
   unreachable.delete(projectId);
 }
@@ -117,7 +117,7 @@ async function lose(deps: LossDeps, projects: KnownProjects, projectIds: readonl
 /** False when another process has changed the record meanwhile: the next 404 or listing decides again. */
 async function recordLoss(deps: LossDeps, projectId: string): Promise<boolean> {
   const record = await deps.store.readProject(projectId);
-  const next = record && recordUnreachable(record, deps.clock.now());
+  const next = record && decideUnreachable(record, deps.clock.now());
   return next === undefined || (await recordAndRelay(deps, next, record));
 }
 

@@ -3,7 +3,7 @@
 import {
   type AccountRecord,
   type DegradedReason,
-  recordHealth,
+  decideHealth,
 } from '../../../../shared/core/records/account-record.ts';
 import { isJournalFull } from '../../../../shared/core/records/journal.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
@@ -79,11 +79,17 @@ export async function publishRecovery(
   health: AccountHealth,
   answered: 'poll' | 'list',
 ): Promise<void> {
-  health.answeredAtMs = deps.clock.now();
-  if (answered === 'poll') health.failingSinceMs = undefined;
+  if (answered === 'poll') markOperationsRead(health, deps.clock.now());
+  else health.answeredAtMs = deps.clock.now();
   if (!health.isDegraded || degradedReason(deps, health) !== undefined) return;
   health.isDegraded = false;
   await publishHealth(deps, health, undefined);
+}
+
+/** The account is not failing from now on, whether or not what was read is published before the invocation ends. */
+export function markOperationsRead(health: AccountHealth, nowMs: number): void {
+  health.answeredAtMs = nowMs;
+  health.failingSinceMs = undefined;
 }
 
 /** `reason` undefined: the account is well. */
@@ -95,7 +101,7 @@ async function publishHealth(
   const record = await unlessUnreadable(deps.store.readAccount());
   // A change that a full journal holds back is found again by the next invocation.
   if (record === undefined || isJournalFull(record)) return;
-  const next = recordHealth(record, reason, deps.clock.now());
+  const next = decideHealth(record, reason, deps.clock.now());
   health.isDegraded = reason !== undefined;
   if (next !== undefined) await recordAndRelay(deps, next, record);
 }

@@ -6,9 +6,9 @@ import {
   type UnreadProject,
 } from '../../../../shared/core/records/account-status.ts';
 import {
+  decideDiscovery,
+  decideUnread,
   type ProjectRecord,
-  recordDiscovery,
-  recordUnread,
 } from '../../../../shared/core/records/project-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { isUnreadable } from '../../../../shared/store/unreadable.ts';
@@ -66,7 +66,7 @@ export async function markRead(
   readings.completedAtMs.set(projectId, nowMs);
   readings.unread.delete(projectId);
   if (project?.is_unread !== true) return;
-  const next = recordDiscovery(project, { ...project, nowMs, isNews: true, isRead: true });
+  const next = decideDiscovery(project, { ...project, nowMs, isNews: true, isRead: true });
   if (next !== undefined) await recordAndRelay(deps, next, project);
 }
 
@@ -87,12 +87,13 @@ export async function markUnread(
   const known = readings.unread.get(projectId);
   const sinceMs = known?.sinceMs ?? readAtMs(readings, projectId) ?? nowMs;
   // From the first failure: with many projects the last complete reading may lie long before it.
-  const aloneSinceMs = areOthersAnswered ? (known?.aloneSinceMs ?? nowMs) : nowMs;
+  const isAlone = areOthersAnswered && known !== undefined && !NOT_PUBLISHED.has(known.reason);
+  const aloneSinceMs = isAlone ? known.aloneSinceMs : nowMs;
   readings.unread.set(projectId, { sinceMs, aloneSinceMs, reason });
   const isTooLong = nowMs - aloneSinceMs >= UNREACHABLE_AFTER_MS;
   if (!isTooLong || NOT_PUBLISHED.has(reason)) return;
   const record = await deps.store.readProject(projectId);
-  const next = record && recordUnread(record, nowMs);
+  const next = record && decideUnread(record, nowMs);
   if (next !== undefined) await recordAndRelay(deps, next, record);
 }
 

@@ -8,9 +8,10 @@ import { createSecretKeySource } from '../../../../shared/runtime/secret-key-sou
 import { createBridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { createCommandUsage } from '../../../../shared/store/command-usage.ts';
 import { computeCalls } from '../../../../shared/upstream/calls/computes.ts';
-import { operationSchema, parseRows } from '../../../../shared/upstream/calls/schemas.ts';
-import { createUpstreamClient, depsOf } from '../../../../shared/upstream/client.ts';
+import { operationSchema } from '../../../../shared/upstream/calls/operation-row.ts';
+import { parseRows } from '../../../../shared/upstream/calls/schemas.ts';
 import { forward } from '../../../../shared/upstream/forward.ts';
+import { createUpstreamClient, depsOf } from '../../../../shared/upstream/http-client.ts';
 import { createRequestBudget, type RequestBudget } from '../../../../shared/upstream/request-budget.ts';
 import type { Process } from '../../scheduler.ts';
 import { createBusClient } from '../cloud/bus.ts';
