@@ -195,7 +195,7 @@ export async function recordReadingOf(
   }
   poll.records.set(reading.id, outcome.record);
   if (outcome.kind === 'deferred') deps.telemetry.measure('TransitionsDeferred', 1);
-  if (outcome.kind === 'recorded') noteRecorded(poll, outcome.record);
+  if (outcome.kind === 'recorded') measureRecorded(poll, outcome.record);
   return outcome;
 }
 
@@ -231,7 +231,7 @@ function isBehindWatermark({ project, deps }: Poll, createdAt: Timestamp | undef
   return epochMsOf(watermark) - epochMsOf(createdAt) > overlapMs;
 }
 
-function noteRecorded(poll: Poll, record: OperationRecord): void {
+function measureRecorded(poll: Poll, record: OperationRecord): void {
   const { telemetry, clock } = poll.deps;
   const entry = record.entries.at(-1);
   // Once per outage: until entries are acknowledged, nothing more is recorded.
