@@ -27,6 +27,9 @@ const LONG_NAMES = new Map(Object.entries(SHORT_NAMES).map(([long, short]) => [s
 /** What nearly every entry says, and therefore none of them has to. */
 const DEFAULTS = { type: 'state_changed', failures_count: 0, new_failures: 0 } as const;
 
+/** The types of the entries of operations. */
+const OPERATION_TYPES: ReadonlySet<unknown> = new Set(['state_changed', 'operation_stalled', 'watch_ended']);
+
 type Stored = Readonly<Record<string, Attribute | undefined>>;
 
 /** Times of our own clock as milliseconds: a third of the bytes, and nothing is lost. */
@@ -45,8 +48,11 @@ export function fromStored(stored: Stored): Record<string, unknown> {
   for (const [name, value] of Object.entries(stored)) entry[LONG_NAMES.get(name) ?? name] = value;
   const observedAt = entry['observed_at'];
   if (isEpochMs(observedAt)) entry['observed_at'] = isoTimeOf(observedAt);
-  const missing = Object.entries(DEFAULTS).filter(([name]) => !(name in entry));
-  return { ...entry, ...Object.fromEntries(missing) };
+  entry['type'] ??= DEFAULTS.type;
+  // Only the fields that an entry of this type has: any other would appear in a second copy of its event.
+  if (OPERATION_TYPES.has(entry['type'])) entry['failures_count'] ??= DEFAULTS.failures_count;
+  if (entry['type'] === 'state_changed') entry['new_failures'] ??= DEFAULTS.new_failures;
+  return entry;
 }
 
 /** A number that is no time stays a number, and does not parse. */
