@@ -132,8 +132,8 @@ describe('the project list', () => {
     await pollMinutes(account, 40);
 
     const fromTheStart = account.calls.filter((call) => call === 'projects').length;
-    expect(account.memory().projects.size).toBe(150);
-    expect(account.memory().areSightingsNews).toBe(true);
+    expect(account.memory().projects.memories.size).toBe(150);
+    expect(account.memory().listings.areSightingsNews).toBe(true);
     expect(fromTheStart).toBeLessThan(30);
   });
 
@@ -184,8 +184,8 @@ describe('the project list', () => {
   test('with more projects than are polled says which bound was met, once per invocation', async () => {
     const account = anAccount({ requestsPerMinute: 60 });
     for (const id of projectIds(PROJECTS_MAX - 1)) {
-      account.memory().projects.set(id, emptyMemory());
-      account.memory().sighted.add(id);
+      account.memory().projects.memories.set(id, emptyMemory());
+      account.memory().projects.sighted.add(id);
     }
     account.script.projectIds = ['new-1', 'new-2'];
     await account.poll(4 * MINUTE_MS);
@@ -194,8 +194,8 @@ describe('the project list', () => {
     const bounds = account.logs.filter(({ event }) => event === 'bound.met');
     expect(bounds).toEqual([{ level: 'warn', event: 'bound.met', bound: 'projects', value: PROJECTS_MAX }]);
     expect(account.measures.filter(({ metric }) => metric === 'BoundMet')).toHaveLength(1);
-    expect(account.memory().projects.has('new-1')).toBe(true);
-    expect(account.memory().projects.has('new-2')).toBe(false);
+    expect(account.memory().projects.memories.has('new-1')).toBe(true);
+    expect(account.memory().projects.memories.has('new-2')).toBe(false);
   });
 
   test('whose rows cannot be read all says so in a metric', async () => {

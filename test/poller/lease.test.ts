@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createLease } from '../../functions/poller/account/lease.ts';
+import { createLease } from '../../functions/poller/account/sending/lease.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { emptyAccountMemory } from '../../functions/poller/account/run.ts';
+import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
 import { anOperation } from '../builders.ts';
 import { START_MS } from '../simulation/simulate.ts';
 import { anAccount, PROJECT_ID } from './account-under-test.ts';
@@ -436,13 +436,13 @@ describe('the account', () => {
     const { script, poll, deps, memory } = anAccount();
     script.fails = ({ name }) => (name === 'operations' ? 'unavailable' : undefined);
     await poll(10_000);
-    expect(memory().failingSinceMs).toBeDefined();
+    expect(memory().health.failingSinceMs).toBeDefined();
     script.fails = () => undefined;
     script.operations = [anOperation({ status: 'running', created_at: atSecond(1) })];
     const { bus } = deps();
     const failingSinceMs: unknown[] = [];
     const publish: typeof bus.publish = (events) => {
-      failingSinceMs.push(memory().failingSinceMs);
+      failingSinceMs.push(memory().health.failingSinceMs);
       return bus.publish(events);
     };
     Object.assign(deps(), { bus: { publish } });

@@ -28,8 +28,9 @@ async function watch(steps: readonly (() => Promise<unknown>)[]) {
     },
     limits: { workIntervalMs: 1_000 },
     telemetry: { measure: (name: string, value: number) => void measured.push(`${name} ${value}`) },
+    signal: stop.signal,
   };
-  await watchForWork({ deps: deps as never, stop });
+  await watchForWork(deps);
   return { hot, wished, measured };
 }
 

@@ -1,7 +1,8 @@
 /** One seed: the production poller against a hostile world, then peace, then the checker. */
 
+import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
+import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
-import { type AccountDeps, emptyAccountMemory } from '../../functions/poller/account/run.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import type { JournalEntry } from '../../shared/core/records/journal-entries.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';

@@ -35,7 +35,7 @@ import { NO_SETTLED_ROWS, type SettledRows } from './settled-rows.ts';
 import type { StallThresholdsMs } from './stall.ts';
 
 /** What a poll reads of the table before it asks the upstream. */
-interface ProjectStore {
+export interface ProjectStore {
   readProject(projectId: string): Promise<ProjectRecord | undefined>;
   findWorkPage(request: WorkPageRequest): Promise<WorkIndexPage>;
   readOperations(projectId: string, operationIds: readonly string[]): Promise<OperationsRead>;
@@ -195,7 +195,7 @@ export async function recordReadingOf(
   }
   poll.records.set(reading.id, outcome.record);
   if (outcome.kind === 'deferred') deps.telemetry.measure('TransitionsDeferred', 1);
-  if (outcome.kind === 'recorded') noteRecorded(poll, outcome.record);
+  if (outcome.kind === 'recorded') measureRecorded(poll, outcome.record);
   return outcome;
 }
 
@@ -231,7 +231,7 @@ function isBehindWatermark({ project, deps }: Poll, createdAt: Timestamp | undef
   return epochMsOf(watermark) - epochMsOf(createdAt) > overlapMs;
 }
 
-function noteRecorded(poll: Poll, record: OperationRecord): void {
+function measureRecorded(poll: Poll, record: OperationRecord): void {
   const { telemetry, clock } = poll.deps;
   const entry = record.entries.at(-1);
   // Once per outage: until entries are acknowledged, nothing more is recorded.

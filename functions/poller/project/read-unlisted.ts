@@ -37,12 +37,12 @@ async function readOne(poll: Poll, record: OperationRecord): Promise<void> {
     await recordReadingOf(poll, record, reading);
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
-    if (error.kind === 'not_found') await noteMissing(poll, record);
+    if (error.kind === 'not_found') await countMissing(poll, record);
   }
 }
 
 /** The list of this project answered in this very poll, so a 404 is not a lack of permission for the project. */
-async function noteMissing(poll: Poll, record: OperationRecord): Promise<void> {
+async function countMissing(poll: Poll, record: OperationRecord): Promise<void> {
   const nowMs = poll.deps.clock.now();
   const missingSinceMs = poll.memory.missingSinceMs.get(record.operation_id) ?? nowMs;
   poll.memory.missingSinceMs.set(record.operation_id, missingSinceMs);

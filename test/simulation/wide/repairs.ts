@@ -46,7 +46,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'only-whole-listings-count',
     mistake: 'point 6: one unavailable project keeps all others from being reported',
-    file: 'functions/poller/account/absence.ts',
+    file: 'functions/poller/account/discovery/absence.ts',
     find: 'return isComplete || listingCount >= DOUBTFUL.absentCount;',
     replace: 'return isComplete && listing.unavailableCount === 0 && listingCount > 0;',
   },
@@ -88,9 +88,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'key-is-read-once',
     mistake: 'point 10: a valid key is not noticed within the invocation',
-    file: 'functions/poller/account/watch-key.ts',
-    find: 'if (memory.isKeyRejected && (await deps.key.hasAnother().catch(() => false)))',
-    replace: 'if (memory.isKeyRejected && deps === undefined)',
+    file: 'functions/poller/account/sending/watch-key.ts',
+    find: 'if (health.isKeyRejected && (await key.hasAnother().catch(() => false)))',
+    replace: 'if (health.isKeyRejected && key === undefined)',
   },
   {
     name: 'pause-of-a-day',
@@ -102,14 +102,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'late-poller-sends',
     mistake: 'point 15: a poller that wakes up late sends without a lease',
-    file: 'functions/poller/account/lease.ts',
+    file: 'functions/poller/account/sending/lease.ts',
     find: 'return elapsedMs < held.durationMs;',
     replace: 'return elapsedMs >= 0;',
   },
   {
     name: 'spending-is-not-handed-over',
     mistake: 'point 15: what another process has spent is not counted',
-    file: 'functions/poller/account/lease.ts',
+    file: 'functions/poller/account/sending/lease.ts',
     find: 'budget.takeOver(before?.spending);',
     replace: 'void before;',
   },

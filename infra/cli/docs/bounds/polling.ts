@@ -6,9 +6,12 @@ import {
   RELEASE_MS,
   REPORT_MS,
 } from '../../../../functions/poller/account/limits.ts';
-import { EVENTS_PER_SECOND_MAX } from '../../../../functions/poller/account/relay-leftovers.ts';
-import { DELAYS_MAX } from '../../../../functions/poller/account/tally.ts';
-import { WORK_COUNTED_MAX, WORK_READ_MAX } from '../../../../functions/poller/account/tell-status.ts';
+import { EVENTS_PER_SECOND_MAX } from '../../../../functions/poller/account/relay/relay-leftovers.ts';
+import {
+  WORK_COUNTED_MAX,
+  WORK_READ_MAX,
+} from '../../../../functions/poller/account/status/publish-status.ts';
+import { DELAYS_MAX } from '../../../../functions/poller/account/status/tally.ts';
 import { WARM_ACCOUNTS_MAX } from '../../../../functions/poller/account/warm-accounts.ts';
 import { PLACES_MAX } from '../../../../functions/poller/project/poll-project.ts';
 import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/settled-rows.ts';

@@ -1,7 +1,7 @@
 /** Bounds of the project list, and of when a project counts as gone, as docs/limits.md lists them. */
 
-import { DOUBTFUL, NOT_FOUND_SHARE_MAX } from '../../../../functions/poller/account/absence.ts';
-import { PROJECT_PAGE_ROWS } from '../../../../functions/poller/account/fetch-list-page.ts';
+import { DOUBTFUL, NOT_FOUND_SHARE_MAX } from '../../../../functions/poller/account/discovery/absence.ts';
+import { PROJECT_PAGE_ROWS } from '../../../../functions/poller/account/discovery/fetch-list-page.ts';
 import {
   BARREN_PAGES_MAX,
   LIST_PAGES_MAX,

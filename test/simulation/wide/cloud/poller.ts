@@ -1,11 +1,11 @@
 /** The poller's parts as its handler puts them together, on the virtual cloud. */
 
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { createAccountBudget } from '../../../../functions/poller/account/account-budget.ts';
-import { createLease, type Lease } from '../../../../functions/poller/account/lease.ts';
+import type { AccountDeps } from '../../../../functions/poller/account/account-deps.ts';
 import { accountLimits, pollOptionsFor } from '../../../../functions/poller/account/limits.ts';
-import type { AccountDeps } from '../../../../functions/poller/account/run.ts';
-import { createTally } from '../../../../functions/poller/account/tally.ts';
+import { createAccountBudget } from '../../../../functions/poller/account/sending/account-budget.ts';
+import { createLease, type Lease } from '../../../../functions/poller/account/sending/lease.ts';
+import { createTally } from '../../../../functions/poller/account/status/tally.ts';
 import { createPollPlanner } from '../../../../functions/poller/planner/poll-planner.ts';
 import { askForNewestRecorded } from '../../../../functions/poller/project/newest-recorded.ts';
 import { type AccountRate, sharedRequestsPerMinute } from '../../../../shared/core/rates/account-rate.ts';

@@ -1,7 +1,7 @@
 /** Counts, on their way to the metrics, what the status of the account tells. */
 
-import type { Tally } from '../../../shared/core/records/account-status.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { Tally } from '../../../../shared/core/records/account-status.ts';
+import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 
 export interface TallyKeeper {
   /** What was counted since the last time. */

@@ -1,11 +1,11 @@
-/** Says of every open operation, once per threshold, that it takes longer than its action usually does. */
+/** Records of every open operation, once per threshold, that it takes longer than its action usually does. */
 
 import { isJournalFull } from '../../../shared/core/records/journal.ts';
 import { decideStall } from '../../../shared/core/records/operation-record.ts';
 import type { Poll } from './poll.ts';
 import { dueStall } from './stall.ts';
 
-export async function tellStalls(poll: Poll): Promise<void> {
+export async function recordStalls(poll: Poll): Promise<void> {
   const { store, clock, options } = poll.deps;
   for (const record of poll.records.values()) {
     if (poll.request.signal?.aborted) return;

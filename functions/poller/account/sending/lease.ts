@@ -3,8 +3,8 @@
  * rests on it: a process sends only while its lease holds by its own clocks, and hands over what it has spent.
  */
 
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { LeaseSpending } from '../../../shared/store/adapters/leases.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { LeaseSpending } from '../../../../shared/store/adapters/leases.ts';
 
 export interface Lease {
   /** False: another process holds the lease. */
@@ -14,7 +14,7 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-interface LeaseStore {
+export interface LeaseStore {
   /** `false` while the lease of another holder has not ended. */
   acquireLease(holder: string, durationMs: number): Promise<boolean>;
   /** Undefined when there is no lease item. `spending` is undefined when the last holder did not release its lease. */
