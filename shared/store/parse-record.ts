@@ -85,7 +85,7 @@ function looseEntry<Schemas extends readonly z.ZodObject[]>(
   schemas: Schemas,
 ): z.ZodType<z.output<Schemas[number]>> {
   const union = z.discriminatedUnion('type', schemas.map((schema) => looseOf(schema)) as never);
-  return union as unknown as z.ZodType<z.output<Schemas[number]>>;
+  return union;
 }
 
 interface Found<R> {

@@ -25,23 +25,25 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
 
 const LONG_NAMES = new Map(Object.entries(SHORT_NAMES).map(([long, short]) => [short, long]));
 
-/** Nearly every entry has these values, so they are not stored. */
-const DEFAULTS = { type: 'state_changed', failures_count: 0, new_failures: 0 } as const;
+/** An entry without a stored type is of this one, as nearly every entry is. */
+const DEFAULT_TYPE = 'state_changed';
 
-/** Which entries have these fields: a copy of an event that was read from the table says no more than the first copy did. */
-const DEFAULTED_FIELDS: Readonly<Record<string, readonly (keyof typeof DEFAULTS)[]>> = {
-  state_changed: ['failures_count', 'new_failures'],
+/** Fields that are 0 in nearly every entry of these types. A 0 is not stored and comes back when the entry is read. */
+const ZERO_UNLESS_STORED: Readonly<Partial<Record<string, readonly string[]>>> = {
+  [DEFAULT_TYPE]: ['failures_count', 'new_failures'],
   operation_stalled: ['failures_count'],
   watch_ended: ['failures_count'],
-};
+} satisfies Partial<Record<JournalEntry['type'], readonly string[]>>;
 
 type Stored = Readonly<Record<string, Attribute | undefined>>;
 
 /** Stores times of our own clock as milliseconds, which take a third of the bytes and lose nothing. */
 export function toStored(entry: JournalEntry): Stored {
   const stored: Record<string, Attribute | undefined> = {};
+  const zeros = ZERO_UNLESS_STORED[entry.type] ?? [];
   for (const [name, value] of Object.entries(entry) as [string, Attribute | undefined][]) {
-    if (DEFAULTS[name as keyof typeof DEFAULTS] === value) continue;
+    const isImplied = name === 'type' ? value === DEFAULT_TYPE : value === 0 && zeros.includes(name);
+    if (value === undefined || isImplied) continue;
     stored[SHORT_NAMES[name] ?? name] = name === 'observed_at' ? Date.parse(entry.observed_at) : value;
   }
   return stored;
@@ -49,13 +51,12 @@ export function toStored(entry: JournalEntry): Stored {
 
 /** The entry's fields by their long names, not yet parsed. */
 export function fromStored(stored: Stored): Record<string, unknown> {
-  const entry: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(stored)) entry[LONG_NAMES.get(name) ?? name] = value;
-  const observedAt = entry['observed_at'];
-  if (isEpochMs(observedAt)) entry['observed_at'] = isoTimeOf(observedAt);
-  const { type = DEFAULTS.type } = entry;
-  const missing = (DEFAULTED_FIELDS[String(type)] ?? []).filter((name) => !(name in entry));
-  return { ...entry, type, ...Object.fromEntries(missing.map((name) => [name, DEFAULTS[name]])) };
+  const fields: Record<string, unknown> = { type: DEFAULT_TYPE };
+  for (const [name, value] of Object.entries(stored)) fields[LONG_NAMES.get(name) ?? name] = value;
+  const observedAt = fields['observed_at'];
+  if (isEpochMs(observedAt)) fields['observed_at'] = isoTimeOf(observedAt);
+  const zeros = ZERO_UNLESS_STORED[String(fields['type'])] ?? [];
+  return { ...Object.fromEntries(zeros.map((name) => [name, 0])), ...fields };
 }
 
 /** Any other number stays a number, so that the entry does not parse. */
