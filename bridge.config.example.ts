@@ -3,7 +3,7 @@
  * out. Secrets are created by you beforehand and only named here: `aws secretsmanager create-secret --name ...`.
  */
 
-import { defineBridge } from './shared/config/bridge-config.ts';
+import { defineBridge } from './infra/config/bridge-config.ts';
 
 export default defineBridge({
   // Prefix of every resource's name.
@@ -34,7 +34,8 @@ export default defineBridge({
   alerts: {
     emails: ['oncall@example.com'],
     // slack_webhook_secret_arn: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/slack-AbCdEf',
-    policy: { routes: [{ channels: ['slack', 'email'], severity_min: 'info' }], window_seconds: 300 },
+    // A route goes to every channel that is set up, or to those that it names: channels: ['slack'].
+    policy: { routes: [{ severity_min: 'info' }], window_seconds: 300 },
   },
 
   api: {

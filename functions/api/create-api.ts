@@ -4,7 +4,8 @@ import type { Hono } from 'hono';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
-import type { ApiAccount, ApiSettings } from '../../shared/config/api-config.ts';
+import type { ApiAccount } from '../../shared/config/api-accounts.ts';
+import type { ApiSettings } from '../../shared/config/api-config.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
@@ -96,7 +97,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
     ]),
   );
   const statusOf = (accountId: string) => readAccountStatus(table, accountId, noteUnreadable);
-  const deafChannels = () => deafChannelReasons(table, clock.now());
+  const deafChannels = () => deafChannelReasons(table, settings.alertChannels, clock.now());
   const routes = withDocumentation([
     ...passThroughRoutes(passThroughDeps, settings.extraRoutes),
     ...bridgeRoutes({ readModels, statusOf, deafChannels, patient, pollIntervalMsOf, pepper, clock }),
@@ -118,7 +119,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
     readModels,
     statusOf,
     deafChannels,
-    alertsOf: (record) => readAlertHistory(table, record),
+    alertsOf: (record) => readAlertHistory(table, settings.alertChannels, record),
     authenticator: serving.authenticator,
     endedSessions: createEndedSessions(table),
     pepper,

@@ -3,8 +3,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { App } from 'aws-cdk-lib';
-import { parseBridgeConfig } from '../../shared/config/bridge-config.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
+import { parseBridgeConfig } from '../config/bridge-config.ts';
 import { BridgeStack } from './bridge-stack.ts';
 import { bundleFunction } from './bundle.ts';
 import { checkRules } from './rules.ts';

@@ -3,11 +3,13 @@
  * every mood, storms, copies and disorder. Everything is drawn by the seed; the same seed gives the same hours.
  */
 
-import { createAlertStore } from '../../functions/notifier/alert-store.ts';
+import { alertPolicy } from '../../functions/notifier/alert-policy.ts';
 import type { Channel } from '../../functions/notifier/channels/channel.ts';
-import { type NotifierDeps, notify } from '../../functions/notifier/notify.ts';
+import type { NotifierDeps } from '../../functions/notifier/create-handler.ts';
+import { notifierQueue, notifierSchedule } from '../../functions/notifier/invocations.ts';
+import { notify } from '../../functions/notifier/notify.ts';
+import { createAlertStore } from '../../functions/notifier/store/alert-store.ts';
 import { sweep } from '../../functions/notifier/sweep.ts';
-import { alertPolicySchema, notifierQueue, notifierSchedule } from '../../shared/config/notifier-config.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import type { Table, TableIndexes } from '../../shared/store/table.ts';
@@ -58,7 +60,7 @@ export async function live(hours: Hours): Promise<Outcome> {
   const indexes = createListIndex(memory);
   const poisonIds = new Set<string>();
   const hostile = createHostileChannels(clock, poisonIds);
-  const policy = alertPolicySchema.parse({ mutes: mutesOf(draw, minutes) });
+  const policy = alertPolicy.parse({ mutes: mutesOf(draw, minutes) });
   const channels = hostile.channels.filter(({ name }) => hours.only === undefined || name === hours.only);
   let offsetMs = 0;
   let deathCount = 0;

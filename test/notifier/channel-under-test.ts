@@ -1,13 +1,15 @@
 /** A notifier with a table in memory, a clock that is moved by hand, and channels that can be down or crash. */
 
-import { createAlertStore } from '../../functions/notifier/alert-store.ts';
+import { alertPolicy } from '../../functions/notifier/alert-policy.ts';
 import type { Channel } from '../../functions/notifier/channels/channel.ts';
-import type { ChannelPace } from '../../functions/notifier/channels/channel-pace.ts';
-import type { Message } from '../../functions/notifier/channels/message-plan.ts';
-import { type NotifierDeps, notify } from '../../functions/notifier/notify.ts';
+import type { NotifierDeps } from '../../functions/notifier/create-handler.ts';
+import type { ChannelPace } from '../../functions/notifier/deciding/channel-pace.ts';
+import type { Message } from '../../functions/notifier/deciding/message-plan.ts';
+import type { Notice } from '../../functions/notifier/deciding/notice.ts';
+import { noticeOf } from '../../functions/notifier/deciding/notice-of-event.ts';
+import { notify } from '../../functions/notifier/notify.ts';
+import { createAlertStore } from '../../functions/notifier/store/alert-store.ts';
 import { sweep } from '../../functions/notifier/sweep.ts';
-import { type Notice, noticeOf } from '../../shared/alerts/notice.ts';
-import { alertPolicySchema } from '../../shared/config/notifier-config.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import type { MetricName } from '../../shared/runtime/metric-names.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
@@ -44,7 +46,7 @@ export function aNotifier(policy: object = {}) {
   };
   const deps: NotifierDeps = {
     store: createAlertStore(table, indexes, { clock, telemetry }),
-    policy: alertPolicySchema.parse(policy),
+    policy: alertPolicy.parse(policy),
     clock,
     telemetry,
     channels: [slack.channel, email.channel],

@@ -81,7 +81,7 @@ describe('a channel whose webhook was revoked', () => {
 
   test('is named by health until it takes messages again', async () => {
     const { deliver, slack, table, pass, clock } = aNotifier();
-    const reasons = () => deafChannelReasons(table.as('api'), clock.now());
+    const reasons = () => deafChannelReasons(table.as('api'), ['slack', 'email'], clock.now());
     slack.state = 'down';
     await deliver(anEvent());
     await pass(9);

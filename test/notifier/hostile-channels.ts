@@ -2,9 +2,9 @@
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Channel, SendResult } from '../../functions/notifier/channels/channel.ts';
-import { createMailChannel } from '../../functions/notifier/channels/mail-channel.ts';
-import type { Message } from '../../functions/notifier/channels/message-plan.ts';
+import { createMailChannel } from '../../functions/notifier/channels/email.ts';
 import { createSlackChannel } from '../../functions/notifier/channels/slack-channel.ts';
+import type { Message } from '../../functions/notifier/deciding/message-plan.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 
@@ -101,20 +101,24 @@ export function createHostileChannels(clock: Clock, poisonIds: ReadonlySet<strin
     throw Object.assign(new Error('no answer'), { name: 'TimeoutError' });
   };
 
-  const slack = createSlackChannel({
-    credentials: { current: async () => createSecret(`${ORIGIN}/services/T/B/x`) },
-    webhookOrigin: ORIGIN,
-    links: {},
-    clock,
-    fetch: webhook,
-  });
+  const slack: Channel = {
+    name: 'slack',
+    ...createSlackChannel({
+      credentials: { current: async () => createSecret(`${ORIGIN}/services/T/B/x`) },
+      webhookOrigin: ORIGIN,
+      links: {},
+      clock,
+      fetch: webhook,
+    }),
+  };
+  const channels: readonly Channel[] = [slack, { name: 'email', ...createMailChannel(publish, {}) }];
 
   /** The process that sent it lived to hear the answer. */
   const noteHeard = (result: SendResult) => {
     const record = recordOf.get(result);
     if (record !== undefined) record.isAcknowledged = result.kind === 'sent';
   };
-  return { mood, sent, noteHeard, channels: [slack, createMailChannel(publish, {})].map(recorded) };
+  return { mood, sent, noteHeard, channels: channels.map(recorded) };
 
   function recorded(channel: Channel): Channel {
     return {

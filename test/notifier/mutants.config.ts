@@ -23,8 +23,9 @@ export default defineConfig({
   ],
   test: {
     include: [
-      'test/notifier/message-plan.test.ts',
-      'test/notifier/{notify,crash,interleaving,no-alert-is-lost}.test.ts',
+      'test/notifier/deciding/message-plan.test.ts',
+      'test/notifier/notify.test.ts',
+      'test/notifier/sending/{crash,interleaving,no-alert-is-lost}.test.ts',
     ],
     bail: 1,
     // The cache knows files by their text, and a mutant's file has the text of the right one.

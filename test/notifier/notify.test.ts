@@ -22,7 +22,7 @@ describe('the notifier', () => {
     await pass(10);
 
     expect(idsOf(slack)).toEqual([event.detail.id]);
-    expect(await deps.store.notices.list('slack', 10, () => true)).toEqual([]);
+    expect(await deps.store.waiting.list('slack', 10, () => true)).toEqual([]);
   });
 
   test('further failures of the same project and action become one digest that lists them all', async () => {

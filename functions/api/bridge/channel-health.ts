@@ -1,19 +1,24 @@
-/** Whether every alert channel takes what waits for it, as the notifier's items say: a channel that is deaf cannot say so itself. */
+/** Says which alert channels are deaf, by the notifier's items. A deaf channel cannot report this itself. */
 
 import { DEAF_MS, deafMsOf } from '../../../shared/alerts/channel-health.ts';
 import { alertChannelKey } from '../../../shared/store/keys.ts';
 import type { Table } from '../../../shared/store/table.ts';
 
-/** As the notifier names them. One that is not set up has no item. */
-const CHANNELS = ['slack', 'email'] as const;
-
-/** Sentences for a person; empty when all channels take their alerts. */
-export async function deafChannelReasons(table: Table, nowMs: number): Promise<readonly string[]> {
-  const reasons = await Promise.all(CHANNELS.map((channel) => reasonOf(table, channel, nowMs)));
+/** Sentences for a person; empty when every channel takes its alerts. A channel that is not set up has no item, and is not deaf. */
+export async function deafChannelReasons(
+  table: Pick<Table, 'get'>,
+  channels: readonly string[],
+  nowMs: number,
+): Promise<readonly string[]> {
+  const reasons = await Promise.all(channels.map((channel) => reasonOf(table, channel, nowMs)));
   return reasons.filter((reason) => reason !== undefined);
 }
 
-async function reasonOf(table: Table, channel: string, nowMs: number): Promise<string | undefined> {
+async function reasonOf(
+  table: Pick<Table, 'get'>,
+  channel: string,
+  nowMs: number,
+): Promise<string | undefined> {
   const item = await table.get(alertChannelKey(channel));
   const [sinceMs, reason] = [item?.['waiting_since_ms'], item?.['last_reason']];
   const deafMs = deafMsOf({ waiting_since_ms: typeof sinceMs === 'number' ? sinceMs : undefined }, nowMs);

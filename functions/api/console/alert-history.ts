@@ -1,37 +1,39 @@
-/** Whether people were told of events, as the notifier's own items say. */
+/** Which events of an operation were reported to people, by the notifier's items. */
 
-import { incidentSchema } from '../../../shared/alerts/incident.ts';
-import { incidentOf, keyPart } from '../../../shared/alerts/pending-notice.ts';
+import { incidentOf, keyPart } from '../../../shared/alerts/incident-key.ts';
+import { olderNotices } from '../../../shared/alerts/older-notices.ts';
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import { alertIncidentKey, alertNoticeKey } from '../../../shared/store/keys.ts';
 import type { Table } from '../../../shared/store/table.ts';
 
 export interface ToldAlert {
   readonly channel: string;
-  /** Events of the operation that went out on it, and those that still wait. */
+  /** How many events of the operation were reported on the channel. */
   readonly toldCount: number;
+  /** How many wait to be reported. */
   readonly waitingCount: number;
-  /** What the channel refused for good: nobody has seen it there. */
+  /** How many the channel refused for good, so that they were not shown to anybody there. */
   readonly refusedCount: number;
 }
 
-/** As the notifier names them. */
-const CHANNELS = ['slack', 'email'] as const;
-
-/** An operation that fails all day has more events than a page can show. */
+/** Only the latest events are looked up: an operation that fails all day has more than a page can show. */
 const EVENTS_MAX = 50;
 
-/** Channels that have had nothing to report of this operation are left out. */
-export async function readAlertHistory(table: Table, record: OperationRecord): Promise<readonly ToldAlert[]> {
+/** Channels that had nothing to report of this operation are left out. */
+export async function readAlertHistory(
+  table: Pick<Table, 'get'>,
+  channels: readonly string[],
+  record: OperationRecord,
+): Promise<readonly ToldAlert[]> {
   const ids = record.entries.slice(-EVENTS_MAX).map(({ id }) => id);
-  const found = await Promise.all(CHANNELS.map((channel) => readChannel(table, channel, { record, ids })));
+  const found = await Promise.all(channels.map((channel) => readChannel(table, channel, { record, ids })));
   return found.filter(
     ({ toldCount, waitingCount, refusedCount }) => toldCount + waitingCount + refusedCount > 0,
   );
 }
 
 async function readChannel(
-  table: Table,
+  table: Pick<Table, 'get'>,
   channel: string,
   { record, ids }: { readonly record: OperationRecord; readonly ids: readonly string[] },
 ): Promise<ToldAlert> {
@@ -53,9 +55,13 @@ async function readChannel(
   };
 }
 
-/** Versions before 2026-11 kept both in the item of the incident. */
-async function readOlder(table: Table, channel: string, { account_id, project_id, action }: OperationRecord) {
+/** Versions before 2026-11 kept ids of reported notices, and waiting notices, in the item of the incident. */
+async function readOlder(
+  table: Pick<Table, 'get'>,
+  channel: string,
+  { account_id, project_id, action }: OperationRecord,
+) {
   const item = await table.get(alertIncidentKey(channel, incidentOf({ account_id, project_id, action })));
-  const { told_ids = [], pending = [] } = incidentSchema.safeParse(item?.['body']).data ?? {};
+  const { told_ids = [], pending = [] } = olderNotices.safeParse(item?.['body']).data ?? {};
   return { told: new Set(told_ids), waiting: new Set(pending.map((notice) => Object(notice)['id'])) };
 }

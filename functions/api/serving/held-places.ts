@@ -1,7 +1,7 @@
 /** Places that a caller may hold at once, on whatever instances: long polls, and commands that wait for their caller's sake. */
 
 import { createHash } from 'node:crypto';
-import { HELD_PLACES_MAX } from '../../../shared/config/api-config.ts';
+import { HELD_PLACES_MAX } from '../../../shared/config/api-accounts.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { heldPlacesKey } from '../../../shared/store/keys.ts';
 import type { Item, Table } from '../../../shared/store/table.ts';

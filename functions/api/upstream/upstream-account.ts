@@ -1,6 +1,6 @@
 /** One account of the upstream, as the API's commands reach it. */
 
-import type { ApiAccount } from '../../../shared/config/api-config.ts';
+import type { ApiAccount } from '../../../shared/config/api-accounts.ts';
 import type { RecordCommandDeps } from '../../../shared/protocol/record-command.ts';
 import type { CallDeps } from '../../../shared/upstream/call-upstream.ts';
 import type { FairShare } from '../serving/fair-share.ts';

@@ -1,0 +1,19 @@
+/** What becomes of notices: reported, refused by the channel, or recognised as copies. */
+
+import type { Notice } from '../deciding/notice.ts';
+
+/** One message can name 2,000 notices, and each outcome is a write of its own. This many writes are under way at once. */
+export const WRITES_AT_ONCE = 25;
+
+export type Outcome = 'reported' | 'refused' | 'copy';
+
+export interface NoticeEnds {
+  /** Notes the outcome of notices, by the sort keys of their items. They wait no more. */
+  settle(
+    channel: string,
+    sks: readonly string[],
+    end: { readonly outcome: Outcome; readonly reason?: string | undefined },
+  ): Promise<void>;
+  /** Keeps, for a person to look at, which notices a channel refused for good and why. */
+  park(channel: string, notices: readonly Notice[], reason: string): Promise<void>;
+}
