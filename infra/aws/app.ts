@@ -29,8 +29,7 @@ async function main(): Promise<void> {
       `There is no ${file}. Copy bridge.config.example.ts to bridge.config.ts and fill it in, or name another with -c config=FILE.`,
     );
   }
-  const { default: source } = (await import(path)) as { default: unknown };
-  const config = parseBridgeConfig(source, file);
+  const config = parseBridgeConfig(await readSource(path, file), file);
   const bundles = join(ROOT, 'cdk.out', 'bundles');
   const stack = new BridgeStack(app, config.name, {
     config,
@@ -38,4 +37,17 @@ async function main(): Promise<void> {
   });
   checkRules(app, stack);
   app.synth();
+}
+
+async function readSource(path: string, file: string): Promise<unknown> {
+  try {
+    const { default: source } = (await import(path)) as { default: unknown };
+    return source;
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+    throw new AppError(
+      'config_unreadable',
+      `${file} imports a file that is not there: ${error.message}. defineBridge is in ./infra/config/bridge-config.ts.`,
+    );
+  }
 }

@@ -81,6 +81,28 @@ describe('the configuration', () => {
     expect(problemWith(source)).toMatch(sentence);
   });
 
+  const routed = (channels: readonly string[], alerts: object = {}) => ({
+    ...least,
+    alerts: { ...alerts, policy: { routes: [{ severity_min: 'critical' }, { channels }] } },
+  });
+
+  test('refuses a route to a channel that is not set up, and says what sets it up', () => {
+    expect(problemWith(routed(['email', 'slack']))).toMatch(
+      /alerts\.policy\.routes\.1\.channels\.1: is not set up: set alerts\.slack_webhook_secret_arn, .* \(found "slack"\)/,
+    );
+  });
+
+  test('takes a route to a channel that is set up', () => {
+    expect(problemWith(routed(['email', 'slack'], { slack_webhook_secret_arn: arn('slack') }))).toBe('');
+    expect(problemWith(routed(['email']))).toBe('');
+  });
+
+  test('refuses a route to a channel that does not exist', () => {
+    expect(problemWith(routed(['pager']))).toMatch(
+      /routes\.1\.channels\.0: .*"slack"\|"email".*found "pager"/,
+    );
+  });
+
   test('a secret that was pasted where its ARN belongs is not repeated', () => {
     expect(problemWith({ ...least, api: { token_pepper_secret_arn: 'a-real-secret-value' } })).not.toContain(
       'a-real-secret-value',
