@@ -56,10 +56,8 @@ export interface Mail {
 export interface ChannelGuide {
   /** Its pace, like `Slack five a minute`. */
   readonly pace: string;
-  /** The rest of the sentence `The notifier sends ...`. */
-  readonly target: string;
-  /** How `npm start` serves it, as whole sentences. */
-  readonly local: string;
+  /** How it is set up, and what `npm start` does with it: a paragraph of Markdown. */
+  readonly about: string;
   /** The bounds of one message. */
   readonly bounds: readonly ChannelBound[];
   readonly sampleOf: (message: Message, links: AlertLinks) => ChannelSample;

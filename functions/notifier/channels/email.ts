@@ -36,16 +36,16 @@ export const email = defineChannelKind({
   },
   guide: {
     pace: 'e-mail one in thirty seconds',
-    target: 'to the mail topic',
-    local: '`npm start` shows the mails in the terminal and keeps them as `alerts.txt` under `--data`.',
+    about: `E-mail goes through the SNS topic \`<name>-alerts\`, to the confirmed addresses of \`alerts.emails\`. \`npm start\` shows the
+mails in the terminal and appends them to \`alerts.txt\` in the folder of \`--data\`.`,
     bounds: [
       {
         name: 'Alerts in one mail',
         value: MAIL_NOTICES_MAX,
         unit: 'alerts',
-        reason: 'A mail is read as a list.',
+        reason: 'A mail is read as a list, so it can be longer than a chat message.',
       },
-      { name: 'Size of one mail', value: MAIL_BYTES_MAX, unit: 'bytes', reason: 'SNS takes 256 KB.' },
+      { name: 'Size of one mail', value: MAIL_BYTES_MAX, unit: 'bytes', reason: 'SNS accepts 256 KB.' },
     ],
     sampleOf(message, links) {
       const { subject, body } = renderMail(message, links);

@@ -36,20 +36,20 @@ export const slack = defineChannelKind({
   },
   guide: {
     pace: 'Slack five a minute',
-    target: 'to Slack, by incoming webhook or bot token',
-    local: 'With `SLACK_WEBHOOK_URL` set, it posts to Slack as well.',
+    about: `Slack needs a secret that holds either the URL of an incoming webhook or the token and channel of a bot
+([how](deploy/deploy.md#slack)). If \`SLACK_WEBHOOK_URL\` is set, \`npm start\` posts to Slack as well.`,
     bounds: [
       {
         name: 'Alerts in one Slack message',
         value: SLACK_NOTICES_MAX,
         unit: 'alerts',
-        reason: 'A reader skims more than that.',
+        reason: 'People do not read a longer list.',
       },
       {
         name: 'Text of one Slack message',
         value: SLACK_CHARACTERS_MAX,
         unit: 'characters',
-        reason: 'Slack takes some 13,000 characters of blocks.',
+        reason: 'Slack accepts about 13,000 characters of blocks.',
       },
     ],
     sampleOf: (message, links) => ({

@@ -1,4 +1,4 @@
-/** One message of each kind, made from the examples of the event catalog, for the documentation and `npm run alerts`. */
+/** Makes one message of each kind from the catalog's example events, for the documentation and `npm run alerts`. */
 
 import type { Message } from '../../../functions/notifier/deciding/message-plan.ts';
 import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
