@@ -2,6 +2,7 @@
 
 import { alertListOf, alertNoticeKey } from '../../../shared/store/keys.ts';
 import {
+  type IndexPage,
   type IndexPosition,
   type Item,
   type Key,
@@ -31,7 +32,7 @@ export function createWaitingNotices(
         do {
           const partition = alertListOf(channel, severity);
           const page = await indexes.query({ index: LIST_INDEX, partition, limit: PAGE_KEYS, start });
-          found.push(...pendingIn(page.keys, severity).filter(isWanted));
+          found.push(...pendingIn(page, severity, onUnreadable).filter(isWanted));
           start = page.next;
         } while (start !== undefined && found.length < countMax);
         if (found.length >= countMax) break;
@@ -41,41 +42,51 @@ export function createWaitingNotices(
 
     async read(channel, pendings) {
       const bySk = new Map(pendings.map((pending) => [pending.sk, pending]));
-      const items = await readItems(channel, [...bySk.keys()]);
+      const items = await readItems(table, channel, [...bySk.keys()]);
       return items.flatMap((item) => {
         const pending = bySk.get(item.sk);
         if (pending === undefined || item['outcome'] !== undefined) return [];
-        return [{ sk: item.sk, stored_at_ms: pending.stored_at_ms, notice: noticeIn(item, pending) }];
+        const notice = noticeIn(item, pending, onUnreadable);
+        return [{ sk: item.sk, stored_at_ms: pending.stored_at_ms, notice }];
       });
     },
 
     async readBegun(channel, sks) {
-      const items = await readItems(channel, sks);
-      return items
-        .filter((item) => item['outcome'] === undefined)
-        .map((item) => ({ sk: item.sk, stored_at_ms: 0, notice: noticeIn(item, fieldsOfSortKey(item)) }));
+      const waiting = (await readItems(table, channel, sks)).filter((item) => item['outcome'] === undefined);
+      return waiting.map((item) => {
+        const notice = noticeIn(item, fieldsOfSortKey(item), onUnreadable);
+        return { sk: item.sk, stored_at_ms: 0, notice };
+      });
     },
   };
+}
 
-  function readItems(channel: string, sks: readonly string[]): Promise<readonly Item[]> {
-    const { pk } = alertNoticeKey(channel, '');
-    return sks.length === 0 ? Promise.resolve([]) : table.getMany(sks.map((sk) => ({ pk, sk })));
-  }
+function readItems(
+  table: Pick<Table, 'getMany'>,
+  channel: string,
+  sks: readonly string[],
+): Promise<readonly Item[]> {
+  const { pk } = alertNoticeKey(channel, '');
+  return sks.length === 0 ? Promise.resolve([]) : table.getMany(sks.map((sk) => ({ pk, sk })));
+}
 
-  function noticeIn(item: Item, fields: KeyFields): Notice {
-    const parsed = noticeSchema.safeParse(item['notice']);
-    if (parsed.success) return parsed.data;
-    onUnreadable(item);
-    return noticeOfKey(fields);
-  }
+function noticeIn(item: Item, fields: KeyFields, onUnreadable: (key: Key) => void): Notice {
+  const parsed = noticeSchema.safeParse(item['notice']);
+  if (parsed.success) return parsed.data;
+  onUnreadable(item);
+  return noticeOfKey(fields);
+}
 
-  function pendingIn(keys: readonly (Key & { readonly sortKey: string })[], severity: Severity) {
-    return keys.flatMap((key) => {
-      const pending = parsePending(key.sk, key.sortKey, severity);
-      if (pending === undefined) onUnreadable(key);
-      return pending ?? [];
-    });
-  }
+function pendingIn(
+  { keys }: Pick<IndexPage, 'keys'>,
+  severity: Severity,
+  onUnreadable: (key: Key) => void,
+): readonly PendingNotice[] {
+  return keys.flatMap((key) => {
+    const pending = parsePending(key.sk, key.sortKey, severity);
+    if (pending === undefined) onUnreadable(key);
+    return pending ?? [];
+  });
 }
 
 function fieldsOfSortKey({ sk }: Key): KeyFields {

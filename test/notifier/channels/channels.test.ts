@@ -27,8 +27,8 @@ describe('the list of channels', () => {
     expect(Object.keys(channelEnvironment)).toEqual(variables);
   });
 
-  test('names the channels as deployed items, routes and log lines do', () => {
-    expect(CHANNEL_NAMES).toEqual(['slack', 'email']);
+  test('keeps the names that deployed items, routes and log lines have', () => {
+    expect(CHANNEL_NAMES).toEqual(expect.arrayContaining(['slack', 'email']));
   });
 
   test.each(CHANNEL_KINDS)('$name is there only when the environment sets it up', (kind) => {
