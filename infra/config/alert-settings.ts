@@ -6,11 +6,11 @@ import { CHANNEL_KINDS, channelSettings, secretArnOf } from '../../functions/not
 
 const settings = z.strictObject({
   ...channelSettings,
-  /** Routing, mutes, windows; see docs/alerts.md. */
+  /** Routes, mutes and how long alerts are collected; see docs/alerts.md. */
   policy: alertPolicy.prefault({}),
 });
 
-/** Refuses a route to a channel that is not set up: alerts on that route would reach nobody there. */
+/** Refuses a route to a channel that is not set up, because its alerts would not reach people there. */
 export const alertSettings = settings.superRefine((alerts, context) => {
   for (const [place, { channels = [] }] of alerts.policy.routes.entries()) {
     for (const kind of CHANNEL_KINDS) {

@@ -1,4 +1,4 @@
-/** What the deployment tells the API: its environment, and the settings that are read from it. */
+/** The API's environment, which its deployment fills in, and the settings that are read from it. */
 
 import * as z from 'zod';
 import { readConfig } from '../runtime/read-config.ts';

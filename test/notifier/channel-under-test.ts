@@ -1,4 +1,4 @@
-/** A notifier with a table in memory, a clock that is moved by hand, and channels that can be down or crash. */
+/** A notifier with a table in memory, a clock that tests move, and channels that can be down or crash. */
 
 import { alertPolicy } from '../../functions/notifier/alert-policy.ts';
 import type { Channel } from '../../functions/notifier/channels/channel.ts';
@@ -25,10 +25,10 @@ const PACES: Record<'slack' | 'email', ChannelPace> = {
 export interface ChannelUnderTest {
   readonly channel: Channel;
   readonly messages: { readonly atMs: number; readonly message: Message }[];
-  /** What the next sends do instead. */
+  /** How the channel treats the next messages. */
   state: 'up' | 'down' | 'hangs' | 'refuses';
   retryAfterMs: number | undefined;
-  /** It fails once it has taken this many messages. */
+  /** The channel fails once it has taken this many messages. */
   failAfterMessages: number | undefined;
 }
 
@@ -66,7 +66,7 @@ export function aNotifier(policy: object = {}) {
         deps,
         events.map((event, index) => ({ messageId: `m${index}`, body: JSON.stringify(event) })),
       ),
-    /** Minute by minute, with the sweep that the schedule starts. */
+    /** Lets minutes pass, each with the sweep that the schedule starts. */
     pass: async (minutes: number): Promise<void> => {
       for (let minute = 0; minute < minutes; minute++) {
         nowMs += 60_000;
@@ -106,10 +106,10 @@ export function aNotifier(policy: object = {}) {
   }
 }
 
-/** What the notifier says of its own accord. */
+/** Kinds of notices that the notifier makes itself, without an event. */
 const OWN_KINDS: ReadonlySet<string> = new Set(['reminder', 'channel_deaf', 'channel_back']);
 
-/** Of events, in the order in which they were reported. */
+/** Ids of the reported events, in the order in which they were reported. */
 export function idsOf({ messages }: ChannelUnderTest): readonly string[] {
   const notices = messages.flatMap(({ message }) => message.flat());
   return notices.filter(({ kind }) => !OWN_KINDS.has(kind)).map(({ id }) => id);

@@ -1,4 +1,4 @@
-/** Deliberate mistakes in the notifier, each a change of production text; its tests must notice every one. */
+/** Deliberate mistakes in the notifier, each as a change of production text. The notifier's tests must notice every one. */
 
 import type { Mutant } from '../simulation/mutants.ts';
 
@@ -20,8 +20,8 @@ const ROUTE = 'functions/notifier/deciding/route.ts';
 
 export const mutants: readonly Mutant[] = [
   {
-    name: 'failed-is-told',
-    mistake: 'a message that the channel did not take counts as told',
+    name: 'failed-counts-as-reported',
+    mistake: 'a message that the channel did not take counts as reported',
     file: MESSAGE,
     find: "if (result.kind === 'failed') return rest(turn, result);",
     replace:
@@ -35,7 +35,7 @@ export const mutants: readonly Mutant[] = [
     replace: '',
   },
   {
-    name: 'told-is-not-noted',
+    name: 'reported-is-not-noted',
     mistake: 'the notices of a message that went out are not noted',
     file: OUTCOME,
     find: "await store.ends.settle(channel.name, sks, { outcome: 'reported' });",

@@ -19,7 +19,7 @@ import {
   type SlackOptions,
 } from './slack-request.ts';
 
-/** Slack takes a message a second. People take fewer. */
+/** Slack takes a message a second, which is more than people can read. */
 export const SLACK_PACE: MessageLimits = {
   messageCountMax: 5,
   perMs: 60_000,

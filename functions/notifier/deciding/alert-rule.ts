@@ -2,7 +2,7 @@
 
 import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 
-/** Failures, their ends and the account's health. Ordinary progress and replays alert nobody. */
+/** Failures, their ends and the account's health. Ordinary progress and replays are left out. */
 export const alertRulePattern = {
   source: [EVENT_SOURCE],
   'replay-name': [{ exists: false }],

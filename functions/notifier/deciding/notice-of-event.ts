@@ -12,7 +12,7 @@ const ESCALATION_FAILURES_COUNT = 3;
 const STORED_ERROR_CHARACTERS = 700;
 
 /**
- * The notice that an event of this detail type makes; undefined when nobody has to know of the event. An event that does not
+ * The notice that an event of this detail type makes; undefined when people need not know of the event. An event that does not
  * fit its definition makes a notice of what could be read. Throws when the detail has no id: it is no event of this bridge.
  */
 export function noticeOf(detailType: string, detail: unknown): Notice | undefined {

@@ -2,7 +2,7 @@
 
 import type { Notice } from '../deciding/notice.ts';
 
-/** One message can name 2,000 notices, and each outcome is a write of its own. This many writes are under way at once. */
+/** How many writes are under way at once: one message can name 2,000 notices, and the outcome of each is a write of its own. */
 export const WRITES_AT_ONCE = 25;
 
 export type Outcome = 'reported' | 'refused' | 'copy';

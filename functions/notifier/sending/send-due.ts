@@ -12,7 +12,7 @@ import { isAnyDue, planRound } from './plan-round.ts';
 import { finishMessage, sendOne } from './send-message.ts';
 import { HOLD_MS, hold, type Look, type SendDeps, slotsOf, type Turn } from './turn.ts';
 
-/** A holder looks this many times for what came in meanwhile. What comes later is for the next sweep. */
+/** How many times a holder looks for new notices. What comes in later is sent by the next sweep. */
 const ROUNDS_MAX = 5;
 
 export async function sendDue(deps: SendDeps, channel: Channel, look: Look): Promise<void> {

@@ -55,7 +55,7 @@ const WORDS: Record<NoticeKind, Words> = {
     meaning:
       'This alert says what could be read of it. Look at the event on the bus, and upgrade the bridge if it is older.',
   },
-  recovered: { title: 'Operation recovered', meaning: 'It finished after failing. Nothing to do.' },
+  recovered: { title: 'Operation recovered', meaning: 'It finished after failing. There is nothing to do.' },
   account_degraded: {
     title: 'Account cannot be read',
     meaning: 'Events are late until this ends. Nothing is lost.',
@@ -73,7 +73,8 @@ export function titleOf({ kind, has_ended }: Notice): string {
 }
 
 export function meaningOf({ kind, reason, has_ended, unread }: Notice): string {
-  if (has_ended) return 'This came late: the end of the operation was reported before. Nothing to do.';
+  if (has_ended)
+    return 'This came late: the end of the operation was reported before. There is nothing to do.';
   if (unread === 'newer_schema' && kind !== 'unreadable')
     return `${WORDS[kind].meaning} The event is of a newer version than this notifier.`;
   if (kind !== 'account_degraded') return WORDS[kind].meaning;

@@ -1,4 +1,4 @@
-/** The channel against a stand-in of Slack that others wrote: what it shows afterwards is what people would see. */
+/** Runs the channel against an independent stand-in of Slack, which then shows what people would see. */
 
 import { createServer } from 'node:net';
 import { createEmulator, type Emulator } from 'emulate';
@@ -39,7 +39,7 @@ function freePort(): Promise<number> {
   });
 }
 
-/** The emulator listens on the IPv4 loopback, whatever name it gives. */
+/** The emulator listens on the IPv4 loopback interface, whichever name it reports. */
 const origin = () => slack.url.replace('localhost', '127.0.0.1');
 
 // biome-ignore lint/suspicious/noExplicitAny: answers are looked into freely

@@ -26,7 +26,7 @@ describe('the pace of a channel', () => {
         const within = sent.filter((atMs) => atMs >= startMs && atMs < startMs + PACE.perMs);
         expect(within.length, `seed ${seed}`).toBeLessThanOrEqual(PACE.messageCountMax);
       }
-      // It is used, too: about five in each of the ten minutes.
+      // The pace is also used: about five messages start in each of the ten minutes.
       expect(sent.length, `seed ${seed}`).toBeGreaterThan(40);
     }
   });

@@ -47,7 +47,7 @@ describe('a plan of messages', () => {
         const ranks = flat.map(({ severity }) => rankOf(severity));
         expect(ranks, what).toEqual(ranks.toSorted((a, b) => b - a));
       }
-      // What is left out is never more severe than what goes.
+      // No notice that is left out is more severe than one that is sent.
       const left = notices.filter((notice) => !planned.flat().includes(notice));
       const worstLeft = Math.max(-1, ...left.map(({ severity }) => rankOf(severity)));
       const leastSent = Math.min(9, ...planned.flat().map(({ severity }) => rankOf(severity)));

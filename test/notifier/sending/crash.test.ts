@@ -1,6 +1,6 @@
 /**
- * Crash at every step: a run of the notifier is cut at its n-th call to the table or a channel, before or after the
- * call had its effect, for every n. Afterwards everything is told on every channel, and at most one message twice.
+ * Crashes at every step: a run of the notifier ends at its n-th call to the table or a channel, before or after the call had its
+ * effect, for every n. Afterwards every notice is reported on every channel, and at most one message was sent twice.
  */
 
 import { describe, expect, test } from 'vitest';
@@ -72,13 +72,13 @@ async function runWithCrash(crashAt: number, when: 'before' | 'after') {
   };
 }
 
-/** Messages with something in them that an earlier one had told. */
+/** Messages that repeat a notice which an earlier message reported. */
 function repeatedMessageCount({ messages }: ChannelUnderTest): number {
-  const told = new Set<string>();
+  const reported = new Set<string>();
   return messages.filter(({ message }) => {
     const ids = message.flat().map(({ id }) => id);
-    const isRepeated = ids.some((id) => told.has(id));
-    for (const id of ids) told.add(id);
+    const isRepeated = ids.some((id) => reported.has(id));
+    for (const id of ids) reported.add(id);
     return isRepeated;
   }).length;
 }

@@ -1,7 +1,7 @@
 /**
- * Several notifiers at once over one table. Every call waits for its turn, and a seed decides whose turn it is, which
- * process dies, when a channel is down, and what the queue repeats or reorders. In the end everything is told on every
- * channel, and no message is repeated that a death does not explain.
+ * Several notifiers work on one table at once. Every call waits for its turn, and a seed decides whose turn it is, which process
+ * dies, when a channel is down, and what the queue repeats or reorders. In the end every notice is reported on every channel, and a
+ * death explains each message that was repeated.
  */
 
 import { describe, expect, test } from 'vitest';
@@ -36,12 +36,12 @@ describe('notifiers at the same time', () => {
       deaths += deathCount;
       for (const { messages, ...channel } of [notifier.slack, notifier.email]) {
         const ids = idsOf({ messages, ...channel });
-        const told = new Set<string>();
+        const reported = new Set<string>();
         const repeated = messages.filter(({ message }) => {
-          const before = told.size;
+          const before = reported.size;
           const own = message.flat().map(({ id }) => id);
-          for (const id of own) told.add(id);
-          return told.size - before < own.length;
+          for (const id of own) reported.add(id);
+          return reported.size - before < own.length;
         });
         expect([...new Set(ids)].toSorted(), `seed ${seed}`).toEqual(sentIds);
         expect(repeated.length, `seed ${seed}`).toBeLessThanOrEqual(deathCount);
@@ -66,7 +66,7 @@ async function run(seed: number, deathShare: number) {
     sent.push(...fresh);
     const processes = Array.from({ length: PROCESSES }, (_, index) => {
       const deps = turns.around(notifier);
-      // With deaths each gets all of them, in another order: the queue repeats and reorders.
+      // With deaths each process gets all records in its own order, because the queue repeats and reorders.
       const own = deathShare > 0 ? fresh : fresh.filter((_event, part) => part % 2 === index % 2);
       const records = shuffled(own, random).map((event, part) => ({
         messageId: `${index}-${part}`,
@@ -79,7 +79,7 @@ async function run(seed: number, deathShare: number) {
   }
   notifier.slack.state = 'up';
   notifier.email.state = 'up';
-  // What died with its process is offered again by the queue; while none dies, nothing may depend on that.
+  // The queue offers again what a dead process held. Without deaths, nothing may depend on that.
   if (deathShare > 0) await notifier.deliver(...sent);
   await notifier.pass(15);
   const sentIds = sent.map((event) => (event as { detail: { id: string } }).detail.id).toSorted();
@@ -98,7 +98,7 @@ function createTurns(random: () => number, deathShare: number) {
       const step = async <Result>(perform: () => Promise<Result>): Promise<Result> => {
         await new Promise<void>((resolve) => waiting.push(resolve));
         const result = isDead ? undefined : await perform();
-        // The effect of the call is there; only this process never hears of it.
+        // The call has had its effect, but this process never gets the answer.
         if (!isDead && random() < deathShare) {
           isDead = true;
           deaths += 1;
@@ -138,7 +138,7 @@ function createTurns(random: () => number, deathShare: number) {
   };
 }
 
-/** Mulberry32: small, and the same on every machine. */
+/** Mulberry32, a small generator that gives the same numbers on every machine. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

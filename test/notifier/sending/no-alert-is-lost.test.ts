@@ -1,4 +1,4 @@
-/** What lost alerts, repeated them or hid them once: each case failed on the notifier before its mending. */
+/** Cases in which an earlier notifier lost, repeated or hid alerts. Each test failed before the defect was mended. */
 
 import { describe, expect, test } from 'vitest';
 import { plainSlack } from '../../../functions/notifier/channels/render-slack.ts';
@@ -12,7 +12,7 @@ function sortedIds(events: readonly { readonly detail: { readonly id: string } }
   return events.map(({ detail }) => detail.id).toSorted();
 }
 
-/** Most messages that started within any span of this length. */
+/** The largest number of messages that started within any span of this length. */
 function mostWithin(times: readonly number[], spanMs: number): number {
   return Math.max(
     0,
@@ -39,7 +39,7 @@ describe('an item that cannot be read', () => {
 });
 
 describe('a channel that is down', () => {
-  test('takes nothing from the other one, however much is pending, and is told everything later', async () => {
+  test('takes nothing from the other one, however many notices wait, and everything is reported later', async () => {
     const { deliver, slack, email, pass } = aNotifier();
     const events = Array.from({ length: 2_000 }, () => anEvent());
     slack.state = 'down';
@@ -71,7 +71,7 @@ describe('a channel that is down', () => {
 });
 
 describe('a mute', () => {
-  test('keeps everything, and all of it is told when it ends', async () => {
+  test('keeps everything, and all of it is reported when it ends', async () => {
     const startMs = aNotifier().clock.now();
     const until = new Date(startMs + 8 * 3_600_000).toISOString();
     const { deliver, slack, email, pass } = aNotifier({
@@ -159,7 +159,7 @@ describe('something that fails for days', () => {
     expect([reminded, slack.messages.length]).toEqual([4, 5]);
   });
 
-  test('that ends as cancelled, the end is told', async () => {
+  test('that ends as cancelled, the end is reported', async () => {
     const { deliver, slack } = aNotifier();
 
     await deliver(anEvent());
@@ -171,7 +171,7 @@ describe('something that fails for days', () => {
     ]);
   });
 
-  test('the failures before a recovery are told with it or before it', async () => {
+  test('the failures before a recovery are reported with it or before it', async () => {
     const { deliver, slack, pass } = aNotifier();
     await deliver(anEvent({ sequence: 1 }));
     await deliver(anEvent({ sequence: 2 }));

@@ -1,4 +1,4 @@
-/** A storm on the real channels' limits: how soon all of it is reported, how much is read for it, and how large messages get. */
+/** A storm within the limits of the real channels: how soon all of it is reported, how much is read, and how large messages get. */
 
 import { describe, expect, test } from 'vitest';
 import { MAIL_PACE } from '../../../functions/notifier/channels/email.ts';
@@ -18,7 +18,7 @@ const PROJECTS = 500;
 const READS_MAX = 20_000;
 const TOLD_WITHIN_MS = 400_000;
 
-/** Counts what is asked for by key, whether or not it is there. */
+/** Counts the items that are asked for by key, whether or not they exist. */
 function counting(table: Table): { readonly table: Table; readonly readCount: () => number } {
   let count = 0;
   return {
@@ -52,7 +52,7 @@ function aRealNotifier() {
   return { ...notifier, deps, readCount };
 }
 
-/** As the upstream makes them. */
+/** An id in the form that the upstream gives its operations. */
 function uuid(random: { next(): number }): string {
   const hex = Array.from({ length: 32 }, () => Math.floor(random.next() * 16).toString(16)).join('');
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

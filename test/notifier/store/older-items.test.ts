@@ -1,4 +1,4 @@
-/** Items that versions before 2026-11 wrote: what waits in them is reported, and what they reported is not news. */
+/** Items that versions before 2026-11 wrote: waiting notices in them are reported, and reported ones are not reported again. */
 
 import { describe, expect, test } from 'vitest';
 import { aNotice, aNotifier, anEvent, idsOf } from '../channel-under-test.ts';

@@ -1,4 +1,4 @@
-/** Eighty texts from outside in every field of an alert, parsed back from what is sent: none has any effect. */
+/** Puts eighty hostile texts into every field of an alert and parses what is sent: none of them has any effect. */
 
 import { describe, expect, test } from 'vitest';
 import { renderMail } from '../../../functions/notifier/channels/render-mail.ts';
@@ -24,7 +24,7 @@ const CORES = [
   '\u0000\u0007\u001B[31mred\u001B[0m',
   'https://evil.example/login www.evil.example mailto:x@evil.example',
 ];
-/** Alone, inside words, twice, behind many words, and behind an escaped beginning: 16 x 5 = 80. */
+/** Each text stands alone, inside words, twice, behind many words, and behind an escaped beginning: 16 x 5 = 80. */
 const WRAPPERS: readonly ((core: string) => string)[] = [
   (core) => core,
   (core) => `disk ${core} full`,
@@ -47,11 +47,11 @@ function noticeWith(payload: string, id = 'a') {
     command: { client_id: payload, request_id: payload },
   };
   const notice = noticeOf('Operation State Changed', anEvent({ id, ...texts }).detail);
-  if (notice === undefined) throw new Error('a failure is told');
+  if (notice === undefined) throw new Error('a failure makes no notice');
   return notice;
 }
 
-/** Every text of the message that Slack interprets. */
+/** All texts of the message that Slack interprets. */
 function slackTexts(value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
   const own = 'text' in value && typeof value.text === 'string' ? [value.text] : [];
@@ -72,9 +72,9 @@ describe('text from outside', () => {
       for (const text of texts) {
         const controls = [...text.matchAll(/<([^>]*)>/g)].map((match) => match[1] ?? '');
         expect(controls.filter((control) => !control.startsWith('https://bridge.example/'))).toEqual([]);
-        // Slack reads control sequences in code spans too.
+        // Slack interprets control sequences in code spans as well.
         for (const [span] of text.matchAll(/`[^`]*`/g)) expect(span).not.toMatch(/[<>]/);
-        // Outside of code spans nothing of the payload is left that Slack or a reader could take for ours.
+        // Outside of code spans no part of the payload is left that Slack or a reader could mistake for our text.
         const outside = text.replaceAll(/`[^`]*`/g, '').replaceAll(/<[^>]*>/g, '');
         expect(outside).not.toMatch(/evil|channel|U012|C012|S012|victim|`|&/);
         expect(text.replaceAll('\n', '')).not.toMatch(INVISIBLE);
