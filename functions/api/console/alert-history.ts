@@ -1,15 +1,16 @@
 /** Which events of an operation were reported to people, by the notifier's items. */
 
 import { incidentOf, keyPart } from '../../../shared/alerts/incident-key.ts';
+import type { NoticeOutcome } from '../../../shared/alerts/notice-outcome.ts';
 import { olderNotices } from '../../../shared/alerts/older-notices.ts';
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import { alertIncidentKey, alertNoticeKey } from '../../../shared/store/keys.ts';
 import type { Table } from '../../../shared/store/table.ts';
 
-export interface ToldAlert {
+export interface ReportedAlerts {
   readonly channel: string;
   /** How many events of the operation were reported on the channel. */
-  readonly toldCount: number;
+  readonly reportedCount: number;
   /** How many wait to be reported. */
   readonly waitingCount: number;
   /** How many the channel refused for good, so that they were not shown to anybody there. */
@@ -24,11 +25,11 @@ export async function readAlertHistory(
   table: Pick<Table, 'get'>,
   channels: readonly string[],
   record: OperationRecord,
-): Promise<readonly ToldAlert[]> {
+): Promise<readonly ReportedAlerts[]> {
   const ids = record.entries.slice(-EVENTS_MAX).map(({ id }) => id);
   const found = await Promise.all(channels.map((channel) => readChannel(table, channel, { record, ids })));
   return found.filter(
-    ({ toldCount, waitingCount, refusedCount }) => toldCount + waitingCount + refusedCount > 0,
+    ({ reportedCount, waitingCount, refusedCount }) => reportedCount + waitingCount + refusedCount > 0,
   );
 }
 
@@ -36,20 +37,21 @@ async function readChannel(
   table: Pick<Table, 'get'>,
   channel: string,
   { record, ids }: { readonly record: OperationRecord; readonly ids: readonly string[] },
-): Promise<ToldAlert> {
+): Promise<ReportedAlerts> {
   const [items, older] = await Promise.all([
     Promise.all(ids.map((id) => table.get(alertNoticeKey(channel, keyPart(id))))),
     readOlder(table, channel, record),
   ]);
-  const outcomes = ids.map((id, place) => {
+  const outcomes = ids.map((id, place): unknown => {
     const item = items[place];
     if (item !== undefined) return item['outcome'] ?? 'waiting';
     return older.told.has(id) ? 'reported' : older.waiting.has(id) && 'waiting';
   });
-  const countOf = (...wanted: readonly unknown[]) => outcomes.filter((one) => wanted.includes(one)).length;
+  const countOf = (...wanted: readonly (NoticeOutcome | 'waiting')[]) =>
+    outcomes.filter((one) => wanted.some((each) => each === one)).length;
   return {
     channel,
-    toldCount: countOf('reported', 'copy'),
+    reportedCount: countOf('reported', 'copy'),
     waitingCount: countOf('waiting'),
     refusedCount: countOf('refused'),
   };

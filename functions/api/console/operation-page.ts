@@ -4,14 +4,14 @@ import { html } from 'hono/html';
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
 import { isOpen, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { FeedEvent } from '../bridge/event-feed.ts';
-import type { ToldAlert } from './alert-history.ts';
+import type { ReportedAlerts } from './alert-history.ts';
 import { age, badge, duration, facts, type Html, json, operationPath, projectPath, time } from './parts.ts';
 
 export interface OperationView {
   readonly record: OperationRecord;
   readonly events: readonly FeedEvent[];
   readonly command: CommandRecord | undefined;
-  readonly alerts: readonly ToldAlert[];
+  readonly alerts: readonly ReportedAlerts[];
   /** Others of the project that are open or have failed lately. */
   readonly others: readonly OperationRecord[];
   /** As the upstream answers right now; undefined: it does not, or the caller may not ask. */
@@ -50,13 +50,13 @@ ${others.length === 0 ? html`<p class="empty">Nothing else is open.</p>` : html`
 ${view.upstream === undefined ? html`<p class="empty">It does not answer, or this token may not ask.</p>` : html`<details id="upstream"><summary>Its own fields</summary>${json(view.upstream)}</details>`}`;
 }
 
-function toldWords(alerts: readonly ToldAlert[]): string {
+function toldWords(alerts: readonly ReportedAlerts[]): string {
   if (alerts.length === 0) return 'no, nothing of it was worth an alert, or no channel is set up';
   return alerts
-    .map(({ channel, toldCount, waitingCount, refusedCount }) =>
+    .map(({ channel, reportedCount, waitingCount, refusedCount }) =>
       [
         channel,
-        toldCount > 0 && `${toldCount} sent`,
+        reportedCount > 0 && `${reportedCount} sent`,
         waitingCount > 0 && `${waitingCount} waiting for a digest or the channel`,
         refusedCount > 0 && `${refusedCount} refused by the channel and not shown to anybody there`,
       ]

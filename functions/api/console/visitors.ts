@@ -15,7 +15,7 @@ import type { ReadModel } from '../bridge/read-model.ts';
 import { sealedReadModel } from '../bridge/sealed-read-model.ts';
 import type { Authenticator } from '../serving/authenticate.ts';
 import { type Asker, noteAccess, noteAuditFailure, noteRefusal } from '../serving/traces.ts';
-import type { ToldAlert } from './alert-history.ts';
+import type { ReportedAlerts } from './alert-history.ts';
 import type { EndedSessions } from './ended-sessions.ts';
 import { type Frame, page } from './layout.ts';
 import type { Html } from './parts.ts';
@@ -29,7 +29,7 @@ export interface ConsoleDeps extends UpstreamViewDeps {
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
   /** Sentences about alert channels that take nothing. */
   readonly deafChannels: () => Promise<readonly string[]>;
-  readonly alertsOf: (record: OperationRecord) => Promise<readonly ToldAlert[]>;
+  readonly alertsOf: (record: OperationRecord) => Promise<readonly ReportedAlerts[]>;
   readonly authenticator: Authenticator;
   readonly endedSessions: EndedSessions;
   readonly pepper: () => Promise<Secret>;
