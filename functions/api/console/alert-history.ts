@@ -42,7 +42,7 @@ async function readChannel(
     Promise.all(ids.map((id) => table.get(alertNoticeKey(channel, keyPart(id))))),
     readOlder(table, channel, record),
   ]);
-  const outcomes = ids.map((id, place): unknown => {
+  const outcomes = ids.map((id, place) => {
     const item = items[place];
     if (item !== undefined) return item['outcome'] ?? 'waiting';
     return older.told.has(id) ? 'reported' : older.waiting.has(id) && 'waiting';
