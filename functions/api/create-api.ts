@@ -4,8 +4,10 @@ import type { Hono } from 'hono';
 import { createTokenReader } from '../../shared/callers/token-store.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
-import type { ApiAccount, ApiSettings } from '../../shared/config/api-config.ts';
+import type { ApiAccount } from '../../shared/config/api-accounts.ts';
+import type { ApiSettings } from '../../shared/config/api-config.ts';
 import type { AccountStatus } from '../../shared/core/records/account-status.ts';
+import type { OperationRecord } from '../../shared/core/records/operation-record.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
@@ -17,7 +19,7 @@ import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/u
 import type { KeySource } from '../../shared/upstream/key-source.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
 import { createConsole } from './console/create-console.ts';
-import { readAlertHistory } from './console/pages/alert-history.ts';
+import { readAlertHistory, type SentAlerts } from './console/pages/alert-history.ts';
 import { createEndedSessions } from './console/session/ended-sessions.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
 import { createAuthenticator } from './identity/authenticate.ts';
@@ -64,6 +66,8 @@ interface Readers {
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
   /** Sentences about alert channels that accept nothing. */
   readonly deafChannels: () => Promise<readonly string[]>;
+  /** Which alerts about an operation were sent. */
+  readonly alertsOf: (record: OperationRecord) => Promise<readonly SentAlerts[]>;
 }
 
 export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
@@ -79,7 +83,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
 }
 
 function createReaders(
-  { accounts }: ApiSettings,
+  { accounts, alertChannels }: ApiSettings,
   { table, indexes, clock }: ApiPorts,
   noteUnreadable: NoteUnreadable,
 ): Readers {
@@ -90,7 +94,8 @@ function createReaders(
   return {
     readModels: new Map(readModels),
     statusOf: (accountId) => readAccountStatus(table, accountId, noteUnreadable),
-    deafChannels: () => deafChannelReasons(table, clock.now()),
+    deafChannels: () => deafChannelReasons(table, alertChannels, clock.now()),
+    alertsOf: (record) => readAlertHistory(table, alertChannels, record),
   };
 }
 
@@ -154,7 +159,6 @@ function createPages(
   const { readers, serving, routes } = parts;
   return createConsole({
     ...readers,
-    alertsOf: (record) => readAlertHistory(table, record),
     authenticator: serving.authenticator,
     endedSessions: createEndedSessions(table),
     pepper,

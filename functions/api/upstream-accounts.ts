@@ -1,6 +1,6 @@
 /** Builds what the API needs of each account of the upstream: its client, its rate limit, and what records its operations. */
 
-import type { ApiAccount } from '../../shared/config/api-config.ts';
+import type { ApiAccount } from '../../shared/config/api-accounts.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';

@@ -60,7 +60,7 @@ export interface IndexQuery {
 /** JSON that only the table's adapter interprets. */
 export type IndexPosition = Readonly<Record<string, string>>;
 
-interface IndexPage {
+export interface IndexPage {
   readonly keys: readonly (Key & { readonly sortKey: string })[];
   /** Undefined when there is nothing more at the moment. */
   readonly next: IndexPosition | undefined;

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { open, seal } from '../../functions/api/console/session/session.ts';
-import { createAlertStore } from '../../functions/notifier/alert-store.ts';
-import { noticeOf } from '../../shared/alerts/notice.ts';
+import { noticeOf } from '../../functions/notifier/deciding/notice-of-event.ts';
+import { createAlertStore } from '../../functions/notifier/store/alert-store.ts';
 import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
@@ -98,10 +98,10 @@ test('the page of an operation says which channels sent alerts, as the notifier 
     clock,
     telemetry: silentTelemetry,
   });
-  const pending = await alerts.notices.add('email', notice);
+  const pending = await alerts.inbox.add('email', notice);
   if (pending === undefined) throw new Error('It is new');
-  await alerts.notices.settle('email', [pending.sk], { outcome: 'reported' });
-  await alerts.notices.add('slack', notice);
+  await alerts.ends.settle('email', [pending.sk], { outcome: 'reported' });
+  await alerts.inbox.add('slack', notice);
 
   const { text } = await (await signIn()).get(PAGE);
 

@@ -1,18 +1,16 @@
-/** Whether every alert channel accepts the alerts that wait for it, as the items of the notifier say. A deaf channel cannot alert about itself. */
+/** Says which alert channels are deaf, by the notifier's items. A deaf channel cannot report this itself. */
 
 import { DEAF_MS, deafMsOf } from '../../../shared/alerts/channel-health.ts';
 import { alertChannelKey } from '../../../shared/store/keys.ts';
 import type { Table } from '../../../shared/store/table.ts';
 
-/** The names that the notifier uses. A channel that is not set up has no item. */
-const CHANNELS = ['slack', 'email'] as const;
-
-/** Sentences for a person; empty when every channel accepts its alerts. */
+/** Sentences for a person; empty when every channel takes its alerts. A channel that is not set up has no item, and is not deaf. */
 export async function deafChannelReasons(
   table: Pick<Table, 'get'>,
+  channels: readonly string[],
   nowMs: number,
 ): Promise<readonly string[]> {
-  const reasons = await Promise.all(CHANNELS.map((channel) => reasonOf(table, channel, nowMs)));
+  const reasons = await Promise.all(channels.map((channel) => reasonOf(table, channel, nowMs)));
   return reasons.filter((reason) => reason !== undefined);
 }
 

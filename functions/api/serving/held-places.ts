@@ -1,7 +1,7 @@
 /** Places for waiting, of which a caller may hold several at once across all instances: for long polls, and for commands that are waited for. */
 
 import { createHash } from 'node:crypto';
-import { HELD_PLACES_MAX } from '../../../shared/config/api-config.ts';
+import { HELD_PLACES_MAX } from '../../../shared/config/api-accounts.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { heldPlacesKey } from '../../../shared/store/keys.ts';
 import type { Item, Table } from '../../../shared/store/table.ts';

@@ -3,7 +3,7 @@
 import * as z from 'zod';
 import { type Scope, scopeOfCall } from '../../../shared/callers/scopes.ts';
 import type { ForwardableCall } from '../../../shared/commands/command-request.ts';
-import type { ExtraRoute } from '../../../shared/config/api-config.ts';
+import type { ExtraRoute } from '../../../shared/config/extra-routes.ts';
 import type { Call } from '../../../shared/upstream/calls/call.ts';
 import { type CallId, calls } from '../../../shared/upstream/calls/calls.ts';
 import type { Route } from '../serving/route.ts';

@@ -1,7 +1,8 @@
 /** Which alerts about an operation were sent, by channel, as the items of the notifier say. */
 
-import { incidentSchema } from '../../../../shared/alerts/incident.ts';
-import { incidentOf, keyPart } from '../../../../shared/alerts/pending-notice.ts';
+import { incidentOf, keyPart } from '../../../../shared/alerts/incident-key.ts';
+import type { NoticeOutcome } from '../../../../shared/alerts/notice-outcome.ts';
+import { olderNotices } from '../../../../shared/alerts/older-notices.ts';
 import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import { alertIncidentKey, alertNoticeKey } from '../../../../shared/store/keys.ts';
 import type { Table } from '../../../../shared/store/table.ts';
@@ -16,19 +17,17 @@ export interface SentAlerts {
   readonly refusedCount: number;
 }
 
-/** The names that the notifier uses. */
-const CHANNELS = ['slack', 'email'] as const;
-
 /** The latest events that are looked up: an operation that fails all day has more than a page can show. */
 const EVENTS_MAX = 50;
 
 /** Leaves out the channels that had no alert about this operation. */
 export async function readAlertHistory(
   table: Pick<Table, 'get'>,
+  channels: readonly string[],
   record: OperationRecord,
 ): Promise<readonly SentAlerts[]> {
   const ids = record.entries.slice(-EVENTS_MAX).map(({ id }) => id);
-  const found = await Promise.all(CHANNELS.map((channel) => readChannel(table, channel, { record, ids })));
+  const found = await Promise.all(channels.map((channel) => readChannel(table, channel, { record, ids })));
   return found.filter(
     ({ sentCount, waitingCount, refusedCount }) => sentCount + waitingCount + refusedCount > 0,
   );
@@ -48,7 +47,8 @@ async function readChannel(
     if (item !== undefined) return item['outcome'] ?? 'waiting';
     return older.told.has(id) ? 'reported' : older.waiting.has(id) && 'waiting';
   });
-  const countOf = (...wanted: readonly unknown[]) => outcomes.filter((one) => wanted.includes(one)).length;
+  const countOf = (...wanted: readonly (NoticeOutcome | 'waiting')[]) =>
+    outcomes.filter((one) => wanted.some((each) => each === one)).length;
   return {
     channel,
     sentCount: countOf('reported', 'copy'),
@@ -64,6 +64,6 @@ async function readOlder(
   { account_id, project_id, action }: OperationRecord,
 ) {
   const item = await table.get(alertIncidentKey(channel, incidentOf({ account_id, project_id, action })));
-  const { told_ids = [], pending = [] } = incidentSchema.safeParse(item?.['body']).data ?? {};
+  const { told_ids = [], pending = [] } = olderNotices.safeParse(item?.['body']).data ?? {};
   return { told: new Set(told_ids), waiting: new Set(pending.map((notice) => Object(notice)['id'])) };
 }

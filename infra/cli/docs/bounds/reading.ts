@@ -19,11 +19,9 @@ import { KEPT_SECONDS } from '../../../../shared/commands/audit-log.ts';
 import { KEPT_MS } from '../../../../shared/commands/idempotency-store.ts';
 import { BODY_CHARACTERS_MAX } from '../../../../shared/commands/kept-answer.ts';
 import { RECORD_MS_MAX } from '../../../../shared/commands/record-started.ts';
-import { ACCOUNTS_MAX } from '../../../../shared/config/bridge-config.ts';
-import {
-  POLLED_PROJECTS_MAX,
-  SECRET_ARN_CHARACTERS_MAX,
-} from '../../../../shared/config/deployment-bounds.ts';
+import { SECRET_ARN_CHARACTERS_MAX } from '../../../../shared/config/secret-arn.ts';
+import { ACCOUNTS_MAX } from '../../../config/account-settings.ts';
+import { POLLED_PROJECTS_MAX } from '../../../config/deployment-bounds.ts';
 import type { BoundGroup } from './bound.ts';
 
 export const readingBounds: BoundGroup = {
