@@ -335,6 +335,7 @@ describe('privileges', () => {
     expect(actionsOf('poller')).toEqual([
       'Failures sqs:SendMessage',
       'Publish events:PutEvents',
+      'QueryCreated dynamodb:Query',
       'QueryWork dynamodb:Query',
       'ReadProtocol dynamodb:BatchGetItem',
       'ReadProtocol dynamodb:GetItem',
@@ -413,6 +414,7 @@ describe('privileges', () => {
       ['UpdateProtocol', 'A#*'],
       ['UpdateReadRequests', 'READ#*'],
       ['QueryWork', 'main', 'READ#*'],
+      ['QueryCreated', 'A#*'],
     ]);
     expect(of('notifier')).toEqual([
       ['ReadAlerts', 'ALERT#*'],
