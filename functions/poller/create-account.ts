@@ -22,7 +22,7 @@ import { createLease } from './account/sending/lease.ts';
 import { createTally } from './account/status/tally.ts';
 import { createPollPlanner, type PlannerLimits } from './planner/poll-planner.ts';
 import { askForNewestRecorded } from './project/newest-recorded.ts';
-import type { StallThresholdsMs } from './project/stall.ts';
+import type { StallThresholdsMs } from './project/recording/stall.ts';
 
 export interface HandlerPorts {
   readonly clock: Clock;

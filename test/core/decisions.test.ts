@@ -1,6 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { isReadDue, isWatchOver, watchIntervalMs } from '../../functions/poller/project/watch-rate.ts';
+import {
+  isReadDue,
+  isWatchOver,
+  watchIntervalMs,
+} from '../../functions/poller/project/recording/watch-rate.ts';
 import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/core/rates/rate-limit.ts';
 import {
   decideRetry,

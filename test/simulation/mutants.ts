@@ -72,7 +72,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'upstream-before-store',
     mistake: 'a difference in a row is recorded over a state that was read after the row',
-    file: 'functions/poller/project/record-page.ts',
+    file: 'functions/poller/project/recording/record-page.ts',
     find: 'return recordReread(deps, recording, row);',
     replace: 'return recordRow(recording, record, row);',
   },
@@ -93,7 +93,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'watermark-before-record',
     mistake: 'a page counts as read though a row of it could not be recorded',
-    file: 'functions/poller/project/follow-pages.ts',
+    file: 'functions/poller/project/walking/follow-pages.ts',
     find: '    if (!isRecorded) return { state, lastPage, failure: undefined };',
     replace: '    void isRecorded;',
   },
@@ -107,7 +107,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no-sweep',
     mistake: 'what stood between two pages or became visible very late is never looked for',
-    file: 'functions/poller/project/sweep-operations.ts',
+    file: 'functions/poller/project/walking/sweep-operations.ts',
     find: 'return !isResting && Math.abs(nowMs - sweptAtMs) >= sweepIntervalMs;',
     replace: 'return isResting && sweptAtMs < 0 && sweepIntervalMs < 0;',
   },
@@ -128,7 +128,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'unlisted-not-read',
     mistake: 'open operations that the pages do not show are left alone',
-    file: 'functions/poller/project/read-unlisted.ts',
+    file: 'functions/poller/project/recording/read-unlisted.ts',
     find: 'if (!sightings.hasRead(record.operation_id)) await readOne(deps, recorder, sightings, record);',
     replace: '',
   },

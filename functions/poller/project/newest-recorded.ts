@@ -1,4 +1,4 @@
-/** Asks the table when the newest operation began that the table may forget: one whose end is recorded. */
+/** Asks the table when the newest operation began whose end is recorded: from then on the table may forget it. */
 
 import { isSettled } from '../../../shared/core/records/operation-record.ts';
 import { normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
@@ -6,10 +6,10 @@ import type { OperationsReader } from '../../../shared/protocol/settle-commands.
 import { operationIdOf, projectKey } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, type IndexPosition, type TableIndexes } from '../../../shared/store/table.ts';
 
-/** Newer ones are open: a few in a usual project. */
+/** Most entries of the index of creation times that are read. Open operations stand before the one that is looked for: usually a few. */
 const ENTRIES_MAX = 100;
 
-/** `null`: there is none. Undefined: it stands behind more open ones than are worth reading. */
+/** The result is `null` when there is no such operation, and undefined when it stands behind more than `ENTRIES_MAX` others. */
 export function askForNewestRecorded(
   indexes: TableIndexes,
   store: { readonly accountId: string } & OperationsReader,
@@ -33,5 +33,5 @@ export function askForNewestRecorded(
   };
 }
 
-/** The newest one of a project that cannot be read has mostly ended. */
+/** One page is usually enough: the newest operation of a project that cannot be read has mostly ended. */
 const ENTRIES_PER_PAGE = 5;

@@ -4,14 +4,14 @@ import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { RelayDeps } from '../../../shared/protocol/relay-records.ts';
 import type { SettleDeps } from '../../../shared/protocol/settle-commands.ts';
 import type { ArrivalHistory } from '../planner/project-activity.ts';
-import type { FetchDeps, ListedProject } from './fetch-page.ts';
-import type { RecorderDeps } from './operation-recorder.ts';
 import type { StoredReader } from './read-stored.ts';
-import type { ReadingOptions } from './reading-context.ts';
-import type { StallOptions } from './record-stalls.ts';
+import type { RecorderDeps } from './recording/operation-recorder.ts';
+import type { ReadingOptions } from './recording/reading-context.ts';
+import type { StallOptions } from './recording/record-stalls.ts';
 import type { ProgressDeps, ProgressOptions } from './save-progress.ts';
-import type { SweepOptions } from './sweep-operations.ts';
-import type { WalkOptions } from './walk-operations.ts';
+import type { FetchDeps, ListedProject } from './walking/fetch-page.ts';
+import type { SweepOptions } from './walking/sweep-operations.ts';
+import type { WalkOptions } from './walking/walk-operations.ts';
 
 export interface PollDeps
   extends Pick<FetchDeps, 'clock' | 'telemetry'>,

@@ -6,21 +6,21 @@ import { type RelayDeps, type RelayReport, relayRecords } from '../../../shared/
 import { type SettleDeps, settleCommands } from '../../../shared/protocol/settle-commands.ts';
 import type { UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import type { ProjectActivity } from '../planner/project-activity.ts';
-import { fetchPage } from './fetch-page.ts';
-import type { PageSteps, PagesResult } from './follow-pages.ts';
-import { createOperationRecorder, type OperationRecorder } from './operation-recorder.ts';
+import type { ProjectMemory } from './memory/project-memory.ts';
 import type { PollDeps, PollRequest } from './poll-deps.ts';
-import type { ProjectMemory } from './project-memory.ts';
 import { readStored, type StoredProject } from './read-stored.ts';
-import { readUnlisted } from './read-unlisted.ts';
-import type { Observer } from './reading-context.ts';
-import { recordPage } from './record-page.ts';
-import { recordStalls } from './record-stalls.ts';
+import { createOperationRecorder, type OperationRecorder } from './recording/operation-recorder.ts';
+import { readUnlisted } from './recording/read-unlisted.ts';
+import type { Observer } from './recording/reading-context.ts';
+import { recordPage } from './recording/record-page.ts';
+import { recordStalls } from './recording/record-stalls.ts';
+import { createSightings } from './recording/sightings.ts';
 import { rememberPoll } from './remember-poll.ts';
 import { saveProgress } from './save-progress.ts';
-import { createSightings } from './sightings.ts';
-import { sweepOperations } from './sweep-operations.ts';
-import { walkOperations } from './walk-operations.ts';
+import { fetchPage } from './walking/fetch-page.ts';
+import type { PageSteps, PagesResult } from './walking/follow-pages.ts';
+import { sweepOperations } from './walking/sweep-operations.ts';
+import { walkOperations } from './walking/walk-operations.ts';
 
 export interface PollReport {
   readonly outcome: 'complete' | 'interrupted';

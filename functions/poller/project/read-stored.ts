@@ -9,7 +9,7 @@ import type { WorkIndexPage, WorkPageRequest } from '../../../shared/store/adapt
 import { accountKey } from '../../../shared/store/keys.ts';
 import type { Key } from '../../../shared/store/table.ts';
 import { UnreadableItemError } from '../../../shared/store/unreadable.ts';
-import type { ProjectMemory } from './project-memory.ts';
+import type { ProjectMemory } from './memory/project-memory.ts';
 
 export interface ProjectReader {
   readonly accountId: string;

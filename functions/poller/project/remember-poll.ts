@@ -2,9 +2,9 @@
 
 import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { WalkState } from '../../../shared/core/records/page-walk.ts';
-import type { ProjectMemory } from './project-memory.ts';
-import { joinSettledRows, settledRowsOf } from './settled-rows.ts';
-import type { Sightings } from './sightings.ts';
+import type { ProjectMemory } from './memory/project-memory.ts';
+import { joinSettledRows, settledRowsOf } from './memory/settled-rows.ts';
+import type { Sightings } from './recording/sightings.ts';
 
 /**
  * `records`: the operations as they are stored after the relay. Settled rows are those of the rows just walked, and those of earlier

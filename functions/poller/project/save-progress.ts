@@ -11,8 +11,8 @@ import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
 import type { ArrivalHistory } from '../planner/project-activity.ts';
-import type { PagesResult } from './follow-pages.ts';
-import type { ProjectMemory } from './project-memory.ts';
+import type { ProjectMemory } from './memory/project-memory.ts';
+import type { PagesResult } from './walking/follow-pages.ts';
 
 export interface ProgressStore {
   /** `conflict`: the stored watermark is at least as new, and nothing was written. */

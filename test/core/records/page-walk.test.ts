@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { listEndOf } from '../../../functions/poller/project/list-end.ts';
-import { reachOf, rowsToShow } from '../../../functions/poller/project/page-reach.ts';
+import { listEndOf } from '../../../functions/poller/project/memory/list-end.ts';
+import { reachOf, rowsToShow } from '../../../functions/poller/project/memory/page-reach.ts';
 import {
   boundOf,
   isInReach,

@@ -13,9 +13,9 @@ import {
 } from '../../../../functions/poller/account/status/publish-status.ts';
 import { DELAYS_MAX } from '../../../../functions/poller/account/status/tally.ts';
 import { WARM_ACCOUNTS_MAX } from '../../../../functions/poller/account/warm-accounts.ts';
+import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/memory/settled-rows.ts';
 import { WORK_ENTRIES_MAX } from '../../../../functions/poller/project/read-stored.ts';
-import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/settled-rows.ts';
-import { FAILED_WATCH_MS_MAX } from '../../../../functions/poller/project/watch-rate.ts';
+import { FAILED_WATCH_MS_MAX } from '../../../../functions/poller/project/recording/watch-rate.ts';
 import { POINTS_MAX } from '../../../../shared/core/records/account-status.ts';
 import { FORGOTTEN_AFTER_MS } from '../../../../shared/core/records/history.ts';
 import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../../../shared/core/records/journal.ts';

@@ -1,21 +1,21 @@
 /** Records the rows of one page, with as few reads of the table and of the upstream as a safe compare-and-set allows. */
 
-import { mayBeForgotten } from '../../../shared/core/records/history.ts';
-import type { Operation } from '../../../shared/core/records/operation.ts';
-import { isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
-import { isInReach, type WalkState } from '../../../shared/core/records/page-walk.ts';
-import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import { hasChanged, type OperationState } from '../../../shared/core/records/transition.ts';
-import { normaliseTimestamp } from '../../../shared/core/time/timestamp.ts';
-import { type OrderedReadDeps, readInOrder } from '../../../shared/protocol/read-in-order.ts';
-import type { OperationsReader } from '../../../shared/protocol/settle-commands.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import { earlierNowMs, type FetchedPage } from './fetch-page.ts';
-import { logOnce } from './log-once.ts';
+import { mayBeForgotten } from '../../../../shared/core/records/history.ts';
+import type { Operation } from '../../../../shared/core/records/operation.ts';
+import { isSettled, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
+import { isInReach, type WalkState } from '../../../../shared/core/records/page-walk.ts';
+import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
+import { hasChanged, type OperationState } from '../../../../shared/core/records/transition.ts';
+import { normaliseTimestamp } from '../../../../shared/core/time/timestamp.ts';
+import { type OrderedReadDeps, readInOrder } from '../../../../shared/protocol/read-in-order.ts';
+import type { OperationsReader } from '../../../../shared/protocol/settle-commands.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
+import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
+import { logOnce } from '../memory/log-once.ts';
+import type { ProjectMemory } from '../memory/project-memory.ts';
+import { earlierNowMs, type FetchedPage } from '../walking/fetch-page.ts';
 import type { OperationRecorder } from './operation-recorder.ts';
-import type { ProjectMemory } from './project-memory.ts';
 import type { Observer } from './reading-context.ts';
 import type { Sightings } from './sightings.ts';
 

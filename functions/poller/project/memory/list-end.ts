@@ -3,19 +3,19 @@
  * request. Once nothing can appear behind that end any more, the request is spared.
  */
 
-import { epochMsOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
+import { epochMsOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
 
 export interface ListEnd {
-  /** The cursor of the last row. */
+  /** The cursor of the list's last row. */
   readonly cursor: string;
-  /** Nothing can appear behind it any more. */
+  /** Whether it is certain that nothing can appear behind this cursor any more. */
   readonly isProven: boolean;
 }
 
 /**
- * A row may become visible up to `overlapMs` after its creation. When the last row was older than that and nothing stood behind
- * it, an even older row does not come any more, or only a sweep finds it. `nowMs`: the earlier one of the upstream's clock and
- * ours, so that one wrong clock proves nothing.
+ * A row may become visible up to `overlapMs` after its creation. When the last row is older than that and nothing stands behind
+ * it, no older row appears any more, or only a sweep finds it. `nowMs`: the earlier of the upstream's clock and ours, so that
+ * one wrong clock proves nothing.
  */
 export function listEndOf(
   cursor: string,

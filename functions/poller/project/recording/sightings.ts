@@ -1,10 +1,10 @@
 /** Which operations one poll has seen at the upstream, and when the process has read or missed each of them last. */
 
-import { isTerminal, type Operation } from '../../../shared/core/records/operation.ts';
-import type { OperationState } from '../../../shared/core/records/transition.ts';
-import { normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { ProjectMemory } from './project-memory.ts';
+import { isTerminal, type Operation } from '../../../../shared/core/records/operation.ts';
+import type { OperationState } from '../../../../shared/core/records/transition.ts';
+import { normaliseTimestamp, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { ProjectMemory } from '../memory/project-memory.ts';
 
 export interface Sightings {
   readonly takeRow: (row: Operation) => void;

@@ -1,6 +1,6 @@
 /** What one process remembers of a project between polls. Losing it costs requests and reads, never data. */
 
-import type { IndexPosition } from '../../../shared/store/table.ts';
+import type { IndexPosition } from '../../../../shared/store/table.ts';
 import type { ListEnd } from './list-end.ts';
 import type { PageReach } from './page-reach.ts';
 import { NO_SETTLED_ROWS, type SettledRows } from './settled-rows.ts';

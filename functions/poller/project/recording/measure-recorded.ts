@@ -1,9 +1,9 @@
 /** Writes the metrics and log lines about one recorded reading. */
 
-import { isJournalFull, PENDING_ENTRIES_MAX } from '../../../shared/core/records/journal.ts';
-import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import { isJournalFull, PENDING_ENTRIES_MAX } from '../../../../shared/core/records/journal.ts';
+import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 
 export interface MeasureDeps {
   readonly clock: Clock;

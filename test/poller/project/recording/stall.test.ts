@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { dueStall } from '../../../functions/poller/project/stall.ts';
-import { decideStall } from '../../../shared/core/records/operation-record.ts';
-import { operationStalled } from '../../../shared/events/catalog.ts';
-import { renderEvent } from '../../../shared/events/render-event.ts';
-import { aRecord } from '../../builders.ts';
+import { dueStall } from '../../../../functions/poller/project/recording/stall.ts';
+import { decideStall } from '../../../../shared/core/records/operation-record.ts';
+import { operationStalled } from '../../../../shared/events/catalog.ts';
+import { renderEvent } from '../../../../shared/events/render-event.ts';
+import { aRecord } from '../../../builders.ts';
 
 const MINUTE_MS = 60_000;
 const CREATED_MS = Date.parse('2026-01-15T11:59:50Z');

@@ -1,8 +1,8 @@
-/** Records of every open operation, once per threshold, that it takes longer than its action usually does. */
+/** Records, once per threshold, that an open operation takes longer than its action usually does. */
 
-import { isJournalFull } from '../../../shared/core/records/journal.ts';
-import { decideStall } from '../../../shared/core/records/operation-record.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
+import { isJournalFull } from '../../../../shared/core/records/journal.ts';
+import { decideStall } from '../../../../shared/core/records/operation-record.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { OperationRecorder } from './operation-recorder.ts';
 import type { Sightings } from './sightings.ts';
 import { dueStall, type StallThresholdsMs } from './stall.ts';

@@ -1,11 +1,10 @@
-/** How often an open operation that the list no longer shows is read by itself, and when that ends. */
+/** Decides how often an open operation that the list no longer shows is read by itself, and when that ends. */
 
-import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../shared/core/time/durations.ts';
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../shared/core/time/durations.ts';
 
 /**
- * A failed operation may be retried hours later ("States and transitions"), so it is watched at a falling rate:
- * flat polling of a few dozen of them would eat the whole rate limit. Any other open operation is expected to
- * move soon, at first.
+ * A failed operation may be retried hours later ("States and transitions"), so it is watched at a falling rate: a few dozen of
+ * them at a constant rate would use up the whole rate limit. Any other open operation is expected to change soon after it began.
  */
 const WATCH_STEPS = {
   failed: [
@@ -21,10 +20,10 @@ const WATCH_STEPS = {
   ],
 } as const;
 
-/** A failed operation that nobody retried for this long is not watched any more, and an event says so. */
+/** A failed operation that was not retried for this long is not watched any more, and an event says so. */
 export const FAILED_WATCH_MS_MAX = 30 * DAY_MS;
 
-/** A 404 must be seen twice, this far apart, before an operation counts as vanished: it can be a passing refusal. */
+/** An operation counts as vanished after two 404 answers at least this far apart, since a single one can be a passing refusal. */
 export const VANISHED_AFTER_MS = MINUTE_MS;
 
 export function watchIntervalMs(status: string, ageMs: number): number {

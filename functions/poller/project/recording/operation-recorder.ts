@@ -1,11 +1,11 @@
 /** The one way in which a poll records operations. It owns what the poll knows to be stored of them. */
 
-import type { Operation } from '../../../shared/core/records/operation.ts';
-import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
-import type { OperationReader } from '../../../shared/protocol/read-in-order.ts';
-import { type RecordOutcome, recordOperation } from '../../../shared/protocol/record-operation.ts';
-import type { RecordWriter } from '../../../shared/protocol/record-writer.ts';
-import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
+import type { Operation } from '../../../../shared/core/records/operation.ts';
+import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
+import type { OperationReader } from '../../../../shared/protocol/read-in-order.ts';
+import { type RecordOutcome, recordOperation } from '../../../../shared/protocol/record-operation.ts';
+import type { RecordWriter } from '../../../../shared/protocol/record-writer.ts';
+import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import { type MeasureDeps, measureRecorded } from './measure-recorded.ts';
 import {
   type Observer,

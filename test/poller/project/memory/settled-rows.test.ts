@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { NO_SETTLED_ROWS, settledRowsOf } from '../../../functions/poller/project/settled-rows.ts';
+import { NO_SETTLED_ROWS, settledRowsOf } from '../../../../functions/poller/project/memory/settled-rows.ts';
 
 const state = fc.record({
   status: fc.oneof(fc.constantFrom('finished', 'error', 'skipped', 'cancelled'), fc.string()),

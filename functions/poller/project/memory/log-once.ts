@@ -1,6 +1,6 @@
 /** Writes a log line about a project once in the life of this process. */
 
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { ProjectMemory } from './project-memory.ts';
 
 export function logOnce(

@@ -1,16 +1,16 @@
 /** Reads open operations that the pages did not show one by one, at a rate that falls with their age. */
 
-import { isJournalFull } from '../../../shared/core/records/journal.ts';
-import type { WatchEndReason } from '../../../shared/core/records/journal-entries.ts';
+import { isJournalFull } from '../../../../shared/core/records/journal.ts';
+import type { WatchEndReason } from '../../../../shared/core/records/journal-entries.ts';
 import {
   decideWatchEnd,
   isOpen,
   type OperationRecord,
   statusAgeMs,
-} from '../../../shared/core/records/operation-record.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
-import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
+} from '../../../../shared/core/records/operation-record.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
+import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
 import type { OperationRecorder } from './operation-recorder.ts';
 import type { Sightings } from './sightings.ts';
 import { isReadDue, isWatchOver, VANISHED_AFTER_MS } from './watch-rate.ts';

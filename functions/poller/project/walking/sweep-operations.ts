@@ -7,12 +7,12 @@ import {
   sweepPageRows,
   type WalkLimits,
   type WalkState,
-} from '../../../shared/core/records/page-walk.ts';
-import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+} from '../../../../shared/core/records/page-walk.ts';
+import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
+import type { ProjectMemory } from '../memory/project-memory.ts';
 import { followPages, type PageSteps, type PagesResult } from './follow-pages.ts';
-import type { ProjectMemory } from './project-memory.ts';
 
 /** A failed sweep is not tried again with every poll: what it looks for is rare, and the walk has read what is new. */
 const RETRY_AFTER_MS = 10 * 60_000;

@@ -1,27 +1,27 @@
 /** Walks a project's list from its head down to what earlier polls have recorded, and learns from it for the next walk. */
 
-import type { Backfill } from '../../../shared/core/records/operation-record.ts';
-import { isOpen, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
+import type { Backfill } from '../../../../shared/core/records/operation-record.ts';
+import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import {
   boundOf,
   startWalk,
   type WalkGoal,
   type WalkLimits,
   type WalkRequest,
-} from '../../../shared/core/records/page-walk.ts';
-import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { OperationPage } from '../../../shared/upstream/upstream-client.ts';
-import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
-import { activityOf, type ProjectActivity } from '../planner/project-activity.ts';
+} from '../../../../shared/core/records/page-walk.ts';
+import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
+import type { Timestamp } from '../../../../shared/core/time/timestamp.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
+import type { OperationPage } from '../../../../shared/upstream/upstream-client.ts';
+import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
+import { activityOf, type ProjectActivity } from '../../planner/project-activity.ts';
+import { listEndOf } from '../memory/list-end.ts';
+import { logOnce } from '../memory/log-once.ts';
+import { reachOf, rowsToShow } from '../memory/page-reach.ts';
+import type { ProjectMemory } from '../memory/project-memory.ts';
 import { earlierNowMs } from './fetch-page.ts';
 import { followPages, type PageSteps, type PagesResult } from './follow-pages.ts';
-import { listEndOf } from './list-end.ts';
-import { logOnce } from './log-once.ts';
-import { reachOf, rowsToShow } from './page-reach.ts';
-import type { ProjectMemory } from './project-memory.ts';
 
 export interface WalkOptions {
   readonly walkLimits: WalkLimits;
