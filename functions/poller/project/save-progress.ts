@@ -14,7 +14,7 @@ import type { ArrivalHistory } from '../planner/project-activity.ts';
 import type { ProjectMemory } from './memory/project-memory.ts';
 import type { PagesResult } from './walking/follow-pages.ts';
 
-export interface ProgressStore {
+interface ProgressStore {
   /** `conflict`: the stored watermark is at least as new, and nothing was written. */
   saveProgress(projectId: string, progress: Progress): Promise<RecordResult>;
 }
