@@ -4,14 +4,7 @@ import * as z from 'zod';
 import type { AccountRecord } from '../core/records/account-record.ts';
 import type { CommandRecord } from '../core/records/command-record.ts';
 import type { ForeignEntry, Journal } from '../core/records/journal.ts';
-import {
-  accountHealthEntry,
-  commandSettledEntry,
-  projectSeenEntry,
-  stalledEntry,
-  stateChangedEntry,
-  watchEndedEntry,
-} from '../core/records/journal-entries.ts';
+import { entriesOf } from '../core/records/journal-entries.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { ProjectRecord } from '../core/records/project-record.ts';
@@ -81,14 +74,19 @@ export function originIn(item: Item): AccountOrigin | undefined {
  * An item is written with all of its entries, so a field that only a newer version knows must come back from it: entries, and
  * the objects inside of them, keep fields that their schema does not have.
  */
-const operationEntry = z.discriminatedUnion('type', [
-  looseOf(stateChangedEntry),
-  looseOf(stalledEntry),
-  looseOf(watchEndedEntry),
-]);
-const projectEntry = looseOf(projectSeenEntry);
-const accountEntry = looseOf(accountHealthEntry);
-const commandEntry = looseOf(commandSettledEntry);
+const looseEntryOf = {
+  operation: looseEntry(entriesOf.operation),
+  project: looseEntry(entriesOf.project),
+  account: looseEntry(entriesOf.account),
+  command: looseEntry(entriesOf.command),
+};
+
+function looseEntry<Schemas extends readonly z.ZodObject[]>(
+  schemas: Schemas,
+): z.ZodType<z.output<Schemas[number]>> {
+  const union = z.discriminatedUnion('type', schemas.map((schema) => looseOf(schema)) as never);
+  return union as unknown as z.ZodType<z.output<Schemas[number]>>;
+}
 
 interface Found<R> {
   readonly record: R | undefined;
@@ -108,13 +106,13 @@ function recordIn(item: Item): Found<JournalRecord> {
 function withEntries(item: z.output<typeof recordItem>): Found<JournalRecord> {
   switch (item.kind) {
     case 'operation':
-      return withJournal<OperationRecord>(item, operationEntry);
+      return withJournal<OperationRecord>(item, looseEntryOf.operation);
     case 'project':
-      return withJournal<ProjectRecord>(item, projectEntry);
+      return withJournal<ProjectRecord>(item, looseEntryOf.project);
     case 'account':
-      return withJournal<AccountRecord>(item, accountEntry);
+      return withJournal<AccountRecord>(item, looseEntryOf.account);
     case 'command':
-      return withJournal<CommandRecord>(item, commandEntry);
+      return withJournal<CommandRecord>(item, looseEntryOf.command);
   }
 }
 

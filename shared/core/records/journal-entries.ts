@@ -94,13 +94,15 @@ export const commandSettledEntry = z.object({
   missing: z.array(z.string()),
 });
 
-export const operationEntry = z.discriminatedUnion('type', [
-  stateChangedEntry,
-  stalledEntry,
-  watchEndedEntry,
-]);
+/** The entries that the journal of each kind of record may hold. */
+export const entriesOf = {
+  operation: [stateChangedEntry, stalledEntry, watchEndedEntry],
+  project: [projectSeenEntry],
+  account: [accountHealthEntry],
+  command: [commandSettledEntry],
+} as const;
 
-/** The type of parsed data that nobody may change. */
+/** The type of parsed data that must not be changed. */
 export type Unchangeable<Value> = Value extends object
   ? { readonly [Name in keyof Value]: Unchangeable<Value[Name]> }
   : Value;
@@ -110,7 +112,7 @@ type Entry<Schema extends z.ZodType> = Unchangeable<z.output<Schema>>;
 export type CommandOrigin = Entry<typeof commandOrigin>;
 export type StateChangedEntry = Entry<typeof stateChangedEntry>;
 export type ObservedBy = StateChangedEntry['observed_by'];
-export type OperationEntry = Entry<typeof operationEntry>;
+export type OperationEntry = Entry<(typeof entriesOf)['operation'][number]>;
 export type ProjectSeenEntry = Entry<typeof projectSeenEntry>;
 export type AccountHealthEntry = Entry<typeof accountHealthEntry>;
 export type CommandSettledEntry = Entry<typeof commandSettledEntry>;
