@@ -155,8 +155,13 @@ describe('circles of imports', () => {
 describe('a file of shared', () => {
   /** Each of these folders counts as one user of every file that it imports, directly or through others. */
   const USERS: readonly string[] = [
-    ...['functions/api', 'functions/notifier', 'functions/poller'],
-    ...['infra/aws', 'infra/cli', 'infra/local', 'infra/simulator'],
+    'functions/api',
+    'functions/notifier',
+    'functions/poller',
+    'infra/aws',
+    'infra/cli',
+    'infra/local',
+    'infra/simulator',
   ];
   /** The API alone uses these today; the worker that sends queued commands is their second user. */
   const ALREADY_SHARED: readonly string[] = ['shared/commands', 'shared/callers', 'shared/upstream'];

@@ -480,11 +480,13 @@ describe('privileges', () => {
       expect(written).not.toContain(name);
     const table = createMemoryTable();
     const project = { key: projectKey('a', 'p'), set: { watermark: 'soon' } };
-    expect(() => table.as('api').sync.update(project)).toThrow('The api may not write watermark');
-    expect(() => table.as('notifier').sync.get(tokenKey('t'))).toThrow('The notifier may not read TOKEN#t');
+    expect(() => table.as('api').sync.update(project)).toThrow('The api is not allowed to write watermark');
+    expect(() => table.as('notifier').sync.get(tokenKey('t'))).toThrow(
+      'The notifier is not allowed to read TOKEN#t',
+    );
     expect(table.as('poller').sync.update(project)).toBe('applied');
     expect(() => table.as('poller').sync.update({ key: tokenKey('t'), set: {} })).toThrow(
-      'may not write pk, sk',
+      'is not allowed to write pk, sk',
     );
   });
 

@@ -1,4 +1,4 @@
-/** The real handler between a simulated upstream and the local AWS, over HTTP, in this process. */
+/** Runs the real handler between a simulated upstream and the local AWS, over HTTP, in this process. */
 
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -24,9 +24,9 @@ export interface BridgeUnderTest {
   readonly upstream: LocalUpstream;
   readonly aws: LocalAws;
   readonly delivered: DeliveredEvent[];
-  /** A new environment, as after a cold start: it remembers nothing. */
+  /** Creates a handler with an empty memory, as a cold start does. */
   readonly coldStart: () => PollerHandler;
-  /** One invocation of this much simulated time, or until the signal aborts. */
+  /** Runs one invocation for this much simulated time, or until the signal aborts. */
   readonly invoke: (
     handler: PollerHandler,
     durationMs: number,
