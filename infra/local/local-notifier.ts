@@ -116,11 +116,15 @@ export function startLocalNotifier(options: LocalNotifierOptions): LocalNotifier
 
   return {
     async close() {
-      await aws.bus.idle();
-      closing.abort();
-      await running;
-      await drain();
-      await lambda.close();
+      try {
+        await aws.bus.idle();
+        closing.abort();
+        await running;
+        await drain();
+      } finally {
+        closing.abort();
+        await lambda.close();
+      }
       if (queue.size > 0)
         print(
           paint(
@@ -158,16 +162,22 @@ function startLambda(options: LocalNotifierOptions, hasSlack: boolean) {
   }
   const waiting = new Map<number, (answer: FromNotifier) => void>();
   worker.on('message', (answer: FromNotifier) => waiting.get(answer.id)?.(answer));
-  worker.on('error', ({ message }) => {
-    for (const [id, tell] of waiting) tell({ id, kind: 'failed', reason: message });
-  });
+  // A dead thread answers nothing, so every invocation of it must fail here.
+  let endedBecause: string | undefined;
+  const end = (reason: string) => {
+    endedBecause ??= reason;
+    for (const [id, settle] of waiting) settle({ id, kind: 'failed', reason });
+  };
+  worker.on('error', ({ message }) => end(message));
+  worker.on('exit', () => end('its thread has ended'));
   let count = 0;
   return {
     async invoke(event: unknown): Promise<BatchResponse | undefined> {
       const id = ++count;
       const { promise, resolve } = Promise.withResolvers<FromNotifier>();
       waiting.set(id, resolve);
-      worker.postMessage({ id, event } satisfies ToNotifier);
+      if (endedBecause === undefined) worker.postMessage({ id, event } satisfies ToNotifier);
+      else resolve({ id, kind: 'failed', reason: endedBecause });
       const answer = await promise;
       waiting.delete(id);
       if (answer.kind === 'done') return answer.response;

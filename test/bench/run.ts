@@ -87,8 +87,13 @@ async function main({ rows, json, svg }: Options): Promise<void> {
   let begun = 0;
   let printed = 0;
   if (!json) console.log(tableHead);
+  // The failure of one row ends all threads.
+  await using threads = new AsyncDisposableStack();
   const work = async () => {
     const worker = new Worker(new URL('./worker.ts', import.meta.url));
+    threads.defer(async () => {
+      await worker.terminate();
+    });
     for (let place = begun++; place < rows.length; place = begun++) {
       const row = rows[place];
       if (row === undefined) break;
@@ -100,9 +105,9 @@ async function main({ rows, json, svg }: Options): Promise<void> {
       );
       print();
     }
-    await worker.terminate();
   };
-  await Promise.all(Array.from({ length: Math.min(rows.length, availableParallelism(), THREADS_MAX) }, work));
+  const threadCount = Math.min(rows.length, availableParallelism(), THREADS_MAX);
+  await Promise.all(Array.from({ length: threadCount }, work));
   if (svg !== undefined) writeFileSync(svg, delayPlot([...results.values()]));
 
   /** Prints in the order of the rows, whichever thread finishes first. */

@@ -42,7 +42,7 @@ try {
     events: `${origin}/console/events`,
     subscribe: `${origin}/console/subscribe?status=failed`,
   };
-  const browser = await launch();
+  await using browser = await launch();
   for (const [look, options] of Object.entries(LOOKS)) {
     const page = await (await browser.newContext(options)).newPage();
     await page.goto(pages.overview);
@@ -55,7 +55,6 @@ try {
       console.log(`docs/screenshots/${name}-${look}.png`);
     }
   }
-  await browser.close();
 } finally {
   bridge.kill('SIGKILL');
 }

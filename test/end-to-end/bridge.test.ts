@@ -221,3 +221,13 @@ describe('the bridge over HTTP', { timeout: 600_000 }, () => {
     );
   });
 });
+
+test('a bridge under test that fails to start leaves no server open', async () => {
+  const serverCount = () =>
+    process.getActiveResourcesInfo().filter((name) => name === 'TCPServerWrap').length;
+  const before = serverCount();
+  const faults = { beforeCall: () => ({ type: 'AccessDeniedException', message: 'no table' }) };
+
+  await expect(startBridge({ seed: 1, projectCount: 1, speed: 1, faults })).rejects.toThrow('no table');
+  await expect.poll(serverCount, { timeout: 20_000 }).toBe(before);
+});

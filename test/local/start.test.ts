@@ -34,22 +34,26 @@ function eventsIn(folder: string): readonly DeliveredEvent[] {
 
 describe('npm start', { timeout: 600_000 }, () => {
   test('prints the addresses, the events as they happen, and a summary', async () => {
-    const command = runCommand(START, ['--speed', '20', '--projects', '10', '--seed', '7', '--for', '8s']);
+    const eventLine = /\d\d:\d\d:\d\d {2}[a-z]+-[a-z]+-\d+ +[a-z_]+ +\w+ -> \w+ +\+\d+\.\d s/;
+    const command = runCommand(START, ['--speed', '20', '--projects', '10', '--seed', '7']);
+
+    for (const line of [/\d+ of \d+ projects read/, eventLine, / -> finished/]) await command.until(line);
+    command.child.kill('SIGINT');
 
     expect(await command.ended()).toBe(0);
     expect(command.output()).toMatch(
       /upstream +http:\/\/127\.0\.0\.1:\d+\/api\/v2 +simulated, seed 7, 10 projects/,
     );
     expect(command.output()).toMatch(/local AWS +http:\/\/127\.0\.0\.1:\d+/);
-    expect(command.output()).toMatch(/\d+ of \d+ projects read/);
-    expect(command.output()).toMatch(/\d\d:\d\d:\d\d {2}[a-z]+-[a-z]+-\d+ +[a-z_]+ +\w+ -> \w+ +\+\d+\.\d s/);
     expect(command.output()).toMatch(/\n\d+ events of \d+ projects: .*\d+ finished/);
     expect(command.output()).toMatch(/[1-9]\d* requests, [1-9]\d* a minute, 0 of them throttled/);
     expect(command.errors()).toBe('');
   });
 
   test('counts also the requests of an invocation that was cut short', async () => {
-    const command = runCommand(START, ['--projects', '3', '--for', '3s']);
+    const command = runCommand(START, ['--projects', '3']);
+    await command.until(/projects read/);
+    command.child.kill('SIGINT');
 
     expect(await command.ended()).toBe(0);
     expect(command.output()).toMatch(/[1-9]\d* requests, [1-9]\d* a minute/);
@@ -109,7 +113,7 @@ describe('npm start', { timeout: 600_000 }, () => {
   });
 });
 
-describe('npm start refuses with one sentence and exit code 2:', () => {
+describe('npm start refuses with one sentence and exit code 2:', { timeout: 120_000 }, () => {
   const cases: readonly (readonly [string, readonly string[], Record<string, string>, RegExp])[] = [
     ['an option that does not exist', ['--sped', '3'], {}, /^Unknown option '--sped'\n$/],
     ['a speed that is not a number', ['--speed', 'fast'], {}, /^--speed is "fast"; it takes a number from 1/],
@@ -195,7 +199,7 @@ describe('npm start refuses with one sentence and exit code 2:', () => {
   });
 });
 
-describe('npm start refuses with one sentence and exit code 2 a data folder', () => {
+describe('npm start refuses with one sentence and exit code 2 a data folder', { timeout: 120_000 }, () => {
   const isLinux = process.platform === 'linux';
 
   test.each([
