@@ -11,7 +11,7 @@ export const START_HELP = `npm start -- [options]   runs the whole bridge on thi
   --for D          stops after a duration of real time, such as 90s, 5m or 2h (default: runs until Ctrl-C)
   --upstream URL   uses a real account instead of the simulated service; its API key comes from UPSTREAM_API_KEY
   --data DIR       keeps state, events and logs in this folder, so that a restart continues where the run stopped
-  --backfill MODE  what is published at first sight: open (open operations, the default), all (history too) or none
+  --backfill MODE  what is published at first sight: open (open operations, the default), all (history too) or none (only later changes)
   --api-port P     port of the API on 127.0.0.1 (default: any free one)
   --port P         port of the local AWS on 127.0.0.1 (default: any free one)`;
 
