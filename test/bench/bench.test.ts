@@ -33,7 +33,7 @@ describe('the planner', () => {
   const large = { projects: 200, hours: 0.5, requestsPerMinute: 700 };
 
   test('stays within 1.8 times the lower bound, beats round robin by half, and is never refused', {
-    timeout: 120_000,
+    timeout: 600_000,
   }, async () => {
     const alone = await measure(row('planner-1s', large));
     const hinted = await measure(row('planner-hint-1', large));
@@ -47,7 +47,7 @@ describe('the planner', () => {
   });
 
   test('reads every project again within the staleness cap of four rounds', {
-    timeout: 120_000,
+    timeout: 600_000,
   }, async () => {
     const { stalest_s } = await measure(row('planner-1s', { ...large, projects: 500, hours: 1 }));
     const fourRoundsS = (4 * 500 * 60) / 700;
@@ -61,7 +61,7 @@ describe('the whole bridge', () => {
   const usual = measure(row('planner-1s'));
 
   test('publishes every event once, for at most 2.1 write units a transition, within its share of the rate limit', {
-    timeout: 120_000,
+    timeout: 600_000,
   }, async () => {
     const figures = await usual;
 
@@ -75,7 +75,7 @@ describe('the whole bridge', () => {
 
   test.each(['killed-10min', 'faults-1%'])(
     'loses no event and is never refused in the scenario %s',
-    { timeout: 120_000 },
+    { timeout: 600_000 },
     async (policy) => {
       const figures = await measure(row(policy));
 
@@ -84,7 +84,7 @@ describe('the whole bridge', () => {
   );
 
   test('loses no event and publishes later when its invocations end early, and is alive for less of the time', {
-    timeout: 120_000,
+    timeout: 600_000,
   }, async () => {
     const short = await measure(row('linger-0s'));
     const whole = await usual;
@@ -96,7 +96,7 @@ describe('the whole bridge', () => {
   });
 
   test('publishes within half a second with a clairvoyant planner: the steps after the decision are fast', {
-    timeout: 120_000,
+    timeout: 600_000,
   }, async () => {
     const knowing = await measure(row('clairvoyant'));
 
@@ -106,7 +106,7 @@ describe('the whole bridge', () => {
 });
 
 test('the counts behind the page of costs agree with a new count within five per cent', {
-  timeout: 120_000,
+  timeout: 600_000,
 }, async () => {
   const kept = countedDays.find(({ projects }) => projects === 10);
   const now = await countDay(10, { hours: 1 });
