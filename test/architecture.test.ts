@@ -207,16 +207,16 @@ describe('the pure rooms', () => {
 describe('input and output at the edges', () => {
   /** Adapters and entries are the only files of the product that use the SDK. */
   const adapters: ReadonlySet<string> = new Set([
-    'shared/store/dynamodb-counters.ts',
-    'shared/store/dynamodb-table.ts',
-    'shared/store/table-definition.ts',
+    'shared/store/dynamodb/dynamodb-counters.ts',
+    'shared/store/dynamodb/dynamodb-table.ts',
+    'shared/store/dynamodb/table-definition.ts',
     'shared/events/event-bus.ts',
     'shared/runtime/secret-key-source.ts',
     'functions/poller/create-handler.ts',
     'functions/notifier/create-handler.ts',
     'functions/notifier/channels/sns-publisher.ts',
     'functions/api/create-handler.ts',
-    'shared/store/dynamodb-indexes.ts',
+    'shared/store/dynamodb/dynamodb-indexes.ts',
   ]);
 
   test('only adapters import the AWS SDK', () => {

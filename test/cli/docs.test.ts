@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { BOUND_NAMES } from '../../functions/poller/account/note-bound.ts';
+import { BOUND_NAMES } from '../../functions/poller/account/status/report-bound.ts';
 import { alertDocs } from '../../infra/cli/docs/alert-docs.ts';
 import { apiDocs } from '../../infra/cli/docs/api-docs.ts';
 import { costDocs } from '../../infra/cli/docs/cost-docs.ts';

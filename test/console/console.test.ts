@@ -4,9 +4,9 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { open, seal } from '../../functions/api/console/session.ts';
-import { createAlertStore } from '../../functions/notifier/alert-store.ts';
-import { noticeOf } from '../../shared/alerts/notice.ts';
+import { open, seal } from '../../functions/api/console/session/session.ts';
+import { noticeOf } from '../../functions/notifier/deciding/notice-of-event.ts';
+import { createAlertStore } from '../../functions/notifier/store/alert-store.ts';
 import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
@@ -14,7 +14,7 @@ import { decideNextRecord } from '../../shared/core/records/operation-record.ts'
 import { renderEvent } from '../../shared/events/render-event.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { projectKey } from '../../shared/store/keys.ts';
 import { ACCOUNT_ID, createApiUnderTest, PEPPER, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble, type Sent } from '../api/upstream-double.ts';
@@ -101,10 +101,10 @@ test('the page of an operation shows which channels have notified people, as the
     clock,
     telemetry: silentTelemetry,
   });
-  const pending = await alerts.notices.add('email', notice);
+  const pending = await alerts.inbox.add('email', notice);
   if (pending === undefined) throw new Error('The new notice was not added');
-  await alerts.notices.settle('email', [pending.sk], { outcome: 'reported' });
-  await alerts.notices.add('slack', notice);
+  await alerts.ends.settle('email', [pending.sk], { outcome: 'reported' });
+  await alerts.inbox.add('slack', notice);
 
   const { text } = await (await signIn()).get(PAGE);
 

@@ -17,7 +17,7 @@ test('a notifier whose thread has died fails every invocation, and can be closed
     speed: 1,
     originMs: 0,
     dataDir: undefined,
-    slackWebhookUrl: undefined,
+    channelSecrets: {},
     print: (line) => lines.push(line),
     style: { isColoured: false },
   });

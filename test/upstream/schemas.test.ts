@@ -44,7 +44,7 @@ describe('a row of an operation', () => {
     expect([parsed.data?.status.isWellFormed(), parsed.data?.error?.isWellFormed()]).toEqual([true, true]);
   });
 
-  test('leaves fields behind that nobody asked for', () => {
+  test('leaves out fields that are not in the schema', () => {
     expect(parse({ connection_uri: 'postgres://' }).data).not.toHaveProperty('connection_uri');
   });
 });
