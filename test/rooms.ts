@@ -1,6 +1,6 @@
 /**
- * The map of the house: every folder of production code, and the folders that its files may import from.
- * A new folder or a new direction is added here, with a reason in the change. What nothing uses any more goes.
+ * Maps the house: every folder of production code, and the folders that its files may import from. Add a new folder
+ * or a new direction here and give the reason in the change. Remove what is no longer used.
  */
 export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'functions/api': [
