@@ -22,7 +22,7 @@ export interface ForwardOptions {
   /** Asked before a repetition is waited for; false: the refusal is the answer. */
   readonly mayWait?: () => Promise<boolean>;
   /** Takes a permit for a repetition, in the moment in which it would leave; false: the refusal is the answer. */
-  readonly mayRepeat?: () => boolean;
+  readonly mayRepeat?: () => Promise<boolean>;
   /** The answer had our key in it and is passed on to nobody. */
   readonly onKeyEchoed?: () => void;
 }
@@ -46,7 +46,7 @@ export async function forward(
   request: LooseRequest,
   options: ForwardOptions,
 ): Promise<ForwardedAnswer> {
-  const { signal, patienceMs, mayWait = async () => true, mayRepeat = () => true } = options;
+  const { signal, patienceMs, mayWait = async () => true, mayRepeat = async () => true } = options;
   const { clock, budget, random } = deps;
   const outgoing = { ...outgoingRequest(deps.base, call, request), signal };
   const untilMs = clock.now() + patienceMs;
@@ -60,7 +60,7 @@ export async function forward(
     if (decision.kind === 'give_up' || clock.now() + decision.delayMs > untilMs) return answer;
     if (!(await mayWait())) return answer;
     await clock.sleep(decision.delayMs, signal);
-    if (!mayRepeat()) return answer;
+    if (!(await mayRepeat())) return answer;
   }
 }
 

@@ -24,6 +24,9 @@ const PER_CALLER = 125;
 /** From the table and back: what an instance has counted, others learn a little later. */
 const TABLE_MS = 15;
 
+/** What a caller says that it waits, when it says nothing. */
+const PATIENCE_MS = 5_000;
+
 /** An answer of the upstream. */
 const ANSWER_MS = 80;
 
@@ -68,6 +71,7 @@ async function play({ seed, instanceCount, callers, minutes = 6, hasPoller = fal
   });
   const asked = new Map(callers.map(({ name }) => [name, 0]));
   const served = new Map(callers.map(({ name }) => [name, [] as number[]]));
+  const waited = new Map(callers.map(({ name }) => [name, [] as number[]]));
 
   async function ask(plan: CallerPlan): Promise<void> {
     const clock = clockOf(plan.name);
@@ -76,16 +80,21 @@ async function play({ seed, instanceCount, callers, minutes = 6, hasPoller = fal
       const instance = instances[Math.floor(random.next() * instanceCount)];
       if (instance === undefined || stop.signal.aborted) continue;
       asked.set(plan.name, (asked.get(plan.name) ?? 0) + 1);
-      if (instance.share.admit(plan.name) > 0) continue;
-      served.get(plan.name)?.push(clock.now());
-      void send(plan, instance, { random, upstream });
+      void serve(plan, instance);
     }
+  }
+  async function serve(plan: CallerPlan, instance: (typeof instances)[number]): Promise<void> {
+    const askedAtMs = scheduler.now();
+    if ((await instance.share.admit(plan.name, PATIENCE_MS)) > 0) return;
+    served.get(plan.name)?.push(scheduler.now());
+    waited.get(plan.name)?.push(scheduler.now() - askedAtMs);
+    await send(plan, instance, { random, upstream });
   }
   for (const plan of callers) void ask(plan);
   if (hasPoller) void poll({ clock: clockOf('poller'), table, stop, upstream });
   await scheduler.runUntil(START_MS + minutes * MINUTE_MS);
   stop.abort();
-  return { asked, served, upstream, writes };
+  return { asked, served, waited, upstream, writes };
 }
 
 /** As the pass-through does it: repetitions need a permit, and the answer is that the project is locked. */
@@ -108,7 +117,7 @@ async function send(
     }) as typeof fetch,
   };
   const ids = { project_id: 'bold-sound-12345678', endpoint_id: 'ep-a' };
-  const mayRepeat = () => share.admit(name) === 0;
+  const mayRepeat = async () => (await share.admit(name)) === 0;
   await forward(deps, calls.restartEndpoint, { ids }, { patienceMs, mayRepeat });
 }
 

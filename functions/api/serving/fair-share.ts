@@ -1,10 +1,10 @@
 /**
- * The commands' part of the account's rate limit, and each caller's part of that. What is sent is counted in the table, in all and by
- * caller, so the poller and the other instances of the API know of it, as this one knows of theirs.
+ * The commands' part of the account's rate limit, and each caller's part of that. A request leaves with a permit (`permit-stock.ts`),
+ * and what has left is counted in the table by caller, so that each instance of the API knows what a caller sends through the others.
  */
 
 import { createHash } from 'node:crypto';
-import { COMMAND_BURST, USAGE_NOTE_MS } from '../../../shared/core/rates/account-rate.ts';
+import { COMMAND_BURST, commandLimitOf } from '../../../shared/core/rates/account-rate.ts';
 import {
   type RateLimit,
   type RateLimitState,
@@ -16,24 +16,25 @@ import {
 } from '../../../shared/core/rates/rate-limit.ts';
 import { afterRefusal, FULL_SHARE, shareAt } from '../../../shared/core/rates/rate-share.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { CommandUsage, UsageSums } from '../../../shared/store/command-usage.ts';
 import type { RequestBudget } from '../../../shared/upstream/request-budget.ts';
+import { createPermitStock, type Standing } from './permit-stock.ts';
 import {
   learned,
   NEVER_USED,
-  ownShare,
   recentPerMinute,
   type SharedUse,
   sharedWaitMs,
   spentHere,
-  WINDOW_MS,
 } from './shared-use.ts';
 
 export interface FairShare {
-  /** Takes a permit and gives 0, or takes none and says how long the caller would have to wait, milliseconds. */
-  admit(clientId: string): number;
+  /**
+   * Takes a permit and gives 0, or takes none and says how long the caller would have to wait, milliseconds. Whoever takes less than an
+   * even part is held until the next permits can be asked for: two seconds at the most, and no longer than they have patience.
+   */
+  admit(clientId: string, patienceMs?: number): Promise<number>;
   /** The same for a wish that the poller read a project soon. */
   admitWish(clientId: string): number;
   /** For the requests that were admitted: they count, and do not queue. */
@@ -45,11 +46,15 @@ export interface FairShare {
 /** Callers whose use is remembered; one that is forgotten starts with a full bucket. */
 export const CALLERS_MAX = 1_000;
 
-/** Of one note, so that its write stays small; whoever is left over goes along with the next. */
-const NOTED_CALLERS_MAX = 50;
-
 /** Requests of one caller that may leave an instance at once, before it knows what the same caller sends through others. */
 const CALLER_BURST = 8;
+
+/** Requests by which a caller may be ahead of an even part and still counts as one who takes less. */
+const EVEN_BURST = 3;
+
+/** Whoever asks for so many times an even part, and so many requests more, is pressing. */
+const PRESSING_FACTOR = 2;
+const PRESSING_COUNT = 4;
 
 /** Wishes of one caller in a minute: a person who looks at a project, or a script that waits for one. */
 const WISHES_PER_MINUTE = 30;
@@ -58,16 +63,17 @@ const WISH_BURST = 3;
 /** A caller that sends less takes nothing from anybody. */
 const ACTIVE_PER_MINUTE = 3;
 
-/** Nearly as much as others is as much: it is counted by chance. */
-const MORE_FACTOR = 0.9;
+/** Longer, and those who are held would use up the instances. */
+const HOLD_MS_MAX = 2_000;
 
-/** An instance that is asked more often than before gets a larger part of what all instances let through, little by little. */
-const PACE_FACTOR = 1.25;
-
-const MINUTE_MS = 60_000;
-
-/** All callers together, under a name that no hash has. */
-const EVERYBODY = 'all';
+interface KnownCaller {
+  readonly limit: RateLimit;
+  readonly use: SharedUse;
+  /** The same requests, as the limit of an even part sees them. */
+  readonly evenUse: SharedUse;
+  /** All that they asked for. */
+  readonly askedUse: SharedUse;
+}
 
 export function createFairShare(options: {
   readonly clock: Clock;
@@ -76,152 +82,129 @@ export function createFairShare(options: {
   readonly usage: CommandUsage;
   readonly telemetry: Pick<Telemetry, 'log'>;
 }): FairShare {
-  const { clock, usage, telemetry, requestsPerMinute } = options;
-  const whole = rateLimitOf(requestsPerMinute, COMMAND_BURST);
+  const { clock, requestsPerMinute } = options;
+  const whole = commandLimitOf(requestsPerMinute);
   const each = rateLimitOf(Math.min(options.callerRequestsPerMinute, requestsPerMinute), CALLER_BURST);
   const wish = rateLimitOf(WISHES_PER_MINUTE, WISH_BURST);
   /** By what they are counted under; the longest unused come first. */
-  const uses = new Map<string, { readonly limit: RateLimit; readonly use: SharedUse }>();
-  let account: SharedUse = NEVER_USED;
+  const callers = new Map<string, KnownCaller>();
+  /** What left this instance: it keeps the limit also when it hears of no other. */
+  let here: RateLimitState = UNUSED;
   let share = FULL_SHARE;
   /** Admitted, and not yet sent. */
-  let permitCount = 0;
-  /** Of callers that are near an even part. */
-  let pace: RateLimitState = UNUSED;
-  let unsentRequestCount = 0;
-  let unnoted = new Map<string, number>();
-  let notableAtMs = Number.NEGATIVE_INFINITY;
-  const underWay = new Set<Promise<void>>();
-  const wholeNow = (nowMs: number): RateLimit => shareOf(whole, shareAt(share, nowMs));
-
-  const spendOf = (name: string, limit: RateLimit, nowMs: number) => {
-    const use = spentHere(limit, uses.get(name)?.use ?? NEVER_USED, nowMs);
-    uses.delete(name);
-    uses.set(name, { limit, use });
-    count(name);
-    const [oldest] = uses.keys();
-    if (uses.size > CALLERS_MAX && oldest !== undefined) uses.delete(oldest);
-  };
+  let admittedCount = 0;
+  const limitAt = (nowMs: number): RateLimit => shareOf(whole, shareAt(share, nowMs));
+  const stock = createPermitStock({ ...options, limitAt, learn });
 
   return {
-    admit(clientId) {
-      const nowMs = clock.now();
+    async admit(clientId, patienceMs = 0) {
       const name = memberOf('command', clientId);
-      const own = uses.get(name)?.use ?? NEVER_USED;
-      const limit = wholeNow(nowMs);
-      const delayMs = Math.max(sharedWaitMs(each, own, nowMs), waitForRoom(limit, own, nowMs));
-      if (delayMs > 0) return delayMs;
-      permitCount = Math.min(permitCount + 1, COMMAND_BURST);
-      pace = spend(paceAt(limit, nowMs), pace, nowMs);
-      account = spentHere(limit, account, nowMs);
-      count(EVERYBODY);
-      spendOf(name, each, nowMs);
-      return 0;
+      const untilMs = clock.now() + Math.min(patienceMs, HOLD_MS_MAX);
+      noteAsked(name, clock.now());
+      for (;;) {
+        const nowMs = clock.now();
+        const waitsMs = Math.max(ownWaitMs(name, nowMs), waitMs(limitAt(nowMs), here, nowMs));
+        if (waitsMs > 0) return waitsMs;
+        const standing = standingOf(name, nowMs);
+        if (stock.tryTake(standing)) {
+          admittedCount = Math.min(admittedCount + 1, COMMAND_BURST);
+          here = spend(limitAt(nowMs), here, nowMs);
+          spendOf(name, each, nowMs);
+          return 0;
+        }
+        const delayMs = await stock.obtain(standing, untilMs);
+        if (delayMs > 0) return delayMs;
+      }
     },
     admitWish(clientId) {
       const nowMs = clock.now();
       const name = memberOf('wish', clientId);
-      const delayMs = sharedWaitMs(wish, uses.get(name)?.use ?? NEVER_USED, nowMs);
+      const delayMs = sharedWaitMs(wish, callers.get(name)?.use ?? NEVER_USED, nowMs);
       if (delayMs > 0) return delayMs;
       spendOf(name, wish, nowMs);
-      noteSoon();
+      stock.noteSoon();
       return 0;
     },
     budget: {
       async take() {
-        if (permitCount > 0) permitCount -= 1;
-        else {
-          account = spentHere(wholeNow(clock.now()), account, clock.now());
-          count(EVERYBODY);
-        }
-        unsentRequestCount += 1;
-        noteSoon();
+        if (admittedCount > 0) admittedCount -= 1;
+        else here = spend(limitAt(clock.now()), here, clock.now());
+        stock.countSent();
+        stock.noteSoon();
       },
       pauseFor(durationMs) {
         const nowMs = clock.now();
         share = afterRefusal(share, nowMs);
-        const pausedUntilMs = Math.max(account.state.pausedUntilMs, nowMs + durationMs);
-        account = { ...account, state: { ...account.state, pausedUntilMs } };
+        here = { ...here, pausedUntilMs: Math.max(here.pausedUntilMs, nowMs + durationMs) };
       },
     },
-    async settled() {
-      await Promise.all(underWay);
-    },
+    settled: () => stock.settled(),
   };
 
-  function count(name: string): void {
-    unnoted.set(name, (unnoted.get(name) ?? 0) + 1);
+  function spendOf(name: string, limit: RateLimit, nowMs: number): void {
+    const known = callers.get(name);
+    const use = spentHere(limit, known?.use ?? NEVER_USED, nowMs);
+    const evenUse = spentHere(evenPartAt(nowMs), known?.evenUse ?? NEVER_USED, nowMs);
+    remember(name, { limit, use, evenUse, askedUse: known?.askedUse ?? NEVER_USED });
+    stock.count(name);
   }
 
-  /**
-   * The nearer a caller comes to an even part, the more of the room for bursts they leave to those who take less. And whoever takes
-   * more than others do leaves at the pace of this instance.
-   */
-  function waitForRoom(limit: RateLimit, own: SharedUse, nowMs: number): number {
-    const ownPerMinute = recentPerMinute(own, nowMs);
-    const { evenPerMinute, meanPerMinute, activeCount } = others(limit, nowMs);
-    // Who has heard nothing of the others yet holds back: there may be many who start together.
-    const isNew = account.learnedAtMs === Number.NEGATIVE_INFINITY;
-    const burstMs = isNew ? (CALLER_BURST - 1) * limit.intervalMs : limit.toleranceMs;
-    const toleranceMs = Math.min(burstMs, limit.toleranceMs) * Math.max(0, 1 - ownPerMinute / evenPerMinute);
-    const roomMs = sharedWaitMs({ ...limit, toleranceMs }, account, nowMs);
-    const takesMore = activeCount > 1 && ownPerMinute > meanPerMinute * MORE_FACTOR;
-    return takesMore ? Math.max(roomMs, waitMs(paceAt(limit, nowMs), pace, nowMs)) : roomMs;
+  function noteAsked(name: string, nowMs: number): void {
+    const known = callers.get(name) ?? { limit: each, use: NEVER_USED, evenUse: NEVER_USED, askedUse: NEVER_USED };
+    remember(name, { ...known, askedUse: spentHere(each, known.askedUse, nowMs) });
+    stock.count(`${name}${ASKED}`);
   }
 
-  /** What instances that see room at the same time let through together is what one of them alone would. */
-  function paceAt(limit: RateLimit, nowMs: number): RateLimit {
-    const intervalMs = limit.intervalMs / Math.min(1, PACE_FACTOR * ownShare(account, nowMs));
-    return { intervalMs, toleranceMs: 0 };
+  function remember(name: string, known: KnownCaller): void {
+    callers.delete(name);
+    callers.set(name, known);
+    const [oldest] = callers.keys();
+    if (callers.size > CALLERS_MAX && oldest !== undefined) callers.delete(oldest);
   }
 
-  function others(limit: RateLimit, nowMs: number) {
-    const active = [...uses.values()].flatMap((caller) => {
-      const perMinute = caller.limit === each ? recentPerMinute(caller.use, nowMs) : 0;
-      return perMinute >= ACTIVE_PER_MINUTE ? [perMinute] : [];
-    });
-    const activeCount = Math.max(1, active.length);
-    const sum = active.reduce((all, perMinute) => all + perMinute, 0);
-    const evenPerMinute = MINUTE_MS / limit.intervalMs / activeCount;
-    return { activeCount, evenPerMinute, meanPerMinute: sum / activeCount };
+  function ownWaitMs(name: string, nowMs: number): number {
+    return sharedWaitMs(each, callers.get(name)?.use ?? NEVER_USED, nowMs);
   }
 
-  function noteSoon(): void {
-    if (clock.now() < notableAtMs) return;
-    const noted: Promise<void> = note().finally(() => underWay.delete(noted));
-    underWay.add(noted);
+  function standingOf(name: string, nowMs: number): Standing {
+    const { evenUse, askedUse } = callers.get(name) ?? { evenUse: NEVER_USED, askedUse: NEVER_USED };
+    const even = evenPartAt(nowMs);
+    if (sharedWaitMs(even, evenUse, nowMs) > 0) return 'above';
+    const modestPerMinute = (PRESSING_FACTOR * 60_000) / even.intervalMs + PRESSING_COUNT * 3;
+    return recentPerMinute(askedUse, nowMs) > modestPerMinute ? 'pressing' : 'modest';
   }
 
-  async function note(): Promise<void> {
-    const requestCount = unsentRequestCount;
-    const entries = [...unnoted];
-    const members = new Map(entries.slice(0, NOTED_CALLERS_MAX));
-    unsentRequestCount = 0;
-    unnoted = new Map(entries.slice(NOTED_CALLERS_MAX));
-    notableAtMs = clock.now() + USAGE_NOTE_MS;
-    try {
-      const sums = await usage.note({ requestCount, members, window: Math.floor(clock.now() / WINDOW_MS) });
-      notableAtMs += (sums.writeCount - 1) * USAGE_NOTE_MS;
-      learn(sums, members);
-    } catch (error) {
-      unsentRequestCount += requestCount;
-      for (const [name, by] of members) unnoted.set(name, (unnoted.get(name) ?? 0) + by);
-      telemetry.log('warn', 'usage.not_noted', { reason: toError(error).name });
-    }
+  /** As if all who send anything sent the same. */
+  function evenPartAt(nowMs: number): RateLimit {
+    const isActive = ({ limit, use }: KnownCaller) =>
+      limit === each && recentPerMinute(use, nowMs) >= ACTIVE_PER_MINUTE;
+    const activeCount = Math.max(1, [...callers.values()].filter(isActive).length);
+    const intervalMs = limitAt(nowMs).intervalMs * activeCount;
+    return { intervalMs, toleranceMs: intervalMs * (EVEN_BURST - 1) };
   }
 
   /** What others have sent meanwhile is spent here too. */
   function learn({ window, members }: UsageSums, added: ReadonlyMap<string, number>): void {
     const nowMs = clock.now();
-    for (const [name, sum] of members) {
-      const news = { window, sum, addedCount: added.get(name) ?? 0 };
-      const known = uses.get(name);
-      if (name === EVERYBODY) account = learned(wholeNow(nowMs), account, news, nowMs);
-      else if (known !== undefined)
-        uses.set(name, { limit: known.limit, use: learned(known.limit, known.use, news, nowMs) });
+    const even = evenPartAt(nowMs);
+    for (const [counted, sum] of members) {
+      const isAsked = counted.endsWith(ASKED);
+      const name = isAsked ? counted.slice(0, -ASKED.length) : counted;
+      const known = callers.get(name);
+      if (known === undefined) continue;
+      const news = { window, sum, addedCount: added.get(counted) ?? 0 };
+      if (isAsked) {
+        callers.set(name, { ...known, askedUse: learned(each, known.askedUse, news, nowMs) });
+        continue;
+      }
+      const use = learned(known.limit, known.use, news, nowMs);
+      callers.set(name, { ...known, use, evenUse: learned(even, known.evenUse, news, nowMs) });
     }
   }
 }
+
+/** Behind the name of a caller under which all that they asked for is counted. */
+const ASKED = '?';
 
 /** Short, the same on every instance, and without the name of a person. */
 function memberOf(kind: 'command' | 'wish', clientId: string): string {

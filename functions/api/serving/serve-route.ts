@@ -222,7 +222,7 @@ async function requestOf(
   if (isClosedTo(caller, route)) throw accountWide();
   const ids = readIds(route, raw.ids);
   // The bridge's own routes read its table, which nobody limits.
-  admit(deps, route, caller, raw);
+  await admit(deps, route, caller, raw);
   const query = readQuery(route, raw.query);
   const body = await readBody(route, raw);
   if (caller.projectIds !== undefined) checkFence(caller, route, body);
@@ -264,12 +264,17 @@ function accountWide(): Problem {
   });
 }
 
-function admit({ fairShares }: ServeDeps, { group, limit }: Route, caller: Caller, raw: RawRequest): void {
+async function admit(
+  { fairShares }: ServeDeps,
+  { group, limit }: Route,
+  caller: Caller,
+  raw: RawRequest,
+): Promise<void> {
   const fairShare = fairShares.get(caller.account_id);
   if (group === 'Upstream API') {
     // Asked before anything else is read, so that a mistake in it costs nothing.
-    patienceMsOf(raw.headers.get('prefer'));
-    refuseFor(fairShare?.admit(caller.client_id));
+    const patienceMs = patienceMsOf(raw.headers.get('prefer'));
+    refuseFor(await fairShare?.admit(caller.client_id, patienceMs));
   }
   if (limit === 'wishes') refuseFor(fairShare?.admitWish(caller.client_id));
 }
