@@ -130,7 +130,12 @@ function movesOf(asked: AskedPermits, knownNextAtMs: number): readonly Move[] {
   const { nowMs, intervalMs, latestMs, quietCount, busyCount } = asked;
   const wrongMs = nowMs + WRONG_AHEAD_MS;
   const latestNextMs = latestMs - (busyCount - 1) * intervalMs;
-  const onward = { kind: 'onward', byMs: busyCount * intervalMs, earliestMs: nowMs, latestMs: latestNextMs } as const;
+  const onward = {
+    kind: 'onward',
+    byMs: busyCount * intervalMs,
+    earliestMs: nowMs,
+    latestMs: latestNextMs,
+  } as const;
   const toMs = nowMs + quietCount * intervalMs;
   const anew = { kind: 'anew', toMs, beforeMs: nowMs, afterMs: wrongMs } as const;
   const isBusy = knownNextAtMs >= nowMs && knownNextAtMs <= wrongMs;

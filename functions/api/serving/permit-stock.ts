@@ -1,47 +1,30 @@
 /**
- * Permits of one instance of the API to send requests to the upstream. The table gives them out, to all instances, one place in the
+ * Permits of one instance of the API to send requests to the upstream. The table gives them out to all instances, one place in the
  * minute after the other (`commandLimitOf`), and refuses when the next place is too far ahead: so all instances together send no more
- * than one of them may, however many there are and however little they know of each other. At most one write a second asks for
- * permits, says what has left, and brings back what others have sent.
+ * than one of them may, however many there are and however little they know of each other.
  */
 
 import { PERMIT_MS, USAGE_NOTE_MS } from '../../../shared/core/rates/account-rate.ts';
 import type { RateLimit } from '../../../shared/core/rates/rate-limit.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { toError } from '../../../shared/runtime/errors.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { AskedPermits, CommandUsage, GrantedPermits, UsageSums } from '../../../shared/store/command-usage.ts';
-import { WINDOW_MS } from './shared-use.ts';
-
-/**
- * Of a caller: has taken less than an even part and asks for little more; has taken less and asks for a lot; has taken more. The table
- * is asked for permits so much later for each that those before it find room.
- */
-export type Standing = 'modest' | 'pressing' | 'above';
+import type { AskedPermits } from '../../../shared/store/command-usage.ts';
+import type { Standing } from './caller-parts.ts';
+import type { UsageNotes } from './usage-notes.ts';
 
 export interface PermitStock {
-  /** Takes one that is here; those above an even part leave one for each request that is held. */
+  /** Takes one that is here. Only modest callers take those that the requests which are held have asked for. */
   tryTake(standing: Standing): boolean;
   /**
-   * Asks the table for more. Requests below an even part are held for it until then at the latest. Resolves with how long it is until
-   * asking makes sense, milliseconds; 0: take one now, or ask again.
+   * Asks the table for more. A modest caller's request is held for that, until then at the latest. Resolves with how long it is until
+   * asking makes sense, milliseconds; 0: there may be one now.
    */
   obtain(standing: Standing, untilMs: number): Promise<number>;
-  /** One more of this caller, to be noted. */
-  count(name: string): void;
-  /** One request has left. */
-  countSent(): void;
-  noteSoon(): void;
-  settled(): Promise<void>;
 }
 
-/** Of one note, so that its write stays small; whoever is left over goes along with the next. */
-const NOTED_CALLERS_MAX = 50;
-
-/** So much of the room for bursts each may use. */
+/** So much of the room for bursts each may use: those who take more leave some to those who take less. */
 const ROOM_SHARE: Readonly<Record<Standing, number>> = { modest: 1, pressing: 0.6, above: 0.3 };
 
-/** Between two times that an instance asks for those who take more: every second moment is free for the others. */
+/** Between two notes that ask for callers who want more than an even part: the others come in between. */
 const SPARE_MS = 2 * USAGE_NOTE_MS;
 
 /** Permits that are asked for along with one while nobody else wants any. */
@@ -53,30 +36,25 @@ const ANSWER_MS_MAX = 1_000;
 export function createPermitStock(options: {
   readonly clock: Clock;
   readonly limitAt: (nowMs: number) => RateLimit;
-  readonly usage: CommandUsage;
-  readonly telemetry: Pick<Telemetry, 'log'>;
-  readonly learn: (sums: UsageSums, added: ReadonlyMap<string, number>) => void;
+  readonly notes: Pick<UsageNotes, 'nextAtMs' | 'note' | 'noteAndAsk'>;
 }): PermitStock {
-  const { clock, limitAt, usage, telemetry, learn } = options;
+  const { clock, limitAt, notes } = options;
   /** When each of those that are here ends. */
   let permits: readonly number[] = [];
-  /** Where the next one stands in the table, as far as it is known. */
-  let nextAtMs = 0;
+  /** Where the next one stands in the table, or an earlier time. */
+  let nextPlaceMs = 0;
   let heldCount = 0;
-  /** Requests since the last note for which no permit was here. */
+  /** Requests since the last answer for which no permit was here. */
   let missedCount = 0;
-  let awayUntilMs = Number.NEGATIVE_INFINITY;
-  let unsentRequestCount = 0;
-  let unnoted = new Map<string, number>();
-  let notableAtMs = Number.NEGATIVE_INFINITY;
   let spareAtMs = Number.NEGATIVE_INFINITY;
+  let awayUntilMs = Number.NEGATIVE_INFINITY;
   let wasRefused = false;
   let round: Promise<void> | undefined;
-  const underWay = new Set<Promise<void>>();
 
   return {
     tryTake(standing) {
       const nowMs = clock.now();
+      // While the table is away, each instance keeps the limit on its own.
       if (nowMs < awayUntilMs) return true;
       permits = permits.filter((endMs) => endMs > nowMs);
       if (permits.length <= (standing === 'modest' ? 0 : heldCount)) return false;
@@ -85,116 +63,96 @@ export function createPermitStock(options: {
     },
     async obtain(standing, untilMs) {
       const nowMs = clock.now();
-      missedCount += 1;
       const delayMs = delayUntilAsked(standing, nowMs);
-      if (standing !== 'modest') {
-        if (round === undefined && delayMs === 0) await startRound(nowMs, standing);
-        else return Math.max(1, delayMs);
-      } else {
+      missedCount += 1;
+      if (standing === 'modest') {
         if (nowMs + delayMs > untilMs) return delayMs;
         heldCount += 1;
-        await (round ?? (delayMs > 0 ? clock.sleep(delayMs) : startRound(nowMs, standing)));
+        await (round ?? (delayMs > 0 ? clock.sleep(delayMs) : startRound(standing, nowMs)));
         heldCount -= 1;
+        return 0;
       }
+      if (round !== undefined || heldCount > 0 || delayMs > 0) return Math.max(1, delayMs);
+      await startRound(standing, nowMs);
       return 0;
-    },
-    count(name) {
-      unnoted.set(name, (unnoted.get(name) ?? 0) + 1);
-    },
-    countSent() {
-      unsentRequestCount += 1;
-    },
-    noteSoon() {
-      if (clock.now() >= notableAtMs) void note(undefined);
-    },
-    async settled() {
-      await Promise.all(underWay);
     },
   };
 
   function delayUntilAsked(standing: Standing, nowMs: number): number {
-    const limit = limitAt(nowMs);
-    const askableAtMs = standing === 'modest' ? notableAtMs : Math.max(spareAtMs, notableAtMs);
-    return Math.max(0, Math.ceil(Math.max(askableAtMs, nextAtMs - aheadMs(limit, standing)) - nowMs));
+    const noteAtMs = standing === 'modest' ? notes.nextAtMs() : Math.max(spareAtMs, notes.nextAtMs());
+    const placeAtMs = nextPlaceMs - aheadMs(limitAt(nowMs), standing);
+    return Math.max(0, Math.ceil(Math.max(noteAtMs, placeAtMs) - nowMs));
   }
 
-  /** While somebody waits for the answer: no longer than it is worth. */
-  function startRound(nowMs: number, standing: Standing): Promise<void> {
+  /** One at a time, and nobody waits for a table that is away. */
+  function startRound(standing: Standing, nowMs: number): Promise<void> {
     const answered = new AbortController();
-    const late = clock.sleep(ANSWER_MS_MAX, answered.signal).then(
-      () => void (awayUntilMs = clock.now() + USAGE_NOTE_MS),
-      () => {},
-    );
+    const late = clock.sleep(ANSWER_MS_MAX, answered.signal).then(noteAway, () => {});
     spareAtMs = nowMs + SPARE_MS;
-    const mustNote = wasRefused && heldCount === 0 && unnoted.size > 0;
-    const noted = note(mustNote ? undefined : askedAt(nowMs, standing));
-    round = Promise.race([noted, late]).finally(() => {
+    round = Promise.race([askOrNote(standing, nowMs), late]).finally(() => {
       answered.abort();
       round = undefined;
     });
     return round;
   }
 
-  function askedAt(nowMs: number, standing: Standing): AskedPermits {
-    const limit = limitAt(nowMs);
-    const spareCount = roomFor(standing === 'modest' ? 'pressing' : standing, limit, nowMs);
-    const isHeld = heldCount > 0;
-    const wanted = Math.min(spareCount, Math.max(missedCount, heldCount + PERMITS_AHEAD));
-    return {
-      nowMs,
-      intervalMs: limit.intervalMs,
-      quietCount: Math.max(1, wanted),
-      busyCount: isHeld
-        ? Math.max(1, Math.min(heldCount, roomFor('modest', limit, nowMs)))
-        : Math.max(1, Math.min(missedCount, spareCount)),
-      latestMs: nowMs + aheadMs(limit, isHeld ? 'modest' : standing),
-    };
-  }
-
-  /** Places that are not too far ahead. */
-  function roomFor(standing: Standing, limit: RateLimit, nowMs: number): number {
-    const roomMs = nowMs + aheadMs(limit, standing) - Math.max(nowMs, nextAtMs);
-    return Math.max(0, Math.floor(roomMs / limit.intervalMs) + 1);
-  }
-
-  function note(asked: AskedPermits | undefined): Promise<void> {
-    const noted: Promise<void> = noteNow(asked).finally(() => underWay.delete(noted));
-    underWay.add(noted);
-    return noted;
-  }
-
-  async function noteNow(asked: AskedPermits | undefined): Promise<void> {
-    const requestCount = unsentRequestCount;
-    const entries = [...unnoted];
-    const members = new Map(entries.slice(0, NOTED_CALLERS_MAX));
-    unsentRequestCount = 0;
-    unnoted = new Map(entries.slice(NOTED_CALLERS_MAX));
-    missedCount = 0;
-    notableAtMs = clock.now() + USAGE_NOTE_MS;
-    const keep = () => {
-      unsentRequestCount += requestCount;
-      for (const [name, by] of members) unnoted.set(name, (unnoted.get(name) ?? 0) + by);
-    };
-    try {
-      const window = Math.floor(clock.now() / WINDOW_MS);
-      const noted = { requestCount, members, window };
-      const sums = await (asked === undefined ? usage.note(noted) : usage.noteAndAsk(noted, asked));
-      notableAtMs += (sums.writeCount - 1) * USAGE_NOTE_MS;
-      wasRefused = !('members' in sums);
-      if (!('members' in sums)) {
-        keep();
-        nextAtMs = Math.max(nextAtMs, (asked?.latestMs ?? 0) + 1);
-        return;
-      }
-      nextAtMs = sums.nextAtMs;
-      if ('permitCount' in sums) permits = [...permits, ...endsOf(sums, asked)];
-      learn(sums, members);
-    } catch (error) {
-      keep();
-      awayUntilMs = clock.now() + USAGE_NOTE_MS;
-      telemetry.log('warn', 'usage.not_noted', { reason: toError(error).name });
+  async function askOrNote(standing: Standing, nowMs: number): Promise<void> {
+    // Where there were no permits, nothing was noted either: what the others do not know comes first.
+    if (wasRefused && heldCount === 0) {
+      wasRefused = false;
+      return notes.note();
     }
+    const asked = permitsToAsk({ standing, heldCount, missedCount, nextPlaceMs }, limitAt(nowMs), nowMs);
+    const answer = await notes.noteAndAsk(asked);
+    missedCount = 0;
+    if (answer === undefined) return noteAway();
+    wasRefused = answer.permitCount === 0;
+    if ('nextAtMs' in answer) {
+      nextPlaceMs = answer.nextAtMs;
+      permits = [...permits, ...endsOf(answer, asked)];
+      return;
+    }
+    nextPlaceMs = Math.max(nextPlaceMs, earliestPlaceWhenRefused(asked));
+    if (heldCount > 0) await notes.note();
   }
+
+  function noteAway(): void {
+    awayUntilMs = clock.now() + USAGE_NOTE_MS;
+  }
+}
+
+interface Demand {
+  readonly standing: Standing;
+  readonly heldCount: number;
+  readonly missedCount: number;
+  readonly nextPlaceMs: number;
+}
+
+/** While nobody else wants permits, some more than are wanted now; while others do, no more, and those who are held come first. */
+function permitsToAsk(demand: Demand, limit: RateLimit, nowMs: number): AskedPermits {
+  const { standing, heldCount, missedCount, nextPlaceMs } = demand;
+  const { intervalMs } = limit;
+  const roomOf = (each: Standing) =>
+    Math.floor((nowMs + aheadMs(limit, each) - Math.max(nowMs, nextPlaceMs)) / intervalMs) + 1;
+  const spareRoom = roomOf(standing === 'modest' ? 'pressing' : standing);
+  const common = {
+    nowMs,
+    intervalMs,
+    quietCount: Math.max(1, Math.min(spareRoom, Math.max(missedCount, heldCount + PERMITS_AHEAD))),
+    latestMs: nowMs + aheadMs(limit, standing),
+  };
+  const perNote = Math.ceil(USAGE_NOTE_MS / intervalMs);
+  if (standing === 'modest')
+    return { ...common, busyCount: Math.max(1, Math.min(heldCount, perNote, roomOf('modest'))) };
+  return {
+    ...common,
+    busyCount: nextPlaceMs < nowMs ? 0 : Math.max(1, Math.min(missedCount, spareRoom)),
+  };
+}
+
+/** The table would have had permits otherwise. */
+function earliestPlaceWhenRefused({ nowMs, intervalMs, busyCount, latestMs }: AskedPermits): number {
+  return busyCount === 0 ? nowMs : latestMs - (busyCount - 1) * intervalMs;
 }
 
 /** How far ahead of now the place of a permit may be. */
@@ -202,8 +160,10 @@ function aheadMs({ toleranceMs }: RateLimit, standing: Standing): number {
   return toleranceMs * ROOM_SHARE[standing];
 }
 
-function endsOf({ nextAtMs, permitCount }: GrantedPermits, asked: AskedPermits | undefined): readonly number[] {
-  const intervalMs = asked?.intervalMs ?? 0;
+function endsOf(
+  { nextAtMs, permitCount }: { readonly nextAtMs: number; readonly permitCount: number },
+  { intervalMs }: AskedPermits,
+): readonly number[] {
   return Array.from(
     { length: permitCount },
     (_, place) => nextAtMs - (permitCount - place) * intervalMs + PERMIT_MS,

@@ -60,9 +60,9 @@ export const NEVER_USED: SharedUse = {
   recentAtMs: 0,
 };
 
-/** How long the next request has to wait, milliseconds; 0 when it may leave. */
-export function sharedWaitMs(limit: RateLimit, use: SharedUse, nowMs: number): number {
-  const assumed = assumedCount(use, nowMs);
+/** How long the next request has to wait, milliseconds, after so many that are about to leave; 0 when it may leave. */
+export function sharedWaitMs(limit: RateLimit, use: SharedUse, nowMs: number, leavingCount = 0): number {
+  const assumed = leavingCount + assumedCount(use, nowMs);
   return waitMs(limit, assumed > 0 ? spend(limit, use.state, nowMs, assumed) : use.state, nowMs);
 }
 
@@ -98,10 +98,7 @@ export function learned(
   if (isStranger) {
     // Nobody knows when in the window the others sent: as evenly as the limit allows.
     const nextAtMs = Math.max(use.state.nextAtMs, windowAtMs + sum * limit.intervalMs);
-    return settledAs(
-      { ...use.state, nextAtMs },
-      { ...recently(known, nowMs, otherCount), othersPerMs: 0 },
-    );
+    return settledAs({ ...use.state, nextAtMs }, { ...recently(known, nowMs, otherCount), othersPerMs: 0 });
   }
   return settledAs(replayed(limit, use, newCount), {
     ...recently(known, nowMs, newCount),
