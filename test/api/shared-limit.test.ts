@@ -51,7 +51,10 @@ async function run(account: Account) {
       clock: scheduler.clockOf({ name: `api-${place}`, isCrashed: false, clockSkewMs: 0 }),
       requestsPerMinute: commands,
       callerRequestsPerMinute: commands,
-      usage: { note: (noted) => fails().then(() => usage.note(noted)) },
+      usage: {
+        note: (noted) => fails().then(() => usage.note(noted)),
+        noteAndAsk: (noted, asked) => fails().then(() => usage.noteAndAsk(noted, asked)),
+      },
       telemetry: silentTelemetry,
     }),
   );

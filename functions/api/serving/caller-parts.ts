@@ -6,10 +6,10 @@ import { recentPerMinute } from './shared-use.ts';
 import { createSharedUses } from './shared-uses.ts';
 
 /**
- * Of a caller: `modest` has sent no more than an even part and asks for little more than that; `pressing` has sent no more and asks
- * for much more; `above` has sent more.
+ * Of a caller: `alone` is who asks while nobody else does; `modest` has sent no more than an even part and asks for little more than
+ * that; `pressing` has sent no more and asks for much more; `above` has sent more.
  */
-export type Standing = 'modest' | 'pressing' | 'above';
+export type Standing = 'alone' | 'modest' | 'pressing' | 'above';
 
 export interface CallerParts {
   /** How long until the caller's own limit allows a request, milliseconds. */
@@ -59,6 +59,7 @@ export function createCallerParts(options: {
     waitMs: (name, nowMs) => sent.waitMs(own, name, nowMs),
     standingOf(name, waitingCount, nowMs) {
       const evenMs = evenIntervalMs(nowMs);
+      if (activeCount(nowMs) <= 1 && asked.waitMs(pressingFrom(evenMs), name, nowMs) > 0) return 'alone';
       if (sentOfEven.waitMs(evenPart(evenMs), name, nowMs, waitingCount) > 0) return 'above';
       return asked.waitMs(pressingFrom(evenMs), name, nowMs) > 0 ? 'pressing' : 'modest';
     },
@@ -85,8 +86,11 @@ export function createCallerParts(options: {
 
   /** Between two requests of a caller, if all who send anything sent the same. */
   function evenIntervalMs(nowMs: number): number {
-    const active = sent.values().filter((use) => recentPerMinute(use, nowMs) >= ACTIVE_PER_MINUTE);
-    return limitAt(nowMs).intervalMs * Math.max(1, active.length);
+    return limitAt(nowMs).intervalMs * Math.max(1, activeCount(nowMs));
+  }
+
+  function activeCount(nowMs: number): number {
+    return asked.values().filter((use) => recentPerMinute(use, nowMs) >= ACTIVE_PER_MINUTE).length;
   }
 }
 

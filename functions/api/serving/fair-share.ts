@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { COMMAND_BURST, commandLimitOf } from '../../../shared/core/rates/account-rate.ts';
+import { commandLimitOf } from '../../../shared/core/rates/account-rate.ts';
 import {
   type RateLimit,
   type RateLimitState,
@@ -41,6 +41,9 @@ export interface FairShare {
 /** Wishes of one caller in a minute: a person who looks at a project, or a script that waits for one. */
 const WISHES_PER_MINUTE = 30;
 const WISH_BURST = 3;
+
+/** Should some never be sent, they are forgotten. */
+const ADMITTED_MAX = 100;
 
 /** Longer, and those who are held would use up the instances. */
 const HOLD_MS_MAX = 2_000;
@@ -113,7 +116,7 @@ export function createFairShare(options: {
   };
 
   function leave(name: string, nowMs: number): void {
-    admittedCount = Math.min(admittedCount + 1, COMMAND_BURST);
+    admittedCount = Math.min(admittedCount + 1, ADMITTED_MAX);
     here = spend(limitAt(nowMs), here, nowMs);
     callers.noteSent(name, nowMs);
   }

@@ -22,7 +22,7 @@ export interface PermitStock {
 }
 
 /** So much of the room for bursts each may use: those who take more leave some to those who take less. */
-const ROOM_SHARE: Readonly<Record<Standing, number>> = { modest: 1, pressing: 0.6, above: 0.3 };
+const ROOM_SHARE: Readonly<Record<Standing, number>> = { modest: 1, alone: 0.6, pressing: 0.6, above: 0.3 };
 
 /** Between two notes that ask for callers who want more than an even part: the others come in between. */
 const SPARE_MS = 2 * USAGE_NOTE_MS;
@@ -36,13 +36,13 @@ const ANSWER_MS_MAX = 1_000;
 export function createPermitStock(options: {
   readonly clock: Clock;
   readonly limitAt: (nowMs: number) => RateLimit;
-  readonly notes: Pick<UsageNotes, 'nextAtMs' | 'note' | 'noteAndAsk'>;
+  readonly notes: Pick<UsageNotes, 'writableAtMs' | 'nextPlaceMs' | 'note' | 'noteAndAsk'>;
 }): PermitStock {
   const { clock, limitAt, notes } = options;
   /** When each of those that are here ends. */
   let permits: readonly number[] = [];
-  /** Where the next one stands in the table, or an earlier time. */
-  let nextPlaceMs = 0;
+  /** The table has refused: the next one stands here, or later. */
+  let refusedPlaceMs = 0;
   let heldCount = 0;
   /** Requests since the last answer for which no permit was here. */
   let missedCount = 0;
@@ -78,9 +78,15 @@ export function createPermitStock(options: {
     },
   };
 
+  /** Where the next one stands in the table, or an earlier time. */
+  function nextPlaceMs(): number {
+    return Math.max(notes.nextPlaceMs(), refusedPlaceMs);
+  }
+
   function delayUntilAsked(standing: Standing, nowMs: number): number {
-    const noteAtMs = standing === 'modest' ? notes.nextAtMs() : Math.max(spareAtMs, notes.nextAtMs());
-    const placeAtMs = nextPlaceMs - aheadMs(limitAt(nowMs), standing);
+    const isFirst = standing === 'modest' || standing === 'alone';
+    const noteAtMs = isFirst ? notes.writableAtMs() : Math.max(spareAtMs, notes.writableAtMs());
+    const placeAtMs = nextPlaceMs() - aheadMs(limitAt(nowMs), standing);
     return Math.max(0, Math.ceil(Math.max(noteAtMs, placeAtMs) - nowMs));
   }
 
@@ -102,17 +108,20 @@ export function createPermitStock(options: {
       wasRefused = false;
       return notes.note();
     }
-    const asked = permitsToAsk({ standing, heldCount, missedCount, nextPlaceMs }, limitAt(nowMs), nowMs);
+    const asked = permitsToAsk(
+      { standing, heldCount, missedCount, nextPlaceMs: nextPlaceMs() },
+      limitAt(nowMs),
+      nowMs,
+    );
     const answer = await notes.noteAndAsk(asked);
     missedCount = 0;
     if (answer === undefined) return noteAway();
     wasRefused = answer.permitCount === 0;
     if ('nextAtMs' in answer) {
-      nextPlaceMs = answer.nextAtMs;
       permits = [...permits, ...endsOf(answer, asked)];
       return;
     }
-    nextPlaceMs = Math.max(nextPlaceMs, earliestPlaceWhenRefused(asked));
+    refusedPlaceMs = earliestPlaceWhenRefused(asked);
     if (heldCount > 0) await notes.note();
   }
 

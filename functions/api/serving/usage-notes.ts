@@ -20,7 +20,9 @@ export interface UsageNotes {
   /** One request has left. */
   countSent(): void;
   /** When the next note may be written. */
-  nextAtMs(): number;
+  writableAtMs(): number;
+  /** Where the next permit stood in the table at the last answer. */
+  nextPlaceMs(): number;
   /** Notes what is not noted yet, if a note may be written by now. */
   noteSoon(): void;
   note(): Promise<void>;
@@ -42,7 +44,8 @@ export function createUsageNotes(options: {
   const { clock, usage, telemetry, learn } = options;
   let sentCount = 0;
   let counts = new Map<string, number>();
-  let nextAtMs = Number.NEGATIVE_INFINITY;
+  let writableAtMs = Number.NEGATIVE_INFINITY;
+  let nextPlaceMs = 0;
   const underWay = new Set<Promise<unknown>>();
 
   const notes: UsageNotes = {
@@ -50,9 +53,10 @@ export function createUsageNotes(options: {
     countSent() {
       sentCount += 1;
     },
-    nextAtMs: () => nextAtMs,
+    writableAtMs: () => writableAtMs,
+    nextPlaceMs: () => nextPlaceMs,
     noteSoon() {
-      if (clock.now() >= nextAtMs) void notes.note();
+      if (clock.now() >= writableAtMs) void notes.note();
     },
     async note() {
       await write((noted) => usage.note(noted));
@@ -80,12 +84,14 @@ export function createUsageNotes(options: {
     send: (noted: NewUsage) => Promise<T>,
   ): Promise<T | undefined> {
     const noted = takeNoted();
-    nextAtMs = Math.max(nextAtMs, clock.now()) + USAGE_NOTE_MS;
+    writableAtMs = Math.max(writableAtMs, clock.now()) + USAGE_NOTE_MS;
     try {
       const answer = await send(noted);
-      nextAtMs += (answer.writeCount - 1) * USAGE_NOTE_MS;
-      if ('members' in answer) learn(answer, noted.members);
-      else putBack(noted);
+      writableAtMs += (answer.writeCount - 1) * USAGE_NOTE_MS;
+      if ('members' in answer) {
+        nextPlaceMs = answer.nextAtMs;
+        learn(answer, noted.members);
+      } else putBack(noted);
       return answer;
     } catch (error) {
       putBack(noted);

@@ -11,8 +11,12 @@ export const REQUESTS_PER_MINUTE_MAX = 700;
 /** The parts of an account that says nothing of them, requests a minute; the rest is for the Console and for scripts. */
 export const PARTS_PER_MINUTE = { poller: 350, commands: 250 } as const;
 
-/** Commands that may leave at once after a quiet moment: a person's clicks and a script's first lines. */
-export const COMMAND_BURST = 20;
+/** Commands that may leave at once after a quiet moment, of those of a minute: a person's clicks and a script's first lines. */
+const COMMAND_BURST_SHARE = 0.08;
+
+export function commandBurstOf(commandRequestsPerMinute: number): number {
+  return Math.floor(COMMAND_BURST_SHARE * commandRequestsPerMinute);
+}
 
 /** A permit to send a command is used at most so long after its place in the minute: longer than an instance waits to ask for more. */
 export const PERMIT_MS = 1_200;
@@ -50,7 +54,10 @@ export function sharedRequestsPerMinute(rate: AccountRate): number {
  * 60 s + PERMIT_MS + toleranceMs, where there are (60 s + PERMIT_MS + toleranceMs) / intervalMs + 1 places = commandRequestsPerMinute.
  */
 export function commandLimitOf(commandRequestsPerMinute: number): RateLimit {
-  const { intervalMs, toleranceMs } = rateLimitOf(commandRequestsPerMinute, COMMAND_BURST);
+  const { intervalMs, toleranceMs } = rateLimitOf(
+    commandRequestsPerMinute,
+    commandBurstOf(commandRequestsPerMinute),
+  );
   const stretched = (60_000 + PERMIT_MS) / 60_000;
   return { intervalMs: intervalMs * stretched, toleranceMs: toleranceMs * stretched };
 }
