@@ -21,8 +21,8 @@ export interface ForwardOptions {
   readonly patienceMs: number;
   /** Asked before a repetition is waited for; false: the refusal is the answer. */
   readonly mayWait?: () => Promise<boolean>;
-  /** Takes a permit for a repetition, in the moment in which it would leave; false: the refusal is the answer. */
-  readonly mayRepeat?: () => Promise<boolean>;
+  /** Takes a permit for a repetition when it would leave, and waits for it no longer than that; false: the refusal is the answer. */
+  readonly mayRepeat?: (patienceMs: number) => Promise<boolean>;
   /** The answer had our key in it and is passed on to nobody. */
   readonly onKeyEchoed?: () => void;
 }
@@ -60,7 +60,7 @@ export async function forward(
     if (decision.kind === 'give_up' || clock.now() + decision.delayMs > untilMs) return answer;
     if (!(await mayWait())) return answer;
     await clock.sleep(decision.delayMs, signal);
-    if (!(await mayRepeat())) return answer;
+    if (!(await mayRepeat(untilMs - clock.now()))) return answer;
   }
 }
 

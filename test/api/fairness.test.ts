@@ -142,7 +142,7 @@ async function send(
     }) as typeof fetch,
   };
   const ids = { project_id: 'bold-sound-12345678', endpoint_id: 'ep-a' };
-  const mayRepeat = async () => (await share.admit(name)) === 0;
+  const mayRepeat = async (restMs: number) => (await share.admit(name, restMs)) === 0;
   await forward(deps, calls.restartEndpoint, { ids }, { patienceMs, mayRepeat });
 }
 
@@ -244,10 +244,9 @@ describe('in no minute the upstream sees more than the limit of commands,', () =
         expect(mostInAMinute(upstream)).toBeLessThanOrEqual(requestsPerMinute);
         expect(upstream.length).toBeGreaterThan(0);
       }
-      // It is the limit that holds them, and not something tighter.
-      expect(busy.upstream.length / 4).toBeGreaterThan(
-        (requestsPerMinute < 10 ? 0.4 : 0.7) * requestsPerMinute,
-      );
+      // It is the limit that holds them, and not something much tighter.
+      const part = instanceCount > 8 || requestsPerMinute < 10 ? 0.4 : 0.6;
+      expect(busy.upstream.length / 4).toBeGreaterThan(part * requestsPerMinute);
     },
   );
 });
@@ -282,10 +281,7 @@ describe('repetitions of what a lock refuses', () => {
 
         expect(mostInAMinute(upstream)).toBeLessThanOrEqual(REQUESTS_PER_MINUTE_MAX);
         const share = (served.get('modest')?.length ?? 0) / (asked.get('modest') ?? 1);
-        expect([seed, share >= (instanceCount > 2 ? 0.9 : 0.95) ? 'enough' : share]).toEqual([
-          seed,
-          'enough',
-        ]);
+        expect([seed, share >= 0.95 ? 'enough' : share]).toEqual([seed, 'enough']);
       }
     },
   );

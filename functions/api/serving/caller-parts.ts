@@ -26,7 +26,7 @@ export interface CallerParts {
 const CALLER_BURST = 8;
 
 /** Requests by which a caller may be ahead of an even part and still has sent no more. */
-const EVEN_BURST = 3;
+const EVEN_BURST = 5;
 
 /** Whoever asks for more than so many even parts is pressing; a few requests in a row are not. */
 const PRESSING_PARTS = 2;
@@ -45,8 +45,8 @@ export function createCallerParts(options: {
   readonly callerRequestsPerMinute: number;
   /** Of all callers together. */
   readonly limitAt: (nowMs: number) => RateLimit;
-  /** One more under this name, for the other instances to know. */
-  readonly count: (name: string) => void;
+  /** So many more under this name, for the other instances to know; none: to hear what they have counted. */
+  readonly count: (name: string, by: 0 | 1) => void;
 }): CallerParts {
   const { limitAt, count } = options;
   const own = rateLimitOf(options.callerRequestsPerMinute, CALLER_BURST);
@@ -65,12 +65,13 @@ export function createCallerParts(options: {
     },
     noteAsked(name, nowMs) {
       asked.spend(pressingFrom(evenIntervalMs(nowMs)), name, nowMs);
-      count(`${name}${ASKED}`);
+      count(`${name}${ASKED}`, 1);
+      count(name, 0);
     },
     noteSent(name, nowMs) {
       sent.spend(own, name, nowMs);
       sentOfEven.spend(evenPart(evenIntervalMs(nowMs)), name, nowMs);
-      count(name);
+      count(name, 1);
     },
     learn({ window, members }, added, nowMs) {
       const evenMs = evenIntervalMs(nowMs);

@@ -4,7 +4,7 @@
  */
 
 import { createHash } from 'node:crypto';
-import { commandLimitOf } from '../../../shared/core/rates/account-rate.ts';
+import { commandLimitOf, USAGE_NOTE_MS } from '../../../shared/core/rates/account-rate.ts';
 import {
   type RateLimit,
   type RateLimitState,
@@ -48,6 +48,9 @@ const ADMITTED_MAX = 100;
 /** Longer, and those who are held would use up the instances. */
 const HOLD_MS_MAX = 2_000;
 
+/** More often than anybody has to look for a permit within that time. */
+const LOOKS_MAX = 20;
+
 export function createFairShare(options: {
   readonly clock: Clock;
   readonly requestsPerMinute: number;
@@ -76,7 +79,7 @@ export function createFairShare(options: {
       const name = memberOf('command', clientId);
       const untilMs = clock.now() + Math.min(patienceMs, HOLD_MS_MAX);
       callers.noteAsked(name, clock.now());
-      for (;;) {
+      for (let look = 0; look < LOOKS_MAX; look++) {
         const nowMs = clock.now();
         const limitedMs = Math.max(callers.waitMs(name, nowMs), waitMs(limitAt(nowMs), here, nowMs));
         if (limitedMs > 0) return limitedMs;
@@ -85,9 +88,14 @@ export function createFairShare(options: {
           leave(name, nowMs);
           return 0;
         }
-        const delayMs = await waiting.during(name, stock.obtain(standing, untilMs));
-        if (delayMs > 0) return delayMs;
+        const obtained = await waiting.during(name, stock.obtain(standing, untilMs));
+        if (obtained.kind === 'later') return obtained.delayMs;
+        if (obtained.kind === 'away') {
+          leave(name, nowMs);
+          return 0;
+        }
       }
+      return USAGE_NOTE_MS;
     },
     admitWish(clientId) {
       const nowMs = clock.now();
@@ -95,7 +103,7 @@ export function createFairShare(options: {
       const delayMs = wishes.waitMs(wish, name, nowMs);
       if (delayMs > 0) return delayMs;
       wishes.spend(wish, name, nowMs);
-      notes.count(name);
+      notes.count(name, 1);
       notes.noteSoon();
       return 0;
     },

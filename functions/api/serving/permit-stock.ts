@@ -14,15 +14,20 @@ import type { UsageNotes } from './usage-notes.ts';
 export interface PermitStock {
   /** Takes one that is here. Only modest callers take those that the requests which are held have asked for. */
   tryTake(standing: Standing): boolean;
-  /**
-   * Asks the table for more. A modest caller's request is held for that, until then at the latest. Resolves with how long it is until
-   * asking makes sense, milliseconds; 0: there may be one now.
-   */
-  obtain(standing: Standing, untilMs: number): Promise<number>;
+  /** Asks the table for more. A modest caller's request is held for that, until then at the latest. */
+  obtain(standing: Standing, untilMs: number): Promise<Obtained>;
 }
 
+export type Obtained =
+  /** There may be one now. */
+  | { readonly kind: 'look' }
+  /** The table does not answer: each instance keeps the limit on its own. */
+  | { readonly kind: 'away' }
+  /** Asking makes sense after so long. */
+  | { readonly kind: 'later'; readonly delayMs: number };
+
 /** So much of the room for bursts each may use: those who take more leave some to those who take less. */
-const ROOM_SHARE: Readonly<Record<Standing, number>> = { modest: 1, alone: 0.6, pressing: 0.6, above: 0.3 };
+const ROOM_SHARE: Readonly<Record<Standing, number>> = { modest: 1, alone: 0.6, pressing: 0.7, above: 0.5 };
 
 /** Between two notes that ask for callers who want more than an even part: the others come in between. */
 const SPARE_MS = 2 * USAGE_NOTE_MS;
@@ -49,12 +54,11 @@ export function createPermitStock(options: {
   let spareAtMs = Number.NEGATIVE_INFINITY;
   let awayUntilMs = Number.NEGATIVE_INFINITY;
   let wasRefused = false;
-  let round: Promise<void> | undefined;
+  let round: Promise<Obtained> | undefined;
 
   return {
     tryTake(standing) {
       const nowMs = clock.now();
-      // While the table is away, each instance keeps the limit on its own.
       if (nowMs < awayUntilMs) return true;
       permits = permits.filter((endMs) => endMs > nowMs);
       if (permits.length <= (standing === 'modest' ? 0 : heldCount)) return false;
@@ -66,15 +70,15 @@ export function createPermitStock(options: {
       const delayMs = delayUntilAsked(standing, nowMs);
       missedCount += 1;
       if (standing === 'modest') {
-        if (nowMs + delayMs > untilMs) return delayMs;
+        if (nowMs + delayMs > untilMs) return { kind: 'later', delayMs };
         heldCount += 1;
-        await (round ?? (delayMs > 0 ? clock.sleep(delayMs) : startRound(standing, nowMs)));
+        const obtained = await (round ?? (delayMs > 0 ? waited(delayMs) : startRound(standing, nowMs)));
         heldCount -= 1;
-        return 0;
+        return obtained;
       }
-      if (round !== undefined || heldCount > 0 || delayMs > 0) return Math.max(1, delayMs);
-      await startRound(standing, nowMs);
-      return 0;
+      if (round !== undefined || heldCount > 0 || delayMs > 0)
+        return { kind: 'later', delayMs: Math.max(1, delayMs) };
+      return startRound(standing, nowMs);
     },
   };
 
@@ -90,10 +94,15 @@ export function createPermitStock(options: {
     return Math.max(0, Math.ceil(Math.max(noteAtMs, placeAtMs) - nowMs));
   }
 
+  async function waited(delayMs: number): Promise<Obtained> {
+    await clock.sleep(delayMs);
+    return LOOK;
+  }
+
   /** One at a time, and nobody waits for a table that is away. */
-  function startRound(standing: Standing, nowMs: number): Promise<void> {
+  function startRound(standing: Standing, nowMs: number): Promise<Obtained> {
     const answered = new AbortController();
-    const late = clock.sleep(ANSWER_MS_MAX, answered.signal).then(noteAway, () => {});
+    const late = clock.sleep(ANSWER_MS_MAX, answered.signal).then(noteAway, () => LOOK);
     spareAtMs = nowMs + SPARE_MS;
     round = Promise.race([askOrNote(standing, nowMs), late]).finally(() => {
       answered.abort();
@@ -102,11 +111,12 @@ export function createPermitStock(options: {
     return round;
   }
 
-  async function askOrNote(standing: Standing, nowMs: number): Promise<void> {
+  async function askOrNote(standing: Standing, nowMs: number): Promise<Obtained> {
     // Where there were no permits, nothing was noted either: what the others do not know comes first.
     if (wasRefused && heldCount === 0) {
       wasRefused = false;
-      return notes.note();
+      await notes.note();
+      return LOOK;
     }
     const asked = permitsToAsk(
       { standing, heldCount, missedCount, nextPlaceMs: nextPlaceMs() },
@@ -119,16 +129,20 @@ export function createPermitStock(options: {
     wasRefused = answer.permitCount === 0;
     if ('nextAtMs' in answer) {
       permits = [...permits, ...endsOf(answer, asked)];
-      return;
+      return LOOK;
     }
     refusedPlaceMs = earliestPlaceWhenRefused(asked);
     if (heldCount > 0) await notes.note();
+    return LOOK;
   }
 
-  function noteAway(): void {
+  function noteAway(): Obtained {
     awayUntilMs = clock.now() + USAGE_NOTE_MS;
+    return { kind: 'away' };
   }
 }
+
+const LOOK: Obtained = { kind: 'look' };
 
 interface Demand {
   readonly standing: Standing;

@@ -181,12 +181,12 @@ async function handle(
   served: Served,
   intent?: AuditIntent,
 ): Promise<ApiAnswer> {
-  const request = await requestOf(deps, route, served);
   try {
+    const request = await requestOf(deps, route, served);
     return await answerOf(deps, route, request, intent);
   } finally {
     // A function is frozen with its answer, and what it had begun to write would wait for the next request.
-    await deps.fairShares.get(request.caller.account_id)?.settled();
+    await deps.fairShares.get(served.caller.account_id)?.settled();
   }
 }
 

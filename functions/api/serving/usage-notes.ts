@@ -15,8 +15,8 @@ import type {
 import { WINDOW_MS } from './shared-use.ts';
 
 export interface UsageNotes {
-  /** One more under this name. */
-  count(name: string): void;
+  /** So many more under this name; none: to hear what others have counted. */
+  count(name: string, by: 0 | 1): void;
   /** One request has left. */
   countSent(): void;
   /** When the next note may be written. */
@@ -49,7 +49,7 @@ export function createUsageNotes(options: {
   const underWay = new Set<Promise<unknown>>();
 
   const notes: UsageNotes = {
-    count: (name) => add(name, 1),
+    count: add,
     countSent() {
       sentCount += 1;
     },

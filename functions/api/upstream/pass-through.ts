@@ -110,7 +110,7 @@ async function forwarded(
       release ??= await patient.tryWait(caller, 'commands', patienceMs);
       return release !== undefined;
     },
-    mayRepeat: async () => (await fairShare.admit(caller.client_id)) === 0,
+    mayRepeat: async (restMs) => (await fairShare.admit(caller.client_id, restMs)) === 0,
     onKeyEchoed() {
       telemetry.measure('KeyEchoed', 1);
       telemetry.log('error', 'upstream.key_echoed', { request_id: requestId, call: id });
