@@ -76,6 +76,7 @@ export function createPermitStock(options: {
         heldCount -= 1;
         return obtained;
       }
+      if (standing === 'alone' && round !== undefined) return round;
       if (round !== undefined || heldCount > 0 || delayMs > 0)
         return { kind: 'later', delayMs: Math.max(1, delayMs) };
       return startRound(standing, nowMs);
@@ -123,7 +124,7 @@ export function createPermitStock(options: {
       limitAt(nowMs),
       nowMs,
     );
-    const answer = await notes.noteAndAsk(asked);
+    const answer = await notes.noteAndAsk(asked, Math.max(1, heldCount));
     missedCount = 0;
     if (answer === undefined) return noteAway();
     wasRefused = answer.permitCount === 0;

@@ -26,8 +26,8 @@ export interface UsageNotes {
   /** Notes what is not noted yet, if a note may be written by now. */
   noteSoon(): void;
   note(): Promise<void>;
-  /** Undefined: the table did not answer. */
-  noteAndAsk(asked: AskedPermits): Promise<GrantedPermits | NoPermits | undefined>;
+  /** Undefined: the table did not answer. Requests that wait for the answer are noted as if they had left. */
+  noteAndAsk(asked: AskedPermits, waitingCount: number): Promise<GrantedPermits | NoPermits | undefined>;
   /** Resolves when no note is under way. */
   settled(): Promise<void>;
 }
@@ -43,6 +43,8 @@ export function createUsageNotes(options: {
 }): UsageNotes {
   const { clock, usage, telemetry, learn } = options;
   let sentCount = 0;
+  /** Noted, and not yet sent. */
+  let notedAheadCount = 0;
   let counts = new Map<string, number>();
   let writableAtMs = Number.NEGATIVE_INFINITY;
   let nextPlaceMs = 0;
@@ -51,7 +53,8 @@ export function createUsageNotes(options: {
   const notes: UsageNotes = {
     count: add,
     countSent() {
-      sentCount += 1;
+      if (notedAheadCount > 0) notedAheadCount -= 1;
+      else sentCount += 1;
     },
     writableAtMs: () => writableAtMs,
     nextPlaceMs: () => nextPlaceMs,
@@ -61,7 +64,14 @@ export function createUsageNotes(options: {
     async note() {
       await write((noted) => usage.note(noted));
     },
-    noteAndAsk: (asked) => write((noted) => usage.noteAndAsk(noted, asked)),
+    async noteAndAsk(asked, waitingCount) {
+      const answer = await write((noted) => {
+        const requestCount = noted.requestCount + waitingCount;
+        return usage.noteAndAsk({ ...noted, requestCount }, asked);
+      });
+      if (answer !== undefined && answer.permitCount > 0) notedAheadCount += waitingCount;
+      return answer;
+    },
     async settled() {
       await Promise.all(underWay);
     },

@@ -9,9 +9,9 @@ import {
   CACHE_ENTRIES_MAX,
   CREDENTIALS_CHARACTERS_MAX,
 } from '../../../../functions/api/serving/authenticate.ts';
-import { CALLERS_MAX } from '../../../../functions/api/serving/shared-uses.ts';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../../../functions/api/serving/read-request.ts';
 import { REQUEST_MS_MAX } from '../../../../functions/api/serving/serve-route.ts';
+import { CALLERS_MAX } from '../../../../functions/api/serving/shared-uses.ts';
 import { RECORD_MS_MAX } from '../../../../functions/api/upstream/pass-through.ts';
 import { BODY_CHARACTERS_MAX } from '../../../../functions/api/upstream/send-once.ts';
 import { LIST_PAGES_MAX } from '../../../../shared/callers/token-store.ts';
