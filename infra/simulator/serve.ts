@@ -1,4 +1,4 @@
-/** `npm run upstream`: the simulated service alone, for any client. */
+/** `npm run upstream` starts the simulated service alone, for any client. */
 
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { runCommand } from '../process/command.ts';
@@ -18,11 +18,10 @@ await runCommand(async (signal) => {
   const deadline = withDeadline(signal, options.forMs, systemClock);
   const startedMs = systemClock.now();
   const clock = scaledClock(options.speed, startedMs);
-  const upstream = await startUpstream({ ...options, apiKeys: [options.apiKey], clock });
+  await using upstream = await startUpstream({ ...options, apiKeys: [options.apiKey], clock });
   for (const line of headerLines(options, upstream)) console.log(line);
   await report(upstream, { clock, deadline });
   console.log(summaryLine(upstream, { clock, startedMs }));
-  await upstream.close();
 });
 
 function headerLines(

@@ -1,4 +1,4 @@
-/** The simulated service as a server on this machine's loopback. */
+/** Starts the simulated service as a server on this machine's loopback interface. */
 
 import { once } from 'node:events';
 import type { Server } from 'node:http';
@@ -7,32 +7,35 @@ import { createAdaptorServer } from '@hono/node-server';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { forOwnHost } from '../process/own-host.ts';
+import { createUpstreamApp } from './app.ts';
 import { createFaultDials, type FaultDials } from './faults/faults.ts';
 import { createRequestLimits } from './faults/limits.ts';
-import { createUpstreamApp } from './routes/app.ts';
 import { createKeyRing } from './world/key-ring.ts';
 import { drawSecret, drawUuid } from './world/names.ts';
 import { createWorld, type World, type WorldOptions } from './world/world.ts';
 
 export interface UpstreamOptions extends Omit<WorldOptions, 'startAtMs'> {
-  /** When its world begins to live, apart from its history; the clock's present when absent. */
+  /**
+   * When the world begins to live, in milliseconds since the epoch; its history lies before. Default: the clock's
+   * present.
+   */
   readonly startAtMs?: number;
   readonly port?: number | undefined;
-  /** Accepted until `revokeKey`. */
+  /** The service accepts these keys until `revokeKey` is called. */
   readonly apiKeys: readonly string[];
-  /** Dials that are turned up from the start; all can be turned later. */
+  /** Faults that are on from the start; every dial can be changed later. */
   readonly dials?: Partial<FaultDials>;
   readonly clock?: Clock;
 }
 
-export interface LocalUpstream {
-  /** Ends with `/api/v2`. */
+export interface LocalUpstream extends AsyncDisposable {
+  /** The URL ends with `/api/v2`. */
   readonly baseUrl: string;
-  /** At the present of the clock: no timer advances it, because nothing is lost by drawing lives late. */
+  /** Returns the world as it is at the clock's present. No timer advances it: lives are drawn when somebody looks. */
   world(): World;
   readonly faults: FaultDials;
   addKey(key: string): void;
-  /** Specification "Authentication", rule 7: immediate and permanent. */
+  /** Revokes a key at once and for ever (specification "Authentication", rule 7). */
   revokeKey(key: string): void;
   close(): Promise<void>;
 }
@@ -69,6 +72,10 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
     overrideGlobalObjects: false,
   }) as Server;
   await listen(server, options.port ?? 0);
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
   return {
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v2`,
     world() {
@@ -78,14 +85,15 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
     faults,
     addKey: (key) => keys.add(key),
     revokeKey: (key) => void keys.delete(key),
-    async close() {
-      server.closeAllConnections();
-      await new Promise((resolve) => server.close(resolve));
-    },
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 
-/** Rejects with Node's own error when the port is taken. Only this machine can connect. */
+/**
+ * Listens on loopback only, so that no other machine can connect. Rejects with Node's own error when the port is
+ * taken.
+ */
 async function listen(server: Server, port: number): Promise<void> {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');

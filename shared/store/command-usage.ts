@@ -139,10 +139,8 @@ function movesOf(asked: AskedPermits, knownNextAtMs: number): readonly Move[] {
   const toMs = nowMs + quietCount * intervalMs;
   const anew = { kind: 'anew', toMs, beforeMs: nowMs, afterMs: wrongMs } as const;
   const isBusy = knownNextAtMs >= nowMs && knownNextAtMs <= wrongMs;
-  return [
-    ...(isBusy ? [] : [{ permitCount: quietCount, move: anew }]),
-    ...(busyCount > 0 ? [{ permitCount: busyCount, move: onward }] : []),
-  ];
+  const onwards = busyCount > 0 ? [{ permitCount: busyCount, move: onward }] : [];
+  return isBusy ? onwards : [{ permitCount: quietCount, move: anew }, ...onwards];
 }
 
 /** All that were ever noted. Rejects when the item cannot be read: then commands are assumed to use all of their part. */

@@ -1,22 +1,15 @@
 /** From items to records, one by one: what cannot be read is named, kept out, and stops nothing else. */
 
-import type * as z from 'zod';
+import * as z from 'zod';
 import type { AccountRecord } from '../core/records/account-record.ts';
 import type { CommandRecord } from '../core/records/command-record.ts';
 import type { ForeignEntry, Journal } from '../core/records/journal.ts';
+import { entriesOf } from '../core/records/journal-entries.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { ProjectRecord } from '../core/records/project-record.ts';
-import {
-  accountEntry,
-  accountItem,
-  commandEntry,
-  keyOf,
-  operationEntry,
-  projectEntry,
-  recordItem,
-  type storedEntries,
-} from './items.ts';
+import { accountItem, keyOf, recordItem, type storedEntries } from './items.ts';
+import { looseOf } from './loose-of.ts';
 import { fromStored } from './stored-entry.ts';
 import type { Item } from './table.ts';
 import type { UnreadableItem } from './unreadable.ts';
@@ -77,6 +70,24 @@ export function originIn(item: Item): AccountOrigin | undefined {
   return boot_at === undefined || is_listed === undefined ? undefined : { boot_at, is_listed };
 }
 
+/**
+ * An item is written with all of its entries, so a field that only a newer version knows must come back from it: entries, and
+ * the objects inside of them, keep fields that their schema does not have.
+ */
+const looseEntryOf = {
+  operation: looseEntry(entriesOf.operation),
+  project: looseEntry(entriesOf.project),
+  account: looseEntry(entriesOf.account),
+  command: looseEntry(entriesOf.command),
+};
+
+function looseEntry<Schemas extends readonly z.ZodObject[]>(
+  schemas: Schemas,
+): z.ZodType<z.output<Schemas[number]>> {
+  const union = z.discriminatedUnion('type', schemas.map((schema) => looseOf(schema)) as never);
+  return union as unknown as z.ZodType<z.output<Schemas[number]>>;
+}
+
 interface Found<R> {
   readonly record: R | undefined;
   readonly faults: readonly string[];
@@ -95,13 +106,13 @@ function recordIn(item: Item): Found<JournalRecord> {
 function withEntries(item: z.output<typeof recordItem>): Found<JournalRecord> {
   switch (item.kind) {
     case 'operation':
-      return withJournal<OperationRecord>(item, operationEntry);
+      return withJournal<OperationRecord>(item, looseEntryOf.operation);
     case 'project':
-      return withJournal<ProjectRecord>(item, projectEntry);
+      return withJournal<ProjectRecord>(item, looseEntryOf.project);
     case 'account':
-      return withJournal<AccountRecord>(item, accountEntry);
+      return withJournal<AccountRecord>(item, looseEntryOf.account);
     case 'command':
-      return withJournal<CommandRecord>(item, commandEntry);
+      return withJournal<CommandRecord>(item, looseEntryOf.command);
   }
 }
 

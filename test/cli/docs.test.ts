@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import { BOUND_NAMES } from '../../functions/poller/account/note-bound.ts';
@@ -14,16 +14,12 @@ import { calls } from '../../shared/upstream/calls/calls.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
+/** Every page that people read; `docs/alerts` and `docs/schemas` hold generated samples. */
 const PAGES = [
-  'README.md',
-  'docs/architecture.md',
-  'docs/operations.md',
-  'docs/upstream.md',
-  'docs/alerts.md',
-  'docs/api.md',
-  'docs/console.md',
-  'docs/performance.md',
-  'docs/limits.md',
+  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'],
+  ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join('docs', name)),
 ];
 const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
 
@@ -47,6 +43,16 @@ describe('the documentation', () => {
         signals.filter((signal) => signal.includes(`bound: ${name}\``)),
         name,
       ).toHaveLength(1);
+  });
+
+  test('the README gives the price of a month as docs/cost.md does', () => {
+    const total = /^\| \*\*total\*\* \|(.*)\|$/m.exec(read('docs/cost.md'))?.[1] ?? '';
+    const price = /^\| AWS, a month \|(.*)\|$/m.exec(read('README.md'))?.[1] ?? '';
+    const dollars = (row: string) =>
+      [...row.matchAll(/\$?([\d.]+)/g)].map((match) => Math.round(Number(match[1])));
+
+    expect(dollars(price)).toHaveLength(3);
+    expect(dollars(price)).toEqual(dollars(total));
   });
 
   test('every dependency is justified in one line', () => {
@@ -77,11 +83,15 @@ describe('the documentation', () => {
   });
 
   test('every file and folder that a page links to exists', () => {
-    for (const page of PAGES) {
-      const links = [...read(page).matchAll(/\]\((?!https?:)([^)#]+)[^)]*\)/g)].map(
-        (match) => match[1] ?? '',
-      );
-      for (const link of links) expect(() => read(join(page, '..', link))).not.toThrow();
-    }
+    const linksOf = (page: string) =>
+      [...read(page).matchAll(/\]\((?!https?:|mailto:)([^)#]+)[^)]*\)/g)].map((match) => match[1] ?? '');
+    const broken = PAGES.flatMap((page) =>
+      linksOf(page)
+        .filter((link) => !existsSync(join(ROOT, page, '..', link)))
+        .map((link) => `${page}: ${link}`),
+    );
+
+    expect(PAGES.flatMap(linksOf).length).toBeGreaterThan(100);
+    expect(broken).toEqual([]);
   });
 });

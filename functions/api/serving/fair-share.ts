@@ -66,7 +66,11 @@ export function createFairShare(options: {
   const notes = createUsageNotes({ ...options, learn });
   const stock = createPermitStock({ clock, limitAt, notes });
   const callerRequestsPerMinute = Math.min(options.callerRequestsPerMinute, requestsPerMinute);
-  const callers = createCallerParts({ callerRequestsPerMinute, limitAt, count: notes.count });
+  const callers = createCallerParts({
+    callerRequestsPerMinute,
+    limitAt,
+    count: (name, by) => notes.count(name, by),
+  });
   const wishes = createSharedUses();
   /** What left this instance: it keeps the limit also when it hears of no other. */
   let here: RateLimitState = UNUSED;

@@ -1,16 +1,14 @@
-/** Routes of computes, and of the branches that they stand on. */
+/** Adds the routes of computes (specification "Computes"). */
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import type { Random } from '../../../shared/runtime/random.ts';
 import { type ComputeSettings, DEFAULT_SETTINGS } from '../world/compute.ts';
 import * as commands from '../world/compute-commands.ts';
-import { drawBranchId } from '../world/names.ts';
-import type { ProjectState, WorldOperation } from '../world/project-state.ts';
+import type { ProjectState } from '../world/project-state.ts';
 import { endpointRow } from './endpoint-row.ts';
-import { findProject } from './find-project.ts';
+import { inProject } from './find-project.ts';
 import { parseBody } from './request-body.ts';
-import { operationRow, wholeSeconds } from './rows.ts';
+import { startedRows } from './rows.ts';
 import { refusal, type UpstreamContext, type UpstreamEnv } from './upstream-context.ts';
 
 const cu = z.number();
@@ -29,37 +27,38 @@ const createBody = z.object({
   endpoint: z.object({ ...settable, branch_id: z.string(), type: z.enum(['read_write', 'read_only']) }),
 });
 const updateBody = z.object({ endpoint: z.object({ ...settable, branch_id: z.string().optional() }) });
-const branchBody = z.object({
-  branch: z.object({ name: z.string().max(100).optional(), parent_id: z.string().optional() }).optional(),
-  endpoints: z
-    .array(z.object({ type: z.literal('read_write') }))
-    .max(1)
-    .optional(),
-});
+const ENDPOINTS_PATH = '/api/v2/projects/:project_id/endpoints';
 
-export function addComputeRoutes(app: Hono<UpstreamEnv>, { idDice }: { readonly idDice: Random }): void {
-  const base = '/api/v2/projects/:project_id/endpoints';
+export function addComputeRoutes(app: Hono<UpstreamEnv>): void {
+  addReadingRoutes(app);
+  addChangingRoutes(app);
+  addLifecycleRoutes(app);
+}
 
-  app.get(base, (c) =>
+function addReadingRoutes(app: Hono<UpstreamEnv>): void {
+  app.get(ENDPOINTS_PATH, (c) =>
     inProject(c, (project, nowMs) =>
       c.json({ endpoints: project.computes.map((compute) => endpointRow(compute, project.id, nowMs)) }),
     ),
   );
-  app.post(base, async (c) => {
-    const parsed = await parseBody(c, createBody);
-    if (parsed.kind === 'refused') return parsed.response;
-    const { branch_id, type, ...fields } = parsed.body.endpoint;
-    const config = { ...DEFAULT_SETTINGS, ...changeOf(fields, DEFAULT_SETTINGS), type };
-    return act(c, (project, nowMs) => commands.createEndpoint(project, { branch_id, config }, nowMs), 201);
-  });
-  app.get(`${base}/:endpoint_id`, (c) =>
+  app.get(`${ENDPOINTS_PATH}/:endpoint_id`, (c) =>
     inProject(c, (project, nowMs) => {
       const compute = commands.findCompute(project, endpointIdOf(c));
       if (compute === undefined) return refusal(c, 404, 'endpoint not found');
       return c.json({ endpoint: endpointRow(compute, project.id, nowMs) });
     }),
   );
-  app.patch(`${base}/:endpoint_id`, async (c) => {
+}
+
+function addChangingRoutes(app: Hono<UpstreamEnv>): void {
+  app.post(ENDPOINTS_PATH, async (c) => {
+    const parsed = await parseBody(c, createBody);
+    if (parsed.kind === 'refused') return parsed.response;
+    const { branch_id, type, ...fields } = parsed.body.endpoint;
+    const config = { ...DEFAULT_SETTINGS, ...changeOf(fields, DEFAULT_SETTINGS), type };
+    return act(c, (project, nowMs) => commands.createEndpoint(project, { branch_id, config }, nowMs), 201);
+  });
+  app.patch(`${ENDPOINTS_PATH}/:endpoint_id`, async (c) => {
     const parsed = await parseBody(c, updateBody);
     if (parsed.kind === 'refused') return parsed.response;
     const { branch_id, ...fields } = parsed.body.endpoint;
@@ -70,7 +69,7 @@ export function addComputeRoutes(app: Hono<UpstreamEnv>, { idDice }: { readonly 
       return commands.updateEndpoint(project, { endpointId, change }, nowMs);
     });
   });
-  app.delete(`${base}/:endpoint_id`, (c) =>
+  app.delete(`${ENDPOINTS_PATH}/:endpoint_id`, (c) =>
     inProject(c, (project, nowMs) => {
       const outcome = commands.deleteEndpoint(project, endpointIdOf(c), nowMs);
       if (outcome.kind === 'refused') return refusal(c, outcome.status, outcome.message);
@@ -78,43 +77,22 @@ export function addComputeRoutes(app: Hono<UpstreamEnv>, { idDice }: { readonly 
       return c.json(startedRow(outcome.value, project, nowMs));
     }),
   );
-  app.post(`${base}/:endpoint_id/restart`, (c) =>
-    act(c, (project, nowMs) => commands.restartEndpoint(project, endpointIdOf(c), nowMs)),
-  );
-  app.post(`${base}/:endpoint_id/start`, (c) =>
-    act(c, (project, nowMs) => commands.startEndpoint(project, endpointIdOf(c), nowMs)),
-  );
-  app.post(`${base}/:endpoint_id/suspend`, (c) =>
-    act(c, (project, nowMs) => commands.suspendEndpoint(project, endpointIdOf(c), nowMs)),
-  );
-
-  app.get('/api/v2/projects/:project_id/branches', (c) =>
-    inProject(c, (project) =>
-      c.json({ branches: [...project.branchIds].map((id) => branchRow(project, id)) }),
-    ),
-  );
-  app.post('/api/v2/projects/:project_id/branches', async (c) => {
-    const parsed = await parseBody(c, branchBody);
-    if (parsed.kind === 'refused') return parsed.response;
-    return inProject(c, (project, nowMs) => {
-      const branch_id = drawBranchId(idDice);
-      const withCompute = (parsed.body.endpoints ?? []).length > 0;
-      const outcome = commands.createBranch(project, { branch_id, withCompute }, nowMs);
-      if (outcome.kind === 'refused') return refusal(c, outcome.status, outcome.message);
-      const { compute, operations } = outcome.value;
-      return c.json(
-        {
-          branch: branchRow(project, branch_id, parsed.body.branch?.name),
-          endpoints: compute === undefined ? [] : [endpointRow(compute, project.id, nowMs)],
-          operations: rowsOf(operations, nowMs),
-        },
-        201,
-      );
-    });
-  });
 }
 
-/** A size that is given by one limit alone leaves the other as it was. */
+/** Restart, start and suspend each answer with the operations that they started. */
+function addLifecycleRoutes(app: Hono<UpstreamEnv>): void {
+  app.post(`${ENDPOINTS_PATH}/:endpoint_id/restart`, (c) =>
+    act(c, (project, nowMs) => commands.restartEndpoint(project, endpointIdOf(c), nowMs)),
+  );
+  app.post(`${ENDPOINTS_PATH}/:endpoint_id/start`, (c) =>
+    act(c, (project, nowMs) => commands.startEndpoint(project, endpointIdOf(c), nowMs)),
+  );
+  app.post(`${ENDPOINTS_PATH}/:endpoint_id/suspend`, (c) =>
+    act(c, (project, nowMs) => commands.suspendEndpoint(project, endpointIdOf(c), nowMs)),
+  );
+}
+
+/** When only one limit of the size is given, the other one stays as it was. */
 function changeOf(
   fields: z.output<typeof updateBody>['endpoint'],
   before: ComputeSettings,
@@ -148,27 +126,9 @@ function act(
 }
 
 function startedRow({ compute, operations }: commands.Started, project: ProjectState, nowMs: number) {
-  return { endpoint: endpointRow(compute, project.id, nowMs), operations: rowsOf(operations, nowMs) };
-}
-
-/** As they are in the answer that tells them: the first runs, the others wait for it. */
-function rowsOf(operations: readonly WorldOperation[], nowMs: number): readonly object[] {
-  return operations.map((operation) => operationRow(operation, nowMs));
-}
-
-/** Of the public contract's branch only what a caller needs to place a compute. */
-function branchRow(project: ProjectState, id: string, name = id): object {
-  const [first] = project.branchIds;
-  const createdMs = project.computes.find(({ branch_id }) => branch_id === id)?.createdAtMs;
-  const created_at = wholeSeconds(createdMs ?? project.created_at_ms);
-  return { id, project_id: project.id, name, default: id === first, created_at, updated_at: created_at };
+  return { endpoint: endpointRow(compute, project.id, nowMs), operations: startedRows(operations, nowMs) };
 }
 
 function endpointIdOf(c: UpstreamContext): string {
   return c.req.param('endpoint_id') ?? '';
-}
-
-function inProject(c: UpstreamContext, use: (project: ProjectState, nowMs: number) => Response): Response {
-  const found = findProject(c, c.req.param('project_id') ?? '');
-  return found instanceof Response ? found : use(found, c.get('world').nowMs);
 }

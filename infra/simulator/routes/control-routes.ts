@@ -1,9 +1,9 @@
 /**
- * The simulation's own door, under `/_control`: no part of the service. Tests in any language turn dials, connect to a
- * compute and look at the users table with it. It listens where the service does, on this machine alone.
+ * The simulation's own routes, under `/_control`; the service has none of them. Tests in any language use them to
+ * change dials, connect to a compute and read the users table. They listen on this machine only, as the service does.
  */
 
-import type { Hono } from 'hono';
+import type { Context, Hono } from 'hono';
 import * as z from 'zod';
 import { dialsSchema, type FaultDials } from '../faults/faults.ts';
 import type { RequestLimits } from '../faults/limits.ts';
@@ -22,10 +22,10 @@ export interface ControlDeps {
   readonly passMs: (durationMs: number) => void;
 }
 
-/** As many as the Console could send in a minute, and no more. */
+/** The Console cannot send more than the account's limit in a minute. */
 const consoleBody = z.strictObject({ requests: z.number().int().min(1).max(700) });
 
-/** A jump of more than a month would have the simulation draw for minutes. */
+/** Drawing more than a month at once would take the simulation minutes. */
 const timeBody = z.strictObject({
   pass_ms: z
     .number()
@@ -36,35 +36,64 @@ const timeBody = z.strictObject({
 
 const keyBody = z.strictObject({ key: z.string().min(1), user_id: z.string().min(1).optional() });
 
-export function addControlRoutes(app: Hono, { world, faults, keys, limits, ...time }: ControlDeps): void {
-  app.post('/_control/time', async (c) => {
-    const parsed = timeBody.safeParse(await c.req.json().catch(() => undefined));
-    if (!parsed.success) return c.json({ message: z.prettifyError(parsed.error) }, 400);
-    time.passMs(parsed.data.pass_ms);
-    world.advanceTo(time.now());
-    return c.json({ now: new Date(world.nowMs).toISOString() });
-  });
-  app.post('/_control/keys', async (c) => {
-    const parsed = keyBody.safeParse(await c.req.json().catch(() => undefined));
-    if (!parsed.success) return c.json({ message: z.prettifyError(parsed.error) }, 400);
-    // The first key of somebody is made in the Console.
-    keys.add(parsed.data.key, parsed.data.user_id);
+export function addControlRoutes(app: Hono, deps: ControlDeps): void {
+  addTimeRoutes(app, deps);
+  addKeyRoutes(app, deps);
+  addDialRoutes(app, deps);
+  addProjectRoutes(app, deps);
+}
+
+function addTimeRoutes(app: Hono, { world, limits, now, passMs }: ControlDeps): void {
+  app.post('/_control/time', (c) =>
+    withBody(c, timeBody, ({ pass_ms }) => {
+      passMs(pass_ms);
+      world.advanceTo(now());
+      return c.json({ now: new Date(world.nowMs).toISOString() });
+    }),
+  );
+  app.post('/_control/console', (c) =>
+    withBody(c, consoleBody, ({ requests }) => {
+      // Requests of the Console count toward the same rate limit (specification "Limits").
+      const admitted = Array.from({ length: requests }, (_, place) =>
+        limits.admit(`console ${place}`, world.nowMs),
+      );
+      return c.json({ admitted: admitted.filter(Boolean).length });
+    }),
+  );
+}
+
+function addKeyRoutes(app: Hono, { keys }: ControlDeps): void {
+  app.post('/_control/keys', (c) =>
+    withBody(c, keyBody, ({ key, user_id }) => {
+      // The API needs a key to make a key, so the Console makes the first key of each person.
+      keys.add(key, user_id);
+      return c.body(null, 204);
+    }),
+  );
+  app.post('/_control/keys/revoke', (c) =>
+    withBody(c, keyBody, ({ key }) => c.body(null, keys.delete(key) ? 204 : 404)),
+  );
+  app.post('/_control/projects/:project_id/leave-organization', (c) => {
+    keys.removeProject(c.req.param('project_id'));
     return c.body(null, 204);
   });
-  app.post('/_control/keys/revoke', async (c) => {
-    const parsed = keyBody.safeParse(await c.req.json().catch(() => undefined));
-    if (!parsed.success) return c.json({ message: z.prettifyError(parsed.error) }, 400);
-    return c.body(null, keys.delete(parsed.data.key) ? 204 : 404);
+  app.delete('/_control/members/:user_id', (c) => {
+    keys.removeMember(c.req.param('user_id'));
+    return c.body(null, 204);
   });
+}
 
+function addDialRoutes(app: Hono, { faults }: ControlDeps): void {
   app.get('/_control/dials', (c) => c.json(faults));
-  app.patch('/_control/dials', async (c) => {
-    const parsed = dialsSchema.safeParse(await c.req.json().catch(() => undefined));
-    if (!parsed.success) return c.json({ message: z.prettifyError(parsed.error) }, 400);
-    Object.assign(faults, parsed.data);
-    return c.json(faults);
-  });
+  app.patch('/_control/dials', (c) =>
+    withBody(c, dialsSchema, (dials) => {
+      Object.assign(faults, dials);
+      return c.json(faults);
+    }),
+  );
+}
 
+function addProjectRoutes(app: Hono, { world }: ControlDeps): void {
   app.post('/_control/projects/:project_id/endpoints/:endpoint_id/connect', (c) => {
     const project = world.project(c.req.param('project_id'));
     const endpointId = c.req.param('endpoint_id');
@@ -83,27 +112,19 @@ export function addControlRoutes(app: Hono, { world, faults, keys, limits, ...ti
     if (project === undefined) return c.json({ message: 'project not found' }, 404);
     return c.json({ users: project.auth.users });
   });
-
-  app.post('/_control/projects/:project_id/leave-organization', (c) => {
-    keys.removeProject(c.req.param('project_id'));
-    return c.body(null, 204);
-  });
-  app.delete('/_control/members/:user_id', (c) => {
-    keys.removeMember(c.req.param('user_id'));
-    return c.body(null, 204);
-  });
-  app.post('/_control/console', async (c) => {
-    const parsed = consoleBody.safeParse(await c.req.json().catch(() => undefined));
-    if (!parsed.success) return c.json({ message: z.prettifyError(parsed.error) }, 400);
-    // Specification: the requests of the Console count toward the same rate limit.
-    const admitted = Array.from({ length: parsed.data.requests }, (_, place) =>
-      limits.admit(`console ${place}`, world.nowMs),
-    );
-    return c.json({ admitted: admitted.filter(Boolean).length });
-  });
 }
 
-/** What the API does not show of a compute: its resources, its connections, `max_connections` of its Postgres. */
+/** Answers 400 and says what is wrong unless the body fits the schema. */
+async function withBody<Schema extends z.ZodType>(
+  c: Context,
+  schema: Schema,
+  act: (body: z.output<Schema>) => Response,
+): Promise<Response> {
+  const parsed = schema.safeParse(await c.req.json().catch(() => undefined));
+  return parsed.success ? act(parsed.data) : c.json({ message: z.prettifyError(parsed.error) }, 400);
+}
+
+/** Shows what the API hides of a compute: its resources, its connections and its Postgres's `max_connections`. */
 function factsOf(project: ProjectState, endpointId: string) {
   const compute = findCompute(project, endpointId);
   if (compute === undefined) return undefined;

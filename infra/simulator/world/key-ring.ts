@@ -1,9 +1,12 @@
-/** API keys: three kinds, who may make and revoke which, and what a request's key may do. Specification "API key". */
+/**
+ * API keys: there are three kinds, with rules on who may make and revoke them and what they may do (specification
+ * "API key").
+ */
 
-/** The organization that owns everything here. */
+/** This organization owns everything here. */
 export const ORGANIZATION_ID = 'org-quiet-harbor-10000001';
 
-/** Its people: the account's owner, who administers it, and a member. */
+/** The organization has two people: an administrator, who owns the account, and a member. */
 export const ADMIN_ID = 'user-admin';
 export const MEMBER_ID = 'user-member';
 
@@ -23,10 +26,10 @@ interface StoredKey extends KeyRecord {
   readonly ownerId: string;
 }
 
-/** Who sends a request, by its key. */
+/** Who sends a request, as its key says. */
 export interface Principal {
   readonly kind: StoredKey['kind'];
-  /** Of a personal key its user; of the others who made it. */
+  /** The user of a personal key; the user who made a key of another kind. */
   readonly userId: string;
   readonly isAdmin: boolean;
   /** False once the user has left: a personal key then reaches no project of the organization. */
@@ -44,22 +47,43 @@ export type KeyRing = ReturnType<typeof createKeyRing>;
 const NOT_FOR_ORGANIZATION_KEYS = 'not allowed for organization API keys';
 const ADMINISTRATORS_ONLY = 'only administrators of the organization can do this';
 
-/** `drawSecret`: 64 characters that nobody can guess, from the seed. */
-export function createKeyRing(options: {
+export interface KeyRingOptions {
+  /** The keys that exist from the start: personal keys of the administrator. */
   readonly secrets: Iterable<string>;
+  /** 64 characters, drawn from the seed. */
   readonly drawSecret: () => string;
+  /** Milliseconds since the epoch. */
   readonly now: () => number;
-}) {
+}
+
+export function createKeyRing(options: KeyRingOptions) {
+  const ring = createRing(options);
+  for (const secret of options.secrets) ring.add(secret);
+  return {
+    add: ring.add,
+    delete: ring.delete,
+    authenticate: ring.authenticate,
+    removeMember: ring.removeMember,
+    removeProject: ring.removeProject,
+    ...personalKeys(ring, options.drawSecret),
+    ...organizationKeys(ring, options.drawSecret),
+  };
+}
+
+type Ring = ReturnType<typeof createRing>;
+
+/** The keys and members themselves, without the rules on who may do what. */
+function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
   const keys = new Map<string, StoredKey>();
   const members = new Set([ADMIN_ID, MEMBER_ID]);
   let lastId = 0;
 
-  const put = (key: Pick<StoredKey, 'kind' | 'name' | 'secret' | 'ownerId' | 'project_id'>): StoredKey => {
+  const put = (key: NewKey): StoredKey => {
     lastId += 1;
     const stored: StoredKey = {
       ...key,
       id: lastId,
-      created_at: isoOf(options.now()),
+      created_at: isoOf(now()),
       created_by: { id: key.ownerId, name: key.ownerId, image: '' },
       last_used_at: null,
       last_used_from_addr: '',
@@ -67,52 +91,69 @@ export function createKeyRing(options: {
     keys.set(stored.secret, stored);
     return stored;
   };
-  const withId = (id: number) => [...keys.values()].find((key) => key.id === id);
-  for (const secret of options.secrets) put({ kind: 'personal', name: 'console', secret, ownerId: ADMIN_ID });
 
   return {
-    /** As the Console makes the first key of somebody. */
+    put,
+    all: () => [...keys.values()],
+    withId: (id: number) => [...keys.values()].find((key) => key.id === id),
+
+    /** Adds a personal key, as the Console makes the first key of each person. */
     add(secret: string, ownerId: string = ADMIN_ID): void {
       put({ kind: 'personal', name: 'console', secret, ownerId });
     },
 
-    /** Immediate and permanent. */
-    delete(secret: string): boolean {
-      return keys.delete(secret);
-    },
+    /** Revokes the key at once and for ever. False: there is no such key. */
+    delete: (secret: string) => keys.delete(secret),
 
-    /** Undefined: 401. Its use is noted on the key. */
+    /** Undefined stands for a 401. The key remembers when and from where it was used. */
     authenticate(secret: string, address = '127.0.0.1'): Principal | undefined {
       const key = keys.get(secret);
       if (key === undefined) return undefined;
-      keys.set(secret, { ...key, last_used_at: isoOf(options.now()), last_used_from_addr: address });
+      keys.set(secret, { ...key, last_used_at: isoOf(now()), last_used_from_addr: address });
       const { kind, ownerId: userId, project_id: projectId } = key;
       const isMember = kind !== 'personal' || members.has(userId);
       return { kind, userId, isAdmin: userId === ADMIN_ID && members.has(userId), isMember, projectId };
     },
 
+    /** A user leaves the organization. */
+    removeMember: (userId: string) => void members.delete(userId),
+
+    /** A project leaves the organization: the keys that are scoped to it stop working. */
+    removeProject(projectId: string): void {
+      for (const key of keys.values()) if (key.project_id === projectId) keys.delete(key.secret);
+    },
+  };
+}
+
+type NewKey = Pick<StoredKey, 'kind' | 'name' | 'secret' | 'ownerId' | 'project_id'>;
+
+function personalKeys(ring: Ring, drawSecret: () => string) {
+  return {
     createPersonal({ kind, userId }: Principal, name: string): KeyOutcome<object> {
       if (kind !== 'personal') return refused(404, NOT_FOR_ORGANIZATION_KEYS);
-      return shownOnce(put({ kind: 'personal', name, secret: options.drawSecret(), ownerId: userId }));
+      return shownOnce(ring.put({ kind: 'personal', name, secret: drawSecret(), ownerId: userId }));
     },
 
     listPersonal({ kind, userId }: Principal): KeyOutcome<readonly KeyRecord[]> {
       if (kind !== 'personal') return refused(404, NOT_FOR_ORGANIZATION_KEYS);
-      return newestFirst(
-        [...keys.values()].filter((key) => key.kind === 'personal' && key.ownerId === userId),
-      );
+      return newestFirst(ring.all().filter((key) => key.kind === 'personal' && key.ownerId === userId));
     },
 
-    /** "A personal key only by its account owner." */
+    /** Specification: a personal key is revoked "only by its account owner". */
     revokePersonal({ kind, userId }: Principal, id: number): KeyOutcome<object> {
       if (kind !== 'personal') return refused(404, NOT_FOR_ORGANIZATION_KEYS);
-      const key = withId(id);
+      const key = ring.withId(id);
       if (key?.kind !== 'personal' || key.ownerId !== userId) return refused(404, 'API key not found');
-      keys.delete(key.secret);
+      ring.delete(key.secret);
       return revoked(key);
     },
+  };
+}
 
-    /** A personal key of an administrator; for one project, of any member. */
+/** Keys of the organization, and keys that are scoped to one project. */
+function organizationKeys(ring: Ring, drawSecret: () => string) {
+  return {
+    /** An administrator makes keys of the organization; every member makes keys of one project. */
     createOrganization(
       { kind, userId, isAdmin, isMember }: Principal,
       { name, projectId }: { readonly name: string; readonly projectId: string | undefined },
@@ -121,31 +162,21 @@ export function createKeyRing(options: {
       if (!isMember) return refused(404, 'organization not found');
       if (projectId === undefined && !isAdmin) return refused(403, ADMINISTRATORS_ONLY);
       const keyKind = projectId === undefined ? 'organization' : 'project';
-      const secret = options.drawSecret();
-      return shownOnce(put({ kind: keyKind, name, secret, ownerId: userId, project_id: projectId }));
+      const secret = drawSecret();
+      return shownOnce(ring.put({ kind: keyKind, name, secret, ownerId: userId, project_id: projectId }));
     },
 
     listOrganization({ kind, isAdmin }: Principal): KeyOutcome<readonly KeyRecord[]> {
       if (kind === 'project' || !isAdmin) return refused(403, ADMINISTRATORS_ONLY);
-      return newestFirst([...keys.values()].filter((key) => key.kind !== 'personal'));
+      return newestFirst(ring.all().filter((key) => key.kind !== 'personal'));
     },
 
     revokeOrganization({ kind, isAdmin }: Principal, id: number): KeyOutcome<object> {
       if (kind === 'project' || !isAdmin) return refused(403, ADMINISTRATORS_ONLY);
-      const key = withId(id);
+      const key = ring.withId(id);
       if (key === undefined || key.kind === 'personal') return refused(404, 'API key not found');
-      keys.delete(key.secret);
+      ring.delete(key.secret);
       return revoked(key);
-    },
-
-    /** A user leaves the organization. */
-    removeMember(userId: string): void {
-      members.delete(userId);
-    },
-
-    /** A project leaves the organization: the keys that are scoped to it stop working. */
-    removeProject(projectId: string): void {
-      for (const key of keys.values()) if (key.project_id === projectId) keys.delete(key.secret);
     },
   };
 }

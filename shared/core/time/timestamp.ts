@@ -1,0 +1,60 @@
+/** ISO 8601 times as comparable text: `Date` would cut microseconds, and raw strings of different length sort wrongly. */
+
+const ISO_PATTERN =
+  /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:([Zz])|([+-])(\d{2}):?(\d{2}))$/;
+const FRACTION_DIGITS = 9;
+
+/** The usual form, on a day that every month has: it is what it says, without a calendar. */
+const PLAIN_PATTERN =
+  /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.(\d+))?Z$/;
+
+/** A UTC time as `YYYY-MM-DDTHH:MM:SS.nnnnnnnnnZ`; two of them compare as strings. */
+export type Timestamp = string & { readonly __brand: 'Timestamp' };
+
+/** Any ISO 8601 time with a zone, cut (not rounded) to nine fraction digits; undefined when it is not one. */
+export function normaliseTimestamp(text: string): Timestamp | undefined {
+  const plain = PLAIN_PATTERN.exec(text);
+  if (plain !== null) return inFull(text.slice(0, 19), plain[1] ?? '');
+  const match = ISO_PATTERN.exec(text);
+  if (match === null) return undefined;
+  const [, year, month, day, hour, minute, second, fraction = '', , sign, offsetHour, offsetMinute] = match;
+  const local = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+  if (Number.isNaN(local)) return undefined;
+  const offsetMinutes = sign === undefined ? 0 : Number(offsetHour) * 60 + Number(offsetMinute);
+  const epochSeconds = local / 1_000 - (sign === '-' ? -offsetMinutes : offsetMinutes) * 60;
+  const isRealDate = new Date(local).toISOString().startsWith(`${year}-${month}-${day}T${hour}`);
+  if (!isRealDate) return undefined;
+  return format(epochSeconds, fraction);
+}
+
+/** The second in which an instant lies. Throws `RangeError` when it is no time of a calendar. */
+export function secondOf(epochMs: number): Timestamp {
+  return format(Math.floor(epochMs / 1_000), '');
+}
+
+/** The time `durationMs` (whole seconds are exact) before another. */
+export function earlierBy(time: Timestamp, durationMs: number): Timestamp {
+  return format(epochSecondsOf(time) - Math.ceil(durationMs / 1_000), time.slice(20, 29));
+}
+
+/** A time of our own clock as it stands in records and events: ISO 8601, UTC, milliseconds. Throws `RangeError` beyond the calendar. */
+export function isoTimeOf(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
+/** Milliseconds since the epoch, for durations only: the nanoseconds are gone. */
+export function epochMsOf(time: Timestamp): number {
+  return epochSecondsOf(time) * 1_000 + Number(time.slice(20, 23));
+}
+
+function epochSecondsOf(time: Timestamp): number {
+  return Date.parse(`${time.slice(0, 19)}Z`) / 1_000;
+}
+
+function format(epochSeconds: number, fraction: string): Timestamp {
+  return inFull(new Date(epochSeconds * 1_000).toISOString().slice(0, 19), fraction);
+}
+
+function inFull(seconds: string, fraction: string): Timestamp {
+  return `${seconds}.${fraction.slice(0, FRACTION_DIGITS).padEnd(FRACTION_DIGITS, '0')}Z` as Timestamp;
+}

@@ -1,0 +1,91 @@
+/** The bridge's own reads of the upstream, over HTTP: typed answers, and repetitions after what passes by itself. */
+
+import * as z from 'zod';
+import type { Call } from './calls/call.ts';
+import type { AnswerOf } from './calls/calls.ts';
+import { operationSchema, plainOperation } from './calls/operation-row.ts';
+// Only these parts of the table: schemas are built when their file is loaded, at every cold start.
+import { operationCalls } from './calls/operations.ts';
+import { projectCalls } from './calls/projects.ts';
+import * as schemas from './calls/schemas.ts';
+import { shareRefresh } from './key-source.ts';
+import { type CallDeps, outgoingRequest, type RequestParts } from './outgoing-request.ts';
+import { type ParsedAnswer, sendAndParse } from './send-and-parse.ts';
+import type { SendDeps } from './send-with-key.ts';
+import type { CallOptions, UpstreamClient } from './upstream-client.ts';
+
+export interface UpstreamClientOptions extends SendDeps {
+  /** Ends with `/api/v2`. */
+  readonly baseUrl: string;
+}
+
+export function createUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
+  const deps = depsOf(options);
+
+  return {
+    async listProjects(query, callOptions) {
+      const { body, serverDateMs } = await readCall(deps, projectCalls.listProjects, { query }, callOptions);
+      const projects = schemas.parseRows(body.projects, schemas.projectSchema);
+      const unavailable = schemas.parseRows(body.unavailable_project_ids ?? [], schemas.projectId);
+      return {
+        projects: projects.rows,
+        // An unavailable project whose id cannot be read is as invisible as a project whose row cannot be read.
+        malformedRowCount: projects.malformedRowCount + unavailable.malformedRowCount,
+        cursor: body.pagination?.cursor,
+        unavailableProjectIds: unavailable.rows,
+        serverDateMs,
+      };
+    },
+
+    async listOperations({ projectId, ...query }, callOptions) {
+      const request = { ids: { project_id: projectId }, query };
+      const { body, serverDateMs } = await readCall(
+        deps,
+        operationCalls.listOperations,
+        request,
+        callOptions,
+      );
+      const { rows, malformedRowCount } = schemas.parseRows(
+        body.operations,
+        // The schema is built for the first unusual row only: building it costs more than reading a page of usual rows.
+        once(() => operationOf(projectId)),
+        (row) => plainOperation(row, projectId),
+      );
+      return { operations: rows, malformedRowCount, cursor: body.pagination?.cursor, serverDateMs };
+    },
+
+    async getOperation({ projectId, operationId }, callOptions) {
+      const operation = operationOf(projectId).refine(({ id }) => id === operationId);
+      const call = { ...operationCalls.getOperation, answer: z.looseObject({ operation }) };
+      const request = { ids: { project_id: projectId, operation_id: operationId } };
+      const { body } = await readCall(deps, call, request, callOptions);
+      return body.operation;
+    },
+  };
+}
+
+/** What a call needs, made of the options of a client. */
+export function depsOf({ baseUrl, ...options }: UpstreamClientOptions): CallDeps {
+  return { ...options, base: new URL(baseUrl), apiKey: shareRefresh(options.apiKey) };
+}
+
+/** Rejects with `UpstreamError`; of kind `rejected` without a status when an id or a field is not of its form. */
+async function readCall<C extends Call>(
+  deps: CallDeps,
+  call: C,
+  request: RequestParts,
+  { signal, permit }: CallOptions = {},
+): Promise<ParsedAnswer<AnswerOf<C>>> {
+  const outgoing = outgoingRequest(deps.base, call, request);
+  return sendAndParse<AnswerOf<C>>(deps, { ...outgoing, schema: call.answer as never, signal, permit });
+}
+
+function once<T>(create: () => T): () => T {
+  let created: T | undefined;
+  return () => (created ??= create());
+}
+
+/** An operation is recorded under the project that its row names: a row that names another project counts as malformed. */
+function operationOf(projectId: string) {
+  return operationSchema(projectId).refine(({ project_id }) => project_id === projectId);
+}

@@ -1,0 +1,68 @@
+/** One call of the table as a request: the ids in its path, its query, and its body, each checked before anything is sent. */
+
+import assert from 'node:assert/strict';
+import type { Call } from './calls/call.ts';
+import { idSchemaOf } from './calls/ids.ts';
+import type { OutgoingRequest, SendDeps } from './send-with-key.ts';
+import { failure } from './upstream-failure.ts';
+
+/** The parts of a request, for any call of the table. */
+export interface RequestParts {
+  /** By their names in the path template. */
+  readonly ids?: Readonly<Record<string, string>>;
+  readonly query?: object | undefined;
+  readonly body?: object;
+}
+
+export interface CallDeps extends SendDeps {
+  /** Ends with `/api/v2`. */
+  readonly base: URL;
+}
+
+/** Throws `UpstreamError` of kind `rejected`, without a status, when an id or a field is not of its form: then nothing is sent. */
+export function outgoingRequest(
+  base: URL,
+  call: Call,
+  request: RequestParts,
+): Omit<OutgoingRequest, 'signal' | 'permit'> {
+  const { method, path } = call;
+  return { method, path, url: urlOf(base, call, request), json: bodyOf(call, request) };
+}
+
+function urlOf(base: URL, call: Call, { ids = {}, query }: RequestParts): URL {
+  const pathname = `${base.pathname.replace(/\/$/, '')}${fill(call, ids)}`;
+  const url = new URL(`${base.origin}${pathname}`);
+  // If the pattern of an id ever allowed a dot or a slash, the URL parser would rewrite the path: this stops such a request.
+  assert(url.origin === base.origin && url.pathname === pathname, `${call.path} became another path`);
+  const parameters = checked(call, 'query', call.query, query ?? {});
+  for (const [name, value] of Object.entries(parameters ?? {})) {
+    if (value !== undefined) url.searchParams.set(name, String(value));
+  }
+  return url;
+}
+
+function fill(call: Call, ids: Readonly<Record<string, string>>): string {
+  return call.path.replace(/\{(\w+)\}/g, (_placeholder, name: string) => {
+    const id = idSchemaOf(name).safeParse(ids[name]);
+    if (!id.success) throw rejection(call, `the ${name} is not of the expected form`);
+    return id.data;
+  });
+}
+
+function bodyOf(call: Call, { body }: RequestParts): string | undefined {
+  const parsed = checked(call, 'body', call.body, body ?? {});
+  return parsed === undefined ? undefined : JSON.stringify(parsed);
+}
+
+/** The error names the fields at fault and never their values, because a value may be a secret. */
+function checked(call: Call, part: string, schema: Call['body'], value: object): object | undefined {
+  if (schema === undefined) return undefined;
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  const fields = parsed.error.issues.map((issue) => issue.path.join('.') || '(all of it)');
+  throw rejection(call, `the ${part} is not of the expected form; look at: ${fields.join(', ')}`);
+}
+
+function rejection({ method, path }: Call, reason: string) {
+  return failure('rejected', { method, path, reason });
+}
