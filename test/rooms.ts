@@ -184,7 +184,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'infra/simulator/routes': ['infra/simulator/faults', 'infra/simulator/world', 'shared/runtime'],
   'infra/simulator/routes/auth': ['infra/simulator/routes', 'infra/simulator/world', 'shared/runtime'],
   'infra/simulator/world': ['shared/runtime'],
-  'shared/alerts': ['shared/events'],
+  'shared/alerts': ['shared/events', 'shared/runtime'],
   'shared/callers': ['shared/runtime', 'shared/store', 'shared/upstream/calls'],
   'shared/commands': [
     'shared/callers',

@@ -1,4 +1,6 @@
-/** Makes text from outside safe to stand in a message: one line, nothing invisible, not too long. */
+/** Makes text from outside safe to stand in a message: one line, nothing invisible, no secret, not too long. */
+
+import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
 
 /** Control, format (bidi marks, zero width), surrogate, private use, line and paragraph separators. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
@@ -6,7 +8,8 @@ const CUT_MARK = ' ... (cut)';
 
 /** Cuts at a word and says so. The result has at most `charactersMax` UTF-16 units, mark included. */
 export function cleanText(text: string, charactersMax: number): string {
-  const clean = text.replaceAll(UNPRINTABLE, ' ').replaceAll(/\s+/gu, ' ').trim();
+  const open = withoutSecretShapes(text, HIDDEN_MARK);
+  const clean = open.replaceAll(UNPRINTABLE, ' ').replaceAll(/\s+/gu, ' ').trim();
   if (clean.length <= charactersMax) return clean;
   const room = clean.slice(0, charactersMax - CUT_MARK.length);
   const lastSpace = room.lastIndexOf(' ');
@@ -28,7 +31,7 @@ export function slackCode(text: string, charactersMax: number): string {
 /** Mail programs make links of what looks like one; a broken scheme does not. */
 export function mailText(text: string, charactersMax: number): string {
   return cleanText(
-    text
+    withoutSecretShapes(text, HIDDEN_MARK)
       .replaceAll('://', ': //')
       .replaceAll(/\bwww\./giu, 'www ')
       .replaceAll(/\bmailto:/giu, 'mailto '),

@@ -88,7 +88,7 @@ export function plainSlack(message: Message): { readonly text: string } {
 
 /** No character of it has to be escaped, so that even 250 of them are short. */
 function plainId({ operation_id, account_id }: Notice): string {
-  return (operation_id ?? account_id).replaceAll(/[^\w.:-]/g, '?').slice(0, 60);
+  return cleanText(operation_id ?? account_id, 60).replaceAll(/[^\w.:-]/g, '?');
 }
 
 /** Slack truncates a message's text at 40,000 characters. */

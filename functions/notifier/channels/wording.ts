@@ -1,6 +1,7 @@
 /** The words of an alert: what happened, what to do, and where to look; the channels only lay them out. */
 
 import type { Notice, NoticeKind, Severity } from '../../../shared/alerts/notice.ts';
+import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
 
 export interface AlertLinks {
   /** Of the bridge's pages; without it an alert names ids only. */
@@ -111,7 +112,8 @@ const PLAIN_ID = /^[A-Za-z0-9_-]{1,80}$/;
 
 export function operationUrl(notice: Notice, { consoleBaseUrl }: AlertLinks): string | undefined {
   const { account_id, project_id = '', operation_id = '' } = notice;
-  const hasPage = [account_id, project_id, operation_id].every((id) => PLAIN_ID.test(id));
+  const isPlain = (id: string) => PLAIN_ID.test(id) && withoutSecretShapes(id, HIDDEN_MARK) === id;
+  const hasPage = [account_id, project_id, operation_id].every(isPlain);
   if (consoleBaseUrl === undefined || !hasPage) return undefined;
   return `${consoleBaseUrl}/console/accounts/${account_id}/projects/${project_id}/operations/${operation_id}`;
 }
