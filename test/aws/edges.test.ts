@@ -153,6 +153,21 @@ describe('an edge that lacks something is found', () => {
       /API Gateway may not call the function for ANY \/api\/v2/,
     ],
     ['a log group', [isNamed('ApiapiLog')], /^ApiapiFunction\w+: has no log group/m],
+    [
+      'the dead-letter queue of a schedule',
+      [isOf('AWS::Scheduler::Schedule'), ({ Target }) => delete Target.DeadLetterConfig],
+      /^PollerSchedulemain\w+: has no dead-letter queue/m,
+    ],
+    [
+      'the permission to send to it',
+      [isNamed('NotifierSweepRoleDefaultPolicy')],
+      /^NotifierSweep\w+: the role \w+ may not send to EventsUndelivered/m,
+    ],
+    [
+      'the policy of the access log',
+      [isOf('AWS::Logs::ResourcePolicy')],
+      /^ApiStage\w*: the delivery of logs may not logs:CreateLogStream of ApiAccessLog/m,
+    ],
   ])('without or with %s', (_name, change, sentence) => {
     const { broken } = checkEdges(changed(...change));
 
