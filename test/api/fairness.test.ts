@@ -24,9 +24,6 @@ const PER_CALLER = 125;
 /** From the table and back: what an instance has counted, others learn a little later. */
 const TABLE_MS = 15;
 
-/** What a caller says that it waits, when it says nothing. */
-const PATIENCE_MS = 5_000;
-
 /** An answer of the upstream. */
 const ANSWER_MS = 80;
 
@@ -110,7 +107,7 @@ async function play(scene: Scene) {
   }
   async function serve(plan: CallerPlan, instance: (typeof instances)[number]): Promise<void> {
     const askedAtMs = scheduler.now();
-    if ((await instance.share.admit(plan.name, PATIENCE_MS)) > 0) return;
+    if ((await instance.share.admit(plan.name)) > 0) return;
     served.get(plan.name)?.push(scheduler.now());
     waited.get(plan.name)?.push(scheduler.now() - askedAtMs);
     await send(plan, instance, { random, upstream });

@@ -124,7 +124,7 @@ describe('the parts of the rate limit', () => {
         const admitted: { caller: string; atMs: number }[] = [];
         for (const { caller, afterMs } of list) {
           nowMs += afterMs;
-          if ((await share.admit(caller)) === 0) admitted.push({ caller, atMs: nowMs });
+          if ((await share.admit(caller, 0)) === 0) admitted.push({ caller, atMs: nowMs });
         }
         for (const { atMs } of admitted) {
           const minute = admitted.filter((each) => each.atMs >= atMs && each.atMs < atMs + 60_000);
@@ -141,11 +141,11 @@ describe('the parts of the rate limit', () => {
     let nowMs = 0;
     const share = shareOf100(() => nowMs);
     let delayMs = 0;
-    while (delayMs === 0) delayMs = await share.admit('a');
+    while (delayMs === 0) delayMs = await share.admit('a', 0);
 
     nowMs += delayMs;
 
-    expect(await share.admit('a')).toBe(0);
+    expect(await share.admit('a', 0)).toBe(0);
   });
 
   test('a refusal by the upstream holds everybody back', async () => {
@@ -153,9 +153,9 @@ describe('the parts of the rate limit', () => {
     const share = shareOf100(() => nowMs);
     share.budget.pauseFor(10_000);
 
-    expect(await share.admit('a')).toBe(10_000);
+    expect(await share.admit('a', 0)).toBe(10_000);
     nowMs += 10_000;
-    expect(await share.admit('a')).toBe(0);
+    expect(await share.admit('a', 0)).toBe(0);
   });
 });
 
@@ -213,6 +213,6 @@ describe('what is sent to the upstream', () => {
     await send(3_000, 1);
 
     // It is more than what was sent here, which leaves room for more.
-    expect(await share.admit('a')).toBeGreaterThan(10_000);
+    expect(await share.admit('a', 0)).toBeGreaterThan(10_000);
   });
 });

@@ -27,9 +27,9 @@ import { createUsageNotes } from './usage-notes.ts';
 export interface FairShare {
   /**
    * Takes a permit and gives 0, or takes none and says how long the caller would have to wait, milliseconds. A caller who takes no more
-   * than an even part is held until permits can be asked for again: two seconds at the most, and no longer than they have patience.
+   * than an even part is held until permits can be asked for again, for so long at the most; default and maximum: two seconds.
    */
-  admit(clientId: string, patienceMs?: number): Promise<number>;
+  admit(clientId: string, holdMs?: number): Promise<number>;
   /** The same for a wish that the poller read a project soon. */
   admitWish(clientId: string): number;
   /** For the requests that were admitted: they count, and do not queue. */
@@ -79,9 +79,9 @@ export function createFairShare(options: {
   const waiting = createTally();
 
   return {
-    async admit(clientId, patienceMs = 0) {
+    async admit(clientId, holdMs = HOLD_MS_MAX) {
       const name = memberOf('command', clientId);
-      const untilMs = clock.now() + Math.min(patienceMs, HOLD_MS_MAX);
+      const untilMs = clock.now() + Math.min(holdMs, HOLD_MS_MAX);
       callers.noteAsked(name, clock.now());
       for (let look = 0; look < LOOKS_MAX; look++) {
         const nowMs = clock.now();

@@ -27,7 +27,7 @@ export type Obtained =
   | { readonly kind: 'later'; readonly delayMs: number };
 
 /** So much of the room for bursts each may use: those who take more leave some to those who take less. */
-const ROOM_SHARE: Readonly<Record<Standing, number>> = { modest: 1, alone: 0.6, pressing: 0.7, above: 0.5 };
+const ROOM_SHARE: Readonly<Record<Standing, number>> = { modest: 1, alone: 0.7, pressing: 0.7, above: 0.5 };
 
 /** Between two notes that ask for callers who want more than an even part: the others come in between. */
 const SPARE_MS = 2 * USAGE_NOTE_MS;

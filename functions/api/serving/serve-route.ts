@@ -273,8 +273,8 @@ async function admit(
   const fairShare = fairShares.get(caller.account_id);
   if (group === 'Upstream API') {
     // Asked before anything else is read, so that a mistake in it costs nothing.
-    const patienceMs = patienceMsOf(raw.headers.get('prefer'));
-    refuseFor(await fairShare?.admit(caller.client_id, patienceMs));
+    patienceMsOf(raw.headers.get('prefer'));
+    refuseFor(await fairShare?.admit(caller.client_id));
   }
   if (limit === 'wishes') refuseFor(fairShare?.admitWish(caller.client_id));
 }
