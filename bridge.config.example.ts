@@ -4,7 +4,7 @@
  * --name ...`) and only name them here.
  */
 
-import { defineBridge } from './shared/config/bridge-config.ts';
+import { defineBridge } from './infra/config/bridge-config.ts';
 
 export default defineBridge({
   // The name of every resource begins with this.
@@ -37,7 +37,8 @@ export default defineBridge({
   alerts: {
     emails: ['oncall@example.com'],
     // slack_webhook_secret_arn: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/slack-AbCdEf',
-    policy: { routes: [{ channels: ['slack', 'email'], severity_min: 'info' }], window_seconds: 300 },
+    // A route goes to every channel that is set up, or to those that it names: channels: ['slack'].
+    policy: { routes: [{ severity_min: 'info' }], window_seconds: 300 },
   },
 
   api: {

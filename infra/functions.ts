@@ -1,8 +1,9 @@
 /** Lists the functions of the bridge: entry file, memory, time-out, and the schema of the environment. */
 
 import type * as z from 'zod';
+import { notifierEnvironment } from '../functions/notifier/environment.ts';
+import { notifierSchedule } from '../functions/notifier/invocations.ts';
 import { apiEnvironment } from '../shared/config/api-config.ts';
-import { notifierEnvironment, notifierSchedule } from '../shared/config/notifier-config.ts';
 import { pollerEnvironment, pollerSchedule } from '../shared/config/poller-config.ts';
 
 export interface FunctionDefinition {
@@ -26,7 +27,7 @@ export const functionDefinitions = {
   api: {
     entry: 'functions/api/handler.ts',
     environment: apiEnvironment,
-    filed: ['ACCOUNTS', 'EXTRA_ROUTES'],
+    filed: ['ACCOUNTS', 'EXTRA_ROUTES', 'ALERT_CHANNELS'],
     memoryMb: 512,
     // An HTTP API waits for 30 seconds at most.
     timeoutMs: 30_000,

@@ -1,50 +1,50 @@
-/** The API over its ports: one set of adapters per account, one route table, one app. */
+/** Builds the API over its ports: one set of adapters per account, one table of routes, one app. */
 
 import type { Hono } from 'hono';
-import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { createTokenReader } from '../../shared/callers/token-store.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
-import type { ApiAccount, ApiSettings } from '../../shared/config/api-config.ts';
+import type { ApiAccount } from '../../shared/config/api-accounts.ts';
+import type { ApiSettings } from '../../shared/config/api-config.ts';
+import type { AccountStatus } from '../../shared/core/records/account-status.ts';
+import type { OperationRecord } from '../../shared/core/records/operation-record.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus } from '../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../shared/store/bridge-store.ts';
-import { createCommandUsage } from '../../shared/store/command-usage.ts';
 import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
-import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
-import { type KeySource, shareRefresh } from '../../shared/upstream/key-source.ts';
+import type { KeySource } from '../../shared/upstream/key-source.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
-import { deafChannelReasons } from './bridge/channel-health.ts';
-import { createReadModel } from './bridge/read-model.ts';
-import { readAlertHistory } from './console/alert-history.ts';
 import { createConsole } from './console/create-console.ts';
-import { createEndedSessions } from './console/ended-sessions.ts';
+import { readAlertHistory, type SentAlerts } from './console/pages/alert-history.ts';
+import { createEndedSessions } from './console/session/ended-sessions.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
+import { createAuthenticator } from './identity/authenticate.ts';
+import { createJwtVerifier } from './identity/verify-jwt.ts';
+import { deafChannelReasons } from './read-model/channel-health.ts';
+import { createReadModel, type ReadModel } from './read-model/read-model.ts';
 import { createApp } from './serving/app.ts';
-import { createAuthenticator } from './serving/authenticate.ts';
-import { createFairShare, type FairShare } from './serving/fair-share.ts';
-import { createHeldPlaces } from './serving/held-places.ts';
+import { createHeldPlaces, type HeldPlaces } from './serving/held-places.ts';
 import { createPatientCallers } from './serving/patient-callers.ts';
 import type { RawRequest } from './serving/read-request.ts';
 import type { Route } from './serving/route.ts';
 import { type ServeDeps, serveCaller } from './serving/serve-route.ts';
-import { createJwtVerifier } from './serving/verify-jwt.ts';
 import { passThroughRoutes } from './upstream/pass-through-routes.ts';
 import type { UpstreamAccount } from './upstream/upstream-account.ts';
+import { upstreamAccounts } from './upstream-accounts.ts';
 
 export interface ApiPorts {
   readonly table: Table;
   readonly indexes: TableIndexes;
   readonly counters: TableCounters;
   readonly bus: EventBus;
-  /** For rules that people copy. */
+  /** For the rules that people copy from the console. */
   readonly busName: string;
   readonly keyOf: (account: ApiAccount) => KeySource;
-  /** Keys the hashes of tokens and Idempotency-Keys. */
+  /** Keys the hashes of tokens and Idempotency-Keys, and everything that is sealed. */
   readonly pepper: () => Promise<Secret>;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
@@ -59,128 +59,125 @@ export interface Api {
   readonly serving: ServeDeps;
 }
 
+/** What every part of the API reads, made once for all accounts. */
+interface Readers {
+  /** By account id. */
+  readonly readModels: ReadonlyMap<string, ReadModel>;
+  readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
+  /** Sentences about alert channels that accept nothing. */
+  readonly deafChannels: () => Promise<readonly string[]>;
+  /** Which alerts about an operation were sent. */
+  readonly alertsOf: (record: OperationRecord) => Promise<readonly SentAlerts[]>;
+}
+
 export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
-  const { table, pepper, telemetry, clock, newId } = ports;
-  const noteUnreadable = createUnreadableNotes(telemetry);
-  const accounts = new Map(
-    settings.accounts.map((account) => {
-      const fairShare = fairShareOf(account, ports);
-      const upstream = upstreamAccount(account, { ...ports, noteUnreadable }, fairShare);
-      return [account.account_id, { fairShare, upstream }];
-    }),
-  );
-  const patient = createPatientCallers(
-    new Map(
-      settings.accounts.map(({ account_id, caller_waits_max }) => [
-        account_id,
-        createHeldPlaces(table, clock, caller_waits_max),
-      ]),
-    ),
-    telemetry,
-  );
-  const intervals = new Map(
-    settings.accounts.map(({ account_id, poll_interval_seconds }) => [account_id, poll_interval_seconds]),
-  );
-  const pollIntervalMsOf = (accountId: string) => (intervals.get(accountId) ?? 0) * 1_000;
-  const passThroughDeps = {
-    patient,
-    accounts: new Map([...accounts].map(([id, { upstream }]) => [id, upstream])),
-    idempotency: createIdempotencyStore(table, clock, noteUnreadable),
-    pepper,
-    telemetry,
+  const noteUnreadable = createUnreadableNotes(ports.telemetry);
+  const accounts = upstreamAccounts(settings.accounts, ports, noteUnreadable);
+  const readers = createReaders(settings, ports, noteUnreadable);
+  const routes = createRoutes(settings, ports, { accounts, readers, noteUnreadable });
+  const fairShares = new Map([...accounts].map(([id, { fairShare }]) => [id, fairShare]));
+  const serving = createServing(settings, ports, { fairShares, noteUnreadable });
+  const pages = createPages(ports, { readers, serving, routes });
+  const app = createApp({ ...serving, routes, pages: [{ path: '/console', app: pages }] });
+  return { app, routes, serving };
+}
+
+function createReaders(
+  { accounts, alertChannels }: ApiSettings,
+  { table, indexes, clock }: ApiPorts,
+  noteUnreadable: NoteUnreadable,
+): Readers {
+  const readModels = accounts.map(({ account_id }) => {
+    const model = createReadModel(table, indexes, account_id, { clock, noteUnreadable });
+    return [account_id, model] as const;
+  });
+  return {
+    readModels: new Map(readModels),
+    statusOf: (accountId) => readAccountStatus(table, accountId, noteUnreadable),
+    deafChannels: () => deafChannelReasons(table, alertChannels, clock.now()),
+    alertsOf: (record) => readAlertHistory(table, alertChannels, record),
   };
-  const readModels = new Map(
-    settings.accounts.map(({ account_id }) => [
-      account_id,
-      createReadModel(table, ports.indexes, account_id, { clock, noteUnreadable }),
-    ]),
+}
+
+function createRoutes(
+  { accounts: settings, extraRoutes }: ApiSettings,
+  { table, pepper, telemetry, clock }: ApiPorts,
+  parts: {
+    readonly accounts: ReadonlyMap<string, UpstreamAccount>;
+    readonly readers: Readers;
+    readonly noteUnreadable: NoteUnreadable;
+  },
+): readonly Route[] {
+  const patient = createPatientCallers(placesOf(settings, table, clock), telemetry);
+  const idempotency = createIdempotencyStore(table, clock, parts.noteUnreadable);
+  const intervalsMs = new Map(
+    settings.map(({ account_id, poll_interval_seconds }) => [account_id, poll_interval_seconds * 1_000]),
   );
-  const statusOf = (accountId: string) => readAccountStatus(table, accountId, noteUnreadable);
-  const deafChannels = () => deafChannelReasons(table, clock.now());
-  const routes = withDocumentation([
-    ...passThroughRoutes(passThroughDeps, settings.extraRoutes),
-    ...bridgeRoutes({ readModels, statusOf, deafChannels, patient, pollIntervalMsOf, pepper, clock }),
+  const pollIntervalMsOf = (accountId: string) => intervalsMs.get(accountId) ?? 0;
+  return withDocumentation([
+    ...passThroughRoutes({ accounts: parts.accounts, patient, idempotency, pepper, telemetry }, extraRoutes),
+    ...bridgeRoutes({ ...parts.readers, patient, pollIntervalMsOf, pepper, clock }),
   ]);
-  const serving: ServeDeps = {
-    authenticator: createAuthenticator({
-      tokens: createTokenStore(table, clock, noteUnreadable),
-      pepper,
-      verifyJwt: settings.oidc && createJwtVerifier(settings.oidc, clock),
-      clock,
-    }),
-    fairShares: new Map([...accounts].map(([id, { fairShare }]) => [id, fairShare])),
+}
+
+/** The places in which callers may wait, by account id. */
+function placesOf(
+  accounts: readonly ApiAccount[],
+  table: Table,
+  clock: Clock,
+): ReadonlyMap<string, HeldPlaces> {
+  const places = accounts.map(({ account_id, caller_waits_max }) => {
+    return [account_id, createHeldPlaces(table, clock, caller_waits_max)] as const;
+  });
+  return new Map(places);
+}
+
+function createServing(
+  { oidc }: ApiSettings,
+  { table, pepper, clock, telemetry, newId }: ApiPorts,
+  parts: {
+    readonly fairShares: ServeDeps['fairShares'];
+    readonly noteUnreadable: NoteUnreadable;
+  },
+): ServeDeps {
+  const tokens = createTokenReader(table, parts.noteUnreadable);
+  const verifyJwt = oidc && createJwtVerifier(oidc, clock);
+  return {
+    authenticator: createAuthenticator({ tokens, pepper, verifyJwt, clock }),
+    fairShares: parts.fairShares,
     audit: createAuditLog(table, clock),
     clock,
     telemetry,
     newId,
   };
-  const pages = createConsole({
-    readModels,
-    statusOf,
-    deafChannels,
-    alertsOf: (record) => readAlertHistory(table, record),
+}
+
+function createPages(
+  { table, pepper, busName }: ApiPorts,
+  parts: { readonly readers: Readers; readonly serving: ServeDeps; readonly routes: readonly Route[] },
+): Hono {
+  const { readers, serving, routes } = parts;
+  return createConsole({
+    ...readers,
     authenticator: serving.authenticator,
     endedSessions: createEndedSessions(table),
     pepper,
-    clock,
-    newId,
-    busName: ports.busName,
-    telemetry,
+    clock: serving.clock,
+    newId: serving.newId,
+    busName,
+    telemetry: serving.telemetry,
     audit: serving.audit,
     routes,
     call: (route, { caller, ids, idempotencyKey }) =>
-      serveCaller(serving, route, { caller, raw: requestOf(ids, idempotencyKey) }),
+      serveCaller(serving, route, { caller, raw: rawRequestOf(ids, idempotencyKey) }),
   });
-  const app = createApp({ ...serving, routes, pages: [{ path: '/console', app: pages }] });
-  return { app, routes, serving };
 }
 
-/** A request that no wire brought: ids, and nothing else. */
-function requestOf(ids: Readonly<Record<string, string>>, idempotencyKey: string | undefined): RawRequest {
+/** A form of the console as a request to a route: it has ids, and neither a query nor a body. */
+function rawRequestOf(ids: Readonly<Record<string, string>>, idempotencyKey: string | undefined): RawRequest {
   const headers = new Headers({
     prefer: 'wait=5',
     ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
   });
   return { ids, query: new URLSearchParams(), headers, body: async () => new Uint8Array() };
-}
-
-function fairShareOf(account: ApiAccount, { clock, telemetry, counters }: ApiPorts): FairShare {
-  return createFairShare({
-    clock,
-    telemetry,
-    usage: createCommandUsage(counters, account.account_id),
-    requestsPerMinute: account.requests_per_minute,
-    callerRequestsPerMinute: account.caller_requests_per_minute,
-  });
-}
-
-function upstreamAccount(
-  settings: ApiAccount,
-  ports: ApiPorts & { readonly noteUnreadable: NoteUnreadable },
-  fairShare: FairShare,
-): UpstreamAccount {
-  const { table, bus, keyOf, telemetry, clock, random } = ports;
-  const upstream = {
-    base: new URL(settings.upstream_base_url),
-    apiKey: shareRefresh(keyOf(settings)),
-    clock,
-    random,
-    budget: fairShare.budget,
-    ...(ports.fetch && { fetch: ports.fetch }),
-  };
-  const store = createBridgeStore(table, settings.account_id, clock, ports.noteUnreadable);
-  return {
-    upstream,
-    fairShare,
-    work: store,
-    recording: {
-      accountId: settings.account_id,
-      bus,
-      store,
-      upstream: createUpstreamClient({ ...upstream, baseUrl: settings.upstream_base_url }),
-      telemetry,
-      clock,
-      settleWithinMs: settings.settle_within_seconds * 1_000,
-    },
-  };
 }

@@ -10,9 +10,9 @@ import {
   type FlushableTelemetry,
 } from '../../shared/runtime/powertools-telemetry.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import { createDynamoDbCounters } from '../../shared/store/dynamodb-counters.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { apiAccess } from './access.ts';
 import { type Api, type ApiPorts, createApi } from './create-api.ts';
 
@@ -20,7 +20,7 @@ export interface ApiFunction extends Api {
   readonly telemetry: FlushableTelemetry;
 }
 
-/** Throws `AppError` `config_invalid`, naming what is wrong, before anything is served. */
+/** Throws `AppError` `config_invalid`, which names what is wrong, before anything is served. */
 export function createApiFunction(
   environment: ApiEnvironment,
   ports: Pick<ApiPorts, 'clock' | 'random' | 'newId'>,

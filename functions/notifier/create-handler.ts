@@ -1,27 +1,29 @@
-/** Builds the notifier from its environment; a batch of the queue and the sweep's schedule come through one entry. */
+/** Builds the notifier from its environment. A batch of the queue and the sweep's schedule come through one entry. */
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SNSClient } from '@aws-sdk/client-sns';
 import * as z from 'zod';
-import { alertPolicySchema, type NotifierEnvironment } from '../../shared/config/notifier-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
-import { notifierAccess } from './access.ts';
-import { createAlertStore } from './alert-store.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { alertPolicy } from './alert-policy.ts';
 import type { Channel } from './channels/channel.ts';
-import { createMailChannel } from './channels/mail-channel.ts';
-import { createSlackChannel } from './channels/slack-channel.ts';
+import { CHANNEL_KINDS } from './channels/channels.ts';
 import { createSnsPublisher } from './channels/sns-publisher.ts';
-import { type BatchResponse, type NotifierDeps, notify } from './notify.ts';
-import { sweep } from './sweep.ts';
+import type { NotifierEnvironment } from './environment.ts';
+import { type BatchResponse, type NotifyDeps, notify } from './notify.ts';
+import { notifierAccess } from './store/access.ts';
+import { createAlertStore } from './store/alert-store.ts';
+import { type SweepDeps, sweep } from './sweep.ts';
 
 export type NotifierHandler = (event: unknown) => Promise<BatchResponse>;
+
+export type NotifierDeps = NotifyDeps & SweepDeps;
 
 const queueBatch = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
 
@@ -34,7 +36,7 @@ export function createNotifierHandler(environment: NotifierEnvironment, clock: C
       createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
       { clock, telemetry },
     ),
-    policy: readConfig(alertPolicySchema, parseJson(environment.ALERT_POLICY), 'ALERT_POLICY'),
+    policy: readConfig(alertPolicy, parseJson(environment.ALERT_POLICY), 'ALERT_POLICY'),
     clock,
     telemetry,
     channels: channelsOf(environment, clock),
@@ -51,20 +53,19 @@ export function createNotifierHandler(environment: NotifierEnvironment, clock: C
   };
 }
 
-/** Those that the deployment has configured. */
+/** The channels that the deployment has set up. */
 function channelsOf(environment: NotifierEnvironment, clock: Clock): readonly Channel[] {
-  const { SLACK_WEBHOOK_SECRET_ID, ALERT_TOPIC_ARN } = environment;
-  const links = { consoleBaseUrl: environment.CONSOLE_BASE_URL, runbookUrl: environment.RUNBOOK_URL };
-  const slack =
-    SLACK_WEBHOOK_SECRET_ID &&
-    createSlackChannel({
-      credentials: createSecretKeySource(new SecretsManagerClient({}), SLACK_WEBHOOK_SECRET_ID, clock),
-      webhookOrigin: environment.SLACK_WEBHOOK_ORIGIN,
-      links,
-    });
-  const mail =
-    ALERT_TOPIC_ARN && createMailChannel(createSnsPublisher(new SNSClient({}), ALERT_TOPIC_ARN), links);
-  return [slack, mail].flatMap((channel) => (channel ? [channel] : []));
+  const secretsManager = new SecretsManagerClient({});
+  const sns = new SNSClient({});
+  const parts = {
+    secretOf: (secretId: string) => createSecretKeySource(secretsManager, secretId, clock),
+    publisherOf: (topicArn: string) => createSnsPublisher(sns, topicArn),
+    links: { consoleBaseUrl: environment.CONSOLE_BASE_URL, runbookUrl: environment.RUNBOOK_URL },
+  };
+  return CHANNEL_KINDS.flatMap((kind) => {
+    const sender = kind.create(environment, parts);
+    return sender === undefined ? [] : [{ name: kind.name, ...sender }];
+  });
 }
 
 function parseJson(text: string): unknown {

@@ -1,10 +1,10 @@
 /** The notifier's Lambda entry: configuration, adapters, one call. */
 
-import { notifierEnvironment } from '../../shared/config/notifier-config.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { functionEnvironment } from '../../shared/runtime/function-environment.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createNotifierHandler } from './create-handler.ts';
+import { notifierEnvironment } from './environment.ts';
 
 export const handler = createNotifierHandler(
   readConfig(

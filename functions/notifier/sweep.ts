@@ -1,14 +1,22 @@
 /** Once a minute: digests whose window has closed, mutes that have ended, reminders, and what an outage or a crash left. */
 
-import { reportDeafChannels } from './deaf-channels.ts';
-import { type NotifierDeps, onEachChannel, SEND_BUDGET_MS } from './notify.ts';
-import { moveOlderNotices } from './older-items.ts';
-import { addReminders } from './reminders.ts';
-import { sendDue } from './send-due.ts';
+import type { Channel } from './channels/channel.ts';
+import { type DeafChannelDeps, reportDeafChannels } from './intake/deaf-channels.ts';
+import { moveOlderNotices, type OlderNoticesDeps } from './intake/older-notices.ts';
+import { addReminders, type ReminderDeps } from './intake/reminders.ts';
+import { SEND_BUDGET_MS } from './invocations.ts';
+import { onEachChannel } from './sending/each-channel.ts';
+import { sendDue } from './sending/send-due.ts';
+import type { SendDeps } from './sending/turn.ts';
 
-export async function sweep(deps: NotifierDeps): Promise<void> {
+export type SweepDeps = SendDeps &
+  DeafChannelDeps &
+  OlderNoticesDeps &
+  ReminderDeps & { readonly channels: readonly Channel[] };
+
+export async function sweep(deps: SweepDeps): Promise<void> {
   const deadlineMs = deps.clock.now() + SEND_BUDGET_MS;
-  await reportDeafChannels(deps);
+  await reportDeafChannels(deps, deps.channels);
   await onEachChannel(deps, async (channel) => {
     await moveOlderNotices(deps, channel.name);
     await addReminders(deps, channel.name);

@@ -9,11 +9,13 @@ import * as iam from 'aws-cdk-lib/aws-iam';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type * as z from 'zod';
-import type { ApiEnvironment, apiAccounts } from '../../shared/config/api-config.ts';
-import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
+import { CHANNEL_NAMES } from '../../functions/notifier/channels/channels.ts';
+import type { apiAccounts } from '../../shared/config/api-accounts.ts';
+import type { ApiEnvironment } from '../../shared/config/api-config.ts';
 import { commandSettled, operationStateChanged } from '../../shared/events/catalog.ts';
 import { auditListOf, PARTITIONS, projectsListOf } from '../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
+import type { BridgeConfig } from '../config/bridge-config.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { Events } from './events.ts';
 import type { State } from './state.ts';
@@ -140,6 +142,7 @@ function environmentOf(config: BridgeConfig, state: State, events: Events): Reco
     TABLE_NAME: state.table.tableName,
     EVENT_BUS_NAME: events.bus.eventBusName,
     ACCOUNTS: JSON.stringify(accounts),
+    ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
     TOKEN_PEPPER_SECRET_ID: token_pepper_secret_arn,
     EXTRA_ROUTES: JSON.stringify(extra_routes),
     POWERTOOLS_SERVICE_NAME: 'api',

@@ -6,8 +6,8 @@
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { App } from 'aws-cdk-lib';
-import { parseBridgeConfig } from '../../shared/config/bridge-config.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
+import { parseBridgeConfig } from '../config/bridge-config.ts';
 import { BridgeStack } from './bridge-stack.ts';
 import { bundleFunction } from './bundle.ts';
 import { checkRules } from './rules.ts';
@@ -32,8 +32,7 @@ async function main(): Promise<void> {
       `There is no ${file}. Copy bridge.config.example.ts to bridge.config.ts and fill it in, or name another with -c config=FILE.`,
     );
   }
-  const { default: source } = (await import(path)) as { default: unknown };
-  const config = parseBridgeConfig(source, file);
+  const config = parseBridgeConfig(await readSource(path, file), file);
   const bundles = join(ROOT, 'cdk.out', 'bundles');
   const stack = new BridgeStack(app, config.name, {
     config,
@@ -41,4 +40,17 @@ async function main(): Promise<void> {
   });
   checkRules(app, stack);
   app.synth();
+}
+
+async function readSource(path: string, file: string): Promise<unknown> {
+  try {
+    const { default: source } = (await import(path)) as { default: unknown };
+    return source;
+  } catch (error) {
+    if (!(error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND')) throw error;
+    throw new AppError(
+      'config_unreadable',
+      `${file} imports a file that is not there: ${error.message}. defineBridge is in ./infra/config/bridge-config.ts.`,
+    );
+  }
 }

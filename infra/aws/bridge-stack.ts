@@ -3,7 +3,7 @@
 import { Stack, type StackProps, Tags } from 'aws-cdk-lib';
 import type * as logs from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
-import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
+import type { BridgeConfig } from '../config/bridge-config.ts';
 import type { FunctionName } from '../functions.ts';
 import { Alarms } from './alarms.ts';
 import { Api } from './api.ts';

@@ -1,4 +1,7 @@
-/** Rule -> queue with a dead-letter queue -> the notifier, which is also woken every minute; and the topic it writes mails to. */
+/**
+ * Deploys the notifier: a rule that fills a queue with a dead-letter queue, the function, a schedule that invokes it every minute, and
+ * the topic to which it publishes mails.
+ */
 
 import { Duration, Stack } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
@@ -8,15 +11,13 @@ import * as sns from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
-import {
-  alertRulePattern,
-  type NotifierEnvironment,
-  notifierQueue,
-  notifierSchedule,
-} from '../../shared/config/notifier-config.ts';
+import { CHANNEL_KINDS, secretArnOf } from '../../functions/notifier/channels/channels.ts';
+import { alertRulePattern } from '../../functions/notifier/deciding/alert-rule.ts';
+import type { NotifierEnvironment } from '../../functions/notifier/environment.ts';
+import { notifierQueue, notifierSchedule } from '../../functions/notifier/invocations.ts';
 import { alertListOf, alertWorkOf } from '../../shared/store/keys.ts';
 import { LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
+import type { BridgeConfig } from '../config/bridge-config.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import { type Events, sendTo } from './events.ts';
 import type { State } from './state.ts';
@@ -29,7 +30,7 @@ export interface NotifierProps {
   readonly common: Omit<BridgeFunctionProps, 'environment' | 'functionName'>;
 }
 
-/** The fewest that AWS takes: messages wait in the queue, and the notifier takes no instances from other functions. */
+/** The fewest instances that AWS accepts here: messages can wait in the queue, and other functions keep their instances. */
 const CONSUMERS_MAX = 2;
 
 export class Notifier extends Construct {
@@ -78,20 +79,32 @@ export class Notifier extends Construct {
   }
 
   private environmentOf(config: BridgeConfig, state: State, consoleBaseUrl: string): Record<string, string> {
-    const { slack_webhook_secret_arn, policy } = config.alerts;
     const environment: Partial<NotifierEnvironment> = {
       TABLE_NAME: state.table.tableName,
-      ALERT_TOPIC_ARN: this.topic.topicArn,
-      ALERT_POLICY: JSON.stringify(policy),
+      ALERT_POLICY: JSON.stringify(config.alerts.policy),
       CONSOLE_BASE_URL: consoleBaseUrl,
       RUNBOOK_URL: config.runbook_url,
       POWERTOOLS_SERVICE_NAME: 'notifier',
-      ...(slack_webhook_secret_arn && { SLACK_WEBHOOK_SECRET_ID: slack_webhook_secret_arn }),
     };
-    return environment as Record<string, string>;
+    return { ...(environment as Record<string, string>), ...this.channelEnvironmentOf(config) };
   }
 
-  /** Digests whose window has closed, and what an outage left untold. */
+  /** For each channel, the ARN of its secret and of the mail topic, as far as it needs them. */
+  private channelEnvironmentOf({ alerts }: BridgeConfig): Record<string, string> {
+    return Object.fromEntries(
+      CHANNEL_KINDS.flatMap((kind) => {
+        const secretArn = secretArnOf(kind, alerts);
+        return [
+          ...(kind.secret !== undefined && secretArn !== undefined
+            ? [[kind.secret.variable, secretArn]]
+            : []),
+          ...(kind.topicVariable === undefined ? [] : [[kind.topicVariable, this.topic.topicArn]]),
+        ];
+      }),
+    );
+  }
+
+  /** Invokes the function every minute: for digests whose window has closed, and for what an outage left unreported. */
   private addSweep(config: BridgeConfig, undelivered: sqs.Queue): void {
     const role = new iam.Role(this, 'SweepRole', {
       assumedBy: new iam.ServicePrincipal('scheduler.amazonaws.com', {
@@ -132,8 +145,15 @@ export class Notifier extends Construct {
       [this.queue.queueArn],
     );
     this.fn.grant('Mail', ['sns:Publish'], [this.topic.topicArn]);
-    const { slack_webhook_secret_arn } = config.alerts;
-    if (slack_webhook_secret_arn !== undefined)
-      this.fn.grant('Slack', ['secretsmanager:GetSecretValue'], [slack_webhook_secret_arn]);
+    for (const kind of CHANNEL_KINDS) {
+      const secretArn = secretArnOf(kind, config.alerts);
+      if (secretArn !== undefined)
+        this.fn.grant(sidOf(kind.name), ['secretsmanager:GetSecretValue'], [secretArn]);
+    }
   }
+}
+
+/** The id of a policy's statement takes letters and digits alone. */
+function sidOf(channelName: string): string {
+  return `${channelName.charAt(0).toUpperCase()}${channelName.slice(1)}`;
 }

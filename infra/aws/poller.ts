@@ -9,7 +9,6 @@ import * as destinations from 'aws-cdk-lib/aws-lambda-destinations';
 import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
 import {
   type PollAccountRequest,
   type PollerEnvironment,
@@ -17,6 +16,7 @@ import {
 } from '../../shared/config/poller-config.ts';
 import { PARTITIONS, readRequestsOf, workOf } from '../../shared/store/keys.ts';
 import { CREATED_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
+import type { BridgeConfig } from '../config/bridge-config.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import { type Events, sendTo } from './events.ts';
 import type { State } from './state.ts';

@@ -3,8 +3,7 @@
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
-import { renderMail } from '../../functions/notifier/channels/render-mail.ts';
-import { renderSlack } from '../../functions/notifier/channels/render-slack.ts';
+import { CHANNEL_KINDS } from '../../functions/notifier/channels/channels.ts';
 import { runCommand } from '../process/command.ts';
 import { UsageError } from '../process/option-values.ts';
 import { alertSamples, SAMPLE_LINKS } from './docs/alert-samples.ts';
@@ -13,7 +12,7 @@ const HELP = `npm run alerts -- [options]   alerts as people get them
   --sample NAME    only this one: ${alertSamples()
     .map(({ name }) => name)
     .join(', ')}
-  --out DIR        also write each as NAME.mail.txt and NAME.slack.json`;
+  --out DIR        also write each to a file for each channel, such as NAME.slack.json`;
 
 await runCommand(async () => {
   const { values } = parseArgs({
@@ -28,12 +27,10 @@ await runCommand(async () => {
   if (samples.length === 0) throw new UsageError(`--sample is "${values.sample}"; --help lists the samples.`);
   if (values.out !== undefined) mkdirSync(values.out, { recursive: true });
   for (const { name, message } of samples) {
-    const { subject, body } = renderMail(message, SAMPLE_LINKS);
-    const mail = `Subject: ${subject}\n\n${body}`;
-    const slack = JSON.stringify(renderSlack(message, SAMPLE_LINKS), null, 2);
-    console.log(`=== ${name}, by e-mail\n${mail}\n=== ${name}, on Slack\n${slack}\n`);
-    if (values.out === undefined) continue;
-    writeFileSync(join(values.out, `${name}.mail.txt`), mail);
-    writeFileSync(join(values.out, `${name}.slack.json`), `${slack}\n`);
+    for (const { guide } of CHANNEL_KINDS) {
+      const { place, suffix, text } = guide.sampleOf(message, SAMPLE_LINKS);
+      console.log(`=== ${name}, ${place}\n${text}`);
+      if (values.out !== undefined) writeFileSync(join(values.out, `${name}.${suffix}`), text);
+    }
   }
 });

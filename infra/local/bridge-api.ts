@@ -1,10 +1,11 @@
 /** Opens the API of a local run with the environment that its function gets, and issues a development token. */
 
 import type * as z from 'zod';
-import type { apiAccounts } from '../../shared/config/api-config.ts';
+import { CHANNEL_NAMES } from '../../functions/notifier/channels/channels.ts';
+import type { apiAccounts } from '../../shared/config/api-accounts.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import type { LocalAws } from './aws/local-aws.ts';
 import { localDynamoDb } from './bridge-aws.ts';
 import { ACCOUNT_ID, EVENT_BUS_NAME, KEY_SECRET_ID, PEPPER_SECRET_ID, TABLE_NAME } from './bridge-names.ts';
@@ -39,6 +40,7 @@ export function openBridgeApi({ options, folder, baseUrl, aws }: BridgeApiParts)
       ...aws.environment,
       TABLE_NAME,
       EVENT_BUS_NAME,
+      ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
       TOKEN_PEPPER_SECRET_ID: PEPPER_SECRET_ID,
       ACCOUNTS: JSON.stringify([account]),
       EXTRA_ROUTES: JSON.stringify(LOCAL_EXTRA_ROUTES),

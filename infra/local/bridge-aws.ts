@@ -6,7 +6,7 @@ import {
   ResourceInUseException,
   waitUntilTableExists,
 } from '@aws-sdk/client-dynamodb';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { type LocalAws, startLocalAws } from './aws/local-aws.ts';
 import { EVENT_BUS_NAME, KEY_SECRET_ID, PEPPER_SECRET_ID, TABLE_NAME } from './bridge-names.ts';
 import type { DataFolder } from './data-folder.ts';

@@ -11,6 +11,7 @@ import { ACCOUNT_ID, EVENT_BUS_NAME, KEY_SECRET_ID, TABLE_NAME } from './bridge-
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { headerLines } from './header.ts';
 import type { LocalApi } from './local-api.ts';
+import type { ChannelSecrets } from './local-channels.ts';
 import { type FromWorker, type LocalLambdaOptions, runLocalLambda } from './local-lambda.ts';
 import { type LocalNotifier, startLocalNotifier } from './local-notifier.ts';
 import { openUpstream, probeUpstream, type Upstream } from './local-upstream.ts';
@@ -24,8 +25,8 @@ export interface Surroundings {
   readonly print: (line: string) => void;
   readonly style: LineStyle;
   readonly clock: Clock;
-  /** Alerts are posted to this real webhook when it is set. */
-  readonly slackWebhookUrl?: string | undefined;
+  /** Secrets of alert channels. A channel whose secret is set really gets the alerts. */
+  readonly channelSecrets?: ChannelSecrets;
 }
 
 /** What the parts of one run need of each other. */
@@ -81,7 +82,7 @@ function startNotifier(
   aws: LocalAws,
   api: LocalApi,
 ): LocalNotifier {
-  const { print, style, slackWebhookUrl } = surroundings;
+  const { print, style, channelSecrets = {} } = surroundings;
   return startLocalNotifier({
     aws,
     tableName: TABLE_NAME,
@@ -92,7 +93,7 @@ function startNotifier(
     onLogLine: (line) => folder.keepLogLine(line),
     clock,
     dataDir: options.dataDir,
-    slackWebhookUrl,
+    channelSecrets,
     print,
     style,
   });

@@ -5,8 +5,8 @@
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { createNotifierHandler } from '../../functions/notifier/create-handler.ts';
+import { notifierEnvironment } from '../../functions/notifier/environment.ts';
 import type { BatchResponse } from '../../functions/notifier/notify.ts';
-import { notifierEnvironment } from '../../shared/config/notifier-config.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { scaledClock } from '../process/scaled-clock.ts';

@@ -12,7 +12,7 @@ await runCommand(async (signal) => {
   const isColoured = process.stdout.isTTY && process.env['NO_COLOR'] === undefined;
   const print = (line: string) => console.log(line);
   const until = withDeadline(signal, options.forMs, systemClock);
-  const slackWebhookUrl = process.env['SLACK_WEBHOOK_URL'];
   const style = { isColoured };
-  await runLocalBridge(options, { signal: until, print, style, clock: systemClock, slackWebhookUrl });
+  const channelSecrets = process.env;
+  await runLocalBridge(options, { signal: until, print, style, clock: systemClock, channelSecrets });
 });

@@ -1,27 +1,27 @@
-/** Whether a caller may send a call, before anything of its body is read. */
+/** Who a caller is, and whether the caller may send a call. This is decided before the body of a request is read. */
 
 import type { Scope } from './scopes.ts';
 
 export interface Caller {
-  /** The name under which commands, events and the audit know it. */
+  /** The name of the caller in commands, events and the audit. */
   readonly client_id: string;
-  /** The account on whose behalf it calls: one caller, one account. */
+  /** The one account that the caller can reach. */
   readonly account_id: string;
   readonly scopes: ReadonlySet<Scope>;
-  /** Undefined: every project of the bridge. */
+  /** The projects that the caller may see; undefined: every project of the account. */
   readonly projectIds: ReadonlySet<string> | undefined;
-  /** When its credentials end, if it came with ones that say so: a session ends with them. */
+  /** When the caller's credentials end, milliseconds since the epoch, if they say so. A session ends with them. */
   readonly endsAtMs?: number;
 }
 
 export type Authorization =
   | { readonly kind: 'allowed' }
-  /** 403, naming the scope: the caller knows what it asked for. */
+  /** Answered with a 403 that names the scope, because the caller knows what was asked for. */
   | { readonly kind: 'scope_missing'; readonly scope: Scope }
-  /** 404: unknown and forbidden projects look alike. */
+  /** Answered with a 404, so that unknown and forbidden projects look alike. */
   | { readonly kind: 'project_hidden' };
 
-/** `projectId`: the one that the call is about; undefined when it is about no single project. */
+/** `projectId`: the project that the call is about; undefined when it is about no single project. */
 export function authorize(caller: Caller, scope: Scope, projectId: string | undefined): Authorization {
   if (!caller.scopes.has(scope)) return { kind: 'scope_missing', scope };
   if (projectId !== undefined && !maySee(caller, projectId)) return { kind: 'project_hidden' };

@@ -1,6 +1,6 @@
 /**
- * The bridge's own tokens: `opb_<id>_<secret>_<checksum>`. The id finds the record; of the whole token only a keyed hash
- * is stored. The prefix lets secret scanners find a leaked one, the checksum spares a read for one that was mistyped.
+ * The bridge's own tokens: `opb_<id>_<secret>_<checksum>`. The id names the record, which holds only a keyed hash of the token.
+ * The prefix lets secret scanners find a leaked token, and the checksum saves a read of the table for a mistyped one.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -9,28 +9,28 @@ import { createSecret, type Secret } from '../runtime/secret.ts';
 
 export const TOKEN_PREFIX = 'opb';
 
-/** Public: names the record. */
+/** The id is public and names the record. */
 const ID_BYTES = 9;
 
-/** 256 bits: nobody guesses it, whatever the rate. */
+/** 256 bits cannot be guessed at any rate of requests. */
 const SECRET_BYTES = 32;
 
 const TOKEN_PATTERN = /^opb_([0-9a-f]{18})_([0-9a-f]{64})_([0-9a-f]{8})$/;
 
 export interface MintedToken {
   readonly id: string;
-  /** Shown once to whoever asked for it. */
+  /** Shown once, to the person who asked for the token. */
   readonly token: Secret;
 }
 
-/** `randomBytes`: of a cryptographic source. */
+/** `randomBytes`: a cryptographic source of randomness. */
 export function mintToken(randomBytes: (count: number) => Uint8Array): MintedToken {
   const id = hexOf(randomBytes(ID_BYTES));
   const unchecked = `${TOKEN_PREFIX}_${id}_${hexOf(randomBytes(SECRET_BYTES))}`;
   return { id, token: createSecret(`${unchecked}_${checksumOf(unchecked)}`) };
 }
 
-/** The id of a well-formed token; undefined when it cannot be one of ours. Says nothing about its being valid. */
+/** The id of a well-formed token; undefined when the text cannot be a token of the bridge. It does not say that the token is valid. */
 export function tokenIdOf(text: string): string | undefined {
   const match = TOKEN_PATTERN.exec(text);
   if (match === null) return undefined;
@@ -38,12 +38,12 @@ export function tokenIdOf(text: string): string | undefined {
   return checksumOf(`${TOKEN_PREFIX}_${id}_${secret}`) === checksum ? id : undefined;
 }
 
-/** HMAC-SHA-256 as hex: a copy of the table without the pepper is of no use to guess with. */
+/** HMAC-SHA-256 as hex. Without the pepper, a copy of the table does not help to guess a token. */
 export function tokenHash(text: string, pepper: Secret): string {
   return createHmac('sha256', pepper.reveal()).update(text).digest('hex');
 }
 
-/** In constant time. */
+/** Compares two hashes, as hex, in constant time. */
 export function isSameHash(presented: string, stored: string): boolean {
   const [a, b] = [Buffer.from(presented, 'hex'), Buffer.from(stored, 'hex')];
   return a.length === b.length && a.length > 0 && timingSafeEqual(a, b);

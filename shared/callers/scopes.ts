@@ -1,4 +1,4 @@
-/** What a caller may be allowed to do: one scope per call, by what the call can do to people. */
+/** The scopes of callers. Each call needs one, chosen by the harm that the call can do. */
 
 import type { CallId } from '../upstream/calls/calls.ts';
 
@@ -12,24 +12,24 @@ export const SCOPES = [
   'auth:read',
   'auth:create',
   'auth:delete',
-  /** Issues keys of the auth provider: whoever has one is every user of the project. */
+  /** Issues keys of the auth provider; the holder of such a key can act as every user of the project. */
   'auth:keys',
   'auth:users',
   'auth:providers',
-  /** A domain to which the provider redirects can receive sign-ins. */
+  /** Manages the domains that the provider redirects to, which receive sign-ins. */
   'auth:redirects',
   'auth:email',
-  /** Gives the auth project away. In no bundle: it is granted by name alone. */
+  /** Gives the auth project away. No bundle contains it: it must be granted by its name. */
   'auth:transfer',
-  /** Secrets that a read shows: the password of the e-mail server, client secrets of providers. */
+  /** Shows secrets in the answers to reads: the password of the e-mail server, and client secrets of providers. */
   'secrets:read',
-  /** Who asked for what, of all callers. */
+  /** Reads the audit of all callers. */
   'audit:read',
 ] as const;
 
 export type Scope = (typeof SCOPES)[number];
 
-/** A call without a scope does not compile: deny is the default. */
+/** A call without a scope does not compile, so no call is open by mistake. */
 export const scopeOfCall = {
   listProjects: 'projects:read',
   listOperations: 'operations:read',

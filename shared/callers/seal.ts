@@ -7,11 +7,11 @@ import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:cry
 import type { Secret } from '../runtime/secret.ts';
 
 export interface SealOptions {
-  /** The token pepper: it stands in Secrets Manager and nowhere in the table. */
+  /** The token pepper, which is kept in Secrets Manager and never in the table. */
   readonly pepper: Secret;
-  /** What the text is for; each purpose has keys of its own, so that no sealed text is good for another purpose. */
+  /** What the text is for. Each purpose has its own keys, so that text sealed for one purpose cannot be used for another. */
   readonly purpose: 'cursor' | 'kept-answer';
-  /** Whom or what the text belongs to; it cannot be opened for anybody else. */
+  /** The owner of the text. The text cannot be opened for another owner. */
   readonly boundTo: string;
 }
 
@@ -24,7 +24,7 @@ const TAG_BYTES = 16;
 
 export function seal(text: string, options: SealOptions): string {
   const { cipherKey, nonceKey } = keysOf(options);
-  // The nonce is made of the text, so no source of randomness can repeat one for another text.
+  // The nonce is derived from the text, so two different texts do not get the same nonce through a bad source of randomness.
   const nonce = createHmac('sha256', nonceKey)
     .update(JSON.stringify([options.boundTo, text]))
     .digest()
@@ -34,7 +34,7 @@ export function seal(text: string, options: SealOptions): string {
   return Buffer.concat([nonce, cipher.getAuthTag(), encrypted]).toString('base64url');
 }
 
-/** Undefined when the text was made up, changed, cut off, sealed for something else, or under another pepper. */
+/** Undefined when the text was made up, changed or cut off, or was sealed for another purpose or owner, or under another pepper. */
 export function unseal(sealed: string, options: SealOptions): string | undefined {
   const bytes = Buffer.from(sealed, 'base64url');
   if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;

@@ -1,4 +1,4 @@
-/** Cursors as callers carry them: sealed, and good only for the client and the projects that they were given out to. */
+/** Cursors as callers get them: sealed, and usable only by the client, and with the projects, that they were given out to. */
 
 import { AppError } from '../runtime/errors.ts';
 import type { Secret } from '../runtime/secret.ts';
@@ -7,11 +7,11 @@ import { seal, unseal } from './seal.ts';
 
 export interface CursorSeal {
   seal(cursor: string): string;
-  /** Throws `AppError` `cursor_invalid`: made up, changed, or given out to somebody else. */
+  /** Throws `AppError` `cursor_invalid` when the cursor was made up or changed, or was given out to another caller. */
   open(sealed: string): string;
 }
 
-/** A cursor's length would give away the length of an id in it, so it is filled up to a multiple of this. */
+/** A cursor is padded to a multiple of this length, because its length would otherwise reveal the length of an id in it. */
 const BLOCK_CHARACTERS = 64;
 
 export function cursorSealOf(caller: Caller, pepper: Secret): CursorSeal {
@@ -30,7 +30,7 @@ export function cursorSealOf(caller: Caller, pepper: Secret): CursorSeal {
   };
 }
 
-/** Not the token: a rotated token goes on where the one before it stopped. */
+/** The token is no part of it, so that a caller with a rotated token can go on where the old token stopped. */
 function holderOf({ account_id, client_id, projectIds }: Caller): string {
   return JSON.stringify([
     account_id,

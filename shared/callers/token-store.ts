@@ -1,6 +1,6 @@
-/** The bridge's own tokens in the table: of a token only its id and a keyed hash. */
+/** The bridge's own tokens in the table: read for each request of a caller; issued, revoked and listed by people. */
 
-import * as z from 'zod';
+import { isoTimeOf } from '../core/time/timestamp.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { AppError } from '../runtime/errors.ts';
 import { listed } from '../store/items.ts';
@@ -8,102 +8,102 @@ import { tokenKey, tokensListOf } from '../store/keys.ts';
 import {
   type Attribute,
   type IndexPosition,
-  type Item,
   LIST_INDEX,
   type Table,
   type TableIndexes,
+  type Update,
 } from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../store/unreadable.ts';
-import { SCOPES, type Scope } from './scopes.ts';
-
-const isScope = (name: string): name is Scope => (SCOPES as readonly string[]).includes(name);
-
-const tokenItem = z.object({
-  token_id: z.string(),
-  account_id: z.string(),
-  /** A colon stands only in the names of people of an OIDC issuer. */
-  client_id: z.string().regex(/^[^:]+$/),
-  /** Hex; see `tokenHash`. */
-  hash: z.string(),
-  /** A scope of a newer version means nothing here; the others of the token stay what they are. */
-  scopes: z.array(z.string()).transform((names) => names.filter(isScope)),
-  /** Absent: every project of the account. */
-  project_ids: z.array(z.string()).optional(),
-  created_at: z.string(),
-  expires_at_ms: z.number(),
-  /** ISO 8601; absent while it is valid. */
-  revoked_at: z.string().optional(),
-});
-
-export const TOKEN_ATTRIBUTES: readonly string[] = Object.keys(tokenItem.shape);
-
-export type TokenRecord = z.output<typeof tokenItem>;
+import { readableToken, type TokenRecord, tokenItem } from './token-record.ts';
 
 export interface TokenReader {
+  /** Undefined when there is no such token, or its item cannot be read. */
   read(tokenId: string): Promise<TokenRecord | undefined>;
 }
 
-/** An expired token is kept for so long, so that a list still shows whose it was. */
+export interface TokenIssuer {
+  /** Rejects with `AppError`: `token_invalid`, or `token_exists` when a token of this id is there already. */
+  create(record: TokenRecord): Promise<void>;
+  /** False when there is no such token, or it was revoked before. */
+  revoke(tokenId: string): Promise<boolean>;
+}
+
+export interface TokenList {
+  /** All tokens of an account, oldest first. */
+  list(indexes: TableIndexes, accountId: string): Promise<readonly TokenRecord[]>;
+}
+
+/** An expired token stays this much longer, so that the list still shows whose it was. */
 const KEPT_AFTER_EXPIRY_SECONDS = 30 * 24 * 3_600;
 
-export type TokenStore = ReturnType<typeof createTokenStore>;
+/** The most pages of a hundred tokens that a list reads: ten thousand tokens are more than people can keep an eye on. */
+export const LIST_PAGES_MAX = 100;
 
 export function createTokenStore(
   table: Table,
   clock: Clock,
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
-) {
-  const readable = (item: Item): readonly TokenRecord[] => {
-    const parsed = tokenItem.safeParse(item);
-    if (parsed.success) return [parsed.data];
-    const fields = parsed.error.issues.map(({ path }) => path.join('.'));
-    noteUnreadable({ key: { pk: item.pk, sk: item.sk }, fields });
-    return [];
-  };
-
+): TokenReader & TokenIssuer & TokenList {
   return {
-    /** A token that cannot be read lets nobody in: it is noted, and looks like one that does not exist. */
-    async read(tokenId: string): Promise<TokenRecord | undefined> {
-      const item = await table.get(tokenKey(tokenId));
-      return item && readable(item)[0];
-    },
+    ...createTokenReader(table, noteUnreadable),
+    ...createTokenIssuer(table, clock),
+    ...createTokenList(table, noteUnreadable),
+  };
+}
 
-    /** Rejects when a token of this id is there already: never with good randomness. */
-    async create(record: TokenRecord): Promise<void> {
+export function createTokenReader(table: Pick<Table, 'get'>, noteUnreadable: NoteUnreadable): TokenReader {
+  return {
+    async read(tokenId) {
+      const item = await table.get(tokenKey(tokenId));
+      return item && readableToken(item, noteUnreadable)[0];
+    },
+  };
+}
+
+function createTokenIssuer(table: Pick<Table, 'get' | 'update'>, clock: Pick<Clock, 'now'>): TokenIssuer {
+  return {
+    async create(record) {
       if (!tokenItem.safeParse(record).success)
         throw new AppError('token_invalid', `Token ${record.token_id} has a field that no token may have`);
-      const result = await table.update({
-        key: tokenKey(record.token_id),
-        set: {
-          kind: 'token',
-          ...(record as Record<string, Attribute | undefined>),
-          expires_at: Math.floor(record.expires_at_ms / 1_000) + KEPT_AFTER_EXPIRY_SECONDS,
-          ...listed(tokensListOf(record.account_id), record.created_at),
-        },
-        condition: { kind: 'absent', name: 'token_id' },
-      });
+      const result = await table.update(creation(record));
       if (result === 'refused') throw new AppError('token_exists', `Token ${record.token_id} exists already`);
     },
 
-    /** False: there is no such token, or it was revoked before. */
-    async revoke(tokenId: string): Promise<boolean> {
+    async revoke(tokenId) {
       if ((await table.get(tokenKey(tokenId))) === undefined) return false;
       const result = await table.update({
         key: tokenKey(tokenId),
-        set: { revoked_at: new Date(clock.now()).toISOString() },
+        set: { revoked_at: isoTimeOf(clock.now()) },
         condition: { kind: 'absent', name: 'revoked_at' },
       });
       return result === 'applied';
     },
+  };
+}
 
-    /** All of an account, oldest first. */
-    async list(indexes: TableIndexes, accountId: string): Promise<readonly TokenRecord[]> {
+function creation(record: TokenRecord): Update {
+  return {
+    key: tokenKey(record.token_id),
+    set: {
+      kind: 'token',
+      ...(record as Record<string, Attribute | undefined>),
+      expires_at: Math.floor(record.expires_at_ms / 1_000) + KEPT_AFTER_EXPIRY_SECONDS,
+      ...listed(tokensListOf(record.account_id), record.created_at),
+    },
+    condition: { kind: 'absent', name: 'token_id' },
+  };
+}
+
+function createTokenList(table: Pick<Table, 'getMany'>, noteUnreadable: NoteUnreadable): TokenList {
+  return {
+    async list(indexes, accountId) {
+      const partition = tokensListOf(accountId);
       const records: TokenRecord[] = [];
       let start: IndexPosition | undefined;
       for (let page = 0; page < LIST_PAGES_MAX; page++) {
-        const partition = tokensListOf(accountId);
         const { keys, next } = await indexes.query({ index: LIST_INDEX, partition, limit: 100, start });
-        records.push(...(await table.getMany(keys)).flatMap(readable));
+        const items = await table.getMany(keys);
+        records.push(...items.flatMap((item) => readableToken(item, noteUnreadable)));
         if (next === undefined) break;
         start = next;
       }
@@ -111,6 +111,3 @@ export function createTokenStore(
     },
   };
 }
-
-/** Ten thousand tokens: more than anybody keeps an eye on. */
-export const LIST_PAGES_MAX = 100;

@@ -1,4 +1,4 @@
-/** Who asked for what, and what came of it: one record per command, with no value of the request in it. */
+/** Who asked for what, and what came of it: one record per command in the table, with no value of the request in it. */
 
 import type { Clock } from '../runtime/clock.ts';
 import { listed } from '../store/items.ts';
@@ -13,35 +13,35 @@ export interface AuditIntent {
   readonly call: string;
   /** Undefined: the call is about no single project. */
   readonly project_id: string | undefined;
-  /** Ids of the path beside the project. */
+  /** The other ids of the path, by their names there. */
   readonly resource: Readonly<Record<string, string>>;
-  /** ISO 8601, our clock. */
+  /** ISO 8601, by our clock. */
   readonly received_at: string;
 }
 
 export interface AuditOutcome {
-  /** `done`: answered with a success; `refused`: nothing was done; `unknown`: nobody can say. */
+  /** `done`: answered with a success; `refused`: nothing was done; `unknown`: it may have been done. */
   readonly outcome: 'done' | 'refused' | 'unknown';
-  /** What the caller was answered. */
+  /** HTTP status of the caller's answer. */
   readonly status: number;
-  /** The problem that the bridge itself had with it. */
+  /** The type of the problem, when the bridge itself refused the request or failed. */
   readonly problem?: string | undefined;
   readonly duration_ms: number;
-  /** What it started. */
+  /** The operations that the command started. */
   readonly operation_ids?: readonly string[] | undefined;
 }
 
 export interface AuditLog {
-  /** Before anything is done: a crash afterwards leaves a record without an outcome. */
+  /** Writes the record without an outcome. */
   begin(intent: AuditIntent): Promise<void>;
-  /** Once; the whole record again, should its beginning have been lost. */
+  /** Writes the whole record, because its beginning may have been lost. An outcome that is stored stays as it is. */
   end(intent: AuditIntent, outcome: AuditOutcome): Promise<void>;
 }
 
-/** Longer than a year, for whoever asks once a year. */
+/** Longer than a year, so that a yearly review finds everything. */
 export const KEPT_SECONDS = 400 * 24 * 3_600;
 
-export function createAuditLog(table: Table, clock: Clock): AuditLog {
+export function createAuditLog(table: Pick<Table, 'update'>, clock: Pick<Clock, 'now'>): AuditLog {
   const update = (intent: AuditIntent, outcome?: AuditOutcome): Update => ({
     key: auditKey(intent.account_id, intent.request_id),
     set: {
@@ -51,7 +51,7 @@ export function createAuditLog(table: Table, clock: Clock): AuditLog {
       ...listed(auditListOf(intent.account_id), `${intent.received_at}#${intent.request_id}`),
       expires_at: Math.floor(clock.now() / 1_000) + KEPT_SECONDS,
     },
-    // Appended to, never changed: an outcome stays what it was.
+    // A record is added to and never changed.
     condition: { kind: 'absent', name: 'outcome' },
   });
   return {

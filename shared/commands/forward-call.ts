@@ -45,3 +45,8 @@ export async function forwardCall(
     await waiting.endWait?.();
   }
 }
+
+/** The upstream refused the bridge's own key, or the bridge did not send it: the command was not carried out. */
+export function hadNoEffect({ kind }: UpstreamError): boolean {
+  return kind === 'unauthorized';
+}

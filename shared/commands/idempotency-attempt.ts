@@ -20,7 +20,7 @@ export function attemptOf(pepper: Secret, key: string, request: CommandRequest):
   };
 }
 
-/** HMAC-SHA-256 as hex. A plain hash would let a password in the body be guessed by whoever has the table. */
+/** HMAC-SHA-256 as hex. With a plain hash, a reader of the table could guess a password in the body. */
 function keyedHash(pepper: Secret, parts: readonly unknown[]): string {
   return createHmac('sha256', pepper.reveal()).update(JSON.stringify(parts)).digest('hex');
 }

@@ -1,20 +1,20 @@
-/** What became of a command that was sent with an Idempotency-Key (draft-ietf-httpapi-idempotency-key-header). */
+/** What became of commands that were sent with an Idempotency-Key (draft-ietf-httpapi-idempotency-key-header), in the table. */
 
 import * as z from 'zod';
 import type { Clock } from '../runtime/clock.ts';
 import { idempotencyKey } from '../store/keys.ts';
-import type { Attribute, Condition, Table } from '../store/table.ts';
+import type { Condition, Table, Update } from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../store/unreadable.ts';
 
 const item = z.object({
-  /** Of the request, keyed: a plain hash of a body with a password could be guessed. */
+  /** Of the request; keyed, because a plain hash of a body with a password could be guessed. */
   fingerprint: z.string(),
-  /** Which attempt holds the key: only that one may say how it ended. */
+  /** The attempt that holds the key: only this attempt may write how it ended. */
   holder: z.string(),
   state: z.enum(['running', 'done', 'unknown', 'free']),
-  /** Our clock: a running one that is older is dead, and nobody knows how far it came. */
+  /** By our clock. The process of an attempt that still runs after this time is dead, and it is unknown how far it came. */
   running_until_ms: z.number(),
-  /** Our clock: the key can be used anew. */
+  /** By our clock. After this time the key may be used for another command. */
   kept_until_ms: z.number(),
   status: z.number().optional(),
   content_type: z.string().optional(),
@@ -30,9 +30,9 @@ type Stored = z.output<typeof item>;
 export interface FirstOutcome {
   readonly status: number;
   readonly content_type: string | undefined;
-  /** Undefined: not kept. */
+  /** Sealed; undefined when it is not kept. */
   readonly body: string | undefined;
-  /** Of the first request. */
+  /** The id of the first request. */
   readonly request_id: string;
 }
 
@@ -44,108 +44,109 @@ export type Claim =
 export interface Attempt {
   readonly keyHash: string;
   readonly fingerprint: string;
-  /** Unique: the id of the request. */
+  /** The id of the request, which is unique. */
   readonly holder: string;
 }
 
 export interface IdempotencyStore {
   claim(attempt: Attempt, runningForMs: number): Promise<Claim>;
-  /** The command was executed, and this is what the caller is answered. */
+  /** The command was carried out, and the caller gets this answer. */
   complete(attempt: Attempt, outcome: FirstOutcome): Promise<void>;
-  /** Nobody knows whether it was executed: it is never sent again under this key. */
+  /** It is unknown whether the command was carried out: it is never sent again under this key. */
   loseTrack(attempt: Attempt): Promise<void>;
   /** The upstream did no work: the key is as if it had not been used. */
   release(attempt: Attempt): Promise<void>;
 }
 
-/** A client that retries does so within minutes; a day covers a queue that was stuck overnight. */
+/** A client that retries does so within minutes; a day also covers a queue that was stuck overnight. */
 export const KEPT_MS = 24 * 3_600_000;
 
-/** TTL deletes some time later; the state itself decides by its own clock check before. */
+/** DynamoDB deletes an item only after its time; until then the claim compares `kept_until_ms` with the clock. */
 const TTL_EXTRA_SECONDS = 3_600;
 
 export function createIdempotencyStore(
-  table: Table,
-  clock: Clock,
+  table: Pick<Table, 'get' | 'update'>,
+  clock: Pick<Clock, 'now'>,
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
 ): IdempotencyStore {
-  const write = (
-    attempt: Attempt,
-    state: Stored['state'],
-    outcome: Readonly<Record<string, Attribute | undefined>> = {},
-  ) =>
-    table.update({
+  const end = async (attempt: Attempt, state: 'done' | 'unknown' | 'free', outcome?: FirstOutcome) => {
+    await table.update({
       key: idempotencyKey(attempt.keyHash),
       set: { state, ...outcome },
       condition: { kind: 'all', of: [equals('holder', attempt.holder), equals('state', 'running')] },
     });
-
-  const take = async (attempt: Attempt, runningForMs: number, condition: Condition): Promise<boolean> => {
-    const nowMs = clock.now();
-    const result = await table.update({
-      key: idempotencyKey(attempt.keyHash),
-      set: {
-        kind: 'idempotency',
-        fingerprint: attempt.fingerprint,
-        holder: attempt.holder,
-        state: 'running',
-        running_until_ms: nowMs + runningForMs,
-        kept_until_ms: nowMs + KEPT_MS,
-        expires_at: Math.floor((nowMs + KEPT_MS) / 1_000) + TTL_EXTRA_SECONDS,
-      },
-      remove: ['status', 'content_type', 'body', 'request_id'],
-      condition,
-    });
-    return result === 'applied';
   };
-
-  /** `unreadable`: nobody can say what became of the command, so it is never sent again under its key. */
-  const read = async (keyHash: string): Promise<Stored | 'unreadable' | undefined> => {
-    const key = idempotencyKey(keyHash);
-    const found = await table.get(key);
-    if (found === undefined) return undefined;
-    const parsed = item.safeParse(found);
-    if (parsed.success) return parsed.data;
-    noteUnreadable({ key, fields: parsed.error.issues.map(({ path }) => path.join('.')) });
-    return 'unreadable';
-  };
-
   return {
     async claim(attempt, runningForMs) {
-      const unused: Condition = {
-        kind: 'any',
-        of: [
-          // Not only without a state: an item that is there, however damaged, was a command.
-          { kind: 'absent', name: 'pk' },
-          { kind: 'less', name: 'kept_until_ms', value: clock.now() },
-          // Nothing was done under it, so a corrected request may have it as well.
-          equals('state', 'free'),
-        ],
-      };
-      if (await take(attempt, runningForMs, unused)) return { kind: 'claimed' };
-      const stored = await read(attempt.keyHash);
-      // Gone or free since: whoever asks again finds it so.
-      if (stored === undefined) return { kind: 'running' };
-      if (stored === 'unreadable') return { kind: 'unknown' };
-      // An SDK that sends again after a lost reply is refused by its own first write.
-      if (stored.holder === attempt.holder && stored.state === 'running') return { kind: 'claimed' };
-      if (stored.state === 'free') return { kind: 'running' };
-      if (stored.fingerprint !== attempt.fingerprint) return { kind: 'key_reused' };
-      return claimOf(stored, clock.now());
+      const taken = await table.update(claimUpdate(attempt, clock.now(), runningForMs));
+      if (taken === 'applied') return { kind: 'claimed' };
+      const stored = await readStored(table, attempt.keyHash, noteUnreadable);
+      return decideClaim(stored, attempt, clock.now());
     },
-    async complete(attempt, { status, content_type, body, request_id }) {
-      await write(attempt, 'done', { status, content_type, body, request_id });
-    },
-    async loseTrack(attempt) {
-      await write(attempt, 'unknown');
-    },
-    async release(attempt) {
-      await write(attempt, 'free');
-    },
+    complete: (attempt, outcome) => end(attempt, 'done', outcome),
+    loseTrack: (attempt) => end(attempt, 'unknown'),
+    release: (attempt) => end(attempt, 'free'),
   };
 }
 
-/** A running one past its time is dead. It may have been executed: its key is never free again. */
+function claimUpdate(attempt: Attempt, nowMs: number, runningForMs: number): Update {
+  return {
+    key: idempotencyKey(attempt.keyHash),
+    set: {
+      kind: 'idempotency',
+      fingerprint: attempt.fingerprint,
+      holder: attempt.holder,
+      state: 'running',
+      running_until_ms: nowMs + runningForMs,
+      kept_until_ms: nowMs + KEPT_MS,
+      expires_at: Math.floor((nowMs + KEPT_MS) / 1_000) + TTL_EXTRA_SECONDS,
+    },
+    remove: ['status', 'content_type', 'body', 'request_id'],
+    condition: isUnused(nowMs),
+  };
+}
+
+function isUnused(nowMs: number): Condition {
+  return {
+    kind: 'any',
+    of: [
+      // The item itself must be absent, not only its state: an item that is there, however damaged, was a command.
+      { kind: 'absent', name: 'pk' },
+      { kind: 'less', name: 'kept_until_ms', value: nowMs },
+      // Nothing was done under the key, so a corrected request may use it, too.
+      equals('state', 'free'),
+    ],
+  };
+}
+
+async function readStored(
+  table: Pick<Table, 'get'>,
+  keyHash: string,
+  noteUnreadable: NoteUnreadable,
+): Promise<Stored | 'unreadable' | undefined> {
+  const key = idempotencyKey(keyHash);
+  const found = await table.get(key);
+  if (found === undefined) return undefined;
+  const parsed = item.safeParse(found);
+  if (parsed.success) return parsed.data;
+  noteUnreadable({ key, fields: parsed.error.issues.map(({ path }) => path.join('.')) });
+  return 'unreadable';
+}
+
+/** What the stored item says about an attempt whose own write was refused. */
+function decideClaim(stored: Stored | 'unreadable' | undefined, attempt: Attempt, nowMs: number): Claim {
+  // The item has gone since, or is free since: the next attempt can take the key.
+  if (stored === undefined) return { kind: 'running' };
+  // It is unknown what became of the command, so it is never sent again under its key.
+  if (stored === 'unreadable') return { kind: 'unknown' };
+  // The SDK repeats a write whose reply was lost, and the repetition is refused by the first write, which is our own.
+  if (stored.holder === attempt.holder && stored.state === 'running') return { kind: 'claimed' };
+  if (stored.state === 'free') return { kind: 'running' };
+  if (stored.fingerprint !== attempt.fingerprint) return { kind: 'key_reused' };
+  return claimOf(stored, nowMs);
+}
+
+/** An attempt that runs past its time is dead. It may have been carried out, so its key is never free again. */
 function claimOf(stored: Stored, nowMs: number): Claim {
   if (stored.state === 'done') {
     const { status = 0, content_type, body, request_id = '' } = stored;

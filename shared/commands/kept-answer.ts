@@ -1,4 +1,4 @@
-/** The first answer to a command, kept for repetitions: sealed, because some answers hold secrets that nobody has declared. */
+/** The first answer to a command, kept for repetitions. It is sealed, because some answers contain secrets that are not declared as such. */
 
 import { type SealOptions, seal, unseal } from '../callers/seal.ts';
 import type { Secret } from '../runtime/secret.ts';

@@ -7,7 +7,7 @@ import { forwardCall, type Waiting } from './forward-call.ts';
 import { recordStarted } from './record-started.ts';
 import { type CommandOutcome, type SendOnceDeps, sendOnce } from './send-once.ts';
 
-export interface OpenWorkFinder {
+interface OpenWorkFinder {
   /** What is open or unpublished of a project, from an index that can lag. `operationId` is undefined for what is no operation. */
   findWork(projectId: string): Promise<readonly { readonly operationId: string | undefined }[]>;
 }
@@ -15,10 +15,10 @@ export interface OpenWorkFinder {
 /** One account of the upstream, as commands reach it. */
 export interface CommandAccount {
   readonly upstream: CallDeps;
-  /** What records the operations that a command started, and publishes them. */
-  readonly recording: RecordCommandDeps;
   /** Knows the operations that may hold the lock of a project. */
   readonly work: OpenWorkFinder;
+  /** What records the operations that a command started, and publishes them. */
+  readonly recording: RecordCommandDeps;
 }
 
 /** Holders of a lock that are named at the most; a project has a few at a time. */
@@ -26,11 +26,11 @@ const LOCK_HOLDERS_MAX = 20;
 
 /**
  * Everything that can become of a command is an outcome, so that a caller on HTTP and a worker on a queue can each do their own with
- * it. Rejects only when the secrets or the table of idempotency keys cannot be read: then nobody knows whether it was sent.
+ * it. Rejects only when a secret, or the item of the Idempotency-Key, cannot be read.
  */
 export function sendCommand(
   deps: SendOnceDeps,
-  { upstream, recording, work }: CommandAccount,
+  { upstream, work, recording }: CommandAccount,
   request: CommandRequest,
   waiting: Waiting,
 ): Promise<CommandOutcome> {
@@ -50,6 +50,6 @@ export function sendCommand(
 async function lockHolders(work: OpenWorkFinder, { ids }: CommandRequest): Promise<readonly string[]> {
   const projectId = ids['project_id'];
   if (projectId === undefined) return [];
-  const found = await work.findWork(projectId).catch(() => []);
-  return found.flatMap(({ operationId }) => operationId ?? []).slice(0, LOCK_HOLDERS_MAX);
+  const places = await work.findWork(projectId).catch(() => []);
+  return places.flatMap(({ operationId }) => operationId ?? []).slice(0, LOCK_HOLDERS_MAX);
 }

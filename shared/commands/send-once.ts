@@ -5,7 +5,7 @@ import { toError } from '../runtime/errors.ts';
 import type { Secret } from '../runtime/secret.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import type { CommandRequest } from './command-request.ts';
-import type { CallResult } from './forward-call.ts';
+import { type CallResult, hadNoEffect } from './forward-call.ts';
 import { attemptOf } from './idempotency-attempt.ts';
 import type { Attempt, Claim, IdempotencyStore } from './idempotency-store.ts';
 import { type KeptAnswer, keptAnswer, sealedBody } from './kept-answer.ts';
@@ -33,7 +33,7 @@ export type Unsent =
   /** Another request was sent under the key. */
   | { readonly kind: 'key_reused' }
   | { readonly kind: 'in_progress' }
-  /** The first request may have been carried out, and nobody can say whether it was: it is never sent again under its key. */
+  /** It is unknown whether the first request was carried out: it is never sent again under its key. */
   | { readonly kind: 'outcome_unknown' }
   | { readonly kind: 'key_malformed' };
 
@@ -73,6 +73,7 @@ async function keepOutcome(
   { idempotency }: SendOnceDeps,
   { pepper, attempt, request, sent }: Ended,
 ): Promise<void> {
+  if (sent.kind === 'unanswered' && hadNoEffect(sent.failure)) return idempotency.release(attempt);
   if (sent.kind === 'unanswered') return idempotency.loseTrack(attempt);
   const { answer } = sent;
   if (provesNoWork(answer.status)) return idempotency.release(attempt);

@@ -1,9 +1,9 @@
-/** Where the upstream is: an address that the account's key may be sent to. */
+/** The address of the upstream, checked before the account's key is sent there. */
 
 import { BlockList, isIP } from 'node:net';
 import * as z from 'zod';
 
-/** Services of a cloud's machines that hand out credentials (AWS, Azure, GCP, ECS, EKS), and their neighbours on the same link. */
+/** Addresses at which clouds hand out a machine's credentials (AWS, Azure, GCP, ECS, EKS), and all others of the same link. */
 const METADATA = new BlockList();
 METADATA.addSubnet('169.254.0.0', 16, 'ipv4');
 METADATA.addSubnet('0.0.0.0', 8, 'ipv4');
@@ -19,12 +19,12 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** Of a running function: also `http` on the loopback interface, where the local bridge has its upstream. */
+/** What a running function accepts: `https`, and `http` on the loopback interface, where the local bridge has its upstream. */
 export const upstreamBaseUrl = z
   .url({ protocol: /^https?$/ })
   .superRefine((text, context) => refuse(context, faultOf(text)));
 
-/** Of a deployment: nothing but `https`, and no machine of its own network card. */
+/** What a deployment accepts: `https` alone, and not the machine itself. */
 export const deployedUpstreamBaseUrl = z
   .url({ protocol: /^https?$/ })
   .superRefine((text, context) => refuse(context, faultOf(text) ?? deploymentFaultOf(text)));
@@ -53,7 +53,7 @@ function deploymentFaultOf(text: string): string | undefined {
   return isLoopback(hostOf(url)) ? 'must not be the machine itself' : undefined;
 }
 
-/** As `URL` writes it: numbers in any notation are dotted, names are in small letters. */
+/** The host as `URL` writes it: IPv4 addresses in dotted notation, names in lower case. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 }
@@ -66,7 +66,7 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost') || isIn(LOOPBACK, host);
 }
 
-/** An IPv4 address inside of an IPv6 one is found as well. */
+/** Also finds an IPv4 address that is written as an IPv6 address. */
 function isIn(list: BlockList, host: string): boolean {
   const family = isIP(host);
   return family !== 0 && list.check(host, family === 6 ? 'ipv6' : 'ipv4');

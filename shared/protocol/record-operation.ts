@@ -8,7 +8,7 @@ import {
   type OperationRecord,
   type ReadingContext,
 } from '../core/records/operation-record.ts';
-import type { RecordResult } from '../store/record-result.ts';
+import type { RecordResult } from '../store/adapters/record-result.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { type OperationReader, readInOrder } from './read-in-order.ts';
 import type { RecordWriter } from './record-writer.ts';

@@ -1,7 +1,7 @@
 /** The port through which every use case writes a record together with the event that its change becomes. */
 
 import type { JournalRecord } from '../core/records/journal-record.ts';
-import type { RecordResult } from '../store/record-result.ts';
+import type { RecordResult } from '../store/adapters/record-result.ts';
 
 export interface RecordWriter {
   /**

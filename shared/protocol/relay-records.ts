@@ -9,7 +9,7 @@ import { type BusEvent, renderEvent } from '../events/render-event.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import type { RefusedEntry } from '../store/journal-writes.ts';
+import type { RefusedEntry } from '../store/adapters/journal-writes.ts';
 import { createRelayLedger, type RelayLedger } from './relay-ledger.ts';
 
 export interface RelayStore {

@@ -4,7 +4,7 @@ import { type CommandRecord, decideSettlement } from '../core/records/command-re
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
-import type { OperationsRead } from '../store/operation-records.ts';
+import type { OperationsRead } from '../store/adapters/operation-records.ts';
 import type { RecordWriter } from './record-writer.ts';
 
 export interface OperationsReader {

@@ -7,7 +7,7 @@ export interface Clock {
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** Timers of Node hold 31 bits: a longer one, of 25 days and more, would end at once. */
+/** The longest timer of Node, 25 days, because it holds 31 bits; a longer one would end at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

@@ -1,8 +1,9 @@
-/** Bounded concurrency: at most `tasksMax` tasks are under way, and all of them are awaited before the call ends. */
+/** Runs tasks with bounded concurrency, and awaits all of them before the call ends. */
 
 /**
- * Rejects with the first error, but only after every task that was started has ended. Once `signal` is aborted, no further
- * task is started. Returns whether every item was dealt with: a caller that passes a signal must look at that.
+ * At most `tasksMax` tasks are under way at once. Rejects with the first error, after every task that was started has ended. Once
+ * `signal` is aborted, no further task is started. Resolves with whether every item was dealt with, which a caller that passes a
+ * signal must check.
  */
 export async function forEachConcurrently<T>(
   items: readonly T[],

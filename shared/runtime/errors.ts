@@ -1,4 +1,4 @@
-/** Operating failures carry a stable code, a sentence for a person, and ids; never requests, headers or bodies. */
+/** An operating failure has a stable code, a sentence for a person, and ids. It never contains a request, header or body. */
 
 export class AppError extends Error {
   readonly code: string;
@@ -10,7 +10,7 @@ export class AppError extends Error {
   }
 }
 
-/** One funnel for whatever was thrown: an `Error`, with what was not one kept as its cause. */
+/** Turns anything that was thrown into an `Error`; what was none becomes its cause. */
 export function toError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
   return new Error('something that is not an Error was thrown', { cause: thrown });

@@ -1,6 +1,6 @@
 /**
- * The environment of a function, with the part of it that Lambda has no room for: all variables together take 4 KB (AWS Lambda
- * Developer Guide, "Lambda quotas"), so long ones stand in a file beside the code, written when the code is bundled.
+ * Reads the environment of a function. Lambda has room for 4 KB of variables in all (AWS Lambda Developer Guide, "Lambda quotas"),
+ * so long ones are in a file beside the code, which is written when the code is bundled.
  */
 
 import { readFileSync } from 'node:fs';
@@ -10,12 +10,12 @@ export const ENVIRONMENT_FILE = 'environment.json';
 
 export type Variables = Readonly<Record<string, string | undefined>>;
 
-/** `folder`: of the running code. A variable of the process goes before the one of the file. */
+/** `folder` is the folder of the running code. A variable of the process wins over one of the file. */
 export function functionEnvironment(folder: string, variables: Variables): Variables {
   return { ...variablesBeside(folder), ...variables };
 }
 
-/** Without the file there are none: a function that is run from its source has its whole environment from the process. */
+/** Without the file there are none, because a function that runs from its source has its whole environment from the process. */
 function variablesBeside(folder: string): Variables {
   try {
     return JSON.parse(readFileSync(join(folder, ENVIRONMENT_FILE), 'utf8')) as Variables;

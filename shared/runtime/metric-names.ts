@@ -1,4 +1,4 @@
-/** Every metric of the bridge, named once for the code that emits it and for the alarms that read it. */
+/** Names every metric of the bridge once, for the code that emits it and for the alarms that read it. */
 
 export const METRIC_NAMESPACE = 'OperationsBridge';
 
@@ -9,18 +9,18 @@ export const metricUnits = {
   UpstreamThrottled: 'Count',
   UpstreamFailed: 'Count',
   KeyRejected: 'Count',
-  /** Answers of the upstream that had our key in them; nobody was shown one. */
+  /** Answers of the upstream that contained our key. No caller gets such an answer. */
   KeyEchoed: 'Count',
   TransitionsRecorded: 'Count',
-  /** By the status that an operation came to. */
+  /** Recorded transitions, by the status that they led to. */
   TransitionsByStatus: 'Count',
   /** Failed attempts and errors, by the operation's action. */
   FailuresByAction: 'Count',
   EventsPublished: 'Count',
   EventsParked: 'Count',
-  /** Entries recorded and not yet accepted by the bus when a run ended. */
+  /** Entries that were recorded and not yet accepted by the bus when an invocation ended. */
   UnpublishedBacklog: 'Count',
-  /** Of the oldest entry that is recorded and not on the bus; 0 when there is none. About once a minute. */
+  /** Age of the oldest entry that is recorded and not on the bus; 0 when there is none. It is measured about once a minute. */
   UnpublishedAgeMs: 'Milliseconds',
   /** Readings that are not recorded yet, because too many entries of the operation wait for the bus. */
   TransitionsDeferred: 'Count',
@@ -34,28 +34,28 @@ export const metricUnits = {
   LateOperations: 'Count',
   ProjectsPolled: 'Count',
   WalksCompleted: 'Count',
-  /** Since the oldest complete walk among the account's projects. */
+  /** Time since the oldest complete walk among the account's projects. */
   WalkAgeMs: 'Milliseconds',
-  /** Projects of commands, hints and wishes that wait for their share of the requests, summed over a look a second. */
+  /** Projects that wait to be read because of a command, a hint or a wish, summed over one look a second. */
   ReadingsWaiting: 'Count',
-  /** Requests that were refused: nobody known, not allowed, too many; by reason. */
+  /** Requests that the API refused, by reason. */
   ApiRefusals: 'Count',
   /** Sessions that began and ended, and reads that showed secrets; by kind. */
   ApiAccesses: 'Count',
-  /** Records of the audit that could not be written. */
+  /** Audit records that could not be written. */
   AuditFailed: 'Count',
   AlertsSent: 'Count',
   AlertsFailed: 'Count',
-  /** Alerts that a channel refused for good: a person has to pass them on. */
+  /** Alerts that a channel refused for good, so that a person must pass them on. */
   AlertsRefused: 'Count',
   AlertItemsUnreadable: 'Count',
-  /** For how long the channel that has been deaf longest took nothing while something waited; 0 when all do. Every sweep. */
+  /** For how long the worst channel has accepted nothing while a message was due; 0 when all accept. Measured in every notifier round. */
   ChannelDeafMs: 'Milliseconds',
 } as const;
 
 export type MetricName = keyof typeof metricUnits;
 
-/** Metrics that are split by one more dimension, and the values it may have: each is billed as a metric of its own. */
+/** Metrics that are split by one more dimension, and its values. Each value is billed as a metric of its own. */
 export const splitMetrics = {
   TransitionsByStatus: {
     dimension: 'status',
@@ -98,7 +98,7 @@ export const splitMetrics = {
 
 export type SplitMetricName = keyof typeof splitMetrics;
 
-/** What the upstream may name one day and this list does not. */
+/** Stands for a name of the upstream that the list does not have. */
 export const OTHER = 'other';
 
 /** The value of the metric's dimension. */

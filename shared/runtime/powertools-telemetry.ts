@@ -1,4 +1,4 @@
-/** `Telemetry` through Powertools: JSON log lines, and metrics in the embedded format that CloudWatch reads from them. */
+/** Implements `Telemetry` with Powertools: it writes JSON log lines, and metrics in the embedded format that CloudWatch reads. */
 
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';
@@ -15,7 +15,7 @@ import {
 import type { Telemetry } from './telemetry.ts';
 
 export interface FlushableTelemetry extends Telemetry {
-  /** Writes the metrics collected since the last time: a line or two per invocation, not one per poll. */
+  /** Writes the metrics collected since the previous call: a line or two per invocation instead of one per poll. */
   flush(): void;
 }
 
@@ -39,21 +39,13 @@ export function createPowertoolsTelemetry(serviceName: string, accountId: string
     measure(metric, value, name = OTHER) {
       if (isSplit(metric)) return addSplit(metric, splitBy(metric, name), value);
       const values = collected.get(metric) ?? [];
-      // Counts add up to one number; of durations every one is kept, for percentiles.
+      // Counts add up to one number. Every duration is kept, for percentiles.
       if (metricUnits[metric] === 'Count') collected.set(metric, [(values[0] ?? 0) + value]);
       else collected.set(metric, [...values, value]);
     },
     flush() {
       flushSplit();
-      while (collected.size > 0) {
-        for (const [metric, values] of collected) {
-          for (const value of values.splice(0, VALUES_PER_RECORD_MAX)) {
-            metrics.addMetric(metric, metricUnits[metric], value);
-          }
-          if (values.length === 0) collected.delete(metric);
-        }
-        metrics.publishStoredMetrics();
-      }
+      publishCollected(metrics, collected);
     },
   };
 
@@ -62,7 +54,7 @@ export function createPowertoolsTelemetry(serviceName: string, accountId: string
     split.set(metric, counts.set(name, (counts.get(name) ?? 0) + value));
   }
 
-  /** A record of its own for each: one record has one set of dimensions. */
+  /** Each value needs a record of its own, because a record has one set of dimensions. */
   function flushSplit(): void {
     for (const [metric, counts] of split) {
       for (const [name, value] of counts) {
@@ -72,5 +64,18 @@ export function createPowertoolsTelemetry(serviceName: string, accountId: string
       }
     }
     split.clear();
+  }
+}
+
+/** Empties `collected`, in as many records as the values of its fullest metric need. */
+function publishCollected(metrics: Metrics, collected: Map<MetricName, number[]>): void {
+  while (collected.size > 0) {
+    for (const [metric, values] of collected) {
+      for (const value of values.splice(0, VALUES_PER_RECORD_MAX)) {
+        metrics.addMetric(metric, metricUnits[metric], value);
+      }
+      if (values.length === 0) collected.delete(metric);
+    }
+    metrics.publishStoredMetrics();
   }
 }

@@ -1,4 +1,4 @@
-/** Randomness as a dependency: production passes `Math.random`, everything repeatable passes a seeded one. */
+/** Randomness as a dependency: production passes `Math.random`, and everything that must be repeatable passes a seeded source. */
 
 export interface Random {
   /** A number in [0, 1). */
@@ -7,7 +7,7 @@ export interface Random {
 
 export const systemRandom: Random = { next: Math.random };
 
-/** mulberry32: 32 bits of state, good enough for jitter and simulations, never for secrets. */
+/** mulberry32 has 32 bits of state: good enough for jitter and simulations, and never for secrets. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return {

@@ -1,4 +1,4 @@
-/** Parses configuration once, and says everything that is wrong with it in one error, without any value. */
+/** Parses configuration, and names everything that is wrong with it in one error, without any value. */
 
 import type * as z from 'zod';
 import { AppError } from './errors.ts';

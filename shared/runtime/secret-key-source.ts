@@ -1,11 +1,11 @@
-/** The upstream key from Secrets Manager: cached for a while, read freshly when the upstream refuses it. */
+/** Reads the upstream key from Secrets Manager. The key is cached for some minutes, and read again when the upstream refuses it. */
 
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { Clock } from './clock.ts';
 import { AppError } from './errors.ts';
 import { createSecret, type Secret } from './secret.ts';
 
-/** A rotated key that still works is replaced within this time; a refused one at once. */
+/** A rotated key that still works is replaced within this time; a refused key is replaced at once. */
 const CACHE_MS = 5 * 60_000;
 
 export function createSecretKeySource(client: SecretsManagerClient, secretId: string, clock: Clock) {

@@ -1,6 +1,6 @@
 /**
- * What a function may do with the table: by partition, the attributes that it reads and those that it writes. Its role is made
- * of this, its adapter asks for no others, and the table of the tests refuses what the role would.
+ * What a function may do with the table: the attributes that it reads and those that it writes, by partition. The function's role
+ * is made from this, its adapter asks for no other attributes, and the tests' table refuses what the role would refuse.
  */
 
 import { PARTITIONS } from './keys.ts';
@@ -8,31 +8,31 @@ import { type Update, WORK_INDEX } from './table.ts';
 
 export type Partition = keyof typeof PARTITIONS;
 
-export type Attributes = Readonly<Partial<Record<Partition, readonly string[]>>>;
+type Attributes = Readonly<Partial<Record<Partition, readonly string[]>>>;
 
 export interface Access {
   readonly reads: Attributes;
-  /** Where many items are read in one call. */
+  /** Partitions of which many items are read in one call. */
   readonly readsMany: readonly Partition[];
-  /** Also those that are only compared, in the condition of a write. */
+  /** They include attributes that are only compared, in the condition of a write. */
   readonly updates: Attributes;
 }
 
 export const KEY = ['pk', 'sk'] as const;
 
-/** Of an item that the work index may show, and that ends by itself. */
+/** Attributes of an item that the work index may show and that expires. */
 export const WORK = [...KEY, 'kind', 'expires_at', WORK_INDEX.partitionKey] as const;
 
-/** Entries that the bus refused for good. */
+/** Attributes of an entry that the bus refused for good. */
 export const PARKED = ['code', 'event', 'parked_at'] as const;
 
-/** The partition that a key stands in; undefined: nobody's. */
-export function partitionOf(pk: string): Partition | undefined {
+/** The partition that a key belongs to; undefined when it belongs to none. */
+function partitionOf(pk: string): Partition | undefined {
   const names = Object.keys(PARTITIONS) as Partition[];
   return names.find((name) => pk.startsWith(PARTITIONS[name].slice(0, -1)));
 }
 
-/** What is read of an item of that partition; undefined: nothing, the item is not this function's business. */
+/** The attributes that the function reads of the item; undefined when it must not read the item at all. */
 export function readableAttributes(
   { reads }: Pick<Access, 'reads'>,
   pk: string,
@@ -41,13 +41,13 @@ export function readableAttributes(
   return partition && reads[partition];
 }
 
-/** Whether items of that partition are read many at once. */
+/** Whether the function reads many items of that partition in one call. */
 export function readsMany(access: Access, pk: string): boolean {
   const partition = partitionOf(pk);
   return partition !== undefined && access.readsMany.includes(partition);
 }
 
-/** Names in this update that are not this function's to write or compare. */
+/** The attributes in this update that the function must not write or compare. */
 export function foreignAttributes(
   { updates }: Access,
   { key, set, remove = [], condition }: Update,

@@ -1,4 +1,4 @@
-/** The status of an account in the table: one small item, written by the poller about once a minute. */
+/** Reads and writes the status item of an account: one small item, which the poller writes about once a minute. */
 
 import * as z from 'zod';
 import {
@@ -11,7 +11,7 @@ import { accountStatusKey } from './keys.ts';
 import type { Attribute, Table } from './table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from './unreadable.ts';
 
-/** A point as a list of numbers, in this order: 120 of them are a few kilobytes, and each started one is billed. */
+/** A point is stored as a list of numbers in this order. 120 of them take a few kilobytes, and every started kilobyte is billed. */
 const POINT_FIELDS = [
   'at_ms',
   'duration_ms',
@@ -23,7 +23,7 @@ const POINT_FIELDS = [
   'delay_max_ms',
 ] as const satisfies readonly (keyof StatusPoint)[];
 
-/** Stands for "unknown" in a list of numbers. */
+/** This number stands for `undefined` in a stored point. */
 const UNKNOWN = -1;
 
 const storedPoint = z.array(z.number()).length(POINT_FIELDS.length);
@@ -69,7 +69,7 @@ const statusItem = z.object({
   learned: learned.optional(),
 });
 
-/** Field by field: what one version says of the poller must not be lost to the one field that another cannot read. */
+/** Replaces a field that cannot be read by a default, so that one field of another version does not hide all others. */
 const readableStatus = statusItem.extend({
   last_complete_walk_at: time.optional().catch(undefined),
   unread_since: time.optional().catch(undefined),
@@ -84,7 +84,7 @@ const readableStatus = statusItem.extend({
 
 export const STATUS_ATTRIBUTES: readonly string[] = Object.keys(statusItem.shape);
 
-/** Undefined when there is none, or one that does not even say when it was written: it is written anew within a minute. */
+/** Undefined when there is no status, or when it does not even say when it was written. The poller writes a new one within a minute. */
 export async function readAccountStatus(
   table: Table,
   accountId: string,

@@ -1,14 +1,14 @@
-/** Table items and records: the form of everything that is read from the table, and what a record writes. */
+/** Defines the form of every record's item as it is read from the table, and the attributes that a record writes. */
 
 import * as z from 'zod';
-import { commandOrigin } from '../core/records/journal-entries.ts';
+import { accountHealthEntry, commandOrigin } from '../core/records/journal-entries.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import { normaliseTimestamp, type Timestamp } from '../core/time/timestamp.ts';
 import { accountKey, commandKey, operationKey, projectKey, projectsListOf } from './keys.ts';
 import { toStored } from './stored-entry.ts';
 import { type Attribute, FEED_INDEX, type Key, LIST_INDEX } from './table.ts';
 
-/** Entries as they are stored; each is parsed by itself. */
+/** Entries as they are stored; each is parsed separately (`parse-record.ts`). */
 export const storedEntries = z.array(z.record(z.string(), z.custom<Attribute>())).default([]);
 
 const journalFields = {
@@ -16,7 +16,7 @@ const journalFields = {
   published: z.number().int().nonnegative().default(0),
 };
 
-/** Of ours, always normalised: one that is not would be compared wrongly with all that are. */
+/** A time that the bridge has normalised. One that is not normalised would be compared wrongly with all others. */
 const timestamp = z.custom<Timestamp>(
   (text) => typeof text === 'string' && normaliseTimestamp(text) === text,
 );
@@ -81,7 +81,7 @@ export const accountItem = z.object({
   account_id: z.string(),
   boot_at: timestamp,
   is_listed: z.boolean(),
-  degraded_reason: z.enum(['key_rejected', 'upstream_failing']).optional(),
+  degraded_reason: accountHealthEntry.shape.reason.optional(),
 });
 
 const commandItem = z.object({
@@ -99,7 +99,7 @@ const commandItem = z.object({
   is_settled: z.boolean(),
 });
 
-/** Names of the attributes of each kind of record. */
+/** The attributes of each kind of record, by name. */
 export const RECORD_ATTRIBUTES = {
   operation: Object.keys(operationItem.shape),
   project: Object.keys(projectItem.shape),
@@ -127,7 +127,7 @@ export function keyOf(record: JournalRecord): Key {
   }
 }
 
-/** How far a project is read: written by the end of a poll, and by nobody else. */
+/** The attributes that say how far a project is read. Only the end of a poll writes them. */
 export const PROGRESS_ATTRIBUTES = [
   'watermark',
   'resume',
@@ -140,7 +140,7 @@ export const PROGRESS_ATTRIBUTES = [
   'arrivals',
 ] as const;
 
-/** What a journal write sets. How far a project is read has writes of its own and is left alone here. */
+/** The attributes that a journal write sets. It leaves those alone that say how far a project is read. */
 export function attributesOf(record: JournalRecord): Record<string, Attribute | undefined> {
   const { entries, foreign = [], ...fields } = record;
   const attributes: Record<string, unknown> = { ...fields };
@@ -151,7 +151,7 @@ export function attributesOf(record: JournalRecord): Record<string, Attribute | 
     ]
       .toSorted((a, b) => a.revision - b.revision)
       .map(({ stored }) => stored);
-    // The latest, whichever machine's clock said it: an item moves forward in the feed only.
+    // The latest of all entries, because machines' clocks differ and an item must only ever move forwards in the feed.
     attributes[FEED_INDEX.sortKey] = entries
       .map(({ observed_at }) => observed_at)
       .reduce((a, b) => (a > b ? a : b));
@@ -162,7 +162,7 @@ export function attributesOf(record: JournalRecord): Record<string, Attribute | 
   return attributes as Record<string, Attribute | undefined>;
 }
 
-/** A place in the list index. */
+/** The attributes that put an item into a list of the list index. */
 export function listed(list: string, order: string): Record<string, string> {
   return { [LIST_INDEX.partitionKey]: list, [LIST_INDEX.sortKey]: order };
 }

@@ -1,10 +1,10 @@
-/** The only place where table keys are spelled. */
+/** Every key of the table is spelled here and nowhere else. */
 
 import type { Key } from './table.ts';
 
-/** Which partitions of the table are whose: a role gets its own and no other. */
+/** The prefixes of the table's partitions, by subject. A role gets access to those of its own subjects only. */
 export const PARTITIONS = {
-  /** Accounts, projects, operations, commands. */
+  /** Holds accounts, projects, operations and commands. */
   protocol: 'A#*',
   readRequests: 'READ#*',
   alerts: 'ALERT#*',
@@ -46,32 +46,32 @@ export function parkedKey(journalKey: Key, revision: number): Key {
   return { pk: journalKey.pk, sk: `PARKED#${journalKey.sk}#${revision}` };
 }
 
-/** Partition of the work index: everything of the account that still has to be read or published. */
+/** The partition of the work index with everything of the account that still has to be read or published. */
 export function workOf(accountId: string): string {
   return accountId;
 }
 
-/** Partition of the list index: the account's projects, by id. */
+/** The partition of the list index with the account's projects, by id. */
 export function projectsListOf(accountId: string): string {
   return `PROJECTS#${accountId}`;
 }
 
-/** How much of the account's rate limit commands have used. */
+/** The item that counts how much of the account's rate limit commands have used. */
 export function commandUsageKey(accountId: string): Key {
   return { pk: `USAGE#${accountId}`, sk: 'COMMANDS' };
 }
 
-/** Somebody asks for a fresh reading of the project. */
+/** The item of a caller's request for a fresh reading of the project. */
 export function readRequestKey(accountId: string, projectId: string): Key {
   return { pk: `READ#${accountId}`, sk: projectId };
 }
 
-/** Partition of the work index: projects of which a fresh reading is asked. */
+/** The partition of the work index with the projects of which a fresh reading is requested. */
 export function readRequestsOf(accountId: string): string {
   return `READ#${accountId}`;
 }
 
-/** Partition of the work index: entries that the bus refused for good. */
+/** The partition of the work index with the entries that the bus refused for good. */
 export function parkedWorkOf(accountId: string): string {
   return `PARKED#${accountId}`;
 }
@@ -89,32 +89,32 @@ export function projectIdOf(key: Key, accountId: string): string | undefined {
   return key.pk.startsWith(prefix) ? key.pk.slice(prefix.length) : undefined;
 }
 
-/** What a channel remembers of one incident. */
+/** The item in which a channel remembers one incident. */
 export function alertIncidentKey(channel: string, incident: string): Key {
   return { pk: `ALERT#${channel}`, sk: `INCIDENT#${incident}` };
 }
 
-/** One alert on one channel, from its coming in until long after it was sent. */
+/** The item of one alert on one channel, from its arrival until long after it was sent. */
 export function alertNoticeKey(channel: string, noticeId: string): Key {
   return { pk: `ALERT#${channel}`, sk: `NOTICE#${noticeId}` };
 }
 
-/** Notices that a channel refused for good. */
+/** The item of a notice that a channel refused for good. */
 export function alertParkedKey(channel: string, noticeId: string): Key {
   return { pk: `ALERT#${channel}`, sk: `PARKED#${noticeId}` };
 }
 
-/** Who sends on a channel at present, and what it sent lately. */
+/** The item that says which process sends on a channel at present, and what it sent recently. */
 export function alertChannelKey(channel: string): Key {
   return { pk: `ALERT#${channel}`, sk: 'CHANNEL' };
 }
 
-/** Partition of the work index: incidents of the channel in which older versions left notices waiting. */
+/** The partition of the work index with incidents of the channel in which older versions left notices waiting. */
 export function alertWorkOf(channel: string): string {
   return `ALERT#${channel}`;
 }
 
-/** Partition of the list index: what waits on the channel, by severity, or incidents that are brought to mind, by time. */
+/** The partition of the list index with what waits on the channel, by severity, or with incidents to remind of, by time. */
 export function alertListOf(channel: string, part: 'critical' | 'warning' | 'info' | 'reminders'): string {
   return `ALERT#${channel}#${part}`;
 }
@@ -123,22 +123,22 @@ export function tokenKey(tokenId: string): Key {
   return { pk: `TOKEN#${tokenId}`, sk: 'TOKEN' };
 }
 
-/** Partition of the list index: the account's tokens, by the time of their creation. */
+/** The partition of the list index with the account's tokens, by the time of their creation. */
 export function tokensListOf(accountId: string): string {
   return `TOKENS#${accountId}`;
 }
 
-/** One command that a caller sent with an Idempotency-Key. `keyHash`: of caller and key, so that neither stands here. */
+/** The item of a command that was sent with an Idempotency-Key. `keyHash` hashes caller and key, so that neither is stored. */
 export function idempotencyKey(keyHash: string): Key {
   return { pk: `IDEMPOTENCY#${keyHash}`, sk: 'COMMAND' };
 }
 
-/** What a caller holds at once, on all instances. `clientHash`: of the caller's name. */
+/** The item that counts what a caller holds at once on all instances. `clientHash` is the hash of the caller's name. */
 export function heldPlacesKey(accountId: string, clientHash: string, kind: string): Key {
   return { pk: `CALLER#${accountId}#${clientHash}`, sk: `HELD#${kind}` };
 }
 
-/** A session of the console that was ended before its time. */
+/** The item of a console session that was ended before it expired. */
 export function endedSessionKey(sessionId: string): Key {
   return { pk: `CALLER#SESSION#${sessionId}`, sk: 'ENDED' };
 }
@@ -147,7 +147,7 @@ export function auditKey(accountId: string, requestId: string): Key {
   return { pk: `AUDIT#${accountId}#${requestId}`, sk: 'AUDIT' };
 }
 
-/** Partition of the list index: what was asked of an account, by time. */
+/** The partition of the list index with the account's audit records, by time. */
 export function auditListOf(accountId: string): string {
   return `AUDIT#${accountId}`;
 }

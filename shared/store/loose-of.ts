@@ -4,7 +4,7 @@ import * as z from 'zod';
 
 export function looseOf<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shape>): z.ZodObject<Shape> {
   const shape = Object.entries(schema.shape).map(([name, type]) => [name, looseInside(type as z.ZodType)]);
-  return z.looseObject(Object.fromEntries(shape)) as unknown as z.ZodObject<Shape>;
+  return z.looseObject(Object.fromEntries(shape));
 }
 
 function looseInside(type: z.ZodType): z.ZodType {

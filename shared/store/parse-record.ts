@@ -14,14 +14,14 @@ import { fromStored } from './stored-entry.ts';
 import type { Item } from './table.ts';
 import type { UnreadableItem } from './unreadable.ts';
 
-/** What an item says, and what of it does not parse. `record` undefined: the item as a whole cannot be read. */
+/** A parsed item. `record` is undefined when the item as a whole cannot be read. */
 export interface ParsedItem<R extends JournalRecord = JournalRecord> {
   readonly record: R | undefined;
-  /** Undefined: nothing is at fault. */
+  /** The fields at fault; undefined when there are none. */
   readonly unreadable: UnreadableItem | undefined;
 }
 
-/** The records of those items that can be read, and the items that cannot, wholly or in part. */
+/** The records of those items that can be read, and the items that cannot be read, wholly or in part. */
 export interface ParsedItems<R extends JournalRecord = JournalRecord> {
   readonly records: readonly R[];
   readonly unreadable: readonly UnreadableItem[];
@@ -59,19 +59,19 @@ function collect<R extends JournalRecord>(parsed: readonly ParsedItem<R>[]): Par
   };
 }
 
-/** Since when the account is watched, and whether its projects were all listed once. */
+/** Says since when the account is watched, and whether its projects were all listed once. */
 export type AccountOrigin = Pick<AccountRecord, 'boot_at' | 'is_listed'>;
 
 const origin = accountItem.pick({ kind: true, boot_at: true, is_listed: true });
 
-/** It decides what is history: it is read by itself, so that a journal of another version does not hide it. */
+/** The origin decides what is history. It is read separately, so that a journal of another version does not hide it. */
 export function originIn(item: Item): AccountOrigin | undefined {
   const { boot_at, is_listed } = origin.safeParse(item).data ?? {};
   return boot_at === undefined || is_listed === undefined ? undefined : { boot_at, is_listed };
 }
 
 /**
- * An item is written with all of its entries, so a field that only a newer version knows must come back from it: entries, and
+ * An item is written with all of its entries, so a field that only a newer version knows must survive. Entries, and
  * the objects inside of them, keep fields that their schema does not have.
  */
 const looseEntryOf = {
@@ -85,7 +85,7 @@ function looseEntry<Schemas extends readonly z.ZodObject[]>(
   schemas: Schemas,
 ): z.ZodType<z.output<Schemas[number]>> {
   const union = z.discriminatedUnion('type', schemas.map((schema) => looseOf(schema)) as never);
-  return union as unknown as z.ZodType<z.output<Schemas[number]>>;
+  return union;
 }
 
 interface Found<R> {
@@ -97,7 +97,7 @@ function recordIn(item: Item): Found<JournalRecord> {
   const parsed = recordItem.safeParse(item);
   if (!parsed.success) return { record: undefined, faults: pathsOf(parsed.error) };
   const found = withEntries(parsed.data);
-  // Whatever it says of itself, it would be written under another key.
+  // A record whose ids differ from its key would be written to another item.
   const isElsewhere =
     found.record !== undefined && (keyOf(found.record).pk !== item.pk || keyOf(found.record).sk !== item.sk);
   return isElsewhere ? { record: undefined, faults: ['an id that is not the one of the key'] } : found;
@@ -118,7 +118,7 @@ function withEntries(item: z.output<typeof recordItem>): Found<JournalRecord> {
 
 type Stored = z.output<typeof storedEntries>[number];
 
-/** An entry that cannot be read is kept as it is; a journal that is not whole makes the item unreadable. */
+/** An entry that cannot be read is kept as it is. A journal that is not whole makes the item unreadable. */
 function withJournal<R extends JournalRecord>(
   item: Omit<R, 'entries' | 'foreign'> & { readonly entries: readonly Stored[] },
   schema: z.ZodType<R['entries'][number]>,
@@ -142,7 +142,7 @@ function withJournal<R extends JournalRecord>(
   return { record: record as unknown as R, faults };
 }
 
-/** Nothing that is not published is missing, the newest entry is the last one, and every entry has a place of its own. */
+/** Whether no unpublished entry is missing, the newest entry is the last one, and no two entries have the same revision. */
 function isWhole({ revision, published, entries, foreign = [] }: Journal): boolean {
   const found = new Set([...entries, ...foreign].map((entry) => entry.revision));
   if (found.size !== entries.length + foreign.length || published > revision) return false;

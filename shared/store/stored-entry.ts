@@ -1,6 +1,7 @@
 /**
- * Journal entries as they lie in the table. An operation's item holds all of its entries, and a write is billed by the
- * started kilobyte of the whole item: short names keep the usual operation within one (measured by the steady state's test).
+ * Converts journal entries to and from the form in which they are stored. An operation's item holds all of its entries, and a
+ * write is billed by the started kilobyte of the whole item. Short names keep the usual operation within one kilobyte, which the
+ * test of the steady state measures.
  */
 
 import type { JournalEntry } from '../core/records/journal-entries.ts';
@@ -24,32 +25,41 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
 
 const LONG_NAMES = new Map(Object.entries(SHORT_NAMES).map(([long, short]) => [short, long]));
 
-/** What nearly every entry says, and therefore none of them has to. */
-const DEFAULTS = { type: 'state_changed', failures_count: 0, new_failures: 0 } as const;
+/** An entry without a stored type is of this one, as nearly every entry is. */
+const DEFAULT_TYPE = 'state_changed';
+
+/** Fields that are 0 in nearly every entry of these types. A 0 is not stored and comes back when the entry is read. */
+const ZERO_UNLESS_STORED: Readonly<Partial<Record<string, readonly string[]>>> = {
+  [DEFAULT_TYPE]: ['failures_count', 'new_failures'],
+  operation_stalled: ['failures_count'],
+  watch_ended: ['failures_count'],
+} satisfies Partial<Record<JournalEntry['type'], readonly string[]>>;
 
 type Stored = Readonly<Record<string, Attribute | undefined>>;
 
-/** Times of our own clock as milliseconds: a third of the bytes, and nothing is lost. */
+/** Stores times of our own clock as milliseconds, which take a third of the bytes and lose nothing. */
 export function toStored(entry: JournalEntry): Stored {
   const stored: Record<string, Attribute | undefined> = {};
+  const zeros = ZERO_UNLESS_STORED[entry.type] ?? [];
   for (const [name, value] of Object.entries(entry) as [string, Attribute | undefined][]) {
-    if (DEFAULTS[name as keyof typeof DEFAULTS] === value) continue;
+    const isImplied = name === 'type' ? value === DEFAULT_TYPE : value === 0 && zeros.includes(name);
+    if (value === undefined || isImplied) continue;
     stored[SHORT_NAMES[name] ?? name] = name === 'observed_at' ? Date.parse(entry.observed_at) : value;
   }
   return stored;
 }
 
-/** The entry's fields by their names, to be parsed. */
+/** The entry's fields by their long names, not yet parsed. */
 export function fromStored(stored: Stored): Record<string, unknown> {
-  const entry: Record<string, unknown> = {};
-  for (const [name, value] of Object.entries(stored)) entry[LONG_NAMES.get(name) ?? name] = value;
-  const observedAt = entry['observed_at'];
-  if (isEpochMs(observedAt)) entry['observed_at'] = isoTimeOf(observedAt);
-  const missing = Object.entries(DEFAULTS).filter(([name]) => !(name in entry));
-  return { ...entry, ...Object.fromEntries(missing) };
+  const fields: Record<string, unknown> = { type: DEFAULT_TYPE };
+  for (const [name, value] of Object.entries(stored)) fields[LONG_NAMES.get(name) ?? name] = value;
+  const observedAt = fields['observed_at'];
+  if (isEpochMs(observedAt)) fields['observed_at'] = isoTimeOf(observedAt);
+  const zeros = ZERO_UNLESS_STORED[String(fields['type'])] ?? [];
+  return { ...Object.fromEntries(zeros.map((name) => [name, 0])), ...fields };
 }
 
-/** A number that is no time stays a number, and does not parse. */
+/** Any other number stays a number, so that the entry does not parse. */
 function isEpochMs(value: unknown): value is number {
   return typeof value === 'number' && !Number.isNaN(new Date(value).getTime());
 }

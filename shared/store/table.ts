@@ -1,4 +1,4 @@
-/** The few table calls that the protocol needs, as data: one adapter compiles them for DynamoDB, one is in memory. */
+/** Defines the few calls that the bridge makes to its table, as data. One adapter compiles them for DynamoDB, another is in memory. */
 
 export type Attribute =
   | string
@@ -23,22 +23,22 @@ export type Condition =
 
 export interface Update {
   readonly key: Key;
-  /** Attributes to write; undefined ones are left alone. */
+  /** Attributes to write; those that are undefined are left alone. */
   readonly set: Readonly<Record<string, Attribute | undefined>>;
   readonly remove?: readonly string[];
   readonly condition?: Condition;
 }
 
-/** The sparse index holds the items that have this attribute, keys only. */
+/** The sparse index of the items that have the attribute `work`; it holds keys only. */
 export const WORK_INDEX = { name: 'work', partitionKey: 'work', sortKey: 'pk' } as const;
 
-/** Everything of an account that an event tells of, by the time of its latest one; keys only. */
+/** The index of an account's records that have events, by the time of the latest event; it holds keys only. */
 export const FEED_INDEX = { name: 'feed', partitionKey: 'account_id', sortKey: 'changed_at' } as const;
 
-/** The operations of a project by the time at which the upstream created them, keys only. Written once per operation. */
+/** The index of a project's operations by their creation time; it holds keys only, and is written once per operation. */
 export const CREATED_INDEX = { name: 'created', partitionKey: 'pk', sortKey: 'created_at' } as const;
 
-/** Whatever people page through by a name or a time of its own: projects, tokens, audit records; keys only. */
+/** The index of lists that people page through, such as projects, tokens and audit records; it holds keys only. */
 export const LIST_INDEX = { name: 'list', partitionKey: 'list', sortKey: 'list_order' } as const;
 
 export const INDEXES = [WORK_INDEX, FEED_INDEX, CREATED_INDEX, LIST_INDEX] as const;
@@ -49,20 +49,20 @@ export type Index = (typeof INDEXES)[number];
 export interface IndexQuery {
   readonly index: Index;
   readonly partition: string;
-  /** Only what sorts behind it. */
+  /** Only items whose sort key is greater. */
   readonly after?: string | undefined;
   readonly newestFirst?: boolean | undefined;
   readonly limit: number;
-  /** Where the page before ended. */
+  /** Where the previous page ended. */
   readonly start?: IndexPosition | undefined;
 }
 
-/** Opaque outside of the table's adapter; JSON. */
+/** JSON that only the table's adapter interprets. */
 export type IndexPosition = Readonly<Record<string, string>>;
 
 export interface IndexPage {
   readonly keys: readonly (Key & { readonly sortKey: string })[];
-  /** Undefined: nothing more at the moment. */
+  /** Undefined when there is nothing more at the moment. */
   readonly next: IndexPosition | undefined;
 }
 
@@ -109,7 +109,7 @@ export interface CountedMembers {
   readonly members: Readonly<Record<string, number>>;
 }
 
-/** What pages and lists for people need of the table; the protocol does without. */
+/** Pages of an index, for the lists that people read. */
 export interface TableIndexes {
   query(query: IndexQuery): Promise<IndexPage>;
 }
@@ -121,28 +121,28 @@ export interface WorkQuery {
 
 export interface WorkPageQuery extends WorkQuery {
   readonly limit: number;
-  /** Where the page before ended; undefined: at the beginning. */
+  /** Where the previous page ended; undefined for the first page. */
   readonly start?: IndexPosition | undefined;
 }
 
 export interface WorkPage {
   readonly keys: readonly Key[];
-  /** Undefined: there is nothing behind this page at the moment. */
+  /** Undefined when there is nothing behind this page at the moment. */
   readonly next: IndexPosition | undefined;
 }
 
 export interface Table {
-  /** Strongly consistent. */
+  /** A strongly consistent read. */
   get(key: Key): Promise<Item | undefined>;
-  /** Strongly consistent, in any order, without those that do not exist. */
+  /** A strongly consistent read, in any order, without the items that do not exist. */
   getMany(keys: readonly Key[]): Promise<readonly Item[]>;
   /**
    * One conditional write of one item, which it creates when missing. `refused`: the condition did not hold.
    * A rejection means that the outcome is unknown: the write may have been applied.
    */
   update(update: Update): Promise<'applied' | 'refused'>;
-  /** Keys in the sparse index, eventually consistent; all of the partition `work`, or those of one `pk` of it. */
+  /** All keys of the partition `work` in the sparse index, or those with one `pk`. The read is eventually consistent. */
   queryWork(query: WorkQuery): Promise<readonly Key[]>;
-  /** At most `limit` of the same keys, from where the page before ended; a key that came meanwhile may be left out. */
+  /** At most `limit` of the same keys, from where the previous page ended. A key that was added meanwhile may be missing. */
   queryWorkPage(query: WorkPageQuery): Promise<WorkPage>;
 }

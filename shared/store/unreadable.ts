@@ -1,10 +1,10 @@
-/** What is done about an item that cannot be read: it is logged once, counted each time, skipped, and left as it is. */
+/** Handles items that cannot be read: each is logged once, counted every time, skipped, and left as it is. */
 
 import { AppError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import type { Key } from './table.ts';
 
-/** The item's key and the fields at fault, never their values. */
+/** The item's key and the fields at fault. Their values are left out, because they may be secret. */
 export interface UnreadableItem {
   readonly key: Key;
   readonly fields: readonly string[];
@@ -12,7 +12,7 @@ export interface UnreadableItem {
 
 export type NoteUnreadable = (item: UnreadableItem) => void;
 
-/** For a read of one single item: whoever asked cannot go on with it, and everything else can. */
+/** A single item that was asked for cannot be read. Only the caller that needs this item cannot continue. */
 export class UnreadableItemError extends AppError {
   readonly item: UnreadableItem;
 
@@ -30,7 +30,7 @@ export function isUnreadable(error: unknown): error is UnreadableItemError {
   return error instanceof UnreadableItemError;
 }
 
-/** For a caller that can do without the item. Whoever read it has noted that it cannot be read. */
+/** For a caller that can do without the item. The read itself has already noted that the item cannot be read. */
 export async function unlessUnreadable<T>(read: Promise<T>): Promise<T | undefined> {
   try {
     return await read;
@@ -40,13 +40,13 @@ export async function unlessUnreadable<T>(read: Promise<T>): Promise<T | undefin
   }
 }
 
-/** Log lines of one process: a rollback can leave every item unreadable, and a thousand keys say what kind it is. */
+/** Most keys that one process logs. A rollback can leave every item unreadable, and a thousand keys show what they have in common. */
 const LOGGED_KEYS_MAX = 1_000;
 
-/** Fields that one line names: a damaged item can have hundreds of faulty entries. */
+/** Most fields that one line names, because a damaged item can have hundreds of faulty entries. */
 const LOGGED_FIELDS_MAX = 10;
 
-/** The metric counts every time, so that the alarm stays on while the item is there; the log names each key once. */
+/** The metric counts every time, so that the alarm stays on while the item exists. The log names each key once. */
 export function createUnreadableNotes(telemetry: Telemetry): NoteUnreadable {
   const logged = new Set<string>();
   return ({ key, fields }) => {
@@ -64,5 +64,5 @@ export function createUnreadableNotes(telemetry: Telemetry): NoteUnreadable {
   };
 }
 
-/** For readers whose caller has no telemetry, such as command line tools. */
+/** For callers that have no telemetry, such as command line tools. */
 export const ignoreUnreadable: NoteUnreadable = () => {};

@@ -1,4 +1,4 @@
-/** Passes one call of the table on: the answer comes back as it is, whatever its status, with few of its headers. */
+/** Passes one call of a caller on to the upstream: the answer comes back unchanged, whatever its status, with a few of its headers. */
 
 import { isPassingRefusal } from '../core/rates/no-work.ts';
 import { decideRepetition } from '../core/rates/retry-delay.ts';
@@ -12,32 +12,33 @@ import { failure, refusal, transportFailure } from './upstream-failure.ts';
 
 export interface ForwardedAnswer {
   readonly status: number;
-  /** Only those that mean the same to the caller as to us. */
+  /** Only the headers that mean the same to the caller as to the bridge. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
 export interface ForwardOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Repetitions end before the caller stops waiting; 0: none. */
+  /** How long the caller waits: no repetition is sent later than this. 0: the first answer is final. */
   readonly patienceMs: number;
-  /** Asked before a repetition is waited for; false: the refusal is the answer. */
+  /** Called before the pause that precedes a repetition; false: the refusal is the answer. */
   readonly mayWait?: () => Promise<boolean>;
-  /** Takes a permit for a repetition when it would leave, and waits for it no longer than that; false: the refusal is the answer. */
+  /** Takes a permit for a repetition when it would be sent, and waits for the permit no longer than this; false: the refusal is the answer. */
   readonly mayRepeat?: (patienceMs: number) => Promise<boolean>;
-  /** The answer had our key in it and is passed on to nobody. */
+  /** Called when the answer contains the bridge's key; such an answer is not passed on. */
   readonly onKeyEchoed?: () => void;
 }
 
-/** A caller can work with these; every other header is about a connection that is not the caller's. */
+/** The headers that a caller can use. Every other header is about the connection between the bridge and the upstream. */
 const PASSED_HEADERS = ['content-type', 'retry-after', 'x-request-id'];
 
-/** As for the bridge's own calls: the largest list is a third of a megabyte. */
+/** The largest list has a third of a megabyte. */
 export const ANSWER_BYTES_MAX = 5_000_000;
 
 /**
- * Rejects with `UpstreamError` when there is no answer to pass on: not sent, no connection, time-out, too large, or a
- * 401, which is about our key and never the caller's. A mutation whose answer was lost is not sent again.
+ * Rejects with `UpstreamError` when there is no answer to pass on: the request was not sent, the connection failed, the time-out
+ * passed, the answer is too large, or it is a 401, which is about the bridge's own key. A mutation whose answer was lost is not sent
+ * again.
  */
 export async function forward(
   deps: CallDeps,

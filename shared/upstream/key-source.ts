@@ -1,18 +1,18 @@
-/** Where the upstream's key comes from, and how many callers share one fresh read of it. */
+/** Where the upstream's key comes from, and how concurrent callers share one fresh read of it. */
 
 import type { Secret } from '../runtime/secret.ts';
 
 export interface KeySource {
   current(): Promise<Secret>;
-  /** One fresh read, past any cache. */
+  /** Reads the key again, past any cache. */
   refresh(): Promise<Secret>;
 }
 
-/** Remembers which key the upstream has refused, so that nobody sends it again. */
+/** Remembers the key that the upstream has refused, so that it is not sent again. */
 export interface GuardedKeySource extends KeySource {
   isRefused(key: Secret): boolean;
   noteRefused(key: Secret): void;
-  /** One fresh read: whether the secret holds a key that the upstream has not refused. */
+  /** Reads the key again, and says whether it is one that the upstream has not refused. */
   hasAnother(): Promise<boolean>;
 }
 
@@ -30,7 +30,7 @@ export function guardKey(source: KeySource): GuardedKeySource {
   };
 }
 
-/** Many polls meet a revoked key at once: those that ask while a fresh read is under way wait for that one. */
+/** Many polls meet a revoked key at once. Those that ask while a fresh read is under way wait for that read. */
 export function shareRefresh<Source extends KeySource>(source: Source): Source {
   let underWay: Promise<Secret> | undefined;
   return {

@@ -1,4 +1,4 @@
-/** Reads a JSON answer with a bound on its bytes, counted after decompression. */
+/** Reads an answer with a bound on its bytes, counted after decompression. */
 
 import { readBounded } from '../runtime/read-bounded.ts';
 
@@ -7,7 +7,10 @@ export class UnreadableBody extends Error {
   override readonly name = 'UnreadableBody';
 }
 
-/** Undefined when there is no body, as after 204. Rejects with `UnreadableBody` when the body is too large or not JSON, and with the stream's error when it breaks off. */
+/**
+ * Undefined when there is no body, as after 204. Rejects with `UnreadableBody` when the body is too large or not JSON, and with the
+ * stream's error when it breaks off.
+ */
 export async function readJson(response: Response, bytesMax: number): Promise<unknown> {
   const text = await readText(response, bytesMax);
   if (text === '') return undefined;

@@ -5,18 +5,18 @@ import type { Permit } from './request-budget.ts';
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** Already taken for the first request of these; what comes after it takes its own. */
+  /** A permit that was already taken for the first request; repetitions take permits of their own. */
   readonly permit?: Permit | undefined;
 }
 
 export interface OperationPage {
   /** Newest first. */
   readonly operations: readonly Operation[];
-  /** Rows that could not be parsed; they are counted, and the others go on. */
+  /** Rows that could not be parsed. They are left out. */
   readonly malformedRowCount: number;
-  /** Goes back as it came; there even when nothing follows, absent on an empty list. */
+  /** It must be sent back unchanged. It is there even when nothing follows, and absent on an empty list. */
   readonly cursor: string | undefined;
-  /** The upstream's clock, from the `Date` header; undefined when there is none. */
+  /** The upstream's clock, from the `Date` header, milliseconds since the epoch; undefined when it has none. */
   readonly serverDateMs?: number | undefined;
 }
 
@@ -31,13 +31,13 @@ export interface ProjectPage {
   readonly projects: readonly ProjectRow[];
   readonly malformedRowCount: number;
   readonly cursor: string | undefined;
-  /** Projects that exist but could not be listed in time: the page is partial. */
+  /** Projects that exist and could not be listed in time, so the page is partial. */
   readonly unavailableProjectIds: readonly string[];
-  /** The upstream's clock, from the `Date` header. */
+  /** The upstream's clock, from the `Date` header, milliseconds since the epoch. */
   readonly serverDateMs: number | undefined;
 }
 
-/** Whatever goes wrong with the upstream is an `UpstreamError`; only a key that could not be read is not. */
+/** Every call rejects with `UpstreamError` when the upstream fails, and with another error only when the key could not be read. */
 export interface UpstreamClient {
   listProjects(query: { cursor?: string; limit?: number }, options?: CallOptions): Promise<ProjectPage>;
   listOperations(

@@ -1,4 +1,4 @@
-/** Every way a call can fail, told as an `UpstreamError` without anything of the request or of the key. */
+/** Turns every way in which a call can fail into an `UpstreamError` that contains nothing of the request or of the key. */
 
 import { parseRetryAfter } from '../core/rates/retry-delay.ts';
 import type { UpstreamErrorKind } from '../core/rates/upstream-error-kind.ts';
@@ -7,7 +7,7 @@ import { errorBodySchema } from './calls/schemas.ts';
 import { UnreadableBody } from './read-json.ts';
 import { UpstreamError } from './upstream-error.ts';
 
-/** Which call it was, without ids, query or body. */
+/** Names a call without its ids, query and body. */
 export interface CallName {
   readonly method: string;
   /** The path's template. */
@@ -23,7 +23,7 @@ export interface FailureDetail extends CallName {
 
 export interface TransportFailure extends CallName {
   readonly signal: AbortSignal | undefined;
-  /** Undefined when not even its head arrived. */
+  /** Undefined when not even the head of an answer arrived. */
   readonly response?: Response;
 }
 
@@ -33,10 +33,10 @@ export interface Refusal extends CallName {
   readonly key: Secret;
 }
 
-/** On every answer of the public service, also on refusals; its support asks for it. */
+/** The public service sends one of these with every answer, also with refusals, and its support asks for it. */
 const REQUEST_ID_HEADERS = ['x-neon-ret-request-id', 'x-request-id'];
 
-/** Enough for a sentence of the upstream in a line of a log. */
+/** Most characters of an upstream's message that are kept: a sentence fits into a log line. */
 const MESSAGE_CHARACTERS_MAX = 200;
 
 export function failure(kind: UpstreamErrorKind, detail: FailureDetail): UpstreamError {
@@ -46,7 +46,7 @@ export function failure(kind: UpstreamErrorKind, detail: FailureDetail): Upstrea
   return new UpstreamError({ kind, method, path, message, status: response?.status, ...rest });
 }
 
-/** What `fetch` throws has causes that can hold the request: only its kind goes on. */
+/** The causes of what `fetch` throws can contain the request, so only the kind of the failure is kept. */
 export function transportFailure(
   thrown: unknown,
   { method, path, signal, response }: TransportFailure,
@@ -65,12 +65,12 @@ export function cancellation({ method, path }: CallName): UpstreamError {
   return failure('cancelled', { method, path, reason: 'the caller gave up' });
 }
 
-/** An answer that is not 2xx, by its status alone: its body only adds words. */
+/** The error of an answer that is not 2xx. The status alone decides its kind; the body only adds words. */
 export function refusal(response: Response, { method, path, body, nowMs, key }: Refusal): UpstreamError {
   const parsed = errorBodySchema.safeParse(body);
   const reason = parsed.success ? printable(parsed.data.message, key) : 'no message in the answer';
   const requestId = REQUEST_ID_HEADERS.map((header) => response.headers.get(header)).find((id) => id);
-  // A date counts from the upstream's own clock, when it tells it: ours may be ahead, and would come back too early.
+  // A date is compared with the upstream's own clock if the answer shows it: if ours were ahead, we would come back too early.
   const retryAfterMs = parseRetryAfter(
     response.headers.get('retry-after'),
     serverDateMsOf(response) ?? nowMs,
@@ -101,7 +101,7 @@ function kindOf(status: number): UpstreamErrorKind {
   return kinds[status] ?? (status >= 500 ? 'unavailable' : 'rejected');
 }
 
-/** The upstream's words end up in logs: one bounded line, without the key, should a proxy echo the request. */
+/** The upstream's words end up in logs, so they become one bounded line, without the key that a proxy might have echoed. */
 function printable(words: string, key: Secret): string {
   return words
     .replaceAll(key.reveal(), '[redacted]')

@@ -7,12 +7,9 @@ import { createApi } from '../../functions/api/create-api.ts';
 import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
-import {
-  apiAccounts,
-  type ExtraRoute,
-  extraRoutes,
-  type OidcSettings,
-} from '../../shared/config/api-config.ts';
+import { apiAccounts } from '../../shared/config/api-accounts.ts';
+import type { OidcSettings } from '../../shared/config/api-config.ts';
+import { type ExtraRoute, extraRoutes } from '../../shared/config/extra-routes.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
@@ -128,6 +125,7 @@ export function createApiUnderTest(options: ApiOptions) {
         { ...account, requests_per_minute: 700, caller_requests_per_minute: 700, ...options.accountSettings },
       ]),
       extraRoutes: further,
+      alertChannels: ['slack', 'email'],
       oidc: options.oidc,
     },
     {

@@ -1,7 +1,7 @@
 /** The audit as a program and as a person reads it: filters, pages, who may, and what cannot be read. */
 
 import { describe, expect, test } from 'vitest';
-import { AUDIT_QUERIES_MAX } from '../../functions/api/bridge/audit-reader.ts';
+import { AUDIT_QUERIES_MAX } from '../../functions/api/read-model/audit-reader.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import { auditKey } from '../../shared/store/keys.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from './api-under-test.ts';

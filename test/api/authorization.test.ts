@@ -112,7 +112,7 @@ describe.each(table)('$id', ({ route }) => {
   });
 
   test.runIf(namesProject(route))(
-    'a project of somebody else looks like one that does not exist',
+    'a project of another caller looks like one that does not exist',
     async () => {
       const { upstream, api } = setUp();
       const token = await api.issueToken({ scopes: scopeOf(route), project_ids: [PROJECT_ID] });
@@ -186,7 +186,7 @@ describe('the table of routes', () => {
     expect(routes.filter(({ body, id }) => body !== undefined && sampleBodies[id] === undefined)).toEqual([]);
   });
 
-  test('an API does not start with a route that says nobody who may call it', () => {
+  test('an API does not start with a route that does not say who may call it', () => {
     const [route] = api.routes;
     const open = { ...route, access: '' } as unknown as Route;
 

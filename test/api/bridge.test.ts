@@ -1,12 +1,12 @@
 /** The bridge's own routes, over what commands through it have recorded. */
 
 import { describe, expect, test } from 'vitest';
-import { healthOf } from '../../functions/api/bridge/health.ts';
+import { healthOf } from '../../functions/api/bridge/account-health.ts';
 import { nextStatus } from '../../shared/core/records/account-status.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { alertChannelKey } from '../../shared/store/keys.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
@@ -141,7 +141,7 @@ describe('operations', () => {
     });
   });
 
-  test('one that nobody knows is waited for, and then not there', async () => {
+  test('an unknown one is waited for, and then answered with 404', async () => {
     const { ask } = setUp();
 
     expect((await ask(`${project}/operations/${idOf(9)}?wait=2`)).status).toBe(404);
@@ -222,7 +222,7 @@ describe('events', () => {
     expect((await ask('/events/recent?detail_type=Operation%20Stalled')).body.events).toEqual([]);
   });
 
-  test('a cursor that is none is told', async () => {
+  test('a made-up cursor is refused by name', async () => {
     const { ask } = setUp();
 
     const { status, body } = await ask('/events?cursor=x');

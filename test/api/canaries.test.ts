@@ -16,7 +16,7 @@ interface Kind {
   readonly route: string;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the upstream answers when all is well; the caller gets it, and nobody else. */
+  /** What the upstream answers when all is well; only the caller gets it. */
   readonly answer?: object;
 }
 

@@ -154,7 +154,7 @@ describe('a lock', () => {
     expect(status).toBe(200);
   });
 
-  test('that stays is told with the operations that hold it', async () => {
+  test('that stays is answered with the operations that hold it', async () => {
     const { service, ask } = await setUp();
     const { body } = await ask('POST', endpointPath(service, '/start'));
 
@@ -200,7 +200,7 @@ describe('what a caller gets to see', () => {
     expect({ ...hidden.body, password: 'a-password' }).toEqual(shown.body);
   });
 
-  test('nothing is to be kept by anybody in between', async () => {
+  test('no answer may be cached on its way', async () => {
     const { ask } = await setUp();
 
     const { headers } = await ask('GET', '/projects');
@@ -256,7 +256,7 @@ describe('the audit', () => {
     expect(auditOf(stage)).toEqual([]);
   });
 
-  test('that cannot be written delays no answer and is told in the log', async () => {
+  test('that cannot be written delays no answer and leaves a line in the log', async () => {
     const { service, api, ask } = await setUp({
       wrapTable: (table) => ({
         ...table,
@@ -373,7 +373,7 @@ describe('fairness', () => {
     expect((await modest('GET', '/projects')).status).toBe(200);
   });
 
-  test('after a refusal by the upstream nobody asks it before it said so', async () => {
+  test('after a refusal by the upstream no request is sent before the time that it named', async () => {
     const upstream = createUpstreamDouble(
       () => new Response('', { status: 429, headers: { 'retry-after': '30' } }),
     );

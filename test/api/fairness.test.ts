@@ -2,9 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { createFairShare, type FairShare } from '../../functions/api/serving/fair-share.ts';
-import { createAccountBudget } from '../../functions/poller/account/account-budget.ts';
-import { emptyAccountMemory } from '../../functions/poller/account/run.ts';
-import { shareWithCommands } from '../../functions/poller/account/share-with-commands.ts';
+import { createAccountBudget } from '../../functions/poller/account/sending/account-budget.ts';
+import { shareWithCommands } from '../../functions/poller/account/sending/share-with-commands.ts';
 import { REQUESTS_PER_MINUTE_MAX } from '../../shared/core/rates/account-rate.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
@@ -155,11 +154,8 @@ async function poll(parts: {
     commandRequestsPerMinute: COMMANDS,
   });
   const sentCount = () => readCommandUsage(table.as('poller'), 'main');
-  void shareWithCommands({
-    deps: { clock, budget, commands: { sentCount, requestsPerMinute: COMMANDS } },
-    memory: emptyAccountMemory(),
-    stop,
-  } as never);
+  const commands = { sentCount, requestsPerMinute: COMMANDS };
+  void shareWithCommands({ clock, budget, commands, signal: stop.signal }, { sentCount: undefined });
   while (!stop.signal.aborted) {
     await budget.take();
     upstream.push(clock.now());

@@ -1,6 +1,7 @@
 /** What a caller that is limited to projects can neither send nor learn. */
 
 import { describe, expect, test } from 'vitest';
+import { createApp } from '../../functions/api/serving/app.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Item } from '../../shared/store/table.ts';
 import { createApiUnderTest, furtherCalls } from './api-under-test.ts';
@@ -27,7 +28,7 @@ const openCall = {
   query: ['project_id'],
 };
 
-/** A second between any two looks at the clock: nobody runs into a rate limit here. */
+/** A clock that moves on by a second with every look, so that no caller meets a rate limit. */
 function slowCallers(): Clock {
   let nowMs = Date.UTC(2026, 0, 15);
   return {
@@ -59,7 +60,7 @@ async function setUp(answer: (sent: Sent) => Response = () => Response.json({}))
   return { api, upstream, limited, unlimited, ask };
 }
 
-/** Ways to name somebody else's project that a list of spellings would not have. */
+/** Ways to name another caller's project that a list of spellings would miss. */
 const NAMES = [
   'project_id',
   'Project_ID',
@@ -140,7 +141,7 @@ describe('a body', () => {
   });
 });
 
-describe('a call of which nobody has decided that it stays within a project', () => {
+describe('a call that was not declared to stay within a project', () => {
   test('is closed to a limited token, with words that say so', async () => {
     const { upstream, limited, ask } = await setUp();
 
@@ -261,5 +262,30 @@ describe("a cursor of the bridge's own lists", () => {
     expect(Buffer.from(cursor, 'base64url').toString('latin1')).not.toMatch(/calm-tree|PROJECTS/);
     expect((await ask(limited, `/bridge/v1/projects?limit=1&cursor=${cursor}`)).status).toBe(200);
     expect((await ask(other, `/bridge/v1/projects?limit=1&cursor=${cursor}`)).status).toBe(400);
+  });
+});
+
+describe('a heading of the documentation', () => {
+  test('decides neither who may call a route nor what a request of it costs', async () => {
+    const upstream = createUpstreamDouble();
+    const accountSettings = { caller_requests_per_minute: 2, requests_per_minute: 10 };
+    const extraRoutes = [{ ...openCall, path: '/backups', query: [] }];
+    const api = createApiUnderTest({ ...UPSTREAM, fetch: upstream.fetch, accountSettings, extraRoutes });
+    const routes = api.routes.map((route) => ({ ...route, group: 'Documentation' as const }));
+    const app = createApp({ ...api.serving, routes });
+    const ask = async (token: string, path: string) => {
+      const headers = { authorization: `Bearer ${token}`, prefer: 'wait=0' };
+      return (await app.request(`/api/v2${path}`, { headers })).status;
+    };
+    const [limited, unlimited] = [
+      await api.issueToken({ project_ids: [PROJECT_ID] }),
+      await api.issueToken({ client_id: 'another' }),
+    ];
+
+    const accountWide = api.routes.find(({ reach, method }) => reach === 'account' && method === 'GET');
+    expect(await ask(limited, (accountWide?.path ?? '').replace('/api/v2', ''))).toBe(403);
+    const many = Array.from({ length: 60 }, () => ask(unlimited, `/projects/${PROJECT_ID}/operations`));
+    expect(await Promise.all(many)).toContain(429);
+    expect(upstream.sent.length).toBeLessThan(60);
   });
 });

@@ -1,4 +1,4 @@
-/** What must never reach the upstream, whoever sends it: every item against every route that could take it. */
+/** What must never reach the upstream from any caller: every item is tried on every route that could take it. */
 
 import { describe, expect, test } from 'vitest';
 import { SCOPES } from '../../shared/callers/scopes.ts';
@@ -16,7 +16,7 @@ const withBody = all.filter(({ body }) => body !== undefined);
 const withStrictBody = withBody.filter(({ id }) => id !== 'createBranch');
 const withoutBody = all.filter(({ body }) => body === undefined);
 
-/** A second between any two looks at the clock: nobody runs into a rate limit here. */
+/** A clock that moves on by a second with every look, so that no caller meets a rate limit. */
 function slowCallers(): Clock {
   let nowMs = Date.UTC(2026, 0, 15);
   return {
@@ -400,7 +400,7 @@ describe('headers', () => {
     'bearer: x',
   ];
 
-  test.each(AUTHORIZATIONS)('"%s" is nobody', async (authorization) => {
+  test.each(AUTHORIZATIONS)('"%s" identifies no caller', async (authorization) => {
     const upstream = createUpstreamDouble();
     const { app } = createApiUnderTest({ ...UPSTREAM, fetch: upstream.fetch });
 
@@ -410,7 +410,7 @@ describe('headers', () => {
   });
 
   test.each(['wait', 'wait=', 'wait=x', 'wait=-1', 'wait=1.5', 'wait=99999999', 'wait="'])(
-    'a preference of "%s" is told',
+    'a preference of "%s" is refused by name',
     async (prefer) => {
       const { upstream, ask } = await setUp();
 
@@ -420,14 +420,17 @@ describe('headers', () => {
     },
   );
 
-  test.each(['', 'a b', 'é', 'x'.repeat(256)])('an Idempotency-Key of "%s" is told', async (key) => {
-    const { upstream, ask } = await setUp();
-    const sample = sampleOf(withBody[0] ?? never());
+  test.each(['', 'a b', 'é', 'x'.repeat(256)])(
+    'an Idempotency-Key of "%s" is refused by name',
+    async (key) => {
+      const { upstream, ask } = await setUp();
+      const sample = sampleOf(withBody[0] ?? never());
 
-    const response = await ask(sample.path, initOf(sample, { 'idempotency-key': key }));
+      const response = await ask(sample.path, initOf(sample, { 'idempotency-key': key }));
 
-    expect([response.status, upstream.sent]).toEqual([400, []]);
-  });
+      expect([response.status, upstream.sent]).toEqual([400, []]);
+    },
+  );
 });
 
 function never(): never {

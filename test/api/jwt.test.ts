@@ -344,7 +344,7 @@ function changedPayload(token: string): string {
 }
 
 describe('a forged token', () => {
-  test.each(FORGED)('with %s is nobody', async (_name, forge) => {
+  test.each(FORGED)('with %s identifies no caller', async (_name, forge) => {
     expect(await ask(await forge())).toEqual({ status: 401, calls: 0 });
   });
 
@@ -367,7 +367,7 @@ describe('a forged token', () => {
     expect(jwksReads - before).toBeLessThanOrEqual(3);
   });
 
-  test('of another scheme, or two at once, is nobody', async () => {
+  test('of another scheme, or two at once, identifies no caller', async () => {
     const token = await sign();
 
     expect((await ask(token, undefined, `Token ${token}`)).status).toBe(401);

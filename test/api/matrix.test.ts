@@ -25,7 +25,7 @@ const accountWide = [
   },
 ] as const;
 
-/** A second between any two looks at the clock: nobody runs into a rate limit here. */
+/** A clock that moves on by a second with every look, so that no caller meets a rate limit. */
 function slowCallers(): Clock {
   let nowMs = Date.UTC(2026, 0, 15);
   return {
@@ -54,7 +54,7 @@ type Projects = 'all' | 'its own' | 'none';
 
 interface Kind {
   readonly name: string;
-  /** Undefined: nobody. */
+  /** Undefined: the credentials identify no caller. */
   readonly scopes?: Needs;
   readonly projects?: Projects;
   readonly isGood: boolean;

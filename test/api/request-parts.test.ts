@@ -2,8 +2,8 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { parseForm } from '../../functions/api/serving/body/parse-form.ts';
 import { createFairShare } from '../../functions/api/serving/fair-share.ts';
-import { parseForm } from '../../functions/api/serving/parse-form.ts';
 import { patienceMsOf } from '../../functions/api/serving/patience.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createCommandUsage } from '../../shared/store/command-usage.ts';

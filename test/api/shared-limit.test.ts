@@ -2,9 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { createFairShare } from '../../functions/api/serving/fair-share.ts';
-import { createAccountBudget } from '../../functions/poller/account/account-budget.ts';
-import { emptyAccountMemory } from '../../functions/poller/account/run.ts';
-import { shareWithCommands } from '../../functions/poller/account/share-with-commands.ts';
+import { createAccountBudget } from '../../functions/poller/account/sending/account-budget.ts';
+import { shareWithCommands } from '../../functions/poller/account/sending/share-with-commands.ts';
 import {
   REQUESTS_PER_MINUTE_MAX,
   USAGE_LOOK_MS,
@@ -26,7 +25,7 @@ interface Account {
   readonly askedPerMinute: (nowMs: number) => number;
   readonly instanceCount?: number;
   readonly minutes?: number;
-  /** The poller's process is replaced after so long. */
+  /** The time after which the poller's process is replaced. */
   readonly restartEveryMs?: number;
   readonly isTableDown?: () => boolean;
   readonly seed?: number;
@@ -66,11 +65,7 @@ async function run(account: Account) {
     const budget = createAccountBudget(clock, rate);
     const sentCount = () => fails().then(() => readCommandUsage(table.as('poller'), 'main'));
     const port = { sentCount, requestsPerMinute: commands };
-    void shareWithCommands({
-      deps: { clock, budget, commands: port },
-      memory: emptyAccountMemory(),
-      stop,
-    } as never);
+    void shareWithCommands({ clock, budget, commands: port, signal: stop.signal }, { sentCount: undefined });
     const untilMs = clock.now() + restartEveryMs;
     while (!stop.signal.aborted && clock.now() < untilMs) {
       await budget.take();
@@ -191,13 +186,12 @@ describe('the rate limit of one account', () => {
   test('was used by commands of long ago in no minute of ours', async () => {
     const scheduler = createScheduler(START_MS);
     const clock = scheduler.clockOf({ name: 'poller', isCrashed: false, clockSkewMs: 0 });
-    const memory = { ...emptyAccountMemory(), commandCount: 1_000 };
     const charged: number[] = [];
     let sentCount = 9_000;
     const commands = { sentCount: async () => sentCount, requestsPerMinute: 250 };
     const stop = new AbortController();
     const budget = { charge: (count: number) => void charged.push(count) };
-    void shareWithCommands({ deps: { clock, budget, commands }, memory, stop } as never);
+    void shareWithCommands({ clock, budget, commands, signal: stop.signal }, { sentCount: 1_000 });
     await scheduler.runUntil(START_MS + 1);
     sentCount += 70;
     await scheduler.runUntil(START_MS + USAGE_LOOK_MS + 1);

@@ -9,7 +9,7 @@ import { ACCOUNT_ID, createApiUnderTest } from './api-under-test.ts';
 import { OTHER_PROJECT_ID, PROJECT_ID } from './sample-requests.ts';
 import { createUpstreamDouble } from './upstream-double.ts';
 
-/** Time stands still for whoever waits, until `pass`. */
+/** A clock that stands still until `pass` is called. */
 function stoppedClock() {
   let nowMs = Date.UTC(2026, 0, 15, 12);
   const sleepers = new Set<() => void>();
@@ -156,7 +156,7 @@ describe('a wish for a fresh reading', () => {
   const read = (projectId: string) => `/bridge/v1/projects/${projectId}/read`;
   const wish = { method: 'POST' };
 
-  test('of a project that the bridge does not know is answered like one of somebody else', async () => {
+  test('of a project that the bridge does not know is answered like a project of another caller', async () => {
     const { api, as, know } = await setUp();
     await know(PROJECT_ID);
     await know(OTHER_PROJECT_ID);

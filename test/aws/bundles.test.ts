@@ -12,15 +12,15 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import example from '../../bridge.config.example.ts';
 import { BridgeStack } from '../../infra/aws/bridge-stack.ts';
 import { bundleFunction } from '../../infra/aws/bundle.ts';
+import { parseBridgeConfig } from '../../infra/config/bridge-config.ts';
 import { type FunctionName, functionDefinitions } from '../../infra/functions.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { issueDevelopmentToken } from '../../infra/local/local-api.ts';
 import { type LocalUpstream, startUpstream } from '../../infra/simulator/start-upstream.ts';
-import { parseBridgeConfig } from '../../shared/config/bridge-config.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import type { Resource } from './stack-under-test.ts';
 

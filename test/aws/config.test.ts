@@ -2,7 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import example from '../../bridge.config.example.ts';
-import { parseBridgeConfig } from '../../shared/config/bridge-config.ts';
+import { parseBridgeConfig } from '../../infra/config/bridge-config.ts';
 
 const arn = (name: string) => `arn:aws:secretsmanager:eu-central-1:123456789012:secret:${name}-AbCdEf`;
 const account = { account_id: 'main', upstream_base_url: 'https://host/api/v2', key_secret_arn: arn('key') };
@@ -79,6 +79,28 @@ describe('the configuration', () => {
     ['nothing at all', undefined, /\(the whole file\): .*\(found nothing\)/],
   ])('names the key of %s, what was found and what is allowed', (_name, source, sentence) => {
     expect(problemWith(source)).toMatch(sentence);
+  });
+
+  const routed = (channels: readonly string[], alerts: object = {}) => ({
+    ...least,
+    alerts: { ...alerts, policy: { routes: [{ severity_min: 'critical' }, { channels }] } },
+  });
+
+  test('refuses a route to a channel that is not set up, and says what sets it up', () => {
+    expect(problemWith(routed(['email', 'slack']))).toMatch(
+      /alerts\.policy\.routes\.1\.channels\.1: is not set up: set alerts\.slack_webhook_secret_arn, .* \(found "slack"\)/,
+    );
+  });
+
+  test('takes a route to a channel that is set up', () => {
+    expect(problemWith(routed(['email', 'slack'], { slack_webhook_secret_arn: arn('slack') }))).toBe('');
+    expect(problemWith(routed(['email']))).toBe('');
+  });
+
+  test('refuses a route to a channel that does not exist', () => {
+    expect(problemWith(routed(['pager']))).toMatch(
+      /routes\.1\.channels\.0: .*"slack"\|"email".*found "pager"/,
+    );
   });
 
   test('a secret that was pasted where its ARN belongs is not repeated', () => {

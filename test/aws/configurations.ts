@@ -1,18 +1,18 @@
 /** The smallest configuration that is taken, and the largest ones: whatever has a bound is at it. */
 
-import type { BridgeConfigInput } from '../../shared/config/bridge-config.ts';
-import { ACCOUNTS_MAX } from '../../shared/config/bridge-config.ts';
+import { EMAILS_MAX } from '../../functions/notifier/channels/email.ts';
+import { ACCOUNTS_MAX } from '../../infra/config/account-settings.ts';
+import type { BridgeConfigInput } from '../../infra/config/bridge-config.ts';
 import {
-  EMAILS_MAX,
   NAME_CHARACTERS_MAX,
   POLLED_PROJECTS_MAX,
   PROJECT_ID_CHARACTERS_MAX,
   SCHEDULE_NAME_CHARACTERS_MAX,
-  SECRET_ARN_CHARACTERS_MAX,
   TAG_CHARACTERS_MAX,
   TAGS_MAX,
   URL_CHARACTERS_MAX,
-} from '../../shared/config/deployment-bounds.ts';
+} from '../../infra/config/deployment-bounds.ts';
+import { SECRET_ARN_CHARACTERS_MAX } from '../../shared/config/secret-arn.ts';
 import { ACCOUNT, REGION } from './symbols.ts';
 
 type Config = Partial<BridgeConfigInput>;

@@ -7,7 +7,7 @@ import { App } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
 import example from '../../bridge.config.example.ts';
 import { BridgeStack } from '../../infra/aws/bridge-stack.ts';
-import { type BridgeConfigInput, parseBridgeConfig } from '../../shared/config/bridge-config.ts';
+import { type BridgeConfigInput, parseBridgeConfig } from '../../infra/config/bridge-config.ts';
 import { ENVIRONMENT_FILE } from '../../shared/runtime/function-environment.ts';
 
 export interface Resource {

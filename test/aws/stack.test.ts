@@ -1,17 +1,20 @@
 /** What is deployed, held against the definitions that the code and the local bridge use. */
 
 import { beforeAll, describe, expect, test } from 'vitest';
+import { alertPolicy } from '../../functions/notifier/alert-policy.ts';
+import { alertRulePattern } from '../../functions/notifier/deciding/alert-rule.ts';
+import { notifierQueue } from '../../functions/notifier/invocations.ts';
 import { CANARY_SOURCE } from '../../infra/aws/events.ts';
 import { ACCESS } from '../../infra/aws/roles.ts';
 import { ACKNOWLEDGED } from '../../infra/aws/rules.ts';
+import { ACCOUNTS_MAX } from '../../infra/config/account-settings.ts';
 import { type FunctionName, functionDefinitions } from '../../infra/functions.ts';
 import { apiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
-import { ACCOUNTS_MAX } from '../../shared/config/bridge-config.ts';
-import { alertPolicySchema, alertRulePattern, notifierQueue } from '../../shared/config/notifier-config.ts';
 import { pollAccountRequest } from '../../shared/config/poller-config.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import type { Access } from '../../shared/store/access.ts';
+import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import {
   accountKey,
   alertChannelKey,
@@ -25,7 +28,6 @@ import {
   tokenKey,
 } from '../../shared/store/keys.ts';
 import { INDEXES } from '../../shared/store/table.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { type Resource, type Synthesized, synthesize } from './stack-under-test.ts';
 
@@ -112,7 +114,7 @@ describe('the functions', () => {
   });
 
   test("the notifier's policy is that of the file", () => {
-    expect(alertPolicySchema.parse(JSON.parse(environmentOf('notifier')['ALERT_POLICY'] ?? ''))).toEqual(
+    expect(alertPolicy.parse(JSON.parse(environmentOf('notifier')['ALERT_POLICY'] ?? ''))).toEqual(
       stack.config.alerts.policy,
     );
   });

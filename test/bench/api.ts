@@ -18,9 +18,9 @@ import { systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createDynamoDbCounters } from '../../shared/store/dynamodb-counters.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 200);
 const WARM_UP = 50;
@@ -159,7 +159,7 @@ async function startBridge(upstreamOrigin: string, tableEndpoint: string) {
     settle_within_seconds: 900,
   };
   const api = createApi(
-    { accounts: [account], extraRoutes: [], oidc: undefined },
+    { accounts: [account], extraRoutes: [], alertChannels: [], oidc: undefined },
     {
       table: dynamoDb,
       indexes: createDynamoDbIndexes(client, 'bench'),

@@ -15,6 +15,7 @@ const ENVIRONMENT = {
   TABLE_NAME: 'table',
   EVENT_BUS_NAME: 'bus',
   TOKEN_PEPPER_SECRET_ID: 'pepper',
+  ALERT_CHANNELS: '[]',
   ACCOUNTS: JSON.stringify([
     { account_id: 'main', upstream_base_url: 'https://host/api/v2', key_secret_id: 'key' },
   ]),

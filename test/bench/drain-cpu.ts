@@ -9,8 +9,8 @@ import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../shared/store/bridge-store.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import type { IndexPosition } from '../../shared/store/table.ts';
 
 /** As the loop of the leftovers reads them. */
@@ -54,7 +54,7 @@ async function relayAbout(eventCount: number, deps: Deps): Promise<number> {
   let start: IndexPosition | undefined;
   while (publishedCount < eventCount) {
     const page = await deps.store.findWorkPage({ limit: PAGE_KEYS, start });
-    const records = await deps.store.readRecords(page.places.map(({ key }) => key));
+    const records = await deps.store.readRecords(page.entries.map(({ key }) => key));
     const report = await relayRecords(deps, records);
     if (report.publishedCount === 0) throw new Error('The server took nothing');
     publishedCount += report.publishedCount;

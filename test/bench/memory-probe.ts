@@ -4,13 +4,14 @@
  */
 
 import '../../functions/poller/create-handler.ts';
-import { accountLimits, pollOptionsFor, REQUEST_BURST } from '../../functions/poller/account/limits.ts';
+import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
+import { accountLimits, pollOptionsFor } from '../../functions/poller/account/limits.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
-import { emptyAccountMemory } from '../../functions/poller/account/run.ts';
+import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { accountKey } from '../../shared/store/keys.ts';
 import type { Item, Table } from '../../shared/store/table.ts';
 import { createUpstreamClient } from '../../shared/upstream/http-client.ts';

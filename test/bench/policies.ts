@@ -1,6 +1,6 @@
 /** What the planner of production is compared with: each decides the next request. */
 
-import { REQUEST_BURST } from '../../functions/poller/account/limits.ts';
+import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
 import type { PollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { rateLimitOf } from '../../shared/core/rates/rate-limit.ts';
 import { projectIdOf, projectOf } from './virtual-upstream.ts';

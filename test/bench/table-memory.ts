@@ -13,7 +13,7 @@ import { join } from 'node:path';
 import { DynamoDBClient, PutItemCommand, QueryCommand } from '@aws-sdk/client-dynamodb';
 import dynalite from 'dynalite';
 import { openLocalDynamoDb } from '../../infra/local/aws/dynamodb.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 
 const TableName = 'operations';

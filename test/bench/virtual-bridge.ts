@@ -3,20 +3,13 @@
  * an in-memory table that counts write units, and a bus that notes when each event came.
  */
 
-import { createLease } from '../../functions/poller/account/lease.ts';
-import {
-  accountLimits,
-  pollOptionsFor,
-  REQUEST_BURST,
-  STOP_RESERVE_MS,
-} from '../../functions/poller/account/limits.ts';
+import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
+import { type AccountMemory, emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
+import { accountLimits, pollOptionsFor, STOP_RESERVE_MS } from '../../functions/poller/account/limits.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
-import {
-  type AccountDeps,
-  type AccountMemory,
-  emptyAccountMemory,
-} from '../../functions/poller/account/run.ts';
-import { createTally } from '../../functions/poller/account/tally.ts';
+import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
+import { createLease } from '../../functions/poller/account/sending/lease.ts';
+import { createTally } from '../../functions/poller/account/status/tally.ts';
 import { createPollPlanner, type PollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
 import { PARTS_PER_MINUTE } from '../../shared/core/rates/account-rate.ts';
@@ -25,7 +18,7 @@ import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
 import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';

@@ -67,13 +67,13 @@ describe('a caller', () => {
     ...fields,
   });
 
-  test.each(ids)('without scopes may not send %s, and is told which one it lacks', (id) => {
+  test.each(ids)('without scopes must not send %s, and learns which scope is missing', (id) => {
     const scope = scopeOfCall[id];
 
     expect(authorize(caller({}), scope, 'a-project')).toEqual({ kind: 'scope_missing', scope });
   });
 
-  test.each(ids)('with every scope but its own may not send %s', (id) => {
+  test.each(ids)('with every scope but its own must not send %s', (id) => {
     const others = new Set(SCOPES.filter((scope) => scope !== scopeOfCall[id]));
 
     expect(authorize(caller({ scopes: others }), scopeOfCall[id], 'a-project').kind).toBe('scope_missing');

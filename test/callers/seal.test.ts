@@ -1,4 +1,4 @@
-/** What is sealed is read and changed by nobody but the bridge, and is good for nothing but its purpose. */
+/** Sealed text can be read and changed by the bridge alone, and serves only the purpose that it was sealed for. */
 
 import { describe, expect, test } from 'vitest';
 import type { Caller } from '../../shared/callers/authorize.ts';

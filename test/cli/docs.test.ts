@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { BOUND_NAMES } from '../../functions/poller/account/note-bound.ts';
+import { BOUND_NAMES } from '../../functions/poller/account/status/report-bound.ts';
 import { alertDocs } from '../../infra/cli/docs/alert-docs.ts';
 import { apiDocs } from '../../infra/cli/docs/api-docs.ts';
 import { costDocs } from '../../infra/cli/docs/cost-docs.ts';
@@ -16,7 +16,10 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 /** Every page that people read; `docs/alerts` and `docs/schemas` hold generated samples. */
 const PAGES = [
-  ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'SECURITY.md'],
+  'README.md',
+  'CONTRIBUTING.md',
+  'CHANGELOG.md',
+  'SECURITY.md',
   ...readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' })
     .filter((name) => name.endsWith('.md'))
     .map((name) => join('docs', name)),

@@ -1,14 +1,14 @@
 import { randomBytes } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAuthenticator } from '../../functions/api/serving/authenticate.ts';
+import { createAuthenticator } from '../../functions/api/identity/authenticate.ts';
 import { parseTokenOptions } from '../../infra/cli/token-options.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { runCommand } from '../local/child-process.ts';
 

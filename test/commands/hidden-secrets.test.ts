@@ -72,7 +72,7 @@ describe('nothing else is left out', () => {
 });
 
 describe.each([200, 201, 202, 203, 206, 404, 500])('an answer with the status %i', (status) => {
-  test('shows its secrets to the scope for them, and to nobody else', async () => {
+  test('shows its secrets only to a caller with the scope for them', async () => {
     const body = { password: CANARY, uri: `postgres://u:${CANARY}@h/db` };
     const upstream = createUpstreamDouble(() => Response.json(body, { status }));
     const api = createApiUnderTest({

@@ -10,16 +10,16 @@ export const mutants: readonly Mutant[] = [
     name: 'claim-without-condition',
     mistake: 'a key is taken from whoever holds it',
     file: STORE,
-    find: '      condition,\n    });\n    return result',
-    replace: '    });\n    return result',
+    find: '    condition: isUnused(nowMs),\n',
+    replace: '',
   },
   {
     name: 'dead-is-free',
     mistake: 'a command of a process that died is sent again',
     file: STORE,
-    find: "{ kind: 'less', name: 'kept_until_ms', value: clock.now() },",
+    find: "{ kind: 'less', name: 'kept_until_ms', value: nowMs },",
     replace:
-      "{ kind: 'less', name: 'kept_until_ms', value: clock.now() }, { kind: 'less', name: 'running_until_ms', value: clock.now() },",
+      "{ kind: 'less', name: 'kept_until_ms', value: nowMs }, { kind: 'less', name: 'running_until_ms', value: nowMs },",
   },
   {
     name: 'dead-runs-for-ever',

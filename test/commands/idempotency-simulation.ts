@@ -149,7 +149,7 @@ function told(command: Command, outcome: CommandOutcome, violations: Idempotency
   return 'done';
 }
 
-/** What a caller can act on: it is done, or nobody knows; anything else asks for another attempt. */
+/** Whether a caller can act on the result: the command is done, or its outcome is unknown. Any other result asks for another attempt. */
 function isFinal(result: string): boolean {
   return result === 'done' || result === 'outcome_unknown' || result === 'answer_not_kept';
 }

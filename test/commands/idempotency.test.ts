@@ -1,4 +1,4 @@
-/** A command with an Idempotency-Key: once, and what whoever asks again is told. */
+/** A command with an Idempotency-Key is carried out once, and a repetition gets the first outcome. */
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
@@ -41,6 +41,12 @@ function setUp(answers: Answers = (place) => Response.json({ place })) {
   return { upstream, api, ask, pass };
 }
 
+const outcomesOf = ({ memory }: ReturnType<typeof createApiUnderTest>) =>
+  memory.sync
+    .items()
+    .filter(({ kind }) => kind === 'audit')
+    .map((item) => item['outcome']);
+
 const typeOf = (body: { type?: string }) => body.type?.split(':').at(-1);
 
 describe('the same request under the same key', () => {
@@ -69,7 +75,7 @@ describe('the same request under the same key', () => {
     expect([second.status, upstream.sent.length]).toEqual([200, 1]);
   });
 
-  test('waits for nobody: while the first one runs it is told so', async () => {
+  test('does not wait: while the first one runs, it is answered with 409', async () => {
     const { promise, resolve } = Promise.withResolvers<Response>();
     const { upstream, api, ask } = setUp(() => promise);
     const token = await api.issueToken();
@@ -105,7 +111,7 @@ describe('the same request under the same key', () => {
   );
 
   test.each([408, 409, 425, 499, 500, 502, 504, 524])(
-    'is never sent again after a %i, for then nobody knows',
+    'is never sent again after a %i, for then the outcome is unknown',
     async (status) => {
       const { upstream, api, ask } = setUp(() => Response.json({}, { status }));
       const token = await api.issueToken();
@@ -114,9 +120,24 @@ describe('the same request under the same key', () => {
       const second = await ask('restartEndpoint', 'a-key', { token });
 
       expect([first.status, second.status, typeOf(second.body)]).toEqual([status, 409, 'outcome-unknown']);
+      expect(outcomesOf(api)[0]).toBe('unknown');
       expect(upstream.sent).toHaveLength(1);
     },
   );
+
+  test("is sent again after the upstream refused the bridge's own key, for then nothing was done", async () => {
+    const { upstream, api, ask } = setUp((place) =>
+      Response.json({ place }, { status: place === 1 ? 401 : 200 }),
+    );
+    const token = await api.issueToken();
+    const first = await ask('restartEndpoint', 'a-key', { token });
+
+    const second = await ask('restartEndpoint', 'a-key', { token });
+
+    expect([first.status, typeOf(first.body)]).toEqual([502, 'upstream-unavailable']);
+    expect([second.status, second.body, upstream.sent.length]).toEqual([200, { place: 2 }, 2]);
+    expect(outcomesOf(api)).toEqual(['refused', 'done']);
+  });
 
   test('is never sent again after a lost connection', async () => {
     const { upstream, api, ask } = setUp(() => Promise.reject(new TypeError('fetch failed')));
@@ -190,8 +211,8 @@ describe('a request that was refused without work', () => {
   });
 });
 
-describe('an answer that nobody has declared to be secret', () => {
-  test('is kept for a repetition, and nobody who has the table can read it', async () => {
+describe('an answer that is not declared to be secret', () => {
+  test('is kept for a repetition, and a reader of the table cannot read it', async () => {
     const uri = 'postgres://role:a-role-password@host/db';
     const { api, ask } = setUp(() => Response.json({ connection_uri: uri, password: 'a-role-password' }));
     const token = await api.issueToken();

@@ -1,9 +1,9 @@
 /** The console as a browser talks to it: sessions, forms, what is shown to whom, and text that must stay text. */
 
 import { describe, expect, test } from 'vitest';
-import { open, seal } from '../../functions/api/console/session.ts';
-import { createAlertStore } from '../../functions/notifier/alert-store.ts';
-import { noticeOf } from '../../shared/alerts/notice.ts';
+import { open, seal } from '../../functions/api/console/session/session.ts';
+import { noticeOf } from '../../functions/notifier/deciding/notice-of-event.ts';
+import { createAlertStore } from '../../functions/notifier/store/alert-store.ts';
 import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
@@ -11,7 +11,7 @@ import { decideNextRecord } from '../../shared/core/records/operation-record.ts'
 import { renderEvent } from '../../shared/events/render-event.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { projectKey } from '../../shared/store/keys.ts';
 import { ACCOUNT_ID, createApiUnderTest, PEPPER, type TokenOptions } from '../api/api-under-test.ts';
 import { createUpstreamDouble, type Sent } from '../api/upstream-double.ts';
@@ -83,7 +83,7 @@ function setUp(answer: (sent: Sent) => Response = usual) {
   };
 }
 
-test('the page of an operation says which channels have told people, as the notifier has stored it', async () => {
+test('the page of an operation says which channels sent alerts, as the notifier has stored it', async () => {
   const { api, record, signIn, now } = setUp();
   await record({ status: 'failed', failures_count: 1 });
   const store = createBridgeStore(api.memory, ACCOUNT_ID, { now, sleep: async () => {} });
@@ -98,10 +98,10 @@ test('the page of an operation says which channels have told people, as the noti
     clock,
     telemetry: silentTelemetry,
   });
-  const pending = await alerts.notices.add('email', notice);
+  const pending = await alerts.inbox.add('email', notice);
   if (pending === undefined) throw new Error('It is new');
-  await alerts.notices.settle('email', [pending.sk], { outcome: 'reported' });
-  await alerts.notices.add('slack', notice);
+  await alerts.ends.settle('email', [pending.sk], { outcome: 'reported' });
+  await alerts.inbox.add('slack', notice);
 
   const { text } = await (await signIn()).get(PAGE);
 
@@ -111,7 +111,7 @@ test('the page of an operation says which channels have told people, as the noti
 });
 
 describe('signing in', () => {
-  test('whoever is not signed in is asked to, and comes back to the page of the link', async () => {
+  test('a visitor without a session is asked to sign in, and comes back to the page of the link', async () => {
     const { api, record, signIn } = setUp();
     await record({ status: 'failed', failures_count: 1 });
 
@@ -140,7 +140,7 @@ describe('signing in', () => {
       expect((await api.app.request(path, { headers: { cookie } })).status).toBe(401);
   });
 
-  test('ends with its hour, with its token, and when somebody signs out', async () => {
+  test('ends with its hour, with its token, and when its holder signs out', async () => {
     const { api, signIn, pass, submit } = setUp();
     const first = await signIn({ validForMs: 1e9 });
     expect((await first.get('/console')).status).toBe(200);
@@ -288,7 +288,7 @@ describe('what a browser sends and is told', () => {
     expect(response.status).toBe(401);
   });
 
-  test('whether something has changed is not told without the scope for it', async () => {
+  test('whether something has changed is not answered without the scope for it', async () => {
     const { signIn } = setUp();
     const { get } = await signIn({ scopes: ['projects:read'] });
 
@@ -329,7 +329,7 @@ describe('pages', () => {
       expect(text).toContain(words);
   });
 
-  test('show the projects of their reader and nobody else', async () => {
+  test('show only the projects of their reader', async () => {
     const { record, signIn } = setUp();
     await record({ status: 'failed', failures_count: 1 });
     const { get } = await signIn({ project_ids: ['another-project-1'] });
@@ -468,7 +468,7 @@ describe('actions', () => {
     });
   });
 
-  test('are neither shown to nor taken from whoever has no scope for them', async () => {
+  test('are neither shown to nor taken from a caller without the scope for them', async () => {
     const { upstream, signIn, submit } = setUp();
     const { get, cookie } = await signIn({ scopes: ['operations:read', 'computes:read', 'projects:read'] });
 

@@ -11,7 +11,7 @@ import { type LocalUpstream, startUpstream } from '../../infra/simulator/start-u
 import { type PollAccountRequest, pollerEnvironment } from '../../shared/config/poller-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 
 export const API_KEY = 'end-to-end-canary-key';

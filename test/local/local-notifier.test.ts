@@ -4,11 +4,11 @@ import { join } from 'node:path';
 import { CreateTableCommand, waitUntilTableExists } from '@aws-sdk/client-dynamodb';
 import { PutEventsCommand } from '@aws-sdk/client-eventbridge';
 import { expect, test } from 'vitest';
+import { notifierQueue } from '../../functions/notifier/invocations.ts';
 import { startLocalNotifier } from '../../infra/local/local-notifier.ts';
-import { notifierQueue } from '../../shared/config/notifier-config.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { anEvent } from '../notifier/channel-under-test.ts';
 import { openAws } from './aws/aws-under-test.ts';
 
@@ -27,7 +27,7 @@ test('an event on the bus becomes an alert in the terminal and under --data, thr
     speed: 1,
     originMs: 0,
     dataDir,
-    slackWebhookUrl: undefined,
+    channelSecrets: {},
     print: (line) => lines.push(line),
     style: { isColoured: false },
   });
@@ -67,7 +67,7 @@ test('a message that fails is kept for its next try as on AWS, and reported when
     speed: 1,
     originMs: 0,
     dataDir: undefined,
-    slackWebhookUrl: undefined,
+    channelSecrets: {},
     print: (line) => lines.push(line),
     style: { isColoured: false },
     onLogLine: (line) => {
@@ -115,7 +115,7 @@ test('a webhook that is not at Slack is refused before anything is sent', async 
   expect(() =>
     startLocalNotifier({
       ...options,
-      slackWebhookUrl: 'https://hooks.slack.com.evil.example/services/T/B/x',
+      channelSecrets: { SLACK_WEBHOOK_URL: 'https://hooks.slack.com.evil.example/services/T/B/x' },
       print: () => {},
       style: { isColoured: false },
     }),

@@ -1,13 +1,13 @@
 /**
- * Hours of hostile channels, kills, copies, disorder and wrong clocks, by seed. Of each channel: every alert is reported or kept
- * where a person finds it, nothing that was acknowledged is repeated, the pace and the order of severity hold, and a channel that is
- * up is never later than it would be alone.
+ * Simulates hours of hostile channels, kills, copies, disorder and wrong clocks, by seed. On each channel, every alert is reported or
+ * kept where a person finds it, no acknowledged message is repeated, the pace and the order of severity hold, and a channel that is up
+ * is never later than it would be alone.
  */
 
 import { describe, expect, test } from 'vitest';
-import { MAIL_PACE } from '../../functions/notifier/channels/mail-channel.ts';
+import { MAIL_PACE } from '../../functions/notifier/channels/email.ts';
 import { SLACK_PACE } from '../../functions/notifier/channels/slack-channel.ts';
-import { rankOf } from '../../functions/notifier/channels/wording.ts';
+import { rankOf } from '../../functions/notifier/deciding/severity.ts';
 import { type Hours, live, type Outcome } from './alert-world.ts';
 import type { Sent } from './hostile-channels.ts';
 
@@ -30,7 +30,7 @@ function of(outcome: Outcome, channel: string): readonly Sent[] {
   return outcome.sent.filter((sent) => sent.channel === channel);
 }
 
-/** Lost and silent. */
+/** Alerts that were neither reported nor kept for a person. */
 function lostIds(outcome: Outcome, channel: string): readonly string[] {
   const shown = new Set(
     of(outcome, channel)
@@ -40,7 +40,7 @@ function lostIds(outcome: Outcome, channel: string): readonly string[] {
   return outcome.eventIds.filter((id) => !shown.has(id) && !outcome.refusedIds.get(channel)?.has(id));
 }
 
-/** Messages that were shown with something in them that the channel had acknowledged before. */
+/** Messages that were shown and repeat a notice which the channel had acknowledged before. */
 function repetitionCount(outcome: Outcome, channel: string): number {
   const acknowledged = new Set<string>();
   let count = 0;
@@ -51,7 +51,7 @@ function repetitionCount(outcome: Outcome, channel: string): number {
   return count;
 }
 
-/** Most messages that began within the pace's time; spans with a jump of the clock in or just before them are left out. */
+/** The largest number of messages that began within the pace's time. Spans in or shortly after a jump of the clock are left out. */
 function mostInPace(outcome: Outcome, { name, pace }: (typeof CHANNELS)[number]): number {
   const times = of(outcome, name).map(({ atMs }) => atMs);
   const counts = times.map((startMs) => {
@@ -115,7 +115,7 @@ describe('hours of alerts', () => {
       const outcome = await live({ ...CALM, seed, deathShare: 0.002 });
 
       expect(outcome.deathCount).toBeGreaterThan(0);
-      // A message that was shown without an answer is repeated as well, since nobody knows.
+      // A message that was shown without an answer is repeated as well, because the notifier cannot know that it was shown.
       const unanswered = outcome.sent.filter(({ isShown, isAcknowledged }) => isShown && !isAcknowledged);
       expectWell(outcome, { repetitions: outcome.deathCount + unanswered.length, what: `seed ${seed}` });
     },
@@ -138,7 +138,7 @@ describe('hours of alerts', () => {
   test.each(seeds(4))('make a channel that is up no later than it is alone (seed %i)', async (seed) => {
     const hours = { ...CALM, seed, isMailUp: true, stormOf: 300 };
     const [both, alone] = [await live(hours), await live({ ...hours, only: 'email' })];
-    // A notice that Slack is deaf takes its place among the mails, and costs the next one a slot of its pace.
+    // The notice that Slack is deaf is a mail as well, and takes a slot of the pace from the next one.
     const isOwn = (sent: Sent) => sent.message.flat().some(({ channel }) => channel !== undefined);
     const ownTimes = of(both, 'email')
       .filter(isOwn)

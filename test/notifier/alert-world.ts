@@ -1,13 +1,15 @@
 /**
- * Hours of the notifier on virtual time: a queue with time-outs, invocations that are killed, a clock that jumps, channels in
- * every mood, storms, copies and disorder. Everything is drawn by the seed; the same seed gives the same hours.
+ * Runs the notifier for hours of virtual time: a queue with time-outs, invocations that are killed, a clock that jumps, channels in
+ * every mood, storms, copies and disorder. The seed decides everything, so that the same seed gives the same hours.
  */
 
-import { createAlertStore } from '../../functions/notifier/alert-store.ts';
+import { alertPolicy } from '../../functions/notifier/alert-policy.ts';
 import type { Channel } from '../../functions/notifier/channels/channel.ts';
-import { type NotifierDeps, notify } from '../../functions/notifier/notify.ts';
+import type { NotifierDeps } from '../../functions/notifier/create-handler.ts';
+import { notifierQueue, notifierSchedule } from '../../functions/notifier/invocations.ts';
+import { notify } from '../../functions/notifier/notify.ts';
+import { createAlertStore } from '../../functions/notifier/store/alert-store.ts';
 import { sweep } from '../../functions/notifier/sweep.ts';
-import { alertPolicySchema, notifierQueue, notifierSchedule } from '../../shared/config/notifier-config.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import type { Table, TableIndexes } from '../../shared/store/table.ts';
@@ -23,15 +25,15 @@ const MINUTE_MS = 60_000;
 export interface Hours {
   readonly seed: number;
   readonly minutes: number;
-  /** How often a call to the table ends its process. */
+  /** Share of the calls to the table that end their process. */
   readonly deathShare: number;
   /** Whether the clock of the notifier jumps. */
   readonly clockJumps: boolean;
-  /** What Slack does, by minute; undefined: drawn. */
+  /** What Slack does in each minute. Absent: the seed decides. */
   readonly slack?: (minute: number) => Mood;
-  /** E-mail is up all the time. */
+  /** Whether e-mail is up all the time. */
   readonly isMailUp: boolean;
-  /** Only this one is set up. */
+  /** Only this channel is set up. */
   readonly only?: 'email';
   readonly stormOf: number;
 }
@@ -46,7 +48,7 @@ export interface Outcome {
   readonly deadLetterCount: number;
 }
 
-/** After the bad hours everything works for long enough that whatever waits has gone out. */
+/** After the bad hours everything works for this long, so that every waiting notice can go out. */
 const QUIET_MINUTES = 600;
 
 export async function live(hours: Hours): Promise<Outcome> {
@@ -58,7 +60,7 @@ export async function live(hours: Hours): Promise<Outcome> {
   const indexes = createListIndex(memory);
   const poisonIds = new Set<string>();
   const hostile = createHostileChannels(clock, poisonIds);
-  const policy = alertPolicySchema.parse({ mutes: mutesOf(draw, minutes) });
+  const policy = alertPolicy.parse({ mutes: mutesOf(draw, minutes) });
   const channels = hostile.channels.filter(({ name }) => hours.only === undefined || name === hours.only);
   let offsetMs = 0;
   let deathCount = 0;
@@ -66,7 +68,7 @@ export async function live(hours: Hours): Promise<Outcome> {
   const jumpsAtMs: number[] = [];
   const queue: { readonly body: string; visibleAtMs: number; receiveCount: number }[] = [];
   const eventIds: string[] = [];
-  // Deaths have a stream of their own, so that the events and moods of a seed are the same with and without them.
+  // Deaths have their own random stream, so that a seed has the same events and moods with and without them.
   const fate = seededRandom(seed + 1_000_000);
 
   const invoke = async (run: (deps: NotifierDeps) => Promise<unknown>): Promise<boolean> => {
@@ -161,7 +163,7 @@ export async function live(hours: Hours): Promise<Outcome> {
     }
     if (isBad) happen(minute);
     void invoke((deps) => sweep(deps));
-    // Lambda polls all the time, with a handful of batches at once.
+    // Lambda polls the queue all the time and handles a handful of batches at once.
     for (let turn = 0; turn < 60; turn++) {
       for (let poller = 0; poller < 5; poller++) {
         if (queue.some(({ visibleAtMs }) => visibleAtMs <= clock.now())) void receive();
@@ -195,7 +197,7 @@ function removed<Value>(values: Value[], isGone: (value: Value) => boolean): num
   return gone.length;
 }
 
-/** Mutes that overlap, begin again and end, all of them before the quiet. */
+/** Mutes that may overlap. All of them end before the quiet minutes. */
 function mutesOf(draw: (count: number) => number, minutes: number) {
   const iso = (minute: number) => new Date(NOON_MS + minute * MINUTE_MS).toISOString();
   return Array.from({ length: 3 }, (_, place) => {

@@ -1,13 +1,15 @@
-/** A notifier with a table in memory, a clock that is moved by hand, and channels that can be down or crash. */
+/** A notifier with a table in memory, a clock that tests move, and channels that can be down or crash. */
 
-import { createAlertStore } from '../../functions/notifier/alert-store.ts';
+import { alertPolicy } from '../../functions/notifier/alert-policy.ts';
 import type { Channel } from '../../functions/notifier/channels/channel.ts';
-import type { ChannelPace } from '../../functions/notifier/channels/channel-pace.ts';
-import type { Message } from '../../functions/notifier/channels/message-plan.ts';
-import { type NotifierDeps, notify } from '../../functions/notifier/notify.ts';
+import type { NotifierDeps } from '../../functions/notifier/create-handler.ts';
+import type { ChannelPace } from '../../functions/notifier/deciding/channel-pace.ts';
+import type { Message } from '../../functions/notifier/deciding/message-plan.ts';
+import type { Notice } from '../../functions/notifier/deciding/notice.ts';
+import { noticeOf } from '../../functions/notifier/deciding/notice-of-event.ts';
+import { notify } from '../../functions/notifier/notify.ts';
+import { createAlertStore } from '../../functions/notifier/store/alert-store.ts';
 import { sweep } from '../../functions/notifier/sweep.ts';
-import { type Notice, noticeOf } from '../../shared/alerts/notice.ts';
-import { alertPolicySchema } from '../../shared/config/notifier-config.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import type { MetricName } from '../../shared/runtime/metric-names.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
@@ -23,10 +25,10 @@ const PACES: Record<'slack' | 'email', ChannelPace> = {
 export interface ChannelUnderTest {
   readonly channel: Channel;
   readonly messages: { readonly atMs: number; readonly message: Message }[];
-  /** What the next sends do instead. */
+  /** How the channel treats the next messages. */
   state: 'up' | 'down' | 'hangs' | 'refuses';
   retryAfterMs: number | undefined;
-  /** It fails once it has taken this many messages. */
+  /** The channel fails once it has taken this many messages. */
   failAfterMessages: number | undefined;
 }
 
@@ -44,7 +46,7 @@ export function aNotifier(policy: object = {}) {
   };
   const deps: NotifierDeps = {
     store: createAlertStore(table, indexes, { clock, telemetry }),
-    policy: alertPolicySchema.parse(policy),
+    policy: alertPolicy.parse(policy),
     clock,
     telemetry,
     channels: [slack.channel, email.channel],
@@ -64,7 +66,7 @@ export function aNotifier(policy: object = {}) {
         deps,
         events.map((event, index) => ({ messageId: `m${index}`, body: JSON.stringify(event) })),
       ),
-    /** Minute by minute, with the sweep that the schedule starts. */
+    /** Lets minutes pass, each with the sweep that the schedule starts. */
     pass: async (minutes: number): Promise<void> => {
       for (let minute = 0; minute < minutes; minute++) {
         nowMs += 60_000;
@@ -104,10 +106,10 @@ export function aNotifier(policy: object = {}) {
   }
 }
 
-/** What the notifier says of its own accord. */
+/** Kinds of notices that the notifier makes itself, without an event. */
 const OWN_KINDS: ReadonlySet<string> = new Set(['reminder', 'channel_deaf', 'channel_back']);
 
-/** Of events, in the order in which they were reported. */
+/** Ids of the reported events, in the order in which they were reported. */
 export function idsOf({ messages }: ChannelUnderTest): readonly string[] {
   const notices = messages.flatMap(({ message }) => message.flat());
   return notices.filter(({ kind }) => !OWN_KINDS.has(kind)).map(({ id }) => id);

@@ -1,7 +1,7 @@
-/** A dead Slack is not silent: the alarm fires as CloudWatch evaluates it, the other channel says so, and health names it. */
+/** A dead Slack is noticed: the alarm fires as CloudWatch evaluates it, the other channel reports it, and health names it. */
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import { deafChannelReasons } from '../../functions/api/bridge/channel-health.ts';
+import { deafChannelReasons } from '../../functions/api/read-model/channel-health.ts';
 import { type Resource, synthesize } from '../aws/stack-under-test.ts';
 import { aNotifier, anEvent } from './channel-under-test.ts';
 
@@ -22,7 +22,7 @@ interface Measure {
   readonly atMs: number;
 }
 
-/** The first instant at which every one of the alarm's periods breaches; missing data counts as the alarm says. */
+/** The first instant at which all of the alarm's periods breach its threshold. Missing data counts as the alarm defines. */
 function firesAt(measures: readonly Measure[], fromMs: number, untilMs: number): number | undefined {
   const { Period, EvaluationPeriods, Threshold, Statistic, MetricName, TreatMissingData } = alarm.Properties;
   if (Statistic !== 'Maximum') throw new Error(`This test cannot evaluate ${Statistic}`);
@@ -81,7 +81,7 @@ describe('a channel whose webhook was revoked', () => {
 
   test('is named by health until it takes messages again', async () => {
     const { deliver, slack, table, pass, clock } = aNotifier();
-    const reasons = () => deafChannelReasons(table.as('api'), clock.now());
+    const reasons = () => deafChannelReasons(table.as('api'), ['slack', 'email'], clock.now());
     slack.state = 'down';
     await deliver(anEvent());
     await pass(9);

@@ -1,14 +1,14 @@
-/** Slack's webhook and the mail topic as they can be at their worst, on virtual time, behind the real channels. */
+/** Slack's webhook and the mail topic at their worst, on virtual time, behind the real channels. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Channel, SendResult } from '../../functions/notifier/channels/channel.ts';
-import { createMailChannel } from '../../functions/notifier/channels/mail-channel.ts';
-import type { Message } from '../../functions/notifier/channels/message-plan.ts';
+import { createMailChannel } from '../../functions/notifier/channels/email.ts';
 import { createSlackChannel } from '../../functions/notifier/channels/slack-channel.ts';
+import type { Message } from '../../functions/notifier/deciding/message-plan.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 
-/** How a channel answers; `shown` kinds put the message before people all the same. */
+/** How a channel answers. In some moods people see the message although the answer is late, an error, or missing. */
 export const MOODS = [
   'ok',
   'slow',
@@ -34,9 +34,9 @@ export interface Sent {
   readonly atMs: number;
   readonly message: Message;
   readonly mood: Mood;
-  /** Whether people could see it. */
+  /** Whether people could see the message. */
   isShown: boolean;
-  /** Whether the notifier that sent it was told so and was still alive. */
+  /** Whether the notifier that sent the message was still alive and got the answer that it was sent. */
   isAcknowledged: boolean;
 }
 
@@ -101,20 +101,24 @@ export function createHostileChannels(clock: Clock, poisonIds: ReadonlySet<strin
     throw Object.assign(new Error('no answer'), { name: 'TimeoutError' });
   };
 
-  const slack = createSlackChannel({
-    credentials: { current: async () => createSecret(`${ORIGIN}/services/T/B/x`) },
-    webhookOrigin: ORIGIN,
-    links: {},
-    clock,
-    fetch: webhook,
-  });
+  const slack: Channel = {
+    name: 'slack',
+    ...createSlackChannel({
+      credentials: { current: async () => createSecret(`${ORIGIN}/services/T/B/x`) },
+      webhookOrigin: ORIGIN,
+      links: {},
+      clock,
+      fetch: webhook,
+    }),
+  };
+  const channels: readonly Channel[] = [slack, { name: 'email', ...createMailChannel(publish, {}) }];
 
-  /** The process that sent it lived to hear the answer. */
+  /** The process that sent the message lived until the answer came. */
   const noteHeard = (result: SendResult) => {
     const record = recordOf.get(result);
     if (record !== undefined) record.isAcknowledged = result.kind === 'sent';
   };
-  return { mood, sent, noteHeard, channels: [slack, createMailChannel(publish, {})].map(recorded) };
+  return { mood, sent, noteHeard, channels: channels.map(recorded) };
 
   function recorded(channel: Channel): Channel {
     return {

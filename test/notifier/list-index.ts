@@ -1,4 +1,4 @@
-/** The list index of a table in memory, kept beside it: storms and months of virtual time ask it many thousand times. */
+/** The list index of a table in memory, kept up to date because storms and months of virtual time query it many thousand times. */
 
 import type { Item, TableIndexes } from '../../shared/store/table.ts';
 import type { MemoryTable } from '../simulation/memory-table.ts';

@@ -5,7 +5,7 @@ import { mutants } from './mutants.ts';
 const mutant = mutants.find(({ name }) => name === process.env['MUTANT']);
 if (mutant === undefined) throw new Error(`No mutant is called "${process.env['MUTANT']}"`);
 
-/** The notifier's own tests over one changed text. */
+/** Runs the notifier's own tests with one changed text of production code. */
 export default defineConfig({
   root: resolve(import.meta.dirname, '../..'),
   plugins: [
@@ -23,11 +23,12 @@ export default defineConfig({
   ],
   test: {
     include: [
-      'test/notifier/message-plan.test.ts',
-      'test/notifier/{notify,crash,interleaving,no-alert-is-lost}.test.ts',
+      'test/notifier/deciding/message-plan.test.ts',
+      'test/notifier/notify.test.ts',
+      'test/notifier/sending/{crash,interleaving,no-alert-is-lost}.test.ts',
     ],
     bail: 1,
-    // The cache knows files by their text, and a mutant's file has the text of the right one.
+    // The cache identifies files by their text on disk, which is the same for a mutant and the right file.
     fsModuleCache: false,
     testTimeout: 30_000,
   },

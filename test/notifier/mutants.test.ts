@@ -1,4 +1,4 @@
-/** The tests of the notifier, tested: each mistake must turn them red. */
+/** Tests the notifier's tests: each deliberate mistake must turn them red. */
 
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';

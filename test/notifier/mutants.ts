@@ -1,25 +1,27 @@
-/** Deliberate mistakes in the notifier, each a change of production text; its tests must notice every one. */
+/** Deliberate mistakes in the notifier, each as a change of production text. The notifier's tests must notice every one. */
 
 import type { Mutant } from '../simulation/mutants.ts';
 
-const SEND = 'functions/notifier/send-due.ts';
-const MESSAGE = 'functions/notifier/send-message.ts';
-const OUTCOME = 'functions/notifier/message-outcome.ts';
-const PLAN = 'functions/notifier/plan-round.ts';
-const NOTICES = 'functions/notifier/notice-store.ts';
-const CHANNELS = 'functions/notifier/channel-store.ts';
-const INCIDENTS = 'functions/notifier/incident-store.ts';
+const SEND = 'functions/notifier/sending/send-due.ts';
+const MESSAGE = 'functions/notifier/sending/send-message.ts';
+const OUTCOME = 'functions/notifier/sending/message-outcome.ts';
+const PLAN = 'functions/notifier/sending/plan-round.ts';
+const INBOX = 'functions/notifier/store/notice-inbox.ts';
+const WAITING = 'functions/notifier/store/waiting-notices.ts';
+const CHANNELS = 'functions/notifier/store/channel-store.ts';
+const INCIDENTS = 'functions/notifier/store/incident-item.ts';
 const NOTIFY = 'functions/notifier/notify.ts';
-const MESSAGES = 'functions/notifier/channels/message-plan.ts';
-const PACE = 'functions/notifier/channels/channel-pace.ts';
-const INCIDENT = 'shared/alerts/incident.ts';
-const STANDING = 'shared/alerts/operation-standing.ts';
-const POLICY = 'functions/notifier/policy.ts';
+const EVENTS = 'functions/notifier/intake/store-event.ts';
+const MESSAGES = 'functions/notifier/deciding/message-plan.ts';
+const PACE = 'functions/notifier/deciding/channel-pace.ts';
+const INCIDENT = 'functions/notifier/deciding/incident.ts';
+const STANDING = 'functions/notifier/deciding/operation-standing.ts';
+const ROUTE = 'functions/notifier/deciding/route.ts';
 
 export const mutants: readonly Mutant[] = [
   {
-    name: 'failed-is-told',
-    mistake: 'a message that the channel did not take counts as told',
+    name: 'failed-counts-as-reported',
+    mistake: 'a message that the channel did not take counts as reported',
     file: MESSAGE,
     find: "if (result.kind === 'failed') return rest(turn, result);",
     replace:
@@ -29,14 +31,14 @@ export const mutants: readonly Mutant[] = [
     name: 'refused-is-lost',
     mistake: 'what a channel refuses for good is kept nowhere',
     file: OUTCOME,
-    find: "if (notices.length > 0) await store.notices.park(channel.name, notices, left.reason ?? '');",
+    find: "if (notices.length > 0) await store.ends.park(channel.name, notices, left.reason ?? '');",
     replace: '',
   },
   {
-    name: 'told-is-not-noted',
+    name: 'reported-is-not-noted',
     mistake: 'the notices of a message that went out are not noted',
     file: OUTCOME,
-    find: "await store.notices.settle(channel.name, sks, { outcome: 'reported' });",
+    find: "await store.ends.settle(channel.name, sks, { outcome: 'reported' });",
     replace: '',
   },
   {
@@ -105,14 +107,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'unconditional-incident',
     mistake: 'a notice that is there already is stored once more',
-    file: NOTICES,
+    file: INBOX,
     find: "condition: { kind: 'absent', name: 'notice' },",
     replace: '',
   },
   {
     name: 'lagging-index',
     mistake: 'a notice that was sent is sent again while the index still shows it',
-    file: NOTICES,
+    file: WAITING,
     find: "if (pending === undefined || item['outcome'] !== undefined) return [];",
     replace: 'if (pending === undefined) return [];',
   },
@@ -133,14 +135,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no-default-route',
     mistake: 'routes of projects drop what is about the account',
-    file: POLICY,
-    find: 'return { channels: EVERYWHERE, isDefault: true };',
+    file: ROUTE,
+    find: "return { channels: 'every', isDefault: true };",
     replace: 'return { channels: [], isDefault: true };',
   },
   {
     name: 'replays-alert',
     mistake: 'a replay wakes people',
-    file: NOTIFY,
+    file: EVENTS,
     find: "if (event['replay-name'] !== undefined) return;",
     replace: '',
   },

@@ -3,7 +3,7 @@ import { sweep } from '../../functions/notifier/sweep.ts';
 import { aNotifier, anEvent, idsOf } from './channel-under-test.ts';
 
 describe('the notifier', () => {
-  test('a failure is told at once, on every channel', async () => {
+  test('a failure is reported at once, on every channel', async () => {
     const { deliver, slack, email } = aNotifier();
     const event = anEvent();
 
@@ -12,7 +12,7 @@ describe('the notifier', () => {
     expect([idsOf(slack), idsOf(email)]).toEqual([[event.detail.id], [event.detail.id]]);
   });
 
-  test('a copy of an event is told once, also days later', async () => {
+  test('a copy of an event is reported once, also days later', async () => {
     const { deliver, slack, pass, wait, deps } = aNotifier();
     const event = anEvent();
 
@@ -22,7 +22,7 @@ describe('the notifier', () => {
     await pass(10);
 
     expect(idsOf(slack)).toEqual([event.detail.id]);
-    expect(await deps.store.notices.list('slack', 10, () => true)).toEqual([]);
+    expect(await deps.store.waiting.list('slack', 10, () => true)).toEqual([]);
   });
 
   test('further failures of the same project and action become one digest that lists them all', async () => {
@@ -66,7 +66,7 @@ describe('the notifier', () => {
     ).toEqual([['failed warning'], ['failed critical'], ['recovered info']]);
   });
 
-  test('replayed events and ordinary progress are told to nobody', async () => {
+  test('replayed events and ordinary progress alert nobody', async () => {
     const { deliver, slack, pass } = aNotifier();
 
     await deliver(anEvent({}, { 'replay-name': 'yesterday' }));
@@ -101,7 +101,7 @@ describe('the notifier', () => {
     expect(idsOf(slack).toSorted()).toEqual(events.map(({ detail }) => detail.id).toSorted());
   });
 
-  test('a channel that hangs keeps nobody else waiting', async () => {
+  test('a channel that hangs delays no other channel', async () => {
     const { deliver, slack, email } = aNotifier();
     slack.state = 'hangs';
 
@@ -139,7 +139,7 @@ describe('the notifier', () => {
     expect(email.messages.length).toBeLessThan(8);
   });
 
-  test('alerts of a mute are told when it ends', async () => {
+  test('alerts of a mute are reported when it ends', async () => {
     const { deliver, slack, pass, clock } = aNotifier({
       mutes: [{ from: '2020-01-01T00:00:00Z', until: '2020-01-01T00:00:01Z' }],
     });
@@ -156,7 +156,7 @@ describe('the notifier', () => {
     expect([slack.messages.length, during, muted.slack.messages.length]).toEqual([1, 0, 1]);
   });
 
-  test('a project is told only on the channels of its route', async () => {
+  test('alerts of a project go only to the channels of its route', async () => {
     const routes = [
       { project_ids: ['quiet'], channels: ['email'] },
       { channels: ['slack'], severity_min: 'critical' },

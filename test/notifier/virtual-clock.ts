@@ -1,15 +1,15 @@
-/** Time that moves from one timer to the next, as soon as nothing else can happen. */
+/** A clock whose time moves from one timer to the next as soon as nothing else can happen. */
 
 import type { Clock } from '../../shared/runtime/clock.ts';
 
 export interface VirtualClock extends Clock {
-  /** Lets everything happen until this instant. */
+  /** Runs all timers up to this instant. */
   runUntil(untilMs: number): Promise<void>;
   /** Starts the task at that instant. */
   at(atMs: number, task: () => void): void;
 }
 
-/** Reading the body of an answer takes a few turns of the event loop. */
+/** Turns of the event loop between two timers: reading the body of an answer takes a few. */
 const TURNS_UNTIL_IDLE = 3;
 
 export function createVirtualClock(startMs: number): VirtualClock {

@@ -1,12 +1,10 @@
 /** The production poller on virtual time, between an upstream that a test scripts and the in-memory table. */
 
-import { accountLimits, REQUEST_BURST } from '../../functions/poller/account/limits.ts';
-import {
-  type AccountDeps,
-  type AccountMemory,
-  emptyAccountMemory,
-} from '../../functions/poller/account/run.ts';
-import { createTally } from '../../functions/poller/account/tally.ts';
+import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
+import { type AccountMemory, emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
+import { accountLimits } from '../../functions/poller/account/limits.ts';
+import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
+import { createTally } from '../../functions/poller/account/status/tally.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { askForNewestRecorded } from '../../functions/poller/project/newest-recorded.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';

@@ -132,8 +132,8 @@ describe('the project list', () => {
     await pollMinutes(account, 40);
 
     const fromTheStart = account.calls.filter((call) => call === 'projects').length;
-    expect(account.memory().projects.size).toBe(150);
-    expect(account.memory().areSightingsNews).toBe(true);
+    expect(account.memory().projects.memories.size).toBe(150);
+    expect(account.memory().listings.areSightingsNews).toBe(true);
     expect(fromTheStart).toBeLessThan(30);
   });
 
@@ -184,8 +184,8 @@ describe('the project list', () => {
   test('with more projects than are polled says which bound was met, once per invocation', async () => {
     const account = anAccount({ requestsPerMinute: 60 });
     for (const id of projectIds(PROJECTS_MAX - 1)) {
-      account.memory().projects.set(id, emptyMemory());
-      account.memory().sighted.add(id);
+      account.memory().projects.memories.set(id, emptyMemory());
+      account.memory().projects.sighted.add(id);
     }
     account.script.projectIds = ['new-1', 'new-2'];
     await account.poll(4 * MINUTE_MS);
@@ -194,8 +194,8 @@ describe('the project list', () => {
     const bounds = account.logs.filter(({ event }) => event === 'bound.met');
     expect(bounds).toEqual([{ level: 'warn', event: 'bound.met', bound: 'projects', value: PROJECTS_MAX }]);
     expect(account.measures.filter(({ metric }) => metric === 'BoundMet')).toHaveLength(1);
-    expect(account.memory().projects.has('new-1')).toBe(true);
-    expect(account.memory().projects.has('new-2')).toBe(false);
+    expect(account.memory().projects.memories.has('new-1')).toBe(true);
+    expect(account.memory().projects.memories.has('new-2')).toBe(false);
   });
 
   test('whose rows cannot be read all says so in a metric', async () => {
@@ -313,4 +313,35 @@ test('an account whose only project is gone is not degraded', async () => {
   await pollMinutes(account, 10);
 
   expect(account.events().map(({ type }) => type)).toEqual(['Project Unreachable']);
+});
+
+test('a listing that was interrupted for weeks does not keep the next one waiting for as long', async () => {
+  const account = anAccount({ requestsPerMinute: 30 });
+  account.script.projectPageRowsMax = 1;
+  account.script.projectIds = [PROJECT_ID, OTHER, ...projectIds(20)];
+  await account.poll(20_000);
+  await account.pass(20 * 24 * 60 * MINUTE_MS);
+  await pollMinutes(account, 10);
+  account.script.projectIds = account.script.projectIds.filter((id) => id !== OTHER);
+  await pollMinutes(account, 20);
+
+  expect(told(account, 'Project Unreachable')).toEqual([OTHER]);
+});
+
+test('a project is new after the first whole listing, also when the table refused to note that at first', async () => {
+  const account = anAccount();
+  const { store } = account.deps();
+  let refusedCount = 0;
+  const readOrigin: typeof store.readOrigin = async () => {
+    const isListed = account.calls.filter((call) => call.startsWith('projects')).length >= 2;
+    if (isListed && refusedCount++ === 0) throw new Error('throttled');
+    return store.readOrigin();
+  };
+  Object.assign(account.deps(), { store: { ...store, readOrigin } });
+  await account.poll(15_000);
+  account.script.projectIds.push(OTHER);
+  await account.poll(20_000);
+
+  expect(refusedCount).toBeGreaterThan(0);
+  expect(told(account, 'Project Discovered')).toEqual([OTHER]);
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { emptyAccountMemory } from '../../functions/poller/account/run.ts';
+import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
 import { anOperation } from '../builders.ts';
 import { START_MS } from '../simulation/simulate.ts';
 import { anAccount, PROJECT_ID } from './account-under-test.ts';
@@ -436,19 +436,42 @@ describe('the account', () => {
     const { script, poll, deps, memory } = anAccount();
     script.fails = ({ name }) => (name === 'operations' ? 'unavailable' : undefined);
     await poll(10_000);
-    expect(memory().failingSinceMs).toBeDefined();
+    expect(memory().health.failingSinceMs).toBeDefined();
     script.fails = () => undefined;
     script.operations = [anOperation({ status: 'running', created_at: atSecond(1) })];
     const { bus } = deps();
     const failingSinceMs: unknown[] = [];
     const publish: typeof bus.publish = (events) => {
-      failingSinceMs.push(memory().failingSinceMs);
+      failingSinceMs.push(memory().health.failingSinceMs);
       return bus.publish(events);
     };
     Object.assign(deps(), { bus: { publish } });
     await poll(20_000);
 
     expect(failingSinceMs).toEqual([undefined]);
+  });
+
+  test('goes on when the table refuses to note a rejected key', async () => {
+    const { script, begin, pass, deps, calls } = anAccount({ pollsAtOnce: 1 });
+    const { store } = deps();
+    let isThrottled = false;
+    const readAccount: typeof store.readAccount = async () => {
+      if (isThrottled) throw new Error('throttled');
+      return store.readAccount();
+    };
+    Object.assign(deps(), { store: { ...store, readAccount } });
+    begin(MINUTE_MS);
+    await pass(10_000);
+    isThrottled = true;
+    script.fails = ({ name }) => (name === 'projects' ? 'unauthorized' : undefined);
+    await pass(10_000);
+    isThrottled = false;
+    script.fails = () => undefined;
+    script.hasAnotherKey = () => true;
+    calls.length = 0;
+    await pass(20_000);
+
+    expect(calls.filter((call) => call.startsWith('operations'))).not.toEqual([]);
   });
 
   test('is degraded when nothing succeeded for long, and recovers', async () => {

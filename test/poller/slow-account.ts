@@ -3,11 +3,12 @@
  * given time, and killed at the time-out like a Lambda function.
  */
 
-import { createLease } from '../../functions/poller/account/lease.ts';
+import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
+import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
 import { accountLimits, pollOptionsFor, STOP_RESERVE_MS } from '../../functions/poller/account/limits.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
-import { type AccountDeps, emptyAccountMemory } from '../../functions/poller/account/run.ts';
-import { createTally } from '../../functions/poller/account/tally.ts';
+import { createLease } from '../../functions/poller/account/sending/lease.ts';
+import { createTally } from '../../functions/poller/account/status/tally.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
@@ -18,7 +19,7 @@ import type { MetricName } from '../../shared/runtime/metric-names.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../shared/upstream/upstream-client.ts';

@@ -1,7 +1,7 @@
 /** A project that cannot be read for long: it is announced once, named by health with its age, and polled on. */
 
 import { describe, expect, test } from 'vitest';
-import { healthOf } from '../../functions/api/bridge/health.ts';
+import { healthOf } from '../../functions/api/bridge/account-health.ts';
 import { readAccountStatus } from '../../shared/store/account-status-store.ts';
 import { projectKey } from '../../shared/store/keys.ts';
 import { anOperation } from '../builders.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { watchForWork } from '../../functions/poller/account/watch-for-work.ts';
-import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { aRecord, commandRecord } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 
@@ -28,8 +28,9 @@ async function watch(steps: readonly (() => Promise<unknown>)[]) {
     },
     limits: { workIntervalMs: 1_000 },
     telemetry: { measure: (name: string, value: number) => void measured.push(`${name} ${value}`) },
+    signal: stop.signal,
   };
-  await watchForWork({ deps: deps as never, stop });
+  await watchForWork(deps);
   return { hot, wished, measured };
 }
 

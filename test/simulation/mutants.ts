@@ -14,14 +14,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no-compare-and-set',
     mistake: 'a record is written whatever was recorded since it was read',
-    file: 'shared/store/journal-writes.ts',
+    file: 'shared/store/adapters/journal-writes.ts',
     find: '    condition: unchangedSince(expectedRevision, next.kind),',
     replace: '',
   },
   {
     name: 'acknowledged-is-done',
     mistake: 'an acknowledgement takes an open operation out of the index',
-    file: 'shared/store/journal-writes.ts',
+    file: 'shared/store/adapters/journal-writes.ts',
     find: 'if (hasWork(after)) return { key: keyOf(record), set, condition };',
     replace: '',
   },
@@ -136,8 +136,8 @@ export const mutants: readonly Mutant[] = [
     name: 'event-from-current-state',
     mistake: 'a copy of an event is rendered from what the record says now',
     file: 'shared/events/render-event.ts',
-    find: '    status: entry.status,\n    terminal',
-    replace: "    status: record.kind === 'operation' ? record.status : entry.status,\n    terminal",
+    find: '    ...entry,\n    terminal: isTerminal(entry.status),',
+    replace: '    ...entry,\n    status: record.status,\n    terminal: isTerminal(entry.status),',
   },
   {
     name: 'resume-skips-the-rest',

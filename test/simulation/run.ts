@@ -3,7 +3,7 @@
  *
  *   npm run simulate -- --seeds 20000            many seeds, on all cores
  *   npm run simulate -- --seed 5268              one seed, with its options and violations
- *   npm run simulate -- --seeds 500 --world wide      the other world; `both` runs them together
+ *   npm run simulate -- --seeds 500 --world wide      one of the two worlds alone: close or wide
  *   npm run simulate -- --seed 526 --world wide --trace   and one line for everything that happened in it
  */
 
@@ -35,7 +35,7 @@ async function main(): Promise<number> {
       from: { type: 'string', default: '1' },
       seed: { type: 'string' },
       jobs: { type: 'string', default: String(availableParallelism()) },
-      world: { type: 'string', default: 'close' },
+      world: { type: 'string', default: 'both' },
       trace: { type: 'boolean', default: false },
       'stop-at-first': { type: 'boolean', default: false },
       json: { type: 'boolean', default: false },

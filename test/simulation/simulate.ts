@@ -1,12 +1,13 @@
 /** One seed: the production poller against a hostile world, then peace, then the checker. */
 
+import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
+import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
-import { type AccountDeps, emptyAccountMemory } from '../../functions/poller/account/run.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import type { JournalEntry } from '../../shared/core/records/journal-entries.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { parseRecord } from '../../shared/store/parse-record.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import {

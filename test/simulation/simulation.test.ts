@@ -70,7 +70,10 @@ describe('the wide world', () => {
   });
 
   // Each of them broke a promise before the repairs: docs/simulation.md says which.
-  test.each([4, 9, 15, 16, 17, 23, 36, 37, 43, 47, 48, 60])(
+  const BROKEN_BEFORE = [4, 9, 15, 16, 17, 23, 36, 37, 43, 47, 48, 60];
+  // Weeks in which nobody read, and what the table had forgotten by then; a bus, a list and a table that came late.
+  const BROKEN_LATER = [7, 169, 198, 265, 266, 297, 526, 722, 937, 1037, 1066, 1292, 1513, 1555, 1715, 1866];
+  test.each([...BROKEN_BEFORE, ...BROKEN_LATER])(
     'keeps the promise in run %i, which once broke it',
     { timeout: 60_000 },
     async (seed) => {
@@ -80,9 +83,12 @@ describe('the wide world', () => {
     },
   );
 
-  test('has every kind of fault in 200 runs', { timeout: 180_000 }, async () => {
+  test('keeps the promise in 200 runs, in which every kind of fault fires', {
+    timeout: 180_000,
+  }, async () => {
     const result = await run(['--seeds', '200', '--world', 'wide']);
 
+    expect(result.failures).toEqual([]);
     expect(result.silent).toEqual([]);
   });
 });

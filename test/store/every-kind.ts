@@ -3,6 +3,7 @@
  * items. The items of a released version are kept as a fixture, so that a later version is measured by them.
  */
 
+import { createHintFields } from '../../functions/poller/planner/hints/hint-fields.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
@@ -10,7 +11,6 @@ import { decideHealth, firstAccountRecord } from '../../shared/core/records/acco
 import { nextStatus } from '../../shared/core/records/account-status.ts';
 import type { CommandRecord } from '../../shared/core/records/command-record.ts';
 import { decideSettlement } from '../../shared/core/records/command-record.ts';
-import { createHintFields } from '../../shared/core/records/hint-fields.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import {
   decideNextRecord,
@@ -21,7 +21,7 @@ import {
 import { decideDiscovery, decideUnreachable } from '../../shared/core/records/project-record.ts';
 import type { Timestamp } from '../../shared/core/time/timestamp.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { createCommandUsage, readCommandUsage } from '../../shared/store/command-usage.ts';
 import { commandKey } from '../../shared/store/keys.ts';
 import type { Table, TableCounters } from '../../shared/store/table.ts';

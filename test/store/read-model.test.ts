@@ -3,8 +3,8 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createAuditReader } from '../../functions/api/bridge/audit-reader.ts';
-import { createReadModel, type ReadModel } from '../../functions/api/bridge/read-model.ts';
+import { createAuditReader } from '../../functions/api/read-model/audit-reader.ts';
+import { createReadModel, type ReadModel } from '../../functions/api/read-model/read-model.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import {
@@ -14,11 +14,11 @@ import {
 } from '../../shared/core/records/operation-record.ts';
 import { decideDiscovery } from '../../shared/core/records/project-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { createBridgeStore } from '../../shared/store/bridge-store.ts';
-import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import type { Table, TableIndexes } from '../../shared/store/table.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
@@ -339,7 +339,7 @@ describe.each(tables)('the audit %s', (_name, open) => {
   test('begins and ends at any time, whether a record has that time or not, and pages in between', async () => {
     const [table, indexes] = open();
     const accountId = `audited-${String(++auditedAccounts)}`;
-    const log = createAuditLog(table, { now: () => NOON_MS, sleep: async () => {} });
+    const log = createAuditLog(table, { now: () => NOON_MS });
     for (let place = 0; place < 12; place++) {
       const received_at = isoOf(NOON_MS + place * 1_000);
       const asked = { account_id: accountId, client_id: 'c', call: 'restartEndpoint', resource: {} };

@@ -26,7 +26,7 @@ const placesIn = (stored: readonly Item[]) => [...new Set(stored.map(placeOf))].
 describe('items that commit 78d4a65 wrote', () => {
   /** Partitions that commit 78d4a65 did not have. */
   const ADDED_SINCE: ReadonlySet<string> = new Set(['CALLER']);
-  /** The notifier's own suite reads what earlier versions wrote of alerts (`test/notifier/older-items.test.ts`). */
+  /** The notifier's own suite reads what earlier versions wrote of alerts (`test/notifier/store/older-items.test.ts`). */
   const isAlert = ({ pk }: { readonly pk: string }) => pk.startsWith('ALERT#');
 
   test('are there of every partition and of every kind that the code writes today', async () => {

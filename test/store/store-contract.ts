@@ -6,7 +6,7 @@ import { acknowledged } from '../../shared/core/records/journal-record.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import { decideNextRecord, decideWatchEnd, isOpen } from '../../shared/core/records/operation-record.ts';
 import type { Timestamp } from '../../shared/core/time/timestamp.ts';
-import { type BridgeStore, createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { type BridgeStore, createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { operationKey, parkedWorkOf, projectKey } from '../../shared/store/keys.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { aContext, anOperation, aRecord, NOON_MS } from '../builders.ts';
@@ -310,7 +310,7 @@ export function describeStore(name: string, open: () => Table): void {
       let start: Awaited<ReturnType<typeof store.findWorkPage>>['next'];
       do {
         const page = await store.findWorkPage({ limit: 10, start });
-        const records = await store.readRecords(page.places.map(({ key }) => key));
+        const records = await store.readRecords(page.entries.map(({ key }) => key));
         for (const record of records) {
           const isFinished = record.kind === 'operation' && record.operation_id < 'operation-15';
           if (!isFinished) continue;
@@ -318,15 +318,15 @@ export function describeStore(name: string, open: () => Table): void {
           await store.record(next, record.revision);
           await store.acknowledge(next, next.revision);
         }
-        seen.push(...page.places.flatMap(({ operationId }) => operationId ?? []));
-        sizes.push(page.places.length);
+        seen.push(...page.entries.flatMap(({ operationId }) => operationId ?? []));
+        sizes.push(page.entries.length);
         start = page.next;
       } while (start !== undefined);
 
       expect(seen.toSorted()).toEqual(ids);
       expect(Math.max(...sizes)).toBe(10);
       const ofAnother = await store.findWorkPage({ limit: 10, projectId: 'another-project-1' });
-      expect(ofAnother).toEqual({ places: [], next: undefined });
+      expect(ofAnother).toEqual({ entries: [], next: undefined });
     });
 
     test('an item of another form fails by name and without its values', async () => {

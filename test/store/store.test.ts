@@ -1,9 +1,9 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll } from 'vitest';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
-import { createDynamoDbCounters } from '../../shared/store/dynamodb-counters.ts';
-import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
-import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { describeCounters } from './counters-contract.ts';

@@ -9,7 +9,7 @@ import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { silentTelemetry, type Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus } from '../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../shared/store/bridge-store.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
 import {
   accountStatusKey,

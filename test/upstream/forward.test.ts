@@ -20,7 +20,7 @@ interface Passing {
   readonly onAttempt?: () => void;
 }
 
-/** Nobody waits in earnest: what would be slept is told, and the service's time goes on instead. */
+/** A clock on which no real time passes: each sleep is noted, and the service's time moves on instead. */
 function clockOf(service: Service, sleptMs: number[]): Clock {
   let aheadMs = 0;
   return {

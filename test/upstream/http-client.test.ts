@@ -78,7 +78,7 @@ async function failureOf(call: Promise<unknown>): Promise<UpstreamError> {
 }
 
 describe('calls', () => {
-  test('send a path from a template, the key, and nothing of anybody else', async () => {
+  test('send a path from a template, the key, and nothing of a caller', async () => {
     const { client, requests } = await setUp(list);
     await client.listOperations({ projectId: PROJECT_ID, limit: 7, cursor: '2022-12-09T08:47:52.20417Z' });
 

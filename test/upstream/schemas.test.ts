@@ -53,7 +53,7 @@ describe('a row of an operation', () => {
     );
   });
 
-  test('leaves fields behind that nobody asked for', () => {
+  test('leaves out fields that are not in the schema', () => {
     expect(parse({ connection_uri: 'postgres://' }).data).not.toHaveProperty('connection_uri');
   });
 });

@@ -1,4 +1,4 @@
-/** A real HTTP server that answers from a script, a client in front of it, and a clock on which nobody waits. */
+/** A real HTTP server that answers from a script, a client in front of it, and a clock on which no real time passes. */
 
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -46,7 +46,7 @@ describe('an answer that is not whole', () => {
     });
 
     expect(await failureOf(list())).toMatchObject({ kind, status });
-    // A request that nobody answers may be given up before it has arrived.
+    // A request that gets no answer may be given up before it has arrived.
     if (script !== silent) expect(requests).toHaveLength(ATTEMPTS_MAX);
     expect(attempts.map((attempt) => attempt.status)).toEqual([status, status, status, status]);
   });

@@ -1,22 +1,28 @@
-/** Who asked for what: the audit for whoever may read it, with filters. */
+/** Who asked for what: the audit for callers who may read it, with filters. */
 
 import * as z from 'zod';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
-import type { AuditPage, AuditRecord } from './audit-reader.ts';
-import { cursor, limit } from './parts.ts';
-import type { ReadModel } from './read-model.ts';
+import {
+  type AuditPage,
+  type AuditReader,
+  type AuditRecord,
+  auditRecord,
+} from '../read-model/audit-reader.ts';
+import type { Route } from '../serving/route.ts';
+import { type ModelOf, readRoute } from './bridge-route.ts';
+import { cursor, filterText, limit, paged } from './page-query.ts';
 
+/** `open`: a record without an outcome. */
 export const AUDIT_OUTCOMES = ['done', 'refused', 'unknown', 'open'] as const;
 
-const name = z.string().min(1).max(100).optional();
 const time = z.iso.datetime().optional();
 
 export const auditQuery = z.strictObject({
   limit,
   cursor,
-  client_id: name.describe('Only what this caller asked for.'),
-  call: name.describe('Only this call, by its operationId.'),
-  project_id: name,
+  client_id: filterText.describe('Only what this caller asked for.'),
+  call: filterText.describe('Only this call, by its operationId.'),
+  project_id: filterText,
   outcome: z
     .enum(AUDIT_OUTCOMES)
     .optional()
@@ -25,32 +31,40 @@ export const auditQuery = z.strictObject({
   until: time.describe('Only what was received before.'),
 });
 
-export const auditAnswer = z.object({
-  request_id: z.string(),
-  client_id: z.string(),
-  call: z.string(),
-  project_id: z.string().optional(),
-  resource: z.record(z.string(), z.string()),
-  received_at: z.string(),
-  outcome: z.enum(['done', 'refused', 'unknown']).optional(),
-  status: z.number().optional(),
-  problem: z.string().optional(),
-  duration_ms: z.number().optional(),
-  operation_ids: z.array(z.string()).optional(),
-});
-
 export type AuditFilter = Omit<z.output<typeof auditQuery>, 'limit' | 'cursor'>;
 
-/** Whoever is limited to projects sees what was asked of these, and nothing that is about no project. */
+export function auditRoutes(modelOf: ModelOf): readonly Route[] {
+  return [
+    readRoute(
+      modelOf,
+      {
+        id: 'listAudit',
+        path: '/audit',
+        summary: 'Who asked for what, and what came of it, newest first',
+        description:
+          'Commands, sign-ins to the console, and reads that showed secrets, for 400 days. A page with filters may be short or empty and still have a cursor. Records that cannot be read are left out and counted in `unreadable`.',
+        access: 'audit:read',
+        query: auditQuery,
+        answer: paged(auditRecord, 'records').extend({ unreadable: z.number() }),
+      },
+      async ({ caller, query }, model) => {
+        const { items, next, unreadable } = await readAudit(model.audit, caller, query);
+        return { status: 200, body: { records: items, cursor: next, unreadable } };
+      },
+    ),
+  ];
+}
+
+/** A caller who is limited to projects sees the records of these projects, and none that is about no project. */
 export function readAudit(
-  model: ReadModel,
+  readPage: AuditReader,
   caller: Caller,
   query: z.output<typeof auditQuery>,
 ): Promise<AuditPage> {
   const isVisible = ({ project_id }: AuditRecord) =>
     caller.projectIds === undefined || (project_id !== undefined && maySee(caller, project_id));
   const { limit: most, cursor: from, ...filter } = query;
-  return model.audit({
+  return readPage({
     limit: most,
     cursor: from,
     from: isoOf(filter.from),
@@ -66,7 +80,7 @@ function fits(record: AuditRecord, filter: AuditFilter): boolean {
   );
 }
 
-/** As records have it: they are compared as text. */
+/** With milliseconds, as the records have their times: they are compared as text. */
 function isoOf(text: string | undefined): string | undefined {
   return text === undefined ? undefined : new Date(text).toISOString();
 }

@@ -1,34 +1,44 @@
-/** A long poll: reads again, at growing intervals, until something is so or the time is over. */
+/** A long poll: reads again, at growing intervals, until a condition holds or the time is over. */
 
+import * as z from 'zod';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 
-/** A consistent read costs a unit; a second is what people feel as at once. */
+/** Below the 30 s after which API Gateway gives up. */
+export const WAIT_SECONDS_MAX = 25;
+
+/** The query parameter of routes that can wait, in seconds. */
+export const wait = z.coerce.number().int().min(0).max(WAIT_SECONDS_MAX).default(0);
+
+/** The interval grows, because a consistent read costs a unit; and it stays below a second, which people feel as "at once". */
 const FIRST_INTERVAL_MS = 100;
 const INTERVAL_MS_MAX = 1_000;
 
-/** What was read last; also when the signal aborts, for whoever waited has gone. */
-export async function waitFor<T>(options: {
+export interface LongPoll<T> {
   readonly read: () => Promise<T>;
   readonly isDone: (value: T) => boolean;
+  /** 0: the first read is the answer. */
   readonly waitMs: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Called before the first wait; what it gives is called at the end. */
+  /** Called before the first wait; the function that it resolves to is called at the end. */
   readonly beginWait: () => Promise<() => Promise<void>>;
-}): Promise<T> {
-  const { read, isDone, waitMs, beginWait } = options;
+}
+
+/** Resolves to what was read last, also when the signal aborts. */
+export async function waitFor<T>(poll: LongPoll<T>): Promise<T> {
+  const { read, isDone, waitMs, signal, beginWait } = poll;
   const value = await read();
-  if (isDone(value) || waitMs <= 0 || options.signal.aborted) return value;
+  if (isDone(value) || waitMs <= 0 || signal.aborted) return value;
   const endWait = await beginWait();
   try {
-    return await waitOn(value, options);
+    return await waitOn(value, poll);
   } finally {
     await endWait();
   }
 }
 
-async function waitOn<T>(first: T, options: Omit<Parameters<typeof waitFor<T>>[0], 'beginWait'>): Promise<T> {
-  const { read, isDone, waitMs, clock, signal } = options;
+async function waitOn<T>(first: T, poll: Omit<LongPoll<T>, 'beginWait'>): Promise<T> {
+  const { read, isDone, waitMs, clock, signal } = poll;
   const untilMs = clock.now() + waitMs;
   let value = first;
   for (let intervalMs = FIRST_INTERVAL_MS; ; intervalMs = Math.min(intervalMs * 1.5, INTERVAL_MS_MAX)) {

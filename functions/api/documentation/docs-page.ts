@@ -1,4 +1,4 @@
-/** The document as a page: readable without script, and with one to try a call with one's own token. */
+/** The OpenAPI document as a page: it can be read without script, and with script a reader can try a call with a token. */
 
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
@@ -10,7 +10,7 @@ type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 
 const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** Nothing from elsewhere, nothing inline but these two; requests go to this origin only. */
+/** The Content-Security-Policy: nothing is loaded from elsewhere, nothing is inline but this style and this script, and requests go to this origin only. */
 export const PAGE_POLICY = [
   "default-src 'none'",
   `script-src ${hashOf(PAGE_SCRIPT)}`,
@@ -121,7 +121,7 @@ function bodyPart(requestBody: object): Html {
 <details><summary>Schema</summary><pre>${JSON.stringify(schema, null, 2)}</pre></details>`;
 }
 
-/** Required fields with something to type over. */
+/** An example body with the required fields, for the reader to type over. */
 function skeletonOf(schema: object): unknown {
   const {
     type,

@@ -1,15 +1,15 @@
-/** The routes that explain the others. They are part of the table themselves, and open to everybody. */
+/** The routes of the documentation. They are in the table of routes themselves, and need no token. */
 
 import type { Route } from '../serving/route.ts';
 import { docsPage, PAGE_POLICY } from './docs-page.ts';
 import { openApiDocument } from './openapi.ts';
 
-/** Of the document, by its own rules: raised with the routes. */
+/** The version of the OpenAPI document; it is raised when routes change. */
 export const API_VERSION = '1.0.0';
 
-export const DOCUMENT_PATH = '/bridge/v1/openapi.json';
+const DOCUMENT_PATH = '/bridge/v1/openapi.json';
 
-/** All routes with their documentation, which therefore has itself in it. */
+/** The routes, and the two routes of their documentation, which the documentation therefore describes, too. */
 export function withDocumentation(routes: readonly Route[]): readonly Route[] {
   const all: readonly Route[] = [
     ...routes,

@@ -1,10 +1,10 @@
-/** The OpenAPI 3.1 document of the route table: whatever a route says of itself, and nothing that it does not. */
+/** The OpenAPI 3.1 document of the table of routes. It says what the routes say of themselves, and nothing else. */
 
 import * as z from 'zod';
 import { SCOPES } from '../../../shared/callers/scopes.ts';
 import { idNamesOf, idSchemaOf } from '../../../shared/upstream/calls/ids.ts';
 import { PROBLEM_MEDIA_TYPE, PROBLEM_TYPES, type ProblemType } from '../serving/problem.ts';
-import type { Route } from '../serving/route.ts';
+import { isPassedOn, type Route } from '../serving/route.ts';
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
@@ -73,7 +73,7 @@ export function openApiDocument(routes: readonly Route[], version: string): Open
 }
 
 function operationOf(route: Route): OpenApiOperation {
-  const { id, summary, description, group, access, path, method } = route;
+  const { id, summary, description, group, access, path } = route;
   const scope = access === 'public' || access === 'signed_in' ? undefined : access;
   const whoMay =
     scope === undefined
@@ -86,7 +86,7 @@ function operationOf(route: Route): OpenApiOperation {
     summary,
     description: [description, whoMay].filter(Boolean).join('\n\n'),
     tags: [group],
-    parameters: [...pathParameters(path), ...queryParameters(route), ...headerParameters(group, method)],
+    parameters: [...pathParameters(path), ...queryParameters(route), ...headerParameters(route)],
     ...(route.body && { requestBody: bodyOf(route.body) }),
     responses: responsesOf(route),
     ...(access === 'public' && { security: [] }),
@@ -117,8 +117,8 @@ function queryParameters({ query }: Route): readonly Parameter[] {
   }));
 }
 
-function headerParameters(group: Route['group'], method: Route['method']): readonly Parameter[] {
-  if (group !== 'Upstream API') return [];
+function headerParameters(route: Route): readonly Parameter[] {
+  if (!isPassedOn(route)) return [];
   const prefer: Parameter = {
     name: 'Prefer',
     in: 'header',
@@ -127,7 +127,7 @@ function headerParameters(group: Route['group'], method: Route['method']): reado
       'wait=N: seconds (0 to 20, default 5) to wait for a lock, a rate limit or an unavailable upstream.',
     schema: { type: 'string', examples: ['wait=10'] },
   };
-  if (method === 'GET') return [prefer];
+  if (route.method === 'GET') return [prefer];
   const key: Parameter = {
     name: 'Idempotency-Key',
     in: 'header',
@@ -165,7 +165,8 @@ function responsesOf(route: Route): Readonly<Record<string, object>> {
   return { [String(route.status)]: success, ...Object.fromEntries(refusals) };
 }
 
-function problemsOf({ access, group, method, path }: Route): readonly ProblemType[] {
+function problemsOf(route: Route): readonly ProblemType[] {
+  const { access, method, path } = route;
   if (access === 'public') return ['internal'];
   const passed: readonly ProblemType[] = ['rate-limited', 'upstream-unavailable', 'upstream-timeout'];
   const repeated: readonly ProblemType[] = [
@@ -180,8 +181,8 @@ function problemsOf({ access, group, method, path }: Route): readonly ProblemTyp
     'invalid-request',
     'unauthenticated',
     ...(access === 'signed_in' ? [] : (['scope-missing'] as const)),
-    ...(path.includes('{') || group === 'Upstream API' ? (['not-found'] as const) : []),
-    ...(group === 'Upstream API' ? passed : []),
+    ...(path.includes('{') || isPassedOn(route) ? (['not-found'] as const) : []),
+    ...(isPassedOn(route) ? passed : []),
     ...(method === 'GET' ? [] : repeated),
     'internal',
   ];
@@ -217,7 +218,7 @@ function problemSchema(): object {
   };
 }
 
-/** Without what only a document of its own would say. */
+/** The JSON Schema without `$schema`, which belongs only to a document of its own. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): object {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   return rest;

@@ -1,28 +1,29 @@
-/** The API over HTTP: the route table on Hono, the same on Lambda and on a server of this machine. */
+/** The API over HTTP: the table of routes on Hono, which is the same on Lambda and on a local server. */
 
 import { Hono } from 'hono';
-import { Problem } from './problem.ts';
-import { readCapped } from './read-capped.ts';
+import { answerTo } from './answer-to.ts';
+import { readCapped } from './body/read-capped.ts';
+import { notFound, Problem } from './problem.ts';
 import { BODY_BYTES_MAX, type RawRequest } from './read-request.ts';
 import type { ApiAnswer, Route } from './route.ts';
-import { answerTo, notFound, type ServeDeps, serveRoute } from './serve-route.ts';
+import { type ServeDeps, serveRoute } from './serve-route.ts';
 
 export interface AppDeps extends ServeDeps {
   readonly routes: readonly Route[];
-  /** Pages for people, under a path of their own. */
+  /** Pages for people; each app is mounted under a path of its own. */
   readonly pages?: readonly { readonly path: string; readonly app: Hono }[];
 }
 
-/** A year, as browsers and their lists expect it. */
+/** A year, which is what the preload lists of browsers ask for. */
 const HSTS = 'max-age=31536000; includeSubDomains';
 
-/** Throws when the route table is not sound: no API is better than one with a hole. */
+/** Throws when two routes collide or a route has no access rule, because no API is better than one with a hole. */
 export function createApp(deps: AppDeps): Hono {
   checkRoutes(deps.routes);
   const app = new Hono();
   app.use(async (c, next) => {
     await next();
-    // A browser that has been here comes back by https alone (RFC 6797).
+    // A browser that has been here uses only https from then on (RFC 6797).
     if (new URL(c.req.url).protocol === 'https:') c.header('strict-transport-security', HSTS);
   });
   for (const route of deps.routes) {
@@ -42,7 +43,7 @@ export function createApp(deps: AppDeps): Hono {
     const answer = await answerTo(deps, deps.newId(), () => Promise.reject(notFound()));
     return responseOf(answer);
   });
-  // Only what Hono itself finds wrong comes here: a path that cannot be decoded, say.
+  // Only a fault that Hono itself finds comes here, for example a path that cannot be decoded.
   app.onError(async (error) => {
     const problem = new Problem('internal', {
       detail: 'The bridge could not read the request.',
@@ -78,7 +79,7 @@ function responseOf({ status, headers = {}, body }: ApiAnswer): Response {
   });
 }
 
-/** These have no body (RFC 9110, 15.3.5 and 15.4.5), and a response with one cannot be made. */
+/** Answers with these statuses have no body (RFC 9110, 15.3.5 and 15.4.5), and `Response` refuses to make one with a body. */
 function isEmptyStatus(status: number): boolean {
   return status === 204 || status === 205 || status === 304;
 }

@@ -1,33 +1,33 @@
-/** Places that a caller may hold at once, on whatever instances: long polls, and commands that wait for their caller's sake. */
+/** Places for waiting, of which a caller may hold several at once across all instances: for long polls, and for commands that are waited for. */
 
 import { createHash } from 'node:crypto';
-import { HELD_PLACES_MAX } from '../../../shared/config/api-config.ts';
+import { HELD_PLACES_MAX } from '../../../shared/config/api-accounts.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { heldPlacesKey } from '../../../shared/store/keys.ts';
 import type { Item, Table } from '../../../shared/store/table.ts';
 
-export interface Holder {
+interface Holder {
   readonly account_id: string;
   readonly client_id: string;
 }
 
 export interface HeldPlaces {
-  /** Gives the place back. Undefined: all are taken. A place that is never given back is free again after its time. */
+  /** Resolves to a function that gives the place back; undefined when all places are taken. A place that is never given back becomes free after its time. */
   take(holder: Holder, kind: HeldKind, forMs: number): Promise<(() => Promise<void>) | undefined>;
 }
 
-/** Counted apart: whoever waits for events can still have a command waited for. */
+/** The two kinds are counted separately, so that a caller who waits for events can still have a command waited for. */
 export type HeldKind = 'waits' | 'commands';
 
-/** From the end of a request to the write that gives its place back. */
+/** The longest time from the end of a request to the write that gives its place back. */
 const MARGIN_MS = 5_000;
 
-/** TTL deletes the item some time after the last place in it is free. */
+/** How long an item is kept after its last place has become free. */
 const KEPT_SECONDS = 3_600;
 
 const nameOf = (place: number) => `place_${place}`;
 
-/** Names of the attributes of its items. */
+/** The attributes of an item that holds places. */
 export const HELD_ATTRIBUTES: readonly string[] = Array.from({ length: HELD_PLACES_MAX }, (_, place) =>
   nameOf(place),
 );
@@ -40,7 +40,7 @@ export function createHeldPlaces(
   return {
     async take({ account_id, client_id }, kind, forMs) {
       const key = heldPlacesKey(account_id, hashOf(client_id), kind);
-      // Whoever loses a race for one place looks for another; each race has a winner, so this ends.
+      // The loser of a race for one place looks for another. Each race has a winner, so there are no more rounds than places.
       for (let attempt = 0; attempt <= placesMax; attempt++) {
         const nowMs = clock.now();
         const name = freePlace(await table.get(key), placesMax, nowMs);
@@ -80,7 +80,7 @@ function freePlace(item: Item | undefined, placesMax: number, nowMs: number): st
   });
 }
 
-/** The name of a person of an issuer does not stand in a key. */
+/** Hashed, so that the name of a person does not appear in a key of the table. */
 function hashOf(clientId: string): string {
   return createHash('sha256').update(clientId).digest('hex').slice(0, 32);
 }

@@ -1,14 +1,14 @@
 /** How long a caller is willing to wait (`Prefer: wait=N`, RFC 7240, 4.3). */
 
-import { invalid } from './read-request.ts';
+import { invalid } from './problem.ts';
 
-/** Long enough for most locks to go: operations take a second or two. */
+/** Long enough for most locks to be released, because operations take a second or two. */
 const PATIENCE_MS_DEFAULT = 5_000;
 
-/** The request as a whole ends at 28 s. */
+/** Below the 28 s after which the whole request ends. */
 const PATIENCE_SECONDS_MAX = 20;
 
-/** Milliseconds. Other preferences are ignored, as the RFC says. */
+/** In milliseconds. Other preferences are ignored, as the RFC says. Throws `Problem` when `wait` is not a whole number of seconds. */
 export function patienceMsOf(prefer: string | null | undefined): number {
   const wait = (prefer ?? '')
     .split(/[,;]/)

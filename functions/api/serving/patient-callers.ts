@@ -1,4 +1,4 @@
-/** Waits on behalf of callers, each of whom may have only so many at once: a wait holds an instance of the function for itself. */
+/** Waits on behalf of callers. Each caller has a bounded number of waits at once, because a wait occupies a whole instance of the function. */
 
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
@@ -7,13 +7,13 @@ import type { HeldKind, HeldPlaces } from './held-places.ts';
 import { Problem } from './problem.ts';
 
 export interface PatientCallers {
-  /** Gives the place back. Undefined: the caller has as many waits as they may have. */
+  /** Resolves to a function that ends the wait; undefined when the caller already has the most waits that are allowed. */
   tryWait(caller: Caller, kind: HeldKind, forMs: number): Promise<(() => Promise<void>) | undefined>;
-  /** The same, and a problem for the caller instead of nothing. */
+  /** The same, but rejects with `Problem` `rate-limited` instead of resolving to undefined. */
   wait(caller: Caller, forMs: number): Promise<() => Promise<void>>;
 }
 
-/** Somebody's wait is over by then, as a rule. */
+/** Usually one of the caller's waits has ended by then. */
 const RETRY_AFTER_SECONDS = 5;
 
 export function createPatientCallers(
@@ -24,7 +24,7 @@ export function createPatientCallers(
     const release = await placesOf.get(caller.account_id)?.take(caller, kind, forMs);
     if (release === undefined) return undefined;
     return async () => {
-      // A place that could not be given back is free again after its time.
+      // A place that could not be given back becomes free when its time is over.
       await release().catch((error: unknown) =>
         telemetry.log('warn', 'wait.not_released', { reason: toError(error).name }),
       );

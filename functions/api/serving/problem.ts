@@ -1,4 +1,4 @@
-/** What the bridge itself has to say against a request: a problem document (RFC 9457), without any value of the request. */
+/** The bridge's own refusals and failures: problem documents (RFC 9457) that contain no value of the request. */
 
 export const PROBLEM_TYPES = {
   'invalid-request': { status: 400, title: 'The request is not of the expected form' },
@@ -25,20 +25,22 @@ export const PROBLEM_TYPES = {
 export type ProblemType = keyof typeof PROBLEM_TYPES;
 
 export interface FieldFault {
-  /** Where: `body.endpoint.branch_id`, `query.limit`, `path.project_id`, `header.prefer`. */
+  /** The place of the fault, like `body.endpoint.branch_id`, `query.limit`, `path.project_id` or `header.prefer`. */
   readonly field: string;
-  /** What is expected there; never what was found. */
+  /** What is expected there. It never repeats what was found. */
   readonly reason: string;
 }
 
 export interface ProblemOptions {
-  /** What was wrong here and what to do about it, for a person. */
+  /** Says to a person what was wrong, and what to do about it. */
   readonly detail: string;
   readonly faults?: readonly FieldFault[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
-  /** It is there, and this caller may not know: a refusal that looks like nothing. */
+  /** The thing exists, and the caller must not learn that it does: a refusal that looks like an unknown id. */
   readonly isHidden?: boolean;
+  /** True: nothing was done, although the status is one of a failure. Default: nothing was done below status 500. */
+  readonly provesNoWork?: boolean;
 }
 
 export class Problem extends Error {
@@ -48,10 +50,11 @@ export class Problem extends Error {
   readonly faults: readonly FieldFault[];
   readonly headers: Readonly<Record<string, string>>;
   readonly isHidden: boolean;
+  readonly provesNoWork: boolean;
 
   constructor(
     type: ProblemType,
-    { detail, faults = [], headers = {}, cause, isHidden = false }: ProblemOptions,
+    { detail, faults = [], headers = {}, cause, isHidden = false, provesNoWork }: ProblemOptions,
   ) {
     super(detail, { cause });
     this.name = 'Problem';
@@ -61,19 +64,42 @@ export class Problem extends Error {
     this.faults = faults;
     this.headers = headers;
     this.isHidden = isHidden;
+    this.provesNoWork = provesNoWork ?? this.status < 500;
   }
+}
+
+/** A longer list of faults is of no use to a person. */
+const FAULTS_MAX = 20;
+
+export function invalid(faults: readonly FieldFault[]): Problem {
+  const shown = faults.slice(0, FAULTS_MAX);
+  const detail = shown.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
+  return new Problem('invalid-request', { detail: `${detail}.`, faults: shown });
+}
+
+/** The name of a field that a caller made up, as far as it may stand in an answer. */
+export function nameable(name: string): string {
+  return /^[\w.-]{1,60}$/.test(name) ? name : '(unprintable)';
+}
+
+/** An unknown and a forbidden thing look alike to the caller; only the log tells them apart, by `isHidden`. */
+export function notFound({ isHidden = false } = {}): Problem {
+  return new Problem('not-found', {
+    detail: 'There is no such thing here, or this token may not see it.',
+    isHidden,
+  });
 }
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
-/** Types are stable names; where they are described is a matter of the documentation. */
+/** The type of a problem is a stable name and no address: the documentation says where it is described. */
 export function problemDocument(problem: Problem, requestId: string): object {
   return {
     type: `urn:operations-bridge:problem:${problem.type}`,
     title: PROBLEM_TYPES[problem.type].title,
     status: problem.status,
     detail: problem.detail,
-    // The members of the upstream's own errors, so that its clients show the sentence.
+    // These two are members of the upstream's own errors, so that its clients show the sentence.
     code: '',
     message: problem.detail,
     request_id: requestId,

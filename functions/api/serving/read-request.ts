@@ -1,20 +1,20 @@
-/** What a caller sent, made into what a route takes: every part parsed, bounded, and refused by the name of its field. */
+/** Turns what a caller sent into what a route takes. Every part is parsed and bounded, and a refusal names the field at fault. */
 
 import type * as z from 'zod';
 import { idNamesOf, idSchemaOf } from '../../../shared/upstream/calls/ids.ts';
-import { parseForm } from './parse-form.ts';
-import { type FieldFault, Problem } from './problem.ts';
+import { parseForm } from './body/parse-form.ts';
+import { type FieldFault, invalid, nameable, Problem } from './problem.ts';
 import type { Route } from './route.ts';
 
-/** As it came over the wire. */
+/** A request before anything of it is checked. */
 export interface RawRequest {
-  /** By their names in the path, decoded. */
+  /** The ids of the path by their names there, decoded. */
   readonly ids: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly headers: Headers;
-  /** Bytes as they really are, whatever a header says of them. */
+  /** Reads the bytes that really arrive, whatever a header says about their number. */
   readonly body: () => Promise<Uint8Array>;
-  /** Aborts when the caller has gone. */
+  /** Aborts when the caller closes the connection. */
   readonly signal?: AbortSignal;
 }
 
@@ -23,9 +23,6 @@ export const BODY_BYTES_MAX = 64_000;
 
 /** The deepest body of the specification has three levels. */
 export const JSON_DEPTH_MAX = 20;
-
-/** More faults than this help nobody. */
-const FAULTS_MAX = 20;
 
 export function readIds(route: Route, ids: RawRequest['ids']): Readonly<Record<string, string>> {
   const faults: FieldFault[] = [];
@@ -59,7 +56,7 @@ export function readQuery(route: Route, query: URLSearchParams): Readonly<Record
   return parsePart('query', route.query, values);
 }
 
-/** Undefined when the route takes none; then nothing may be sent either. */
+/** Undefined when the route takes no body; then a body that is not empty is refused. */
 export async function readBody(
   route: Route,
   raw: RawRequest,
@@ -71,7 +68,7 @@ export async function readBody(
     });
   }
   if (route.body === undefined) {
-    // Clients send empty objects with calls that have no body.
+    // Some clients send an empty object with calls that have no body.
     if (bytes.byteLength === 0 || isEmptyObject(bytes)) return undefined;
     throw invalid([{ field: 'body', reason: 'this call takes none' }]);
   }
@@ -82,7 +79,7 @@ function parseBody(schema: z.ZodObject, bytes: Uint8Array, contentType: string |
   const mediaType = contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
   const text = decode(bytes);
   if (mediaType === 'application/x-www-form-urlencoded') return parseForm(text, schema);
-  // Without a word about it, a body is JSON: that is what the upstream takes it for.
+  // A body without a content type is taken as JSON, as the upstream takes it.
   if (mediaType !== '' && mediaType !== 'application/json') {
     throw new Problem('media-type-unsupported', {
       detail: 'Send application/json or application/x-www-form-urlencoded.',
@@ -121,22 +118,11 @@ function faultsOf(part: string, issue: z.core.$ZodIssue): readonly FieldFault[] 
   }));
 }
 
-/** Says what is expected; of what was found only its type, for it may be a secret. */
+/** Says what is expected. Of the value that was found it says only the type, because the value may be a secret. */
 function reasonOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) return 'is required';
   if (issue.code === 'invalid_format' && issue.format === 'regex') return 'is not of the expected form';
   return issue.message;
-}
-
-/** A name somebody made up is told back as far as it is one. */
-export function nameable(name: string): string {
-  return /^[\w.-]{1,60}$/.test(name) ? name : '(unprintable)';
-}
-
-export function invalid(faults: readonly FieldFault[]): Problem {
-  const shown = faults.slice(0, FAULTS_MAX);
-  const detail = shown.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
-  return new Problem('invalid-request', { detail: `${detail}.`, faults: shown });
 }
 
 function decode(bytes: Uint8Array): string {
@@ -151,7 +137,7 @@ function isEmptyObject(bytes: Uint8Array): boolean {
   return bytes.byteLength < 10 && /^\s*\{\s*\}\s*$/.test(new TextDecoder().decode(bytes));
 }
 
-/** Stops at one level more than is allowed: how much deeper does not matter. */
+/** Stops counting at one level more than is allowed. */
 function depthOf(value: unknown, level = 0): number {
   if (typeof value !== 'object' || value === null || level > JSON_DEPTH_MAX) return level;
   return Object.values(value).reduce<number>(
@@ -167,7 +153,7 @@ function hasPrototypeName(value: unknown): boolean {
   return Object.entries(value).some(([name, each]) => PROTOTYPE_NAMES.has(name) || hasPrototypeName(each));
 }
 
-/** Every project that a body names, at any depth: each must be one that the caller may see. */
+/** The ids of all projects that a body names, at any depth. */
 export function projectIdsIn(value: unknown): readonly unknown[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, each]) =>

@@ -1,4 +1,4 @@
-/** What the API knows of one of its routes; from these come the server, the authorization and the OpenAPI document. */
+/** What the API knows about one of its routes. The server, the authorization and the OpenAPI document are made of it. */
 
 import type * as z from 'zod';
 import type { Caller } from '../../../shared/callers/authorize.ts';
@@ -6,58 +6,64 @@ import type { Scope } from '../../../shared/callers/scopes.ts';
 import type { Reach } from '../../../shared/upstream/calls/call.ts';
 
 export interface Route {
-  /** Unique; the `operationId` of the document. */
+  /** Unique; it is the `operationId` of the OpenAPI document. */
   readonly id: string;
   readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** From the root, with `{name}` for each id. A `{project_id}` must be one that the caller may see. */
+  /** The path from the root, with `{name}` for each id. A `{project_id}` is checked against the projects of the caller. */
   readonly path: string;
-  /** One line. */
+  /** One line for the documentation. */
   readonly summary: string;
-  /** A few sentences for whoever reads the documentation. */
+  /** A few sentences for readers of the documentation. */
   readonly description?: string;
+  /** The heading in the documentation, and nothing else. */
   readonly group: 'Upstream API' | 'Bridge' | 'Documentation';
-  /** The scope that a caller needs, or who else may call. A route without it does not exist. */
+  /** The scope that a caller needs; `signed_in`: any caller; `public`: anyone, without a token. */
   readonly access: Scope | 'signed_in' | 'public';
-  /** Of a call of the upstream; absent: the whole account. */
+  /** How far a call of the upstream reaches. Absent: the route is the bridge's own, and nothing is passed on. */
   readonly reach?: Reach;
-  /** Of the bridge's own routes, those that make others work: counted by caller. */
-  readonly limit?: 'wishes';
-  /** False: it changes nothing that anybody would ask about later. Default: every method but GET is audited. */
+  /** The allowance of the caller that one request uses. Absent: none, because the route only reads the bridge's table. */
+  readonly limit?: 'upstream' | 'wishes';
+  /** False: the request changes nothing that an audit would ask about. Default: every method but GET is audited. */
   readonly isAudited?: false;
-  /** Strict: an unknown parameter is a mistake that would otherwise go unnoticed. */
+  /** The schema is strict, because an unknown parameter is a mistake that would otherwise go unnoticed. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
-  /** Of a success. */
+  /** The status of a success. */
   readonly status: number;
   readonly answer?: z.ZodType;
-  /** Rejects with `Problem` for whatever the caller has to know. */
+  /** Rejects with `Problem` when the caller must be told the reason. */
   handle(request: ApiRequest): Promise<ApiAnswer>;
 }
 
+/** Whether the request of a caller goes on to the upstream. */
+export function isPassedOn({ reach }: Pick<Route, 'reach'>): boolean {
+  return reach !== undefined;
+}
+
 export interface ApiRequest {
-  /** Random; in the answer, in the audit and in the events of what the request started. */
+  /** A random id; it stands in the answer, in the audit, and in the events of the operations that the request started. */
   readonly requestId: string;
-  /** As the access of the route says: only public routes are called without. */
+  /** On a public route: a caller who can see nothing. */
   readonly caller: Caller;
-  /** By their names in the path, each of its form. */
+  /** The ids of the path by their names there, each checked by its pattern. */
   readonly ids: Readonly<Record<string, string>>;
-  /** Parsed by the route's schema. */
+  /** The query, parsed by the route's schema. */
   readonly query: Readonly<Record<string, unknown>>;
-  /** Parsed by the route's schema; undefined without one. */
+  /** The body, parsed by the route's schema; undefined when the route has none. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
-  /** Lower-case names; only those that the API gives a meaning. */
+  /** The headers that mean something to the API, by their lower-case names. */
   readonly headers: Readonly<Partial<Record<'idempotency-key' | 'prefer', string>>>;
-  /** Aborts when the caller has gone or the time for the request is over. */
+  /** Aborts when the time for the request is over and, for a read, when the caller closes the connection. */
   readonly signal: AbortSignal;
 }
 
 export interface ApiAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Sent as it is; undefined: nothing. Objects are JSON. */
+  /** Bytes and text are sent as they are, an object is sent as JSON; undefined: no body. */
   readonly body?: Uint8Array | string | object;
-  /** For the audit: what the command started. */
+  /** The operations that the command started, for the audit. */
   readonly operationIds?: readonly string[];
-  /** A read whose answer has secrets in it, for a caller who may see them: it is audited. */
+  /** True: the answer of a read contains secrets that the caller may see, so the read is audited. */
   readonly showsSecrets?: boolean;
 }

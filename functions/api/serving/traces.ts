@@ -1,7 +1,5 @@
-/** What leaves a trace beside the audit: refusals, sessions and reads of secrets, each with one log line and one count. No token is in any. */
+/** Traces beside the audit: a refusal, a session and a read of secrets each leave one log line and one count. None contains a token. */
 
-import type { AuditIntent } from '../../../shared/commands/audit-log.ts';
-import { toError } from '../../../shared/runtime/errors.ts';
 import type { splitMetrics } from '../../../shared/runtime/metric-names.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Problem } from './problem.ts';
@@ -10,14 +8,14 @@ export type RefusalReason = (typeof splitMetrics.ApiRefusals.values)[number];
 
 export type AccessKind = (typeof splitMetrics.ApiAccesses.values)[number];
 
-/** Who asked for what, as far as it is known. */
+/** Who asked for what, as far as the bridge knows it at that moment. */
 export interface Asker {
   readonly request_id: string;
-  /** The route, or the page of the console. */
+  /** The id of the route, or the name of the page of the console. */
   readonly call: string;
   readonly client_id?: string | undefined;
   readonly account_id?: string | undefined;
-  /** The public part of a token, by which it is revoked. It may be made up when the token was refused. */
+  /** The public part of a token, by which it can be revoked. When the token was refused, the id may be made up. */
   readonly token_id?: string | undefined;
 }
 
@@ -31,14 +29,7 @@ export function noteAccess(telemetry: Telemetry, kind: AccessKind, asker: Asker)
   telemetry.log('info', 'access.noted', { ...asker, kind });
 }
 
-/** What was asked for has been done or refused: its caller must know that, whatever the audit's table says. */
-export function noteAuditFailure(telemetry: Telemetry, intent: AuditIntent, error: unknown): void {
-  const { request_id, client_id, call } = intent;
-  telemetry.measure('AuditFailed', 1);
-  telemetry.log('error', 'audit.failed', { request_id, client_id, call, reason: toError(error).name });
-}
-
-/** Undefined: the problem is no refusal of this caller, but a mistake in the request or a failure. */
+/** Undefined when the problem is a mistake in the request or a failure, and not a refusal of the caller. */
 export function refusalOf({ type, isHidden }: Problem): RefusalReason | undefined {
   if (isHidden) return 'project-hidden';
   if (type === 'unauthenticated' || type === 'scope-missing') return type;

@@ -2,8 +2,7 @@
 
 import type { CommandOutcome, Sent, Unsent } from '../../../shared/commands/send-once.ts';
 import type { Call } from '../../../shared/upstream/calls/call.ts';
-import { Problem } from '../serving/problem.ts';
-import { invalid } from '../serving/read-request.ts';
+import { invalid, Problem } from '../serving/problem.ts';
 import type { ApiAnswer } from '../serving/route.ts';
 import { unansweredProblem } from './unanswered-problem.ts';
 

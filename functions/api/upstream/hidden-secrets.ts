@@ -1,27 +1,27 @@
-/** What a read shows to a caller without the scope for secrets: the answer parsed, and secrets left out by their names and by their shapes. */
+/** Hides secrets in the answer to a read, for a caller without the scope for them: by the names of fields, and by the shapes of texts. */
 
 import { withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
 
 const HIDDEN = '';
 
-/** Of a name without its separators, in small letters: `clientSecret`, `client-secret` and `CLIENT_SECRET` are one. */
+/** Matches names without their separators and in small letters: `clientSecret`, `client-secret` and `CLIENT_SECRET` are the same name. */
 const SECRET_NAME =
   /(password|passwd|passphrase|secret|privatekey|credential)|(^|_)pwd$|(apikey|accesskey|accesstoken|refreshtoken|authtoken|connectionuri|connectionstring|databaseurl|dsn)$/;
 
-/** A time is no secret, whatever it is the time of: `password_updated_at`. */
+/** A time is no secret, even below a name like `password_updated_at`. */
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/;
 
-/** The deepest answer seen has six levels; a deeper one than this is not shown to whom it may not be shown whole. */
+/** The deepest answer that was seen has six levels. An answer with more levels than this counts as not readable. */
 const DEPTH_MAX = 100;
 
-/** The very text, wherever nothing has to be left out. Undefined: it cannot be shown safely. */
+/** The same text when it has no secret in it. Undefined when it cannot be shown safely. */
 export function withoutSecrets(text: string): string | undefined {
   const parsed = parseJson(text);
   if (parsed === undefined) return withoutShapes(text);
   try {
     const shown = hide(parsed.value, { isSecret: false, depth: 0 });
     const isSame = JSON.stringify(shown) === JSON.stringify(parsed.value);
-    // Of a name that stands there twice the parser keeps one value, and the text would show the other.
+    // When a name occurs twice, the parser keeps only one of the values, and the original text would show the other.
     return isSame && namesIn(text) === namesOf(parsed.value) ? text : JSON.stringify(shown);
   } catch {
     return undefined;
@@ -29,7 +29,7 @@ export function withoutSecrets(text: string): string | undefined {
 }
 
 interface Place {
-  /** Below a name that says so. */
+  /** True: the value stands below a name of a secret. */
   readonly isSecret: boolean;
   readonly depth: number;
 }
@@ -64,7 +64,7 @@ function parseJson(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** Outside of strings a colon follows nothing but a name. */
+/** Counts the names in a JSON text: outside of strings, a colon follows only a name. */
 function namesIn(text: string): number {
   let count = 0;
   for (const [, colon] of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)) if (colon !== undefined) count += 1;

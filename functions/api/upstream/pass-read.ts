@@ -6,7 +6,7 @@ import { forwardCall } from '../../../shared/commands/forward-call.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { PatientCallers } from '../serving/patient-callers.ts';
-import { invalid } from '../serving/read-request.ts';
+import { invalid } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
 import { shownTo } from './shown-answer.ts';
 import { unansweredProblem } from './unanswered-problem.ts';

@@ -1,17 +1,17 @@
-/** The routes under `/api/v2`: every call of the specification, and what the configuration opens besides. */
+/** The routes under `/api/v2`: every call of the specification, and the further calls that the configuration opens. */
 
 import * as z from 'zod';
 import { type Scope, scopeOfCall } from '../../../shared/callers/scopes.ts';
 import type { ForwardableCall } from '../../../shared/commands/command-request.ts';
-import type { ExtraRoute } from '../../../shared/config/api-config.ts';
+import type { ExtraRoute } from '../../../shared/config/extra-routes.ts';
 import type { Call } from '../../../shared/upstream/calls/call.ts';
 import { type CallId, calls } from '../../../shared/upstream/calls/calls.ts';
 import type { Route } from '../serving/route.ts';
 import { type PassThroughDeps, passThrough } from './pass-through.ts';
 
-export const UPSTREAM_MOUNT = '/api/v2';
+const UPSTREAM_MOUNT = '/api/v2';
 
-/** Their successes hold keys or a URL that gives an account away. */
+/** Calls whose successes contain keys, or a URL that transfers an account. */
 const SECRET_ANSWERS: ReadonlySet<CallId> = new Set([
   'createAuthIntegration',
   'createAuthKeys',
@@ -44,7 +44,8 @@ function routeOf(deps: PassThroughDeps, target: ForwardableCall, access: Scope):
     description: `Passed on as it is; see "${call.section}" of the upstream API.`,
     group: 'Upstream API',
     access,
-    ...(call.reach && { reach: call.reach }),
+    reach: call.reach ?? 'account',
+    limit: 'upstream',
     ...(call.query && { query: call.query }),
     ...(call.body && { body: call.body }),
     status: call.status,
@@ -68,7 +69,7 @@ function callOf({ method, path, summary, query, body, body_fields, stays_within_
   };
 }
 
-/** Anything may be in it; what is declared is what the fence around limited callers lets through. */
+/** A schema that takes any field. The declared fields are those that a caller who is limited to projects may send. */
 function looseBody(paths: readonly string[]): z.ZodObject {
   const inner = new Map<string, string[]>();
   for (const path of paths) {

@@ -1,4 +1,4 @@
-/** What a caller gets to see of an upstream answer to a read: no project that is not theirs, no secret without its scope. */
+/** What a caller gets to see of the upstream's answer to a read: only their own projects, and secrets only with the scope for them. */
 
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import type { CursorSeal } from '../../../shared/callers/sealed-cursor.ts';
@@ -12,14 +12,14 @@ export interface Viewer {
   readonly cursors: CursorSeal;
 }
 
-/** The very bytes of the upstream, wherever nothing has to be left out. */
+/** The bytes of the upstream are unchanged when nothing has to be left out. */
 export function shownTo(viewer: Viewer, answer: ForwardedAnswer, listsProjects: boolean): ApiAnswer {
   const { projectIds, scopes } = viewer.caller;
   const own = listsProjects && projectIds !== undefined ? ownProjects(viewer, answer) : answer;
   return scopes.has('secrets:read') ? { ...own, showsSecrets: holdsSecrets(own) } : hidingSecrets(own);
 }
 
-/** What would be hidden from others, or cannot be looked through. */
+/** True when the answer has something that a caller without the scope would not see, or when it cannot be searched. */
 function holdsSecrets({ body }: ForwardedAnswer): boolean {
   const text = new TextDecoder().decode(body);
   return withoutSecrets(text) !== text;
@@ -32,7 +32,7 @@ function hidingSecrets(answer: ForwardedAnswer): ForwardedAnswer {
   return shown === text ? answer : { ...answer, body: new TextEncoder().encode(shown) };
 }
 
-/** Pages may become short or empty. The cursor is the id of somebody's project, so it is sealed. */
+/** A page may become short or empty. The cursor is the id of a project, possibly of another caller's project, so it is sealed. */
 function ownProjects({ caller, cursors }: Viewer, answer: ForwardedAnswer): ForwardedAnswer {
   if (answer.status >= 300) return answer;
   const body = parsed(answer);
@@ -50,7 +50,7 @@ function ownProjects({ caller, cursors }: Viewer, answer: ForwardedAnswer): Forw
   return { ...answer, body: new TextEncoder().encode(JSON.stringify(shown)) };
 }
 
-/** A list that cannot be read cannot be shortened, and whole it is not for this caller. */
+/** Throws when the list cannot be read, because then it can neither be shortened nor be shown whole to this caller. */
 function parsed({ body }: ForwardedAnswer): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(body));

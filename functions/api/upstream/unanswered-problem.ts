@@ -1,5 +1,6 @@
 /** The problem that a caller is answered with when the upstream gave no answer that can be passed on. */
 
+import { hadNoEffect } from '../../../shared/commands/forward-call.ts';
 import type { Call } from '../../../shared/upstream/calls/call.ts';
 import { isRead } from '../../../shared/upstream/calls/call.ts';
 import type { UpstreamError } from '../../../shared/upstream/upstream-error.ts';
@@ -12,11 +13,12 @@ const MAY_BE_DONE =
 /** Says apart from the failure whether the command may have been carried out. */
 export function unansweredProblem(failure: UpstreamError, call: Call): Problem {
   const advice = isRead(call) ? ASK_AGAIN : MAY_BE_DONE;
-  if (failure.kind === 'unauthorized') {
+  if (hadNoEffect(failure)) {
     return new Problem('upstream-unavailable', {
       detail:
         "The upstream refused the bridge's own key. Nothing was done; whoever runs the bridge must renew the key.",
       cause: failure,
+      provesNoWork: true,
     });
   }
   if (failure.kind === 'timeout' || failure.kind === 'cancelled') {

@@ -1,13 +1,13 @@
 /** What every channel is to the rest of the notifier: a name, its limits, and one call that sends a message. */
 
-import type { Thread } from '../../../shared/alerts/incident.ts';
-import type { Operations } from '../../../shared/alerts/operation-standing.ts';
-import type { Message, MessageLimits } from './message-plan.ts';
+import type { Thread } from '../deciding/incident.ts';
+import type { Message, MessageLimits } from '../deciding/message-plan.ts';
+import type { Operations } from '../deciding/operation-standing.ts';
 
 export type SendResult =
-  /** `thread`: where a message of one incident now stands. */
+  /** `thread`: where the channel now keeps the message of an incident. */
   | { readonly kind: 'sent'; readonly thread?: Thread | undefined }
-  /** This message will not become better by sending it again. */
+  /** The message itself is at fault, so that sending it again does not help. */
   | { readonly kind: 'refused'; readonly reason: string }
   | {
       readonly kind: 'failed';
@@ -17,9 +17,17 @@ export type SendResult =
       readonly isUncertain?: boolean;
     };
 
-export interface Channel {
-  readonly name: string;
+/** Sends messages, at its own pace. */
+export interface Sender {
   readonly pace: MessageLimits;
-  /** Bounded in time by itself; never throws. `thread`, `operations`: of the message's one incident, when there is one. */
+  /**
+   * Sends one message. It never throws, and bounds its own time. `thread` and `operations` belong to the message's incident, when the
+   * message is about a single one.
+   */
   send(message: Message, thread?: Thread, operations?: Operations): Promise<SendResult>;
+}
+
+export interface Channel extends Sender {
+  /** The name of its kind: it stands in routes, keys of the table and log lines. */
+  readonly name: string;
 }

@@ -1,8 +1,9 @@
-/** A message as a plain-text e-mail that reads well on a phone: short lines, the verdict first, the ids last. */
+/** Renders a message as a plain-text mail that reads well on a phone: short lines, the verdict first, the ids last. */
 
-import type { Notice } from '../../../shared/alerts/notice.ts';
-import { mailSubject, mailText } from './clean-text.ts';
-import { incidentCountOf, type Message } from './message-plan.ts';
+import { incidentCountOf, type Message } from '../deciding/message-plan.ts';
+import type { Notice } from '../deciding/notice.ts';
+import { worstOf } from '../deciding/severity.ts';
+import { ERROR_CHARACTERS_MAX, mailSubject, mailText, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
 import {
   type AlertLinks,
   countsOf,
@@ -10,29 +11,21 @@ import {
   meaningOf,
   operationUrl,
   placeOf,
+  projectWordsOf,
   titleOf,
-  worstOf,
-} from './wording.ts';
+} from '../wording/wording.ts';
+import type { Mail } from './channel-kind.ts';
 
-export interface Mail {
-  /** ASCII, one line, below 100 characters. */
-  readonly subject: string;
-  readonly body: string;
-}
-
-/** A person who has to read more looks at the console. */
+/** A person who has to read more than this many notices looks at the console. */
 export const MAIL_NOTICES_MAX = 2_000;
 
-/** SNS takes 256 KB of message (Publish); the head and the links have room above this. */
+/** SNS takes 256 KB of message (API Reference, "Publish"). The head and the links have room above this. */
 export const MAIL_BYTES_MAX = 240_000;
 
-/** Of one notice in a digest. */
+/** What one notice adds to a digest, in bytes. */
 export function mailBytesOf(notice: Notice): number {
   return Buffer.byteLength(digestLine(notice)) + 1;
 }
-
-const VALUE_CHARACTERS_MAX = 120;
-const ERROR_CHARACTERS_MAX = 600;
 
 export function renderMail(message: Message, links: AlertLinks): Mail {
   const notices = message.flat();
@@ -67,11 +60,8 @@ function digestMail(message: Message, links: AlertLinks): Mail {
 }
 
 function digestLine(notice: Notice): string {
-  const { project_id, action, operation_id } = notice;
-  const place =
-    project_id === undefined
-      ? mailText(placeOf(notice), 63)
-      : `${mailText(project_id, 60)} ${mailText(action ?? '', 40)}`;
+  const { operation_id } = notice;
+  const place = projectWordsOf(notice, mailText) ?? mailText(placeOf(notice), 63);
   const operation = operation_id === undefined ? '' : ` ${mailText(operation_id, 40)}`;
   return `- ${titleOf(notice)}: ${place}${operation}`;
 }

@@ -1,11 +1,11 @@
-/** Slack by bot token: a message per incident that changes in place. Of the Web API only `ok: true` is a success. */
+/** Sends to Slack by bot token: one message per incident, which is edited in place. Only `ok: true` of the Web API is a success. */
 
 import * as z from 'zod';
-import type { Thread } from '../../../shared/alerts/incident.ts';
-import type { Notice } from '../../../shared/alerts/notice.ts';
-import { noteOperations, type Operations, standingOf } from '../../../shared/alerts/operation-standing.ts';
+import type { Thread } from '../deciding/incident.ts';
+import type { Message } from '../deciding/message-plan.ts';
+import type { Notice } from '../deciding/notice.ts';
+import { noteOperations, type Operations, standingOf } from '../deciding/operation-standing.ts';
 import type { SendResult } from './channel.ts';
-import type { Message } from './message-plan.ts';
 import { renderSlack, renderSlackIncident } from './render-slack.ts';
 import { type Call, failure, MESSAGE_ERRORS, readStart, request } from './slack-request.ts';
 
@@ -27,12 +27,13 @@ export interface Sent {
 
 export type Bot = z.output<typeof botSchema>;
 
+/** Undefined: the secret is the URL of a webhook. Throws when it is neither that nor a bot's token and channel. */
 export function botOf(text: string): Bot | undefined {
   if (!text.startsWith('{')) return undefined;
   return botSchema.parse(JSON.parse(text));
 }
 
-/** One message per incident, edited as it grows; what is new goes into its thread, and so does the end. */
+/** Keeps one message per incident and edits it as the incident grows. New notices go into its thread, and so does the end. */
 export async function sendByBot(
   call: Call,
   bot: Bot,
@@ -42,7 +43,7 @@ export async function sendByBot(
   const notices = message.flat().toSorted(byTime);
   const [first] = notices;
   const latest = notices.at(-1);
-  // A storm's message is about many incidents and belongs to none.
+  // A message of a storm is about many incidents, so that it belongs to no thread.
   if (message.length !== 1 || first === undefined || latest === undefined)
     return resultOf(await post(call, bot, rendered));
   if (thread === undefined || thread.isOver) {
@@ -57,7 +58,7 @@ export async function sendByBot(
   const standing = standingNow(operations ?? noteOperations({}, [thread.first]), { thread, notices });
   const grown = { ...thread, toldCount: thread.toldCount + notices.length, isOver: standing !== 'failing' };
   const head = renderSlackIncident(grown, { standing, latest }, call.links);
-  // The reply has reported it; that the head could not be changed only makes it look older.
+  // The reply has reported the notices. When the head cannot be edited, it only looks out of date.
   await ask(call, bot, {
     method: 'chat.update',
     body: { channel: thread.channel, ts: thread.ts, ...head },
@@ -65,7 +66,7 @@ export async function sendByBot(
   return { kind: 'sent', thread: grown };
 }
 
-/** What had ended without success before this message began is not its business. */
+/** How the incident stands for this message: operations that ended without success before the message began do not count. */
 function standingNow(
   operations: Operations,
   { thread, notices }: { readonly thread: Thread; readonly notices: readonly Notice[] },

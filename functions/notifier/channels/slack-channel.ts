@@ -1,20 +1,15 @@
 /**
- * Slack, by incoming webhook or by bot token, as the secret says. Answers are judged by what Slack documents: of a webhook 200
- * with `ok`, and anything else failed.
+ * Sends to Slack by incoming webhook or by bot token; the secret says which. Answers are judged by what Slack documents: a webhook
+ * that took the message answers 200 with `ok`, and any other answer is a failure.
  */
 
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { Channel, SendResult } from './channel.ts';
-import type { MessageLimits } from './message-plan.ts';
-import {
-  plainSlack,
-  renderSlack,
-  SLACK_CHARACTERS_MAX,
-  SLACK_NOTICES_MAX,
-  slackCharactersOf,
-} from './render-slack.ts';
+import type { MessageLimits } from '../deciding/message-plan.ts';
+import type { Sender, SendResult } from './channel.ts';
+import { plainSlack, renderSlack, SLACK_CHARACTERS_MAX, SLACK_NOTICES_MAX } from './render-slack.ts';
 import { botOf, post, resultOf, type Sent, sendByBot } from './slack-bot.ts';
+import { slackCharactersOf } from './slack-digest.ts';
 import {
   type Call,
   failure,
@@ -24,7 +19,7 @@ import {
   type SlackOptions,
 } from './slack-request.ts';
 
-/** Slack takes a message a second; people take fewer. */
+/** Slack takes a message a second, which is more than people can read. */
 export const SLACK_PACE: MessageLimits = {
   messageCountMax: 5,
   perMs: 60_000,
@@ -33,12 +28,11 @@ export const SLACK_PACE: MessageLimits = {
   sizeOf: slackCharactersOf,
 };
 
-/** For everything that one message takes. An answer that came after 12 s was seen, and a message without one is repeated. */
+/** Time for all requests of one message. Answers after 12 s were seen, and a message without an answer is sent again. */
 const TIMEOUT_MS = 25_000;
 
-export function createSlackChannel(options: SlackOptions): Channel {
+export function createSlackChannel(options: SlackOptions): Sender {
   return {
-    name: 'slack',
     pace: SLACK_PACE,
     async send(message, thread, operations) {
       const patience = new AbortController();
@@ -52,7 +46,7 @@ export function createSlackChannel(options: SlackOptions): Channel {
         const call: Call = { ...options, signal: patience.signal };
         return await sendWithin(call, { message, thread, operations });
       } catch (error) {
-        // The message of a fetch error can hold the URL, and the URL is the secret.
+        // The text of a fetch error can hold the URL, and the URL is the secret.
         return { kind: 'failed', reason: toError(error).name, isUncertain: true };
       } finally {
         ended.abort();
@@ -71,11 +65,11 @@ async function sendWithin(call: Call, sent: Sent): Promise<SendResult> {
     return result.kind === 'refused' ? resultOf(await post(call, bot, plain)) : result;
   }
   const result = await sendByWebhook(call, text, renderSlack(message, call.links));
-  // The words alone say what has to be said, should the blocks be at fault.
+  // If the blocks are at fault, the plain words still say everything that people have to know.
   return result.kind === 'refused' ? judged(await sendByWebhook(call, text, plain)) : result;
 }
 
-/** Slack names its reason when the message is at fault. A bare 400 can come from anything on the way, and is tried again. */
+/** Slack names its reason when the message is at fault. A 400 without one may come from a proxy on the way, so that message is tried again. */
 function judged(result: SendResult): SendResult {
   if (result.kind !== 'refused' || MESSAGE_ERRORS.has(result.reason)) return withStatus(result);
   return { kind: 'failed', reason: 'Slack answered 400' };
@@ -85,7 +79,7 @@ function withStatus(result: SendResult): SendResult {
   return result.kind === 'refused' ? { ...result, reason: 'Slack answered 400' } : result;
 }
 
-/** `refused`: a 400, with the code that the answer names. */
+/** `refused` stands for a 400, with the code that the answer names as its reason. */
 async function sendByWebhook(call: Call, text: string, body: object): Promise<SendResult> {
   const { webhookOrigin } = call;
   const url = URL.parse(text);

@@ -1,9 +1,9 @@
-/** E-mail through an SNS topic: whoever is subscribed and has confirmed gets it. */
+/** Publishes to an SNS topic: everybody who has confirmed a subscription gets the mail. */
 
 import { PublishCommand, type SNSClient } from '@aws-sdk/client-sns';
-import type { Mail } from './render-mail.ts';
+import type { Mail } from './channel-kind.ts';
 
-/** Below the hold of a channel: a topic that is silent must not keep others from sending. */
+/** Shorter than a sender may hold the channel, so that a topic that does not answer delays no later sender. */
 const TIMEOUT_MS = 10_000;
 
 export function createSnsPublisher(client: SNSClient, topicArn: string): (mail: Mail) => Promise<void> {

@@ -4,13 +4,7 @@ import type { Backfill } from '../../../shared/core/records/operation-record.ts'
 import { DAY_MS, MINUTE_MS } from '../../../shared/core/time/durations.ts';
 import type { PollOptions } from '../project/poll.ts';
 import type { StallThresholdsMs } from '../project/stall.ts';
-import type { AccountLimits } from './run.ts';
-
-/**
- * Requests that may leave at once after a quiet moment: as many as the fastest rate saves up between two invocations, one route
- * allows 40 a second, and whatever is kept for a burst is missing from the steady rate.
- */
-export const REQUEST_BURST = 6;
+import type { AccountLimits } from './account-deps.ts';
 
 /**
  * After the stop signal a poll begins no page, no row and no call of the bus but those of its last relay. The longest chain of

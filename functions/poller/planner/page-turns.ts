@@ -1,7 +1,7 @@
 /** The turns of the pages of the project list: they follow the list as it grows and shrinks, and come again by what they tell. */
 
-import type { HintFields } from '../../../shared/core/records/hint-fields.ts';
 import { type BackoffLimits, backoffMs, endReading, restAfterFailure } from './end-reading.ts';
+import type { HintFields } from './hints/hint-fields.ts';
 import type { PageEnd } from './list-pages.ts';
 import type { ListingLimits, ListTurns } from './list-turns.ts';
 import type { Turn } from './turn.ts';

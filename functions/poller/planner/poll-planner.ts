@@ -7,13 +7,10 @@
  *    virtual finish is smallest goes first, so polls are evenly spaced, at rates that minimise the mean delay.
  */
 
-import {
-  createHintFields,
-  type FieldEvidence,
-  type ProjectRow,
-} from '../../../shared/core/records/hint-fields.ts';
+import type { FieldEvidence } from '../../../shared/core/records/hint-evidence.ts';
 import type { PollingNeed } from './duty-cycle.ts';
 import { backoffMs, endReading, restAfterFailure } from './end-reading.ts';
+import { createHintFields, type ProjectRow } from './hints/hint-fields.ts';
 import type { PageEnd } from './list-pages.ts';
 import { createListTurns, type ListingLimits, type ListTurns } from './list-turns.ts';
 import { createPageTurns } from './page-turns.ts';

@@ -1,6 +1,6 @@
 /** The turns of the projects that are polled: how a project becomes known, and how it is forgotten. */
 
-import type { HintFields } from '../../../shared/core/records/hint-fields.ts';
+import type { HintFields } from './hints/hint-fields.ts';
 import type { ArrivalHistory } from './project-activity.ts';
 import type { ProjectExpectations } from './project-expectations.ts';
 import type { Turn } from './turn.ts';

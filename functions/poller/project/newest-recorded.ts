@@ -9,12 +9,12 @@ import { CREATED_INDEX, type IndexPosition, type TableIndexes } from '../../../s
 /** Newer ones are open: a few in a usual project. */
 const PLACES_MAX = 100;
 
-/** Undefined: there is none, or it stands behind more open ones than are worth reading. */
+/** `null`: there is none. Undefined: it stands behind more open ones than are worth reading. */
 export function askForNewestRecorded(
   indexes: TableIndexes,
   store: { readonly accountId: string } & OperationsReader,
 ) {
-  return async (projectId: string): Promise<Timestamp | undefined> => {
+  return async (projectId: string): Promise<Timestamp | null | undefined> => {
     const partition = projectKey(store.accountId, projectId).pk;
     const query = { index: CREATED_INDEX, partition, newestFirst: true, limit: PLACES_PER_PAGE };
     let start: IndexPosition | undefined;
@@ -26,7 +26,7 @@ export function askForNewestRecorded(
         .map((id) => records.get(id))
         .find((record) => record !== undefined && isSettled(record));
       if (newest !== undefined) return normaliseTimestamp(newest.created_at);
-      if (next === undefined) return undefined;
+      if (next === undefined) return null;
       start = next;
     }
     return undefined;

@@ -12,10 +12,10 @@ import type { UpstreamErrorKind } from '../../../shared/upstream/upstream-error.
 import type { ProjectActivity } from '../planner/project-activity.ts';
 import type { Poll, PollDeps, PollRequest, ProjectMemory } from './poll.ts';
 import { readUnlisted } from './read-unlisted.ts';
+import { recordStalls } from './record-stalls.ts';
 import { saveProgress } from './save-progress.ts';
 import { joinSettledRows, settledRowsOf } from './settled-rows.ts';
 import { sweepOperations } from './sweep-operations.ts';
-import { tellStalls } from './tell-stalls.ts';
 import { type WalkResult, walkOperations } from './walk-operations.ts';
 
 export interface PollReport {
@@ -47,7 +47,7 @@ export async function pollProject(
   if (wasAnswered(walk)) request.onRead?.();
   const sweep = await sweepOperations(poll, walk.state);
   if (walk.failure === undefined) await readUnlisted(poll);
-  await tellStalls(poll);
+  await recordStalls(poll);
   await saveProgress(poll, walk, sweep?.state);
   const { signal } = request;
   const settledCommands = await settleCommands(deps, poll.commands, poll.records, signal);
@@ -85,7 +85,7 @@ function isPending({ published, revision }: Journal): boolean {
 async function startPoll(deps: PollDeps, request: PollRequest, memory: ProjectMemory): Promise<Poll> {
   const { store } = deps;
   const { projectId } = request;
-  const [project, { places: work, next }] = await Promise.all([
+  const [project, { entries: work, next }] = await Promise.all([
     store.readProject(projectId),
     store.findWorkPage({ projectId, limit: PLACES_MAX, start: memory.nextPlaces }),
   ]);

@@ -22,10 +22,10 @@ import type { RelayLedger } from '../../../shared/protocol/relay-ledger.ts';
 import type { RelayStore } from '../../../shared/protocol/relay-records.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { OperationsRead } from '../../../shared/store/operation-records.ts';
-import type { RecordResult } from '../../../shared/store/record-result.ts';
+import type { OperationsRead } from '../../../shared/store/adapters/operation-records.ts';
+import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
+import type { WorkIndexPage, WorkPageRequest } from '../../../shared/store/adapters/work-index.ts';
 import type { IndexPosition, Key } from '../../../shared/store/table.ts';
-import type { WorkPageRequest, WorkPlacePage } from '../../../shared/store/work-index.ts';
 import type { Permit } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import type { ArrivalHistory, ProjectActivity } from '../planner/project-activity.ts';
@@ -37,12 +37,12 @@ import type { StallThresholdsMs } from './stall.ts';
 /** What a poll reads of the table before it asks the upstream. */
 export interface ProjectStore {
   readProject(projectId: string): Promise<ProjectRecord | undefined>;
-  findWorkPage(request: WorkPageRequest): Promise<WorkPlacePage>;
+  findWorkPage(request: WorkPageRequest): Promise<WorkIndexPage>;
   readOperations(projectId: string, operationIds: readonly string[]): Promise<OperationsRead>;
   readCommands(keys: readonly Key[]): Promise<readonly CommandRecord[]>;
 }
 
-export interface ProgressStore {
+interface ProgressStore {
   /** `conflict`: the stored watermark is at least as new, and nothing was written. */
   saveProgress(projectId: string, progress: Progress): Promise<RecordResult>;
 }
@@ -55,8 +55,8 @@ export interface PollDeps {
     RecordWriter &
     RelayStore;
   readonly bus: EventBus;
-  /** When the newest operation of a project began whose end is recorded; undefined: nobody can say. */
-  readonly newestRecorded?: ((projectId: string) => Promise<Timestamp | undefined>) | undefined;
+  /** When the newest operation of a project began whose end is recorded. `null`: there is none; undefined: nobody can say. */
+  readonly newestRecorded?: ((projectId: string) => Promise<Timestamp | null | undefined>) | undefined;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** Of the invocation: what its loops are publishing at present. */
@@ -195,7 +195,7 @@ export async function recordReadingOf(
   }
   poll.records.set(reading.id, outcome.record);
   if (outcome.kind === 'deferred') deps.telemetry.measure('TransitionsDeferred', 1);
-  if (outcome.kind === 'recorded') noteRecorded(poll, outcome.record);
+  if (outcome.kind === 'recorded') measureRecorded(poll, outcome.record);
   return outcome;
 }
 
@@ -231,7 +231,7 @@ function isBehindWatermark({ project, deps }: Poll, createdAt: Timestamp | undef
   return epochMsOf(watermark) - epochMsOf(createdAt) > overlapMs;
 }
 
-function noteRecorded(poll: Poll, record: OperationRecord): void {
+function measureRecorded(poll: Poll, record: OperationRecord): void {
   const { telemetry, clock } = poll.deps;
   const entry = record.entries.at(-1);
   // Once per outage: until entries are acknowledged, nothing more is recorded.

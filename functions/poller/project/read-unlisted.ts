@@ -1,6 +1,7 @@
 /** Open operations that the pages did not show are read one by one, at a rate that falls with their age. */
 
 import { isJournalFull } from '../../../shared/core/records/journal.ts';
+import type { WatchEndReason } from '../../../shared/core/records/journal-entries.ts';
 import {
   decideWatchEnd,
   isOpen,
@@ -36,12 +37,12 @@ async function readOne(poll: Poll, record: OperationRecord): Promise<void> {
     await recordReadingOf(poll, record, reading);
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
-    if (error.kind === 'not_found') await noteMissing(poll, record);
+    if (error.kind === 'not_found') await countMissing(poll, record);
   }
 }
 
 /** The list of this project answered in this very poll, so a 404 is not a lack of permission for the project. */
-async function noteMissing(poll: Poll, record: OperationRecord): Promise<void> {
+async function countMissing(poll: Poll, record: OperationRecord): Promise<void> {
   const nowMs = poll.deps.clock.now();
   const missingSinceMs = poll.memory.missingSinceMs.get(record.operation_id) ?? nowMs;
   poll.memory.missingSinceMs.set(record.operation_id, missingSinceMs);
@@ -56,11 +57,7 @@ async function endWatchIfOver(poll: Poll, operationId: string): Promise<void> {
   if (isWatchOver(record.status, ageMs)) await endWatch(poll, record, 'not_retried');
 }
 
-async function endWatch(
-  poll: Poll,
-  record: OperationRecord,
-  reason: 'vanished' | 'not_retried',
-): Promise<void> {
+async function endWatch(poll: Poll, record: OperationRecord, reason: WatchEndReason): Promise<void> {
   if (isJournalFull(record)) return;
   const next = decideWatchEnd(record, { reason, nowMs: poll.deps.clock.now() });
   const result = await poll.deps.store.record(next, record.revision);

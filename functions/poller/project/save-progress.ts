@@ -42,7 +42,7 @@ async function newestRecorded(
   { memory, deps, request }: Poll,
   walk: WalkState,
   failure: WalkResult['failure'],
-): Promise<Timestamp | undefined> {
+): Promise<Timestamp | null | undefined> {
   if (failure === 'cancelled') return undefined;
   memory.failureCount = failure === undefined ? 0 : memory.failureCount + 1;
   if (failure === undefined) memory.isReachNoted = false;

@@ -44,13 +44,13 @@ export async function walkOperations(poll: Poll): Promise<WalkResult> {
     storedCursor: resume?.cursor,
     restart: () => startAt(goalOf(poll)),
   });
-  noteListEnd(poll, result.state);
+  learnListEnd(poll, result.state);
   if (result.state.isUnordered) logOnce(poll, 'list.unordered');
   return result;
 }
 
 /** A walk that ended at its bound says nothing of the end of the list, and what is known of it stays. */
-function noteListEnd(poll: Poll, { outcome, endCursor, aboveNext, isUnordered }: WalkState): void {
+function learnListEnd(poll: Poll, { outcome, endCursor, aboveNext, isUnordered }: WalkState): void {
   if (outcome !== 'complete' || endCursor === undefined || isUnordered) return;
   const { overlapMs } = poll.deps.options.walkLimits;
   if (poll.memory.listEnd?.cursor === endCursor && poll.memory.listEnd.isProven) return;
@@ -138,11 +138,13 @@ function isRefusedPlace(error: UpstreamError, state: WalkState, { storedCursor }
 async function recordPage(poll: Poll, state: WalkState, rows: readonly Operation[]): Promise<boolean> {
   const unresolvedBefore = poll.counts.unresolved;
   const unique = [...new Map(rows.toReversed().map((row) => [row.id, row])).values()].toReversed();
-  for (const row of unique) noteReading(poll, row);
+  for (const row of unique) takeReading(poll, row);
   const relevant = unique.filter((row) => poll.records.has(row.id) || isInReach(state, row.created_at));
-  const known = relevant.filter((row) => !isRemembered(poll, row));
-  const watched = known.filter((row) => poll.records.has(row.id));
-  const unread = known.filter((row) => !poll.records.has(row.id));
+  const watched = relevant.filter((row) => poll.records.has(row.id));
+  const unwatched = relevant.filter((row) => !poll.records.has(row.id));
+  const remembered = new Set(unwatched.filter((row) => poll.memory.settled.has(row.id, row)));
+  for (const row of remembered) poll.settled.set(row.id, row);
+  const unread = unwatched.filter((row) => !remembered.has(row));
   // The rows of `watched` were read from the store before this page was asked for: their order of reads is right.
   const { signal } = poll.request;
   const task = (row: Operation) => recordWatched(poll, row);
@@ -151,19 +153,13 @@ async function recordPage(poll: Poll, state: WalkState, rows: readonly Operation
   return poll.counts.unresolved === unresolvedBefore;
 }
 
-function noteReading(poll: Poll, row: Operation): void {
+function takeReading(poll: Poll, row: Operation): void {
   const { watermark } = poll.project ?? {};
   const createdAt = normaliseTimestamp(row.created_at);
   if (watermark !== undefined && createdAt !== undefined && createdAt > watermark) poll.newerIds.add(row.id);
   poll.readIds.add(row.id);
   poll.memory.missingSinceMs.delete(row.id);
   if (!isTerminal(row.status)) poll.memory.readAtMs.set(row.id, poll.deps.clock.now());
-}
-
-function isRemembered(poll: Poll, row: Operation): boolean {
-  if (poll.records.has(row.id) || !poll.memory.settled.has(row.id, row)) return false;
-  poll.settled.set(row.id, row);
-  return true;
 }
 
 async function recordWatched(poll: Poll, row: Operation): Promise<void> {

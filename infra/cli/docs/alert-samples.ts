@@ -1,8 +1,9 @@
 /** Makes one message of each kind from the catalog's example events, for the documentation and `npm run alerts`. */
 
-import type { Message } from '../../../functions/notifier/channels/message-plan.ts';
-import type { AlertLinks } from '../../../functions/notifier/channels/wording.ts';
-import { type Notice, noticeOf } from '../../../shared/alerts/notice.ts';
+import type { Message } from '../../../functions/notifier/deciding/message-plan.ts';
+import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
+import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
+import type { AlertLinks } from '../../../functions/notifier/wording/wording.ts';
 import * as catalog from '../../../shared/events/catalog.ts';
 
 export interface AlertSample {

@@ -4,7 +4,7 @@ import { bridgeRoutes } from '../../../functions/api/bridge/bridge-routes.ts';
 import { API_VERSION, withDocumentation } from '../../../functions/api/documentation/documentation-routes.ts';
 import { openApiDocument } from '../../../functions/api/documentation/openapi.ts';
 import { passThroughRoutes } from '../../../functions/api/upstream/pass-through-routes.ts';
-import { extraRoutes } from '../../../shared/config/api-config.ts';
+import { extraRoutes } from '../../../shared/config/extra-routes.ts';
 import { LOCAL_EXTRA_ROUTES } from '../../local/local-api.ts';
 import type { GeneratedFile } from './event-docs.ts';
 

@@ -98,7 +98,7 @@ function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
     withId: (id: number) => [...keys.values()].find((key) => key.id === id),
 
     /** Adds a personal key, as the Console makes the first key of each person. */
-    add(secret: string, ownerId: string = ADMIN_ID): void {
+    add: (secret: string, ownerId: string = ADMIN_ID): void => {
       put({ kind: 'personal', name: 'console', secret, ownerId });
     },
 
@@ -106,7 +106,7 @@ function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
     delete: (secret: string) => keys.delete(secret),
 
     /** Undefined stands for a 401. The key remembers when and from where it was used. */
-    authenticate(secret: string, address = '127.0.0.1'): Principal | undefined {
+    authenticate: (secret: string, address = '127.0.0.1'): Principal | undefined => {
       const key = keys.get(secret);
       if (key === undefined) return undefined;
       keys.set(secret, { ...key, last_used_at: isoOf(now()), last_used_from_addr: address });
@@ -119,7 +119,7 @@ function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
     removeMember: (userId: string) => void members.delete(userId),
 
     /** A project leaves the organization: the keys that are scoped to it stop working. */
-    removeProject(projectId: string): void {
+    removeProject: (projectId: string): void => {
       for (const key of keys.values()) if (key.project_id === projectId) keys.delete(key.secret);
     },
   };

@@ -1,45 +1,45 @@
 /**
- * How much of the rate limit is used while somebody else uses the rest: less after a refusal (429), nearly all of what was not
- * refused soon after, and what was refused later and later (ADR 0009).
+ * The share of the rate limit that is used while something outside the bridge may use the rest. It falls after a refusal (429),
+ * soon rises to nearly the refused share again, and tries that share again after ever longer times (ADR 0009).
  */
 
 import { MINUTE_MS } from '../time/durations.ts';
 
-/** Plain data: it is kept across restarts. */
+/** Plain data, kept across restarts. */
 export interface RateShare {
-  /** In use at `changedAtMs`; it grows from there. */
+  /** The share (0 to 1) in use at `changedAtMs`; it grows from there. */
   readonly share: number;
   readonly changedAtMs: number;
-  /** The share in use at the last refusal: it is approached, and not tried again until the hold is over. */
+  /** The share in use at the last refusal. It is approached, and tried again only when the hold is over. */
   readonly ceiling: number;
   readonly holdMs: number;
 }
 
-/** Less after each refusal, more with time: two users of one limit that both do so end up with fair parts of it. */
+/** The factor after each refusal. Two users of one limit that both fall by a factor and rise with time end up with equal shares. */
 const SHARE_KEPT = 0.8;
 
-/** From nothing to all, as far as it was not refused. */
+/** The time in which the share would grow from 0 to 1, below the last refused share. */
 const RECOVERY_MS_FULL = 10 * MINUTE_MS;
 
-/** Beyond the last refusal, only as fast as a window of a minute can say no to. */
+/** The same above the last refused share: slow enough that the upstream's one-minute window refuses us before we overshoot far. */
 const TRIAL_MS_FULL = 20 * MINUTE_MS;
 
-/** So near to the last refusal is safe enough to stay at. */
+/** The part of the last refused share at which it is safe enough to stay. */
 const CEILING_SHARE = 0.95;
 
-/** A refusal may have been chance, so what was refused is soon tried again; each time it is refused, after twice as long. */
+/** A refusal may have been chance, so the refused share is tried again after this time; after each further refusal, after twice the time. */
 const HOLD_MS_MIN = 5 * MINUTE_MS;
 
-/** So late it is noticed, at the latest, that a second user has gone. */
+/** The longest hold, and so the longest time until it is noticed that a second user has gone. */
 const HOLD_MS_MAX = 40 * MINUTE_MS;
 
-/** So far beyond the last refusal it is not the same refusal again: the other user takes less than before. */
+/** A refusal at more than this multiple of the last refused share means that the other user takes less than before. */
 const CEILING_RAISED = 1.1;
 
-/** Whatever others do, something still gets through. */
+/** The least share, so that something still gets through whatever others do. */
 const SHARE_MIN = 0.1;
 
-/** Requests that were under way together are refused together, and say it once. */
+/** Refusals within this time count as one, because requests that were under way together are refused together. */
 const REFUSALS_TOGETHER_MS = 5_000;
 
 export const FULL_SHARE: RateShare = {
@@ -58,7 +58,7 @@ export function shareAt({ share, changedAtMs, ceiling, holdMs }: RateShare, nowM
 export function afterRefusal(before: RateShare, nowMs: number): RateShare {
   const sinceMs = Math.abs(nowMs - before.changedAtMs);
   if (sinceMs < REFUSALS_TOGETHER_MS) return before;
-  // The upstream counts a minute, so it was the mean of one that was too much.
+  // The upstream counts a minute, so the mean share of the last minute was too much.
   const refused = (shareAt(before, nowMs) + shareAt(before, nowMs - MINUTE_MS)) / 2;
   return {
     share: Math.max(SHARE_MIN, refused * SHARE_KEPT),
@@ -75,10 +75,10 @@ function holdAfter({ ceiling, holdMs }: RateShare, refused: number, sinceMs: num
   return wasTried ? Math.min(HOLD_MS_MAX, 2 * holdMs) : holdMs;
 }
 
-/** What refusals have taught, so that the next process need not be refused to know it. */
+/** What refusals have taught, so that the next process need not be refused to learn it. */
 export interface LearnedLimit {
   readonly share: RateShare;
   readonly pausedUntilMs: number;
-  /** One request at a time asks whether the upstream answers again. */
+  /** Whether only one request at a time leaves, to find out whether the upstream answers again. */
   readonly isProbing?: boolean | undefined;
 }

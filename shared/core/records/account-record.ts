@@ -1,18 +1,16 @@
-/** What is kept of one account: since when it is watched, and whether the upstream answers for it. */
+/** The record of one account: since when the bridge watches it, and whether the upstream answers for it. */
 
 import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
 import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
-import type { AccountHealthEntry } from './journal-entries.ts';
-
-export type DegradedReason = AccountHealthEntry['reason'];
+import type { AccountHealthEntry, DegradedReason } from './journal-entries.ts';
 
 export interface AccountRecord extends Journal<AccountHealthEntry> {
   readonly kind: 'account';
   readonly account_id: string;
-  /** The upstream's own time at the first answer ever: operations created before it are history. */
+  /** The upstream's own time at its first answer ever. Operations that were created before it are history. */
   readonly boot_at: Timestamp;
-  /** All projects were listed once: from then on a new one is news. */
+  /** Whether all projects were listed once. From then on, a project that appears is new. */
   readonly is_listed: boolean;
   /** Undefined while healthy. */
   readonly degraded_reason?: DegradedReason | undefined;
@@ -22,7 +20,7 @@ export function firstAccountRecord(account_id: string, boot_at: Timestamp): Acco
   return { kind: 'account', account_id, boot_at, is_listed: false, ...EMPTY_JOURNAL };
 }
 
-/** Undefined when the record already says so. `reason` undefined: healthy again. */
+/** Undefined when the record already says so. `reason` is undefined when the account is healthy again. */
 export function decideHealth(
   recorded: AccountRecord,
   reason: DegradedReason | undefined,

@@ -1,40 +1,40 @@
-/** How the poller is doing with one account: what health checks and people look at. Kept beside the protocol; nothing relies on it. */
+/** How the poller is doing with one account, for health checks and people. No record depends on it. */
 
 import type { LearnedLimit } from '../rates/rate-share.ts';
 import { isoTimeOf } from '../time/timestamp.ts';
-import type { FieldEvidence } from './hint-fields.ts';
+import type { FieldEvidence } from './hint-evidence.ts';
 
 export interface AccountStatus {
   readonly account_id: string;
-  /** When this was written, our clock, ISO 8601. */
+  /** When this was written, by our clock, ISO 8601. */
   readonly written_at: string;
-  /** Since then every project was read completely; undefined: one never was. */
+  /** Every project was read completely at this time or later. Undefined while a project was never read completely. */
   readonly last_complete_walk_at: string | undefined;
-  /** The same, but a project that was never read completely counts from the time at which it became known. */
+  /** The same, except that a project that was never read completely counts from the time at which it became known. */
   readonly unread_since?: string | undefined;
-  /** Projects that were tried and not read to their end, the longest first, at most `UNREAD_MAX`. Absent: none. */
+  /** Projects whose last poll did not read them to the end, the longest unread first, at most `UNREAD_MAX`. Absent when there are none. */
   readonly unread_projects?: readonly UnreadProject[] | undefined;
-  /** All of them, also those beyond `UNREAD_MAX`. */
+  /** The number of all such projects, including those beyond `UNREAD_MAX`. */
   readonly unread_project_count?: number | undefined;
   readonly project_count: number;
   readonly open_operation_count: number;
-  /** The poller's share of the account's rate limit. */
+  /** The poller's share of the account's rate limit, in requests a minute. */
   readonly requests_per_minute: number;
-  /** Oldest first, at most `POINTS_MAX`: what happened between two of these writes. */
+  /** Oldest first, at most `POINTS_MAX`. Each says what happened between two writes of the status. */
   readonly points: readonly StatusPoint[];
-  /** What the poller has found out about the upstream, for the process after it. */
+  /** What the poller has learned about the upstream, kept for the next invocation. */
   readonly learned?: LearnedAccount | undefined;
 }
 
 export interface UnreadProject {
   readonly project_id: string;
-  /** Its last complete reading or, when there was none, since when it is known. ISO 8601. */
+  /** When it was last read completely or, when it never was, when it became known. ISO 8601. */
   readonly since: string;
-  /** What the last attempt met: a kind of upstream error, `unfinished`, `item_unreadable` or `failed`. */
+  /** How its last poll ended: with a kind of upstream error, `unfinished`, `item_unreadable` or `failed`. */
   readonly reason: string;
 }
 
-/** Names that people are told: more than these are no list any more, and the item is billed by the kilobyte. */
+/** Most unread projects that are named. People do not read a longer list, and the item is billed by the kilobyte. */
 export const UNREAD_MAX = 20;
 
 export function longestUnread(projects: readonly UnreadProject[]): readonly UnreadProject[] {
@@ -50,22 +50,22 @@ export interface LearnedAccount {
 }
 
 export interface StatusPoint {
-  /** The end of the time that it is about, milliseconds since the epoch. */
+  /** The end of the time span, milliseconds since the epoch. */
   readonly at_ms: number;
-  /** How long that time was. */
+  /** The length of the time span. */
   readonly duration_ms: number;
   readonly request_count: number;
-  /** Refused for the rate (429). */
+  /** Requests that the upstream refused for the rate (429). */
   readonly throttled_count: number;
-  /** Transitions whose detection delay is known. */
+  /** Recorded transitions whose detection delay is known. */
   readonly transition_count: number;
-  /** From the upstream's own time of the change to our observation; undefined without transitions. */
+  /** From the upstream's own time of the change to our observation. Undefined without transitions. */
   readonly delay_p50_ms: number | undefined;
   readonly delay_p95_ms: number | undefined;
   readonly delay_max_ms: number | undefined;
 }
 
-/** Two hours of minutes: what somebody on call looks back at, in one small item. */
+/** Two hours at a point a minute: as far as a person on call looks back, in one small item. */
 export const POINTS_MAX = 120;
 
 export interface Tally {
@@ -84,13 +84,13 @@ type Derived =
 
 export interface StatusSample extends Omit<AccountStatus, Derived> {
   readonly nowMs: number;
-  /** When the tally began. */
+  /** When the tally began, our clock. */
   readonly sinceMs: number;
-  /** Our clock; undefined while a project was never read completely. */
+  /** By our clock; undefined while a project was never read completely. */
   readonly lastCompleteWalkAtMs: number | undefined;
-  /** Our clock; see `unread_since`. */
+  /** By our clock; see `unread_since`. */
   readonly unreadSinceMs?: number | undefined;
-  /** The longest first. */
+  /** The longest unread first. */
   readonly unread?: readonly UnreadProject[];
   readonly tally: Tally;
 }

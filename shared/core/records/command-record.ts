@@ -1,9 +1,9 @@
-/** What is kept of a command that started operations, until all of them have ended. */
+/** The record of a command that started operations, and the decision whether it has settled. */
 
 import { isoTimeOf } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
 import { append, type Journal } from './journal.ts';
-import type { CommandOperation, CommandSettledEntry } from './journal-entries.ts';
+import type { CommandOperation, CommandSettledEntry, SettlementOutcome } from './journal-entries.ts';
 import { isTerminal } from './operation.ts';
 import type { OperationRecord } from './operation-record.ts';
 
@@ -12,24 +12,24 @@ export interface CommandRecord extends Journal<CommandSettledEntry> {
   readonly account_id: string;
   readonly project_id: string;
   readonly request_id: string;
-  /** Who sent it, by the name the bridge knows the caller by. */
+  /** The client that sent it. */
   readonly client_id: string;
-  /** The call of the upstream API. */
+  /** The id of the upstream API's call, such as `restartEndpoint`. */
   readonly call: string;
   readonly operation_ids: readonly string[];
-  /** Our clock, ISO 8601. */
+  /** By our clock, ISO 8601. */
   readonly sent_at: string;
-  /** Our clock, milliseconds since the epoch: by then an event says what is known. */
+  /** By our clock, milliseconds since the epoch. The command settles then, whichever operations have not ended. */
   readonly deadline_at_ms: number;
   readonly is_settled: boolean;
 }
 
-/** Statuses in which an operation did, or rightly did not have to do, what was asked. */
+/** Statuses in which an operation did what was asked, or did not have to. */
 const GOOD_ENDS: ReadonlySet<string> = new Set(['finished', 'skipped']);
 
 /**
- * The settled record with its event; undefined while there is something to wait for. `operations`: those of the
- * command that are recorded, by id.
+ * The settled record with its event, or undefined while the command waits for an operation. `operations` are the records of the
+ * command's operations that exist, by id.
  */
 export function decideSettlement(
   command: CommandRecord,
@@ -56,15 +56,12 @@ export function decideSettlement(
   return { ...command, is_settled: true, ...append(command, entry) };
 }
 
-/** A failed operation may be retried, so it has not ended before nobody watches it any more. */
+/** A failed operation may be retried, so it has ended only once its watch has. */
 function hasEnded(operation: OperationRecord | undefined): boolean {
   return operation !== undefined && (isTerminal(operation.status) || operation.watch_ended);
 }
 
-function outcomeOf(
-  missing: readonly string[],
-  known: readonly CommandOperation[],
-): CommandSettledEntry['outcome'] {
+function outcomeOf(missing: readonly string[], known: readonly CommandOperation[]): SettlementOutcome {
   if (missing.length > 0) return 'incomplete';
   return known.every(({ status }) => GOOD_ENDS.has(status)) ? 'succeeded' : 'failed';
 }

@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 
-/** What a reading of an operation says beside its state. Its entry stores these fields, and its event publishes them. */
+/** What a reading of an operation says in addition to its state. Its entry stores these fields, and its event publishes them. */
 export const readingFields = {
   total_duration_ms: z.number().optional(),
   error: z.string().optional(),
@@ -20,11 +20,11 @@ const everyEntry = {
   id: z.string(),
   /** Position in the journal of its item: 1, 2, 3, ... without gaps. */
   revision: z.number().int().positive(),
-  /** Our clock, ISO 8601. */
+  /** By our clock, ISO 8601. */
   observed_at: ourTime,
 };
 
-/** Which command through the bridge started an operation, and who sent it. */
+/** The command through the bridge that started an operation, and the client that sent it. */
 export const commandOrigin = z.object({ client_id: z.string(), request_id: z.string() });
 
 export const stateChangedEntry = z.object({
@@ -76,7 +76,7 @@ export const accountHealthEntry = z.object({
   reason: z.enum(['key_rejected', 'upstream_failing']),
 });
 
-/** What became of one operation of a command, as far as it is recorded. */
+/** One operation of a command, as it was recorded when the command settled. */
 const commandOperation = z.object({
   operation_id: z.string(),
   action: z.string(),
@@ -87,7 +87,7 @@ const commandOperation = z.object({
 export const commandSettledEntry = z.object({
   ...everyEntry,
   type: z.literal('command_settled'),
-  /** `incomplete`: the deadline passed first. */
+  /** `incomplete`: the deadline passed before every operation of the command had ended. */
   outcome: z.enum(['succeeded', 'failed', 'incomplete']),
   operations: z.array(commandOperation),
   /** Operations that had not ended at the deadline. */
@@ -112,9 +112,13 @@ type Entry<Schema extends z.ZodType> = Unchangeable<z.output<Schema>>;
 export type CommandOrigin = Entry<typeof commandOrigin>;
 export type StateChangedEntry = Entry<typeof stateChangedEntry>;
 export type ObservedBy = StateChangedEntry['observed_by'];
+export type WatchEndReason = Entry<typeof watchEndedEntry>['reason'];
 export type OperationEntry = Entry<(typeof entriesOf)['operation'][number]>;
 export type ProjectSeenEntry = Entry<typeof projectSeenEntry>;
+export type UnreachableReason = NonNullable<ProjectSeenEntry['reason']>;
 export type AccountHealthEntry = Entry<typeof accountHealthEntry>;
+export type DegradedReason = AccountHealthEntry['reason'];
 export type CommandSettledEntry = Entry<typeof commandSettledEntry>;
+export type SettlementOutcome = CommandSettledEntry['outcome'];
 export type CommandOperation = Entry<typeof commandOperation>;
 export type JournalEntry = OperationEntry | ProjectSeenEntry | AccountHealthEntry | CommandSettledEntry;

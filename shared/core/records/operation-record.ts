@@ -1,4 +1,4 @@
-/** From a reading of an operation to the next record of it: the one place that decides what becomes an event. */
+/** The record of one operation, and the decisions what is recorded next and what becomes an event. */
 
 import { epochMsOf, isoTimeOf, normaliseTimestamp } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
@@ -10,11 +10,12 @@ import {
   type ReadingFields,
   readingFields,
   type StateChangedEntry,
+  type WatchEndReason,
 } from './journal-entries.ts';
 import { isTerminal, type Operation } from './operation.ts';
 import { decideTransition, type OperationState, type Transition } from './transition.ts';
 
-/** What is kept of one operation. `sequence` counts its State Changed events, `revision` all its journal entries. */
+/** `sequence` counts the operation's State Changed events, `revision` all its journal entries. */
 export interface OperationRecord extends OperationState, Journal<OperationEntry> {
   readonly kind: 'operation';
   readonly account_id: string;
@@ -28,33 +29,33 @@ export interface OperationRecord extends OperationState, Journal<OperationEntry>
   readonly sequence: number;
   /** When this status was first observed, by our clock, ISO 8601. */
   readonly status_observed_at: string;
-  /** The watch was ended; set back to false when the operation moves again. */
+  /** Whether the bridge has stopped following the operation. It is false again when the operation changes after all. */
   readonly watch_ended: boolean;
-  /** The command through the bridge that started it; undefined when nobody is known to have. */
+  /** The command through the bridge that started it; undefined when no such command is known. */
   readonly command?: CommandOrigin | undefined;
-  /** The largest stall threshold that an event told of. */
+  /** The largest stall threshold that was published. */
   readonly stalled_threshold_ms?: number | undefined;
 }
 
-/** Which operations that are older than the bridge's first sight of their account become events. */
+/** Which operations become events although they are older than the bridge's first sight of their account. */
 export type Backfill = 'open' | 'all' | 'none';
 
 export interface ReadingContext {
   readonly account_id: string;
   readonly nowMs: number;
   readonly observed_by: ObservedBy;
-  /** The account's history before the bridge: applies only to operations met for the first time. */
+  /** Set when the operation is history. It applies only to an operation that is met for the first time. */
   readonly history?: { readonly backfill: Backfill } | undefined;
-  /** Found where a finished walk had already looked. */
+  /** Whether it was found where a finished walk had already looked. */
   readonly late?: boolean | undefined;
   /** The command that is known to have started it. */
   readonly command?: CommandOrigin | undefined;
 }
 
-/** Text of an upstream error kept in records and events: a few lines; the item stays near one write unit. */
+/** Most characters of an upstream error that records and events keep. A few lines leave the item near one write unit. */
 export const ERROR_TEXT_CHARACTERS_MAX = 500;
 
-/** Undefined when the record already says what the reading says. */
+/** The next record with its event, or undefined when the record already says what the reading says. */
 export function decideNextRecord(
   recorded: OperationRecord | undefined,
   reading: Operation,
@@ -76,10 +77,10 @@ export function decideNextRecord(
   return { ...base, sequence, ...append(journal, entry) };
 }
 
-/** The record once nobody watches its operation any more, with the event that says so. */
+/** The record of an operation that is no longer watched, with the event that says so. */
 export function decideWatchEnd(
   recorded: OperationRecord,
-  end: { readonly reason: 'vanished' | 'not_retried'; readonly nowMs: number },
+  end: { readonly reason: WatchEndReason; readonly nowMs: number },
 ): OperationRecord {
   const revision = recorded.revision + 1;
   const entry: OperationEntry = {
@@ -94,7 +95,7 @@ export function decideWatchEnd(
   return { ...recorded, watch_ended: true, ...append(recorded, entry) };
 }
 
-/** The record with the event that its operation has been open for longer than `threshold_ms`. */
+/** The record with the event that says that its operation has been open for longer than `threshold_ms`. */
 export function decideStall(
   recorded: OperationRecord,
   stall: { readonly threshold_ms: number; readonly open_ms: number; readonly nowMs: number },
@@ -114,17 +115,17 @@ export function decideStall(
   return { ...recorded, stalled_threshold_ms: threshold_ms, ...append(recorded, entry) };
 }
 
-/** Still to be re-read: neither ended nor given up. */
+/** Whether the operation must be read again: it has not ended, and its watch has not ended either. */
 export function isOpen(record: Pick<OperationRecord, 'status' | 'watch_ended'>): boolean {
   return !isTerminal(record.status) && !record.watch_ended;
 }
 
-/** Nothing left to do: not open, and everything recorded has reached the bus. */
+/** Whether nothing is left to do: the operation is not open, and the bus has taken everything that is recorded. */
 export function isSettled(record: OperationRecord): boolean {
   return !isOpen(record) && record.published >= record.revision;
 }
 
-/** Milliseconds since the status was first observed; never negative, whatever another machine's clock said. */
+/** Milliseconds since the status was first observed. Never negative, although another machine's clock may have been ahead. */
 export function statusAgeMs(record: OperationRecord, nowMs: number): number {
   const since = normaliseTimestamp(record.status_observed_at);
   return since === undefined ? 0 : Math.max(0, nowMs - epochMsOf(since));
@@ -154,7 +155,7 @@ function describe(reading: Operation, context: ReadingContext) {
   };
 }
 
-/** Copies of an older event are rendered from these, so the first reading's word stays. */
+/** Fields that keep the value of the first reading, because copies of older events are rendered from them. */
 function immutableFields(recorded: OperationRecord | undefined) {
   if (recorded === undefined) return {};
   const { action, branch_id, endpoint_id, created_at, command, stalled_threshold_ms } = recorded;

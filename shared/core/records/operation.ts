@@ -1,4 +1,4 @@
-/** The upstream's operation as the core sees it. Field names are the upstream's own. Specification: "Operation". */
+/** The upstream's operation with its own field names (specification, "Operation"). */
 
 import type { ReadingFields } from './journal-entries.ts';
 
@@ -9,19 +9,19 @@ export interface Operation extends ReadingFields {
   readonly branch_id?: string | undefined;
   /** Absent on operations that are not tied to a compute. */
   readonly endpoint_id?: string | undefined;
-  /** An open set: unknown actions are carried along. */
+  /** An open set; unknown actions are carried along. */
   readonly action: string;
-  /** An open set: unknown statuses are carried along and count as not terminal. */
+  /** An open set; unknown statuses are carried along and count as not terminal. */
   readonly status: string;
   readonly failures_count: number;
-  /** ISO 8601, as received. Compare only through `normaliseTimestamp`. */
+  /** ISO 8601, as received. It must be compared only through `normaliseTimestamp`. */
   readonly created_at: string;
   readonly updated_at: string;
 }
 
 /**
- * Statuses that end an operation. `error` is seen in the public contract though the specification does not
- * list it. `failed` is not here: a failed operation can be retried ("States and transitions").
+ * Statuses that an operation does not leave. `error` stands in the public contract, although the specification does not list it.
+ * `failed` is missing because a failed operation can be retried (specification, "States and transitions").
  */
 const TERMINAL_STATUSES: ReadonlySet<string> = new Set(['finished', 'skipped', 'cancelled', 'error']);
 

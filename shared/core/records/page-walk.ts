@@ -16,11 +16,11 @@ import { earlierBy, normaliseTimestamp, type Timestamp } from '../time/timestamp
 import type { Operation } from './operation.ts';
 
 export interface WalkLimits {
-  /** Rows of the first page: enough for a usual poll, and small enough to parse at once. */
+  /** Rows of the first page: enough for a usual poll, and few enough to parse quickly. */
   readonly firstPageRows: number;
   /** Rows of every further page: the most that the service gives. */
   readonly widePageRows: number;
-  /** Pages that one walk may read in one poll before it stops; the next poll resumes it. */
+  /** Most pages that one walk may read in one poll; the next poll resumes it. */
   readonly pagesMax: number;
   /** How far below the watermark a walk reads again, because rows can become visible late. */
   readonly overlapMs: number;
@@ -31,11 +31,11 @@ export interface ResumePoint {
   /** The head of the list when the walk began. The walk earns this watermark, however many polls it takes. */
   readonly head: Timestamp;
   readonly cursor: string;
-  /** The list is not newest first, so that only its end ends the walk. */
+  /** Whether the list is not newest first, so that only its end ends the walk. */
   readonly is_unordered?: boolean | undefined;
-  /** Of a list that is newest first: creation of the row at `cursor`. */
+  /** The creation time of the row at `cursor`, for a list that is newest first. */
   readonly lowest?: Timestamp | undefined;
-  /** Of an unordered list: when the walk began. */
+  /** When the walk began, for an unordered list. */
   readonly began_at?: Timestamp | undefined;
   /**
    * Of an unordered list: the newest row so far that was there when the walk began. Of another one that cannot be read any
@@ -44,7 +44,7 @@ export interface ResumePoint {
   readonly newest?: Timestamp | undefined;
 }
 
-/** Where a sweep goes on that one poll did not finish. */
+/** Where a sweep continues that one poll did not finish. */
 export interface SweepPoint {
   /** The bound with which the sweep began. */
   readonly bound: Timestamp;
@@ -52,15 +52,15 @@ export interface SweepPoint {
 }
 
 export interface WalkGoal {
-  /** The walk reads everything that is not older. Undefined: as deep as `depthMs` below the head, or to the end. */
+  /** The walk reads everything that is not older. When undefined, it goes `depthMs` below the head, or to the end of the list. */
   readonly bound: Timestamp | undefined;
   readonly depthMs?: number | undefined;
   /** Operations from this time on are news, so a first walk reaches at least that far, whatever `depthMs` says. */
   readonly newsSince?: Timestamp | undefined;
   readonly resume: ResumePoint | undefined;
-  /** Rows of the first page, when open operations lie behind the usual one. */
+  /** Rows of the first page, when the usual one would not reach all open operations. */
   readonly firstPageRows?: number | undefined;
-  /** An earlier walk has met rows that were out of order: this one takes no page for the end before the list ends. */
+  /** Whether an earlier walk has met rows that were out of order. Then only the end of the list ends this walk. */
   readonly isUnordered?: boolean | undefined;
   /** The cursor of the list's last row, when an earlier poll has proved that nothing stands behind it. */
   readonly endCursor?: string | undefined;
@@ -71,7 +71,7 @@ export interface WalkPage {
   /** Rows of the answer that could not be parsed. They count as rows. */
   readonly malformedRowCount: number;
   readonly cursor: string | undefined;
-  /** When the page was read, by the upstream's clock where it says so. */
+  /** When the page was read, by the upstream's clock if the answer shows it. */
   readonly readAt?: Timestamp | undefined;
 }
 
@@ -80,24 +80,26 @@ export interface WalkState {
   readonly limits: WalkLimits;
   /** The watermark that the walk earns once it is complete. Undefined on an empty list. */
   readonly head: Timestamp | undefined;
-  /** A resumed walk reads what is new at the head first; its tail goes on where the interrupted walk stopped. */
+  /** A resumed walk first reads what is new at the head; its tail continues where the interrupted walk stopped. */
   readonly phase: 'head' | 'tail';
   readonly next: WalkRequest | undefined;
   readonly outcome: 'walking' | 'complete' | 'interrupted';
   readonly pagesRead: number;
-  /** Nothing below this cursor was read yet. Undefined until a page was followed by another one. */
+  /** Nothing below this cursor has been read yet. Undefined while only the first page has been read. */
   readonly lastCursor: string | undefined;
+  /** The cursor of a first page that is read once more with more rows: what that page showed is recorded. */
+  readonly widenedCursor: string | undefined;
   readonly seenIds: ReadonlySet<string>;
   readonly followedCursors: ReadonlySet<string>;
-  /** Creation time of the last row that stands directly above the next page. */
+  /** Creation time of the row directly above the next page. */
   readonly aboveNext: Timestamp | undefined;
-  /** Rows are, or were, not newest first: only the end of the list ends the walk, and it earns no watermark. */
+  /** Whether rows are, or once were, not newest first. Then only the end of the list ends the walk, and it earns no watermark. */
   readonly isUnordered: boolean;
-  /** Rows of this very walk were out of order. */
+  /** Whether rows of this walk itself were out of order. */
   readonly hasMetDisorder: boolean;
-  /** When the walk began; a resumed one began when the first part of it did. */
+  /** When the walk began. A resumed walk began when its first part did. */
   readonly beganAt: Timestamp | undefined;
-  /** The newest row that was created before the walk began: a complete walk has met all that are older. */
+  /** The newest row that was created before the walk began. A complete walk has met all older rows. */
   readonly newest: Timestamp | undefined;
   /** The walk ended because nothing stands behind this cursor; undefined when it ended otherwise. */
   readonly endCursor: string | undefined;
@@ -132,8 +134,8 @@ export function startWalk(goal: WalkGoal, limits: WalkLimits): WalkState {
 }
 
 /**
- * A sweep starts at the head of the list, or goes on at `cursor`. Its first page has another size each time, so that no
- * page's end stays where it is in a list that does not change.
+ * A sweep starts at the head of the list, or continues at `cursor`. Its first page has another size each time, so that even in a
+ * list that does not change, pages end elsewhere in each sweep.
  */
 export function startSweep(
   goal: {
@@ -162,6 +164,7 @@ function newState(goal: WalkGoal, limits: WalkLimits, next: WalkRequest): WalkSt
     outcome: 'walking',
     pagesRead: 0,
     lastCursor: undefined,
+    widenedCursor: undefined,
     seenIds: new Set(),
     followedCursors: new Set(),
     aboveNext: undefined,
@@ -174,8 +177,8 @@ function newState(goal: WalkGoal, limits: WalkLimits, next: WalkRequest): WalkSt
 }
 
 /**
- * Rows of a sweep's first page. `pageRows`: the most rows that a page of this list is known to hold. The sizes go round
- * with the number of the sweep, so that whatever fits on one page stands on one page in one sweep or another.
+ * Rows of a sweep's first page. `pageRows` is the most rows that a page of this list is known to hold. The size changes with
+ * `sweepNumber` and repeats after all sizes, so that rows that fit on one page share a page in at least one of these sweeps.
  */
 export function sweepPageRows(sweepNumber: number, pageRows: number): number {
   const sizes = Math.max(1, pageRows - 1);
@@ -221,33 +224,35 @@ function newestBefore(
   return newest;
 }
 
-/** What an interrupted walk leaves for the next poll; undefined when that must start at the head. */
+/** Where the next poll resumes an interrupted walk; undefined when it must start at the head. */
 export function resumePoint(state: WalkState): ResumePoint | undefined {
-  const { head = UNKNOWN_HEAD, lastCursor, goal, phase, isUnordered } = state;
+  const { head = UNKNOWN_HEAD, goal, phase, isUnordered } = state;
+  // A page that could not be widened ends where a sweep looks again: two rows of one microsecond may stand there.
+  const lastCursor = state.lastCursor ?? state.widenedCursor;
   const flag = isUnordered ? { is_unordered: true } : {};
-  // The stretch of the interrupted walk is whole; what this poll has read above it is read again later.
+  // The interrupted walk has no gap down to its cursor. What this poll has read above its head is read again later.
   if (phase === 'head' && goal.resume !== undefined) return { ...goal.resume, ...flag };
   if (lastCursor === undefined) return undefined;
   return { head, cursor: lastCursor, ...flag, ...(isUnordered ? cycleOf(state) : depthOf(state)) };
 }
 
-/** How far an unordered list has been read, and since when. */
+/** How far an unordered list has been read, and when the walk began. */
 function cycleOf({ beganAt, newest }: WalkState): Pick<ResumePoint, 'began_at' | 'newest'> {
   return { ...(beganAt && { began_at: beganAt }), ...(newest && { newest }) };
 }
 
-/** A tail that has read no row yet is where the interrupted walk was. */
+/** A tail that has read no row yet is still where the interrupted walk stopped. */
 function depthOf({ aboveNext, goal }: WalkState): Pick<ResumePoint, 'lowest'> {
   const lowest = aboveNext ?? goal.resume?.lowest;
   return lowest === undefined ? {} : { lowest };
 }
 
-/** The bound of a walk; undefined before the first complete one. */
+/** The bound of a walk; undefined before the first complete walk, which earns the first watermark. */
 export function boundOf(watermark: Timestamp | undefined, depthMs: number): Timestamp | undefined {
   return watermark === undefined ? undefined : earlierBy(watermark, depthMs);
 }
 
-/** Rows below the bound are the business of an earlier walk; a row whose time cannot be read is dealt with. */
+/** Whether the walk deals with a row. An earlier walk has dealt with rows below the bound. A row without a readable time is in reach. */
 export function isInReach(state: WalkState, createdAt: string): boolean {
   const { bound } = state.goal;
   const time = normaliseTimestamp(createdAt);
@@ -264,7 +269,7 @@ function withCursor(followed: ReadonlySet<string>, cursor: string | undefined): 
   return cursor === undefined ? followed : new Set([...followed, cursor]);
 }
 
-/** Rows that are newer than the ones above them, or a page of rows that show no readable time. */
+/** Whether a row is newer than one above it, or no row of the page shows a readable time. */
 function isOutOfOrder(
   state: WalkState,
   { operations }: WalkPage,
@@ -272,7 +277,7 @@ function isOutOfOrder(
 ): boolean {
   const known = times.filter((time) => time !== undefined);
   if (known.length === 0) return operations.length > 0;
-  // The list is read from its head once more when a page is widened, and new rows may have appeared there.
+  // Widening a page reads the list from its head again, where new rows may have appeared since.
   const above = state.next?.cursor === undefined ? undefined : state.aboveNext;
   return known.some((time, index) => {
     const before = known[index - 1] ?? above;
@@ -316,7 +321,7 @@ function finishPhase(state: WalkState): WalkState {
   return isHeadOfResumed(state) ? startTail(state) : complete(state);
 }
 
-/** Goes on where the interrupted walk stopped. */
+/** Continues where the interrupted walk stopped. */
 function startTail(state: WalkState): WalkState {
   const { resume } = state.goal;
   if (resume === undefined) return complete(state);
@@ -328,7 +333,8 @@ function proceed(state: WalkState, page: WalkPage): WalkState {
   if (isHeadOfResumed(state) && state.pagesRead >= headPagesMax(state)) return startTail(state);
   const { widePageRows } = state.limits;
   if (canWiden(state, page)) {
-    return { ...state, ...nextRequest(state, { cursor: undefined, limit: widePageRows }) };
+    const widened = { ...state, widenedCursor: page.cursor };
+    return { ...widened, ...nextRequest(state, { cursor: undefined, limit: widePageRows }) };
   }
   const { cursor } = page;
   return { ...state, lastCursor: cursor, ...nextRequest(state, { cursor, limit: widePageRows }) };

@@ -1,9 +1,9 @@
-/** What is kept of one project: how far its operations are read, and whether it can be seen. */
+/** The record of one project: how far its operations are read, and whether it is visible. */
 
 import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
 import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
-import type { ProjectSeenEntry } from './journal-entries.ts';
+import type { ProjectSeenEntry, UnreachableReason } from './journal-entries.ts';
 import type { ResumePoint, SweepPoint } from './page-walk.ts';
 
 export interface ProjectRecord extends Journal<ProjectSeenEntry> {
@@ -11,33 +11,34 @@ export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly account_id: string;
   readonly project_id: string;
   readonly is_visible: boolean;
-  /** It is not visible because it cannot be read, although the list may show it: only a reading makes it visible again. */
+  /** Whether it counts as not visible because it cannot be read. The list may show it; only a reading makes it visible again. */
   readonly is_unread?: boolean | undefined;
-  /** Head of the last complete walk; everything up to it is recorded. Undefined before the first one. */
+  /** Head of the last complete walk; everything up to it is recorded. Undefined before the first complete walk. */
   readonly watermark?: Timestamp | undefined;
   readonly resume?: ResumePoint | undefined;
-  /** The end of the last complete sweep, our clock; it only decides when to sweep again, never how deep. */
+  /** When the last complete sweep ended, by our clock. It decides when to sweep again, and never how deep. */
   readonly swept_at_ms?: number | undefined;
-  /** Complete sweeps. The size of a sweep's first page goes round with this number. */
+  /** The number of complete sweeps. It decides the size of the next sweep's first page (`sweepPageRows`). */
   readonly sweep_count?: number | undefined;
-  /** Where an unfinished sweep goes on. */
+  /** Where an unfinished sweep continues. */
   readonly sweep?: SweepPoint | undefined;
-  /** Operations that were created before are history (`historyEndOf`). Undefined: the account's first sight counts. */
+  /** Operations created before this time are history (`historyEndOf`). When undefined, the account's `boot_at` decides. */
   readonly history_until?: Timestamp | undefined;
   /** The cursor of the list's last row, behind which nothing can appear any more (`listEndOf`). */
   readonly list_end?: string | undefined;
-  /** The list of its operations is not newest first. */
+  /** Whether the list of its operations is not newest first. */
   readonly is_unordered?: boolean | undefined;
   /**
    * The newest operation whose end was recorded. Written where the watermark does not say it: for a list that is not newest
    * first, and for one that cannot be read any more. What began later is news at any age (`mayBeForgotten`).
    */
   readonly recorded_until?: Timestamp | undefined;
-  /** How often something happened when the watermark last moved, so that a restart need not learn it anew. */
+  /** How often operations arrived when the watermark last moved, so that a restart need not learn it again. */
   readonly arrivals?: StoredArrivals | undefined;
 }
 
 export interface StoredArrivals {
+  /** Operations that arrived within `observed_ms`; older ones count for less, so it need not be a whole number. */
   readonly count: number;
   readonly observed_ms: number;
 }
@@ -46,15 +47,15 @@ export interface Sighting {
   readonly account_id: string;
   readonly project_id: string;
   readonly nowMs: number;
-  /** False while the account is seen for the first time: what was there before is no news. */
+  /** False while the projects of an account are listed for the first time: they are recorded silently. */
   readonly isNews: boolean;
-  /** Operations that were created before are history (`historyEndOf`). Undefined: the account's first sight counts. */
+  /** Operations created before this time are history (`historyEndOf`). When undefined, the account's `boot_at` decides. */
   readonly historyUntil?: Timestamp | undefined;
-  /** Its operations were read to the end, which says more than a row of the list. */
+  /** Whether its operations were read to the end. Only that makes an unread project visible again; a row of the list does not. */
   readonly isRead?: boolean | undefined;
 }
 
-/** Undefined when the record already says that the project can be seen. */
+/** The record of a project that is visible, or undefined when the record already says so. */
 export function decideDiscovery(
   recorded: ProjectRecord | undefined,
   sighting: Sighting,
@@ -64,7 +65,7 @@ export function decideDiscovery(
   const isUnread = recorded?.is_unread === undefined ? {} : { is_unread: false };
   const seen = { kind: 'project', account_id, project_id, is_visible: true, ...isUnread } as const;
   if (recorded === undefined && !sighting.isNews) return { ...seen, ...EMPTY_JOURNAL };
-  // A project that comes back keeps the end of its history: what happened meanwhile is news.
+  // A project that comes back keeps the end of its history, because what happened meanwhile is news.
   const before = recorded ?? { ...EMPTY_JOURNAL, history_until };
   const journal: Journal<ProjectSeenEntry> = before;
   return {
@@ -74,18 +75,18 @@ export function decideDiscovery(
   };
 }
 
-/** Undefined when the record already says so. */
+/** The record of a project that is no longer visible, or undefined when the record already says so. */
 export function decideUnreachable(
   recorded: ProjectRecord,
   nowMs: number,
-  reason: 'gone' | 'not_read' = 'gone',
+  reason: UnreachableReason = 'gone',
 ): ProjectRecord | undefined {
   if (!recorded.is_visible) return undefined;
   const seen = seenEntry('project_unreachable', recorded.revision + 1, { ...recorded, nowMs });
   return { ...recorded, is_visible: false, ...append(recorded, { ...seen, reason }) };
 }
 
-/** It is there and cannot be read for long. Undefined when the record already says that it is out of reach. */
+/** The record of a project that exists and has not been readable for long, or undefined when the record says that it is unreachable. */
 export function decideUnread(recorded: ProjectRecord, nowMs: number): ProjectRecord | undefined {
   const next = decideUnreachable(recorded, nowMs, 'not_read');
   return next && { ...next, is_unread: true };

@@ -1,25 +1,25 @@
-/** Which recorded entries go to the bus in which call, and what the answers allow to acknowledge. */
+/** Decides which recorded entries go to the bus in which call, and which of them the answers acknowledge. */
 
 import { type Journal, pendingEntries } from './journal.ts';
 import type { JournalEntry } from './journal-entries.ts';
 
-/** PutEvents takes ten entries a call (Amazon EventBridge User Guide, "PutEvents"). */
+/** The most entries of one PutEvents call (Amazon EventBridge User Guide, "PutEvents"). */
 export const BATCH_ENTRIES_MAX = 10;
 
-/** The documented total was 256 KB for years and is 1 MB now: well under the smaller one suits every region. */
+/** Well below 256 KB, the documented total for years; it is 1 MB now, perhaps not in every region. */
 export const BATCH_BYTES_MAX = 200_000;
 
 export interface Sized {
   readonly sizeBytes: number;
 }
 
-/** What became of one entry. `refused` will not become better by sending it again. */
+/** What became of one entry. Sending it again helps after `retry` and not after `refused`. */
 export type EntryOutcome =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'retry'; readonly code: string }
   | { readonly kind: 'refused'; readonly code: string };
 
-/** In order, as few calls as the limits allow. An entry over the byte limit gets a call of its own. */
+/** Entries by call, in order, in as few calls as the limits allow. An entry over the byte limit gets a call of its own. */
 export function planBatches<Entry extends Sized>(entries: readonly Entry[]): readonly (readonly Entry[])[] {
   const batches: Entry[][] = [];
   let bytes = 0;
@@ -35,8 +35,8 @@ export function planBatches<Entry extends Sized>(entries: readonly Entry[]): rea
 }
 
 /**
- * In order, groups of as many entries as one call takes. All entries of a record stand in one group, so that groups may be
- * published side by side while the entries of a record keep their order.
+ * Records in groups whose pending entries fit into one call, in order. All entries of a record are in one group, so that groups
+ * may be published concurrently while the entries of each record keep their order.
  */
 export function groupForRelay<R extends Journal>(records: readonly R[]): readonly (readonly R[])[] {
   const groups: { readonly records: R[]; count: number }[] = [];
@@ -51,13 +51,13 @@ export function groupForRelay<R extends Journal>(records: readonly R[]): readonl
   return groups.map(({ records: members }) => members);
 }
 
-/** By the time of the oldest entry that is not acknowledged. */
+/** Records in the order of their oldest entries that are not acknowledged. */
 export function oldestFirst<R extends Journal>(records: readonly R[]): readonly R[] {
   const timed = records.map((record) => ({ record, atMs: oldestPendingMs([record]) ?? 0 }));
   return timed.toSorted((a, b) => a.atMs - b.atMs).map(({ record }) => record);
 }
 
-/** When the oldest entry that is not acknowledged was recorded; undefined: there is none. */
+/** When the oldest entry that is not acknowledged was recorded, milliseconds since the epoch. Undefined when there is none. */
 export function oldestPendingMs(records: readonly Journal[]): number | undefined {
   const times = records.flatMap((record) => pendingEntries<JournalEntry>(record)[0]?.observed_at ?? []);
   const [first, ...rest] = times.map((time) => Date.parse(time));
@@ -65,15 +65,15 @@ export function oldestPendingMs(records: readonly Journal[]): number | undefined
 }
 
 export interface AcknowledgementPlan {
-  /** Set aside for a person before anything is acknowledged. */
+  /** Refused entries, which are parked before anything is acknowledged. */
   readonly park: readonly { readonly entry: JournalEntry; readonly code: string }[];
-  /** The journal is acknowledged up to this revision; undefined when its first entry did not get through. */
+  /** The revision up to which the journal is acknowledged; undefined when the first entry must be sent again. */
   readonly through: number | undefined;
 }
 
 /**
- * Only the contiguous prefix counts: behind the first entry that must be sent again nothing is acknowledged,
- * so that a consumer never finds a hole that a later restart would not fill.
+ * Nothing behind the first entry that must be sent again is acknowledged. `published` is one number, so acknowledging more would
+ * lose that entry.
  */
 export function planAcknowledgement(
   sent: readonly { readonly entry: JournalEntry; readonly outcome: EntryOutcome }[],

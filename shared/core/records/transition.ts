@@ -1,8 +1,8 @@
-/** What changed between the recorded state of an operation and a newer reading of it. */
+/** Decides what changed between the recorded state of an operation and a newer reading of it. */
 
 import { isTerminal, type Operation } from './operation.ts';
 
-/** A transition is a change of this pair: a failure that repeats is one, though the status stays. */
+/** A transition is a change of this pair. A repeated failure is one, too, although the status stays the same. */
 export interface OperationState {
   readonly status: string;
   readonly failures_count: number;
@@ -13,9 +13,9 @@ export interface Transition {
   readonly previous_status: string | null;
   readonly status: string;
   readonly failures_count: number;
-  /** Failed attempts since the recorded state, seen as such or not; never negative. */
+  /** Failed attempts since the recorded state, whether or not each was seen. Never negative. */
   readonly new_failures: number;
-  /** The pair of states makes no sense by itself; it is told all the same, never dropped. */
+  /** Whether this change should not happen. It is published all the same. */
   readonly irregular: boolean;
 }
 
@@ -23,7 +23,7 @@ export function hasChanged(recorded: OperationState, reading: OperationState): b
   return recorded.status !== reading.status || recorded.failures_count !== reading.failures_count;
 }
 
-/** Undefined when nothing changed. `recorded` is undefined at first sight. */
+/** Undefined when nothing changed. `recorded` must be undefined at first sight. */
 export function decideTransition(
   recorded: OperationState | undefined,
   reading: Pick<Operation, 'status' | 'failures_count'>,
@@ -38,7 +38,7 @@ export function decideTransition(
   };
 }
 
-/** The specification does not show the transitions, so only what cannot be is called irregular. */
+/** The specification does not list the transitions, so only changes that contradict it count as irregular. */
 function isIrregular(from: OperationState, to: OperationState): boolean {
   if (isTerminal(from.status)) return true;
   if (to.failures_count < from.failures_count) return true;

@@ -34,8 +34,11 @@ export interface PollOutcome {
   readonly arrivals: StoredArrivals | undefined;
   /** The cursor behind which nothing can appear any more; it is written along with a watermark. */
   readonly listEnd: string | undefined;
-  /** The newest operation whose end is recorded, of a project that cannot be read any more; undefined: it can, or nobody knows. */
-  readonly newestRecorded: Timestamp | undefined;
+  /**
+   * The newest operation whose end is recorded, of a project that cannot be read any more. `null`: the table has none;
+   * undefined: the project can be read, or nobody knows.
+   */
+  readonly newestRecorded: Timestamp | null | undefined;
   readonly nowMs: number;
 }
 
@@ -74,11 +77,21 @@ function reachProgress({ project, walk, newestRecorded }: PollOutcome, { waterma
   return newestRecorded === undefined ? {} : noteNewest(project, newestRecorded);
 }
 
-/** Above an interrupted walk nothing is known of what lies between it and the watermark. */
-function noteNewest(project: ProjectRecord | undefined, newest: Timestamp): Progress {
+/** The table may have forgotten what it knew; up to the watermark, and to the head of an interrupted walk, it was recorded. */
+function noteNewest(project: ProjectRecord | undefined, newest: Timestamp | null): Progress {
   const { resume, watermark, recorded_until } = project ?? {};
-  if (resume !== undefined) return resume.newest === newest ? {} : { resume: { ...resume, newest } };
-  return watermark === undefined || recorded_until === newest ? {} : { recordedUntil: newest };
+  // Above an interrupted walk nothing is known of what lies between it and the watermark.
+  if (resume !== undefined) {
+    const reached = later(resume.head, newest);
+    return resume.newest === reached ? {} : { resume: { ...resume, newest: reached } };
+  }
+  if (watermark === undefined) return {};
+  const reached = later(watermark, newest);
+  return recorded_until === reached ? {} : { recordedUntil: reached };
+}
+
+function later(time: Timestamp, other: Timestamp | null): Timestamp {
+  return other !== null && other > time ? other : time;
 }
 
 /** What is left to write when another poller has moved the watermark at least as far. */

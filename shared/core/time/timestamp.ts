@@ -1,10 +1,10 @@
-/** ISO 8601 times as comparable text: `Date` would cut microseconds, and raw strings of different length sort wrongly. */
+/** ISO 8601 times as text that sorts by time. `Date` would cut microseconds, and raw strings of different lengths sort wrongly. */
 
 const ISO_PATTERN =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:([Zz])|([+-])(\d{2}):?(\d{2}))$/;
 const FRACTION_DIGITS = 9;
 
-/** The usual form, on a day that every month has: it is what it says, without a calendar. */
+/** The usual form, on a day that every month has, so that no calendar is needed to check it. */
 const PLAIN_PATTERN =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.(\d+))?Z$/;
 
@@ -27,12 +27,12 @@ export function normaliseTimestamp(text: string): Timestamp | undefined {
   return format(epochSeconds, fraction);
 }
 
-/** The second in which an instant lies. Throws `RangeError` when it is no time of a calendar. */
+/** The second in which an instant lies. Throws `RangeError` beyond the calendar. */
 export function secondOf(epochMs: number): Timestamp {
   return format(Math.floor(epochMs / 1_000), '');
 }
 
-/** The time `durationMs` (whole seconds are exact) before another. */
+/** The time that lies `durationMs`, rounded up to whole seconds, before another. */
 export function earlierBy(time: Timestamp, durationMs: number): Timestamp {
   return format(epochSecondsOf(time) - Math.ceil(durationMs / 1_000), time.slice(20, 29));
 }
@@ -42,7 +42,7 @@ export function isoTimeOf(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-/** Milliseconds since the epoch, for durations only: the nanoseconds are gone. */
+/** Milliseconds since the epoch. Only for durations, because microseconds and nanoseconds are cut off. */
 export function epochMsOf(time: Timestamp): number {
   return epochSecondsOf(time) * 1_000 + Number(time.slice(20, 23));
 }

@@ -143,7 +143,7 @@ export const authCalls = {
     status: 204,
   }),
   /**
-   * First of two steps: whoever opens the returned URL and confirms there becomes the owner.
+   * The first of two steps: the person who opens the returned URL and confirms there becomes the owner.
    *
    * Specification "Auth integration". Refused with 404 without an integration.
    */

@@ -1,4 +1,4 @@
-/** The table of calls: every call of the specification, once, for the client and for the API that passes them on. */
+/** The table of calls: every call of the specification once, for the bridge's own reads and for the API, which passes calls on. */
 
 import type * as z from 'zod';
 import { authCalls } from './auth.ts';

@@ -30,7 +30,7 @@ const settable = {
     .optional(),
 };
 
-/** The rows are parsed one by one by whoever records them. */
+/** The rows are parsed one by one where they are recorded. */
 const endpointWithOperations = z.looseObject({
   endpoint: endpointSchema,
   operations: z.array(z.unknown()).default([]),

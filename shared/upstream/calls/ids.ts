@@ -1,10 +1,10 @@
-/** The ids that stand in paths. By pattern only: no dot, slash or percent sign reaches a path. */
+/** The patterns of the ids in paths. No dot, slash or percent sign fits one, so an id cannot change the path. */
 
 import * as z from 'zod';
 import { operationId, projectId } from './schemas.ts';
 
 /** Specification "Compute endpoint": always starts with `ep-`. */
-export const endpointId = z.string().regex(/^ep-[a-z0-9-]{1,60}$/);
+const endpointId = z.string().regex(/^ep-[a-z0-9-]{1,60}$/);
 
 /** Specification "Compute endpoint": starts with `br-`. */
 export const branchId = z.string().regex(/^br-[a-z0-9-]{1,60}$/);
@@ -21,12 +21,12 @@ export const idSchemas = {
   auth_provider: z.string().regex(/^[a-z][a-z0-9_]{0,39}$/),
 } as const;
 
-export type IdName = keyof typeof idSchemas;
+type IdName = keyof typeof idSchemas;
 
-/** Of calls that only a configuration knows: letters, digits, `_` and `-`, nothing that means anything in a path. */
+/** The pattern of ids that only a configuration names: letters, digits, `_` and `-`, which have no meaning in a path. */
 const opaqueId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/);
 
-/** What an id in a path must look like, by its name there. */
+/** The pattern of an id, by its name in the path. */
 export function idSchemaOf(name: string): z.ZodType<string> {
   return name in idSchemas ? idSchemas[name as IdName] : opaqueId;
 }

@@ -9,7 +9,7 @@ import {
   OPERATION_ID_PATTERN,
   operationId,
   optional,
-  projectId,
+  projectId as projectIdSchema,
   TIME_CHARACTERS_MAX,
   text,
   time,
@@ -21,7 +21,7 @@ import {
  */
 const fields = {
   id: operationId,
-  project_id: optional(projectId),
+  project_id: optional(projectIdSchema),
   branch_id: hint(name),
   endpoint_id: hint(name),
   action: optional(name),

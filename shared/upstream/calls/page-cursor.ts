@@ -1,4 +1,4 @@
-/** Where a page of a list begins, as the page before gave it. */
+/** The cursor of a list: where a page begins, as the previous page gave it. */
 
 import * as z from 'zod';
 

@@ -64,7 +64,7 @@ export const CURSOR_CHARACTERS_MAX = 1_000;
  * There even when nothing follows; absent on an empty list (public contract). A cursor of another type is not taken
  * for the end of the list: what lies behind it would be lost without a sound.
  */
-export const paginationSchema = z.object({
+const paginationSchema = z.object({
   cursor: optional(z.string().max(CURSOR_CHARACTERS_MAX)).transform((cursor) => cursor || undefined),
 });
 

@@ -1,4 +1,4 @@
-/** Secrets in answers: wrapped as soon as they are parsed. */
+/** A secret in an answer, which is wrapped as soon as it is parsed. */
 
 import * as z from 'zod';
 import { createSecret, type Secret } from '../../runtime/secret.ts';

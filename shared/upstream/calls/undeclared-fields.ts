@@ -1,8 +1,8 @@
-/** Which fields of a value a schema does not declare: a caller that is limited to projects may send none of them. */
+/** Finds the fields of a value that a schema does not declare: a caller who is limited to projects must not send them. */
 
 import * as z from 'zod';
 
-/** Paths like `endpoint.settings.project_id`. Only an object's own fields, a list's element and a map's value declare anything. */
+/** Returns paths like `endpoint.settings.project_id`. A field is declared by the schema of an object, of a list's elements or of a map's values. */
 export function undeclaredFields(
   schema: z.ZodType | undefined,
   value: unknown,

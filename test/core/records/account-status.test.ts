@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { createHintFields } from '../../../functions/poller/planner/hints/hint-fields.ts';
 import { nextStatus, POINTS_MAX, type StatusSample } from '../../../shared/core/records/account-status.ts';
-import { createHintFields } from '../../../shared/core/records/hint-fields.ts';
 import { readAccountStatus, writeAccountStatus } from '../../../shared/store/account-status-store.ts';
 import { NOON_MS } from '../../builders.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';

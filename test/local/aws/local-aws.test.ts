@@ -11,7 +11,7 @@ import { ListEventBusesCommand, PutEventsCommand } from '@aws-sdk/client-eventbr
 import { GetSecretValueCommand, PutSecretValueCommand } from '@aws-sdk/client-secrets-manager';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { type LocalAwsCall, type LocalAwsFaults, startLocalAws } from '../../../infra/local/aws/local-aws.ts';
-import { tableDefinition } from '../../../shared/store/table-definition.ts';
+import { tableDefinition } from '../../../shared/store/dynamodb/table-definition.ts';
 import { anEntry, collect, createTable, openAws } from './aws-under-test.ts';
 
 const portOf = ({ endpoint }: { readonly endpoint: string }) => Number(new URL(endpoint).port);

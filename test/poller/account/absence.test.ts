@@ -1,14 +1,14 @@
 import { describe, expect, test } from 'vitest';
 import {
   type Absence,
+  afterListing,
+  afterNotFound,
+  afterShown,
   asksForListing,
   isGone,
-  judgeByListing,
-  noteNotFound,
-  noteShown,
   provesFirstListing,
   restMs,
-} from '../../../functions/poller/account/absence.ts';
+} from '../../../functions/poller/account/discovery/absence.ts';
 import type { ListingResult } from '../../../functions/poller/planner/listing.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 
@@ -25,13 +25,13 @@ const aListing = (change: Partial<ListingResult> = {}): ListingResult => ({
 });
 
 function notFoundAt(...timesMs: readonly number[]): Absence {
-  const known = timesMs.reduce<Absence | undefined>((absence, ms) => noteNotFound(absence, ms), undefined);
+  const known = timesMs.reduce<Absence | undefined>((absence, ms) => afterNotFound(absence, ms), undefined);
   if (known === undefined) throw new Error('At least one time');
   return known;
 }
 
 const absentFrom = (absence: Absence, listing: ListingResult, ...timesMs: readonly number[]) =>
-  timesMs.reduce((known, nowMs) => judgeByListing(known, ID, { listing, nowMs }), absence);
+  timesMs.reduce((known, nowMs) => afterListing(known, ID, { listing, nowMs }), absence);
 
 describe('a project is gone', () => {
   test('after 404s of a minute and two whole listings without it', () => {
@@ -66,10 +66,10 @@ describe('a project is gone', () => {
       let absence = notFoundAt(0);
       for (let step = 1; step < 30; step++) {
         const nowMs = step * 2 * MINUTE_MS;
-        absence = noteNotFound(absence, nowMs);
+        absence = afterNotFound(absence, nowMs);
         // Never twice in a row.
         const projectIds = new Set(step % 2 === 0 || random.next() < 0.2 ? [ID] : []);
-        absence = judgeByListing(absence, ID, { listing: aListing({ projectIds }), nowMs });
+        absence = afterListing(absence, ID, { listing: aListing({ projectIds }), nowMs });
         expect(isGone(absence, 'list')).toBe(false);
       }
     }
@@ -85,7 +85,7 @@ describe('a project is gone', () => {
   test('by a page that shows it, the listings before it count no more', () => {
     const missing = absentFrom(notFoundAt(0, 1, MINUTE_MS), aListing(), 10);
 
-    expect(isGone(absentFrom(noteShown(missing, 20), aListing(), 30), 'list')).toBe(false);
+    expect(isGone(absentFrom(afterShown(missing, 20), aListing(), 30), 'list')).toBe(false);
   });
 
   test('after 404s of ten minutes where no list can be read', () => {

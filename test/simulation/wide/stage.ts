@@ -49,7 +49,7 @@ export interface Stage {
   /** Ids of events that the consumer of the feed has got. */
   readonly fed: Map<string, string>;
   readonly feedFailures: string[];
-  /** Sort keys of items that another version wrote in a way that this one cannot read. */
+  /** Items that another version wrote in a way that this one cannot read: partition and sort key, with a space between. */
   readonly unreadable: Set<string>;
   /** When the table was set back, and to which time. */
   readonly restores: { readonly atMs: number; readonly toMs: number }[];
@@ -69,7 +69,7 @@ export function setTheWideStage(
     timeline,
     upstream: createVirtualUpstream(world, truth, source),
     tableSide: { table: createMemoryTable(), index: createIndexCopy(world) },
-    bus: { delivered: [], misuse: [], outages: outagesOf(world, timeline) },
+    bus: { delivered: [], refused: [], misuse: [], outages: outagesOf(world, timeline) },
     ear: createEar(world),
     secret: { key: 'key-0' },
     secretChanges: [],

@@ -7,7 +7,7 @@ import type { Span } from './upstream/truth.ts';
 export const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0, 250);
 
 export interface Phase extends Span {
-  readonly name: 'busy' | 'gap' | 'busy again' | 'calm' | 'afterwards';
+  readonly name: 'busy' | 'gap' | 'busy again' | 'calm' | 'more calm' | 'afterwards';
   readonly isChaotic: boolean;
   /** Between two invocations; undefined: the schedule is switched off. */
   readonly invocationEveryMs: number | undefined;
@@ -38,7 +38,27 @@ const INVOCATIONS_PER_GAP = 5;
 
 const RARE_INVOCATION_MS = 25_000;
 
-export function timelineOf({ busyMs, gapMs, isAsleep }: WidePlan): Timeline {
+/** For the two ends of a project's list, and its page that is widened. */
+const PAGES_BESIDE_ROWS = 4;
+
+/** Requests are repeated, refused, and spent on the project list. */
+const REQUESTS_PER_PAGE = 3;
+
+/** The rate limit alone says how long it takes to read everything once; the usual calm is long enough for a few projects. */
+function readingMs({
+  projectCount,
+  historyCount,
+  requestsPerMinute,
+  operationPageMax,
+  walkLimits,
+}: WidePlan): number {
+  const pageRows = Math.min(operationPageMax, walkLimits.widePageRows);
+  const pageCount = PAGES_BESIDE_ROWS + Math.ceil((historyCount + PAGES_BESIDE_ROWS) / pageRows);
+  return (projectCount * pageCount * REQUESTS_PER_PAGE * MINUTE_MS) / requestsPerMinute;
+}
+
+export function timelineOf(plan: WidePlan): Timeline {
+  const { busyMs, gapMs, isAsleep } = plan;
   const phases: Phase[] = [];
   let nowMs = START_MS;
   const add = (phase: Omit<Phase, 'fromMs' | 'toMs' | 'invocationMs'>, durationMs: number): Phase => {
@@ -60,6 +80,8 @@ export function timelineOf({ busyMs, gapMs, isAsleep }: WidePlan): Timeline {
   }
   const again = add({ name: 'busy again', isChaotic: true, invocationEveryMs: MINUTE_MS }, busyMs);
   const calm = add({ name: 'calm', isChaotic: false, invocationEveryMs: MINUTE_MS }, CALM_MS);
+  const moreCalmMs = readingMs(plan) - CALM_MS;
+  if (moreCalmMs > 0) add({ name: 'more calm', isChaotic: false, invocationEveryMs: MINUTE_MS }, moreCalmMs);
   add({ name: 'afterwards', isChaotic: false, invocationEveryMs: AFTERWARDS_MS / 4 }, AFTERWARDS_MS);
   return { phases, busy: [busy, again], calm, endMs: nowMs };
 }

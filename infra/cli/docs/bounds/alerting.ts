@@ -1,14 +1,10 @@
 /** Bounds of alerts, as docs/limits.md lists them. */
 
-import { PAUSE_MS_MAX } from '../../../../functions/notifier/channels/channel-pace.ts';
-import { MAIL_BYTES_MAX, MAIL_NOTICES_MAX } from '../../../../functions/notifier/channels/render-mail.ts';
-import {
-  SLACK_CHARACTERS_MAX,
-  SLACK_NOTICES_MAX,
-} from '../../../../functions/notifier/channels/render-slack.ts';
-import { SEND_BUDGET_MS } from '../../../../functions/notifier/notify.ts';
+import { CHANNEL_KINDS } from '../../../../functions/notifier/channels/channels.ts';
+import { PAUSE_MS_MAX } from '../../../../functions/notifier/deciding/channel-pace.ts';
+import { REMINDER_MS } from '../../../../functions/notifier/deciding/incident.ts';
+import { SEND_BUDGET_MS } from '../../../../functions/notifier/invocations.ts';
 import { DEAF_MS } from '../../../../shared/alerts/channel-health.ts';
-import { REMINDER_MS } from '../../../../shared/alerts/incident.ts';
 import type { BoundGroup } from './bound.ts';
 
 const FOLLOWS = { whenMet: 'Another message follows.', signal: 'No signal: nothing is left out.' };
@@ -16,34 +12,7 @@ const FOLLOWS = { whenMet: 'Another message follows.', signal: 'No signal: nothi
 export const alertingBounds: BoundGroup = {
   title: 'Alerts',
   bounds: [
-    {
-      name: 'Alerts in one Slack message',
-      value: SLACK_NOTICES_MAX,
-      unit: 'alerts',
-      reason: 'People do not read a longer list.',
-      ...FOLLOWS,
-    },
-    {
-      name: 'Text of one Slack message',
-      value: SLACK_CHARACTERS_MAX,
-      unit: 'characters',
-      reason: 'Slack accepts about 13,000 characters of blocks.',
-      ...FOLLOWS,
-    },
-    {
-      name: 'Alerts in one mail',
-      value: MAIL_NOTICES_MAX,
-      unit: 'alerts',
-      reason: 'A mail is read as a list, so it can be longer than a chat message.',
-      ...FOLLOWS,
-    },
-    {
-      name: 'Size of one mail',
-      value: MAIL_BYTES_MAX,
-      unit: 'bytes',
-      reason: 'SNS accepts 256 KB.',
-      ...FOLLOWS,
-    },
+    ...CHANNEL_KINDS.flatMap(({ guide }) => guide.bounds.map((bound) => ({ ...bound, ...FOLLOWS }))),
     {
       name: 'Pause that a channel may ask for',
       value: PAUSE_MS_MAX,

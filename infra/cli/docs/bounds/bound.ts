@@ -1,6 +1,6 @@
 /** Defines a row of docs/limits.md. */
 
-import type { BoundName } from '../../../../functions/poller/account/note-bound.ts';
+import type { BoundName } from '../../../../functions/poller/account/status/report-bound.ts';
 
 export interface Bound {
   /** What the bound limits. */

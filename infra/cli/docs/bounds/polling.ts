@@ -6,9 +6,12 @@ import {
   RELEASE_MS,
   REPORT_MS,
 } from '../../../../functions/poller/account/limits.ts';
-import { EVENTS_PER_SECOND_MAX } from '../../../../functions/poller/account/relay-leftovers.ts';
-import { DELAYS_MAX } from '../../../../functions/poller/account/tally.ts';
-import { WORK_COUNTED_MAX, WORK_READ_MAX } from '../../../../functions/poller/account/tell-status.ts';
+import { EVENTS_PER_SECOND_MAX } from '../../../../functions/poller/account/relay/relay-leftovers.ts';
+import {
+  WORK_COUNTED_MAX,
+  WORK_READ_MAX,
+} from '../../../../functions/poller/account/status/publish-status.ts';
+import { DELAYS_MAX } from '../../../../functions/poller/account/status/tally.ts';
 import { WARM_ACCOUNTS_MAX } from '../../../../functions/poller/account/warm-accounts.ts';
 import { PLACES_MAX } from '../../../../functions/poller/project/poll-project.ts';
 import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/settled-rows.ts';
@@ -20,7 +23,11 @@ import { ERROR_TEXT_CHARACTERS_MAX } from '../../../../shared/core/records/opera
 import { SWEEP_DEPTH_MS, UNORDERED_PAGES_MAX } from '../../../../shared/core/records/page-walk.ts';
 import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../../../shared/core/records/relay-plan.ts';
 import { PUBLISH_CALLS_AT_ONCE } from '../../../../shared/protocol/relay-records.ts';
-import { BATCH_ROUNDS_MAX, WORK_PAGE_KEYS, WORK_PAGES_MAX } from '../../../../shared/store/dynamodb-table.ts';
+import {
+  BATCH_ROUNDS_MAX,
+  WORK_PAGE_KEYS,
+  WORK_PAGES_MAX,
+} from '../../../../shared/store/dynamodb/dynamodb-table.ts';
 import { type BoundGroup, boundMet } from './bound.ts';
 
 const { walkLimits, backfillDepthMs } = pollOptionsFor('open', {});

@@ -1,13 +1,16 @@
 /** Bounds of the project list, and of when a project counts as gone, as docs/limits.md lists them. */
 
-import { DOUBTFUL, NOT_FOUND_SHARE_MAX } from '../../../../functions/poller/account/absence.ts';
-import { PROJECT_PAGE_ROWS } from '../../../../functions/poller/account/fetch-list-page.ts';
+import { DOUBTFUL, NOT_FOUND_SHARE_MAX } from '../../../../functions/poller/account/discovery/absence.ts';
+import { PROJECT_PAGE_ROWS } from '../../../../functions/poller/account/discovery/fetch-list-page.ts';
 import {
   BARREN_PAGES_MAX,
   LIST_PAGES_MAX,
   PROJECTS_MAX,
 } from '../../../../functions/poller/planner/listing.ts';
-import { GONE_PROJECT_EXTRA_SECONDS, SETTLED_KEPT_SECONDS } from '../../../../shared/store/expiry.ts';
+import {
+  GONE_PROJECT_EXTRA_SECONDS,
+  SETTLED_KEPT_SECONDS,
+} from '../../../../shared/store/adapters/expiry.ts';
 import { type BoundGroup, boundMet } from './bound.ts';
 
 export const projectBounds: BoundGroup = {

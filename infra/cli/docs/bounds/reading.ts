@@ -1,14 +1,16 @@
 /** Bounds of the API, the console and the feed, as docs/limits.md lists them. */
 
-import { AUDIT_QUERIES_MAX, RECORDS_PER_QUERY } from '../../../../functions/api/bridge/audit-reader.ts';
-import { ITEMS_PER_QUERY, QUERIES_MAX, TOLD_MAX } from '../../../../functions/api/bridge/event-feed.ts';
-import { FILTERED_PAGES_MAX } from '../../../../functions/api/bridge/list-operations.ts';
-import { PAGE_MAX, WAIT_SECONDS_MAX } from '../../../../functions/api/bridge/parts.ts';
-import { OPEN_OPERATIONS_MAX } from '../../../../functions/api/bridge/read-model.ts';
+import { FILTERED_PAGES_MAX } from '../../../../functions/api/bridge/operations.ts';
+import { PAGE_MAX } from '../../../../functions/api/bridge/page-query.ts';
+import { WAIT_SECONDS_MAX } from '../../../../functions/api/bridge/wait-for.ts';
 import {
   CACHE_ENTRIES_MAX,
   CREDENTIALS_CHARACTERS_MAX,
-} from '../../../../functions/api/serving/authenticate.ts';
+} from '../../../../functions/api/identity/authenticate.ts';
+import { AUDIT_QUERIES_MAX, RECORDS_PER_QUERY } from '../../../../functions/api/read-model/audit-reader.ts';
+import { ITEMS_PER_QUERY, QUERIES_MAX } from '../../../../functions/api/read-model/event-feed.ts';
+import { TOLD_MAX } from '../../../../functions/api/read-model/feed-position.ts';
+import { OPEN_OPERATIONS_MAX } from '../../../../functions/api/read-model/open-work.ts';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../../../functions/api/serving/read-request.ts';
 import { REQUEST_MS_MAX } from '../../../../functions/api/serving/serve-route.ts';
 import { CALLERS_MAX } from '../../../../functions/api/serving/shared-uses.ts';
@@ -17,11 +19,9 @@ import { KEPT_SECONDS } from '../../../../shared/commands/audit-log.ts';
 import { KEPT_MS } from '../../../../shared/commands/idempotency-store.ts';
 import { BODY_CHARACTERS_MAX } from '../../../../shared/commands/kept-answer.ts';
 import { RECORD_MS_MAX } from '../../../../shared/commands/record-started.ts';
-import { ACCOUNTS_MAX } from '../../../../shared/config/bridge-config.ts';
-import {
-  POLLED_PROJECTS_MAX,
-  SECRET_ARN_CHARACTERS_MAX,
-} from '../../../../shared/config/deployment-bounds.ts';
+import { SECRET_ARN_CHARACTERS_MAX } from '../../../../shared/config/secret-arn.ts';
+import { ACCOUNTS_MAX } from '../../../config/account-settings.ts';
+import { POLLED_PROJECTS_MAX } from '../../../config/deployment-bounds.ts';
 import type { BoundGroup } from './bound.ts';
 
 export const readingBounds: BoundGroup = {

@@ -16,7 +16,7 @@ export function checkFeed({ stage, events }: Evidence): readonly Violation[] {
     .filter(({ atMs, by }) => by !== 'parked' && atMs < timeline.endMs - READ_WITHIN_MS)
     .filter(({ event }) => !fed.has(event.id))
     // The feed goes on without an item that it cannot read.
-    .filter(({ event }) => ![...stage.unreadable].some((sk) => isOf(sk, event)))
+    .filter(({ event }) => ![...stage.unreadable].some((key) => isOf(key, event)))
     .map(({ event, detailType }) => ({
       rule: 'feed-missed',
       operation_id: event.operation_id ?? '',
@@ -32,6 +32,10 @@ function failures(feedFailures: readonly string[]): readonly Violation[] {
     .map((detail) => ({ rule: 'feed-failed', operation_id: '', detail }));
 }
 
-function isOf(sk: string, { operation_id, command }: ToldEvent): boolean {
-  return sk === 'PROJECT' || sk.endsWith(`#${operation_id}`) || sk.endsWith(`#${command?.request_id}`);
+function isOf(key: string, { project_id, operation_id, command }: ToldEvent): boolean {
+  return (
+    key.endsWith(`#${project_id} PROJECT`) ||
+    key.endsWith(`#${operation_id}`) ||
+    key.endsWith(`#${command?.request_id}`)
+  );
 }

@@ -50,8 +50,11 @@ function late(evidence: Evidence): readonly Violation[] {
   const { projects } = stage.upstream.truth;
   return projects.flatMap((project) => {
     const knownMs = listedAtMs(project) ?? Number.POSITIVE_INFINITY;
+    // Minutes into the calm its item is readable again, and then it is left alone as after any other failure.
+    const isUnreadable = [...stage.unreadable].some((key) => key.endsWith(`#${project.id} PROJECT`));
     const isUsual =
       !project.isUnordered &&
+      !isUnreadable &&
       project.failing.length + project.malformed.length + project.unavailable.length === 0;
     // A list of many short pages takes several polls.
     const isShort = project.operations.length <= ROWS_PER_POLL_MIN * stage.world.plan.operationPageMax;

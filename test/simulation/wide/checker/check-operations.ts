@@ -54,6 +54,8 @@ interface Sight {
   readonly fromMs: number;
   /** What began later is news. */
   readonly certainMs: number;
+  /** The table was set back to before it had met the project: when its operations were read for the first time after that. */
+  readonly metAgainMs?: number;
 }
 
 const A_MINUTE_MS = 60_000;
@@ -68,7 +70,10 @@ function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: numbe
   const shownMs = evidence.shownAtMs(project) ?? NEVER_SEEN;
   // The table that was set back had not met the project: it is met a second time.
   const restore = evidence.stage.restores.find(({ toMs }) => shownMs > toMs - A_MINUTE_MS);
-  if (restore !== undefined) return { fromMs: Math.min(shownMs, bootMs), certainMs: NEVER_SEEN };
+  if (restore !== undefined) {
+    const metAgainMs = listedAgainMs(evidence, project, restore.atMs);
+    return { fromMs: Math.min(shownMs, bootMs), certainMs: NEVER_SEEN, metAgainMs };
+  }
   // What was visible at the account's first answer is seen with it, however long the list takes to its end.
   if (isWithin(project.visible, bootMs)) return { fromMs: bootMs, certainMs: listedMs };
   // Until the list has shown everything once, a project that turns up may have been there from the beginning.
@@ -76,6 +81,13 @@ function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: numbe
   if (project.createdMs >= firstListedMs + A_SECOND_MS) return { fromMs: 0, certainMs: 0 };
   if (project.createdMs >= bootMs - A_SECOND_MS) return { fromMs: 0, certainMs: listedMs };
   return { fromMs: shownMs, certainMs: listedMs };
+}
+
+function listedAgainMs({ answers }: Evidence, { id }: TruthProject, afterMs: number): number {
+  const first = answers.find(
+    ({ route, projectId, atMs }) => route === 'operations' && projectId === id && atMs > afterMs,
+  );
+  return first?.atMs ?? NEVER_SEEN;
 }
 
 function owed(
@@ -92,7 +104,10 @@ function owed(
   const isHistory = !isCommanded && wasOverBefore(op, sight.fromMs - 1_000) && createdMs < sight.fromMs;
   if (isHistory && backfill !== 'all')
     return { expects: wasHidden(op, sight) ? 'final_state_if_told' : 'nothing_ever', isHistory };
-  if (isGone || isClosed) return { expects: 'whatever_was_seen', isHistory: false };
+  // Nobody can tell a project that the restored table has not met from one that was transferred just then: what had
+  // ended by now is history there, and history is never told, although its beginning was told before.
+  const wasForgotten = sight.metAgainMs !== undefined && wasOverBefore(op, sight.metAgainMs + A_MINUTE_MS);
+  if (isGone || isClosed || wasForgotten) return { expects: 'whatever_was_seen', isHistory: false };
   if (isHistory) return { expects: 'final_state', isHistory: !wasHidden(op, sight) };
   if (createdMs >= sight.certainMs) return { expects: 'final_state', isHistory: false };
   return { expects: 'final_state_if_told', isHistory: false };

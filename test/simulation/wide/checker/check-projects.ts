@@ -75,8 +75,11 @@ function isOwedUnreachable({ stage, listedAtMs }: Evidence, project: TruthProjec
   );
 }
 
-/** Refusals that one process has met, and in what time: more than it can need. A list that is partial proves less. */
-const EVIDENCE = { count: 5, spanMs: 3 * MINUTE_MS } as const;
+/**
+ * Refusals that one process has met, and in what time: more than it can need. Three of them ask for two listings, and an
+ * invocation that ends when it is not needed has room for one step. A list that is partial proves less.
+ */
+const EVIDENCE = { count: 6, spanMs: 3 * MINUTE_MS } as const;
 const DOUBTFUL_EVIDENCE = { count: 8, spanMs: 30 * MINUTE_MS } as const;
 
 /** It came when all others had been shown, or left out, for a minute. */

@@ -2,7 +2,7 @@
 
 import type { Violation } from '../../check-history.ts';
 import { expectationsOf } from './check-operations.ts';
-import type { Evidence, Told } from './evidence.ts';
+import { type Evidence, type Told, toldOf } from './evidence.ts';
 
 export function checkRestored(evidence: Evidence): readonly Violation[] {
   const { stage, events } = evidence;
@@ -11,6 +11,8 @@ export function checkRestored(evidence: Evidence): readonly Violation[] {
     events.filter(({ detailType }) => detailType === 'Operation State Changed'),
     ({ event }) => event.operation_id ?? '',
   );
+  // What the bus refused was set aside in the table that is gone: it was never told, and the chain went on from it.
+  const refused = stage.bus.refused.map((delivery) => toldOf(delivery));
   return expectationsOf(evidence).flatMap(({ operation_id, states, expects }) => {
     const chain = chains.get(operation_id) ?? [];
     const end = states.at(-1);
@@ -18,7 +20,7 @@ export function checkRestored(evidence: Evidence): readonly Violation[] {
     for (const told of chain) {
       const { event } = told;
       const isTrue = states.some(({ status }) => status === event.status);
-      if (!isTrue || !followsOne(chain, told))
+      if (!isTrue || !followsOne([...chain, ...refused], told))
         violations.push({ rule: 'chain', operation_id, detail: told.detail });
     }
     const isToldToTheEnd = chain.some(
@@ -33,9 +35,13 @@ export function checkRestored(evidence: Evidence): readonly Violation[] {
   });
 }
 
-function followsOne(chain: readonly Told[], { event: { sequence, previous_status } }: Told): boolean {
+function followsOne(chain: readonly Told[], { event }: Told): boolean {
+  const { operation_id, sequence = 0, previous_status } = event;
   if (sequence === 1) return true;
   return chain.some(
-    ({ event }) => event.sequence === (sequence ?? 0) - 1 && event.status === previous_status,
+    ({ event: before }) =>
+      before.operation_id === operation_id &&
+      before.sequence === sequence - 1 &&
+      before.status === previous_status,
   );
 }

@@ -49,10 +49,7 @@ export type Check = (evidence: Evidence) => readonly Violation[];
 
 export function evidenceOf(stage: Stage): Evidence {
   const { log } = stage.upstream;
-  const told = [...stage.bus.delivered, ...parkedOf(stage)].map((delivery) => ({
-    ...delivery,
-    event: JSON.parse(delivery.detail) as ToldEvent,
-  }));
+  const told = [...stage.bus.delivered, ...parkedOf(stage)].map(toldOf);
   const seen = new Set<string>();
   const answers = log.filter(
     ({ isCommand, isDelivered, status }) => !isCommand && isDelivered && status === 200,
@@ -66,6 +63,10 @@ export function evidenceOf(stage: Stage): Evidence {
     shownAtMs: ({ id }) => firstOf(({ shownIds }) => shownIds.includes(id)),
     listedAtMs: ({ id }) => firstOf(({ route, projectId }) => route === 'operations' && projectId === id),
   };
+}
+
+export function toldOf(delivery: Delivery): Told {
+  return { ...delivery, event: JSON.parse(delivery.detail) as ToldEvent };
 }
 
 function parkedOf({ tableSide }: Stage): readonly Delivery[] {

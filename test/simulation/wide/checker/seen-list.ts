@@ -5,7 +5,7 @@ import type { Evidence } from './evidence.ts';
 
 const A_MINUTE_MS = 60_000;
 
-/** One process had been shown every project of that time, and had lived on to write it down. */
+/** One process had been shown every project and the end of the list of that time, and had lived on to write it down. */
 export function hadSeenTheList(
   { stage, answers }: Pick<Evidence, 'stage' | 'answers'>,
   cameMs: number,
@@ -21,6 +21,8 @@ export function hadSeenTheList(
     const met = new Set(own.flatMap(({ shownIds }) => shownIds));
     // It lived on, so that it could write down that it had seen the whole list.
     const livedOnMs = (own.at(-1)?.atMs ?? 0) - (own[0]?.atMs ?? 0);
-    return livedOnMs >= A_MINUTE_MS && others.every(({ id }) => met.has(id));
+    // A page carries a cursor even when nothing follows it: only an empty one says that the list is over.
+    const hasSeenTheEnd = own.some(({ shownIds }) => shownIds.length === 0);
+    return livedOnMs >= A_MINUTE_MS && hasSeenTheEnd && others.every(({ id }) => met.has(id));
   });
 }

@@ -16,6 +16,8 @@ const CALL_BYTES_MAX = 256 * 1_024;
 
 export interface BusSide {
   readonly delivered: Delivery[];
+  /** What the bus has refused for good: it is set aside in the table, and gone when that is restored. */
+  readonly refused: Delivery[];
   /** What broke the rules of the service. */
   readonly misuse: string[];
   readonly outages: readonly Span[];
@@ -23,7 +25,7 @@ export interface BusSide {
 
 export function createBusClient(
   world: WideWorld,
-  { delivered, misuse, outages }: BusSide,
+  { delivered, refused, misuse, outages }: BusSide,
   owner: Process,
 ): EventBridgeClient {
   const put = ({ Entries = [] }: PutEventsCommandInput) => {
@@ -37,9 +39,13 @@ export function createBusClient(
     }
     if (world.strikes('bus_call_failed')) throw named('ThrottlingException');
     const results = Entries.map(({ DetailType = '', Detail = '' }, place) => {
-      if (world.strikes('bus_entry_refused')) return { ErrorCode: 'InvalidArgument' };
+      const delivery = { detailType: DetailType, detail: Detail, atMs, by: owner.name };
+      if (world.strikes('bus_entry_refused')) {
+        refused.push(delivery);
+        return { ErrorCode: 'InvalidArgument' };
+      }
       if (world.strikes('bus_entry_failed')) return { ErrorCode: 'InternalFailure' };
-      delivered.push({ detailType: DetailType, detail: Detail, atMs, by: owner.name });
+      delivered.push(delivery);
       world.note(owner.name, `published ${DetailType}`, summaryOf(Detail));
       return { EventId: `${atMs}-${place}` };
     });

@@ -89,6 +89,6 @@ function idOf({ pk, sk }: Key): string {
   return `${pk}\n${sk}`;
 }
 
-function textOf(value: unknown): string | undefined {
+export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' ? value : undefined;
 }

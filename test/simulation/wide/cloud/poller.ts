@@ -1,11 +1,11 @@
 /** The poller's parts as its handler puts them together, on the virtual cloud. */
 
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { createAccountBudget } from '../../../../functions/poller/account/account-budget.ts';
-import { createLease, type Lease } from '../../../../functions/poller/account/lease.ts';
+import type { AccountDeps } from '../../../../functions/poller/account/account-deps.ts';
 import { accountLimits, pollOptionsFor } from '../../../../functions/poller/account/limits.ts';
-import type { AccountDeps } from '../../../../functions/poller/account/run.ts';
-import { createTally } from '../../../../functions/poller/account/tally.ts';
+import { createAccountBudget } from '../../../../functions/poller/account/sending/account-budget.ts';
+import { createLease, type Lease } from '../../../../functions/poller/account/sending/lease.ts';
+import { createTally } from '../../../../functions/poller/account/status/tally.ts';
 import { createPollPlanner } from '../../../../functions/poller/planner/poll-planner.ts';
 import { askForNewestRecorded } from '../../../../functions/poller/project/newest-recorded.ts';
 import { type AccountRate, sharedRequestsPerMinute } from '../../../../shared/core/rates/account-rate.ts';
@@ -13,7 +13,7 @@ import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../../../shared/store/bridge-store.ts';
+import { createBridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
 import { readCommandUsage } from '../../../../shared/store/command-usage.ts';
 import { createUnreadableNotes } from '../../../../shared/store/unreadable.ts';
 import { createUpstreamClient } from '../../../../shared/upstream/http-client.ts';
@@ -123,11 +123,14 @@ export function secretsClient({ world, secret }: Stage, owner: Process): Secrets
   return { send } as unknown as SecretsManagerClient;
 }
 
+/** One for all: most signals fire long after their request has ended, and each new one would note its stack. */
+const TIMED_OUT = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
+
 /** As `AbortSignal.timeout`, on virtual time. */
 export function timeoutSignal({ world }: Stage, owner: Process, durationMs: number): AbortSignal {
   const controller = new AbortController();
   void world.scheduler.delay(owner, durationMs).then(() => {
-    controller.abort(new DOMException('The operation was aborted due to timeout', 'TimeoutError'));
+    controller.abort(TIMED_OUT);
   });
   return controller.signal;
 }

@@ -13,7 +13,7 @@ import { createMemoryIndexes } from '../../../store/memory-indexes.ts';
 import type { MemoryTable } from '../../memory-table.ts';
 import type { Process } from '../../scheduler.ts';
 import type { WideWorld } from '../world.ts';
-import type { IndexCopy } from './index-copy.ts';
+import { type IndexCopy, textOf } from './index-copy.ts';
 
 /** DynamoDB's own limit of an item. */
 const ITEM_BYTES_MAX = 400 * 1_024;
@@ -90,7 +90,7 @@ export function createLateIndexes(
   owner: Process,
 ): TableIndexes {
   const indexes = createMemoryIndexes(table, (item, sortKey) =>
-    sortKey === FEED_INDEX.sortKey ? index.feedOrder(item) : String(item[sortKey]),
+    sortKey === FEED_INDEX.sortKey ? index.feedOrder(item) : textOf(item[sortKey]),
   );
   return {
     query: async (query) => {

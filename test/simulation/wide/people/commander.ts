@@ -5,7 +5,7 @@ import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
 import { recordCommand } from '../../../../shared/protocol/record-command.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
-import { createBridgeStore } from '../../../../shared/store/bridge-store.ts';
+import { createBridgeStore } from '../../../../shared/store/adapters/bridge-store.ts';
 import { createCommandUsage } from '../../../../shared/store/command-usage.ts';
 import { computeCalls } from '../../../../shared/upstream/calls/computes.ts';
 import { operationSchema } from '../../../../shared/upstream/calls/operation-row.ts';

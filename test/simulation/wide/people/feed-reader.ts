@@ -1,6 +1,6 @@
 /** A consumer that reads the event feed from the beginning to the end of the run. */
 
-import { createEventFeed } from '../../../../functions/api/bridge/event-feed.ts';
+import { createEventFeed } from '../../../../functions/api/read-model/event-feed.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import { createUnreadableNotes } from '../../../../shared/store/unreadable.ts';
 import type { Process } from '../../scheduler.ts';

@@ -46,7 +46,7 @@ async function writeUnreadable(stage: Stage): Promise<void> {
   if (item === undefined || odd === undefined) return;
   const [name, value] = odd;
   const before = item[name];
-  stage.unreadable.add(item.sk);
+  stage.unreadable.add(`${item.pk} ${item.sk}`);
   world.fire('item_unreadable');
   world.note('operator', `writes ${name}=${value}`, `${item.pk} ${item.sk}`);
   tableSide.table.sync.update({ key: { pk: item.pk, sk: item.sk }, set: { [name]: value } });

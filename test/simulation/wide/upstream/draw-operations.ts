@@ -12,6 +12,8 @@ export interface Birth {
   readonly endMs: number;
   /** From before the bridge: it has mostly ended, and nothing odd happens to it. */
   readonly isHistory: boolean;
+  /** Older than a sweep reads: what one reading of it does not show, such as the second of a tie, is out of everybody's sight. */
+  readonly isBelowSweeps?: boolean;
 }
 
 export interface OperationSource {
@@ -31,7 +33,8 @@ export function createOperationSource(plan: WidePlan, random: Random): Operation
     drawMany(many, { fromMs, toMs }, birth) {
       let createdUs = 0;
       return Array.from({ length: many }, () => {
-        if (createdUs > 0 && chance(faults.operation_row_tied)) return draw({ ...birth, createdUs });
+        const isTied = createdUs > 0 && chance(faults.operation_row_tied);
+        if (isTied && birth.isBelowSweeps !== true) return draw({ ...birth, createdUs });
         createdUs = Math.floor((fromMs + random.next() * (toMs - fromMs)) * 1_000);
         return draw({ ...birth, createdUs });
       });

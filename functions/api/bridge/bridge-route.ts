@@ -1,0 +1,66 @@
+/** What the routes of the bridge have in common: their path, and the read model of the caller's own account. */
+
+import type * as z from 'zod';
+import type { Caller } from '../../../shared/callers/authorize.ts';
+import { cursorSealOf } from '../../../shared/callers/sealed-cursor.ts';
+import type { Secret } from '../../../shared/runtime/secret.ts';
+import { isCursorFault } from '../read-model/page-cursor.ts';
+import type { ReadModel } from '../read-model/read-model.ts';
+import { sealedReadModel } from '../read-model/sealed-read-model.ts';
+import { invalid, notFound } from '../serving/problem.ts';
+import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
+
+export const BRIDGE_MOUNT = '/bridge/v1';
+
+/** The read model of the caller's account, with the caller's cursors. Throws `Problem` `not-found` when the account is not configured. */
+export type ModelOf = (caller: Caller) => Promise<ReadModel>;
+
+export interface ModelDeps {
+  /** By account id. */
+  readonly readModels: ReadonlyMap<string, ReadModel>;
+  /** Keys the seals of cursors. */
+  readonly pepper: () => Promise<Secret>;
+}
+
+export async function modelFor({ readModels, pepper }: ModelDeps, caller: Caller): Promise<ReadModel> {
+  const model = readModels.get(caller.account_id);
+  if (model === undefined) throw notFound();
+  return sealedReadModel(model, cursorSealOf(caller, await pepper()));
+}
+
+/** What a read of the bridge says of itself; its path is relative to `BRIDGE_MOUNT`. */
+export type ReadRoute<Query> = Pick<
+  Route,
+  'id' | 'path' | 'summary' | 'description' | 'access' | 'answer'
+> & {
+  readonly query?: Query;
+};
+
+export type ReadRequest<Query extends z.ZodObject> = Omit<ApiRequest, 'query'> & {
+  readonly query: z.output<Query>;
+};
+
+export function readRoute<Query extends z.ZodObject>(
+  modelOf: ModelOf,
+  route: ReadRoute<Query>,
+  read: (request: ReadRequest<Query>, model: ReadModel) => Promise<ApiAnswer>,
+): Route {
+  return {
+    ...route,
+    path: `${BRIDGE_MOUNT}${route.path}`,
+    method: 'GET',
+    group: 'Bridge',
+    status: 200,
+    // The query was parsed by the schema of this very route.
+    handle: async (request) =>
+      read(request as never, await modelOf(request.caller)).catch(throwCursorProblem),
+  };
+}
+
+function throwCursorProblem(error: unknown): never {
+  if (isCursorFault(error))
+    throw invalid([
+      { field: 'query.cursor', reason: 'is not one that this list gave out; begin without one' },
+    ]);
+  throw error;
+}

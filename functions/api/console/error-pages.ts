@@ -1,0 +1,47 @@
+/** The pages for what goes wrong while a page is made. */
+
+import type { Hono } from 'hono';
+import { toError } from '../../../shared/runtime/errors.ts';
+import { isUnreadable } from '../../../shared/store/unreadable.ts';
+import { isCursorFault } from '../read-model/page-cursor.ts';
+import { page } from './html/layout.ts';
+import { simple } from './html/markup.ts';
+import type { RefusalDeps } from './session/visitor-traces.ts';
+
+const UNREADABLE = {
+  title: 'Not readable',
+  content: simple(
+    'This record cannot be read',
+    'A newer version of the bridge wrote it, or it is damaged. It is kept as it is, and everything else goes on. The log names it as item.unreadable.',
+  ),
+};
+
+const NOT_A_PAGE = {
+  title: 'Not a page',
+  content: simple(
+    'There is no such page',
+    'The link was cut off or belongs to somebody else. Begin at the first page.',
+  ),
+};
+
+const FAILED = {
+  title: 'Failed',
+  content: simple(
+    'The page could not be made',
+    'The bridge failed, or a link was cut off. Going back and trying again may help.',
+  ),
+};
+
+export function addErrorPages(app: Hono, { telemetry, newId }: RefusalDeps): void {
+  app.onError(async (error, c) => {
+    if (isUnreadable(error)) return c.html(page(UNREADABLE), 503);
+    if (isCursorFault(error)) return c.html(page(NOT_A_PAGE), 400);
+    // The path and the message are left out, because both may have ids and values of the request in them.
+    telemetry.log('error', 'console.failed', {
+      request_id: newId(),
+      method: c.req.method,
+      reason: toError(error).name,
+    });
+    return c.html(page(FAILED), 500);
+  });
+}

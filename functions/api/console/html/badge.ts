@@ -1,0 +1,31 @@
+/** The status of an operation or of a compute as a coloured word with a mark. */
+
+import { html } from 'hono/html';
+import type { Html } from './markup.ts';
+
+const TONES: Readonly<Record<string, string>> = {
+  finished: 'good',
+  skipped: 'calm',
+  cancelled: 'calm',
+  failed: 'bad',
+  error: 'bad',
+  running: 'busy',
+  scheduling: 'busy',
+  cancelling: 'busy',
+  active: 'good',
+  idle: 'calm',
+  init: 'busy',
+};
+
+/** The mark stands beside the word, for people who cannot tell the colours apart. */
+const MARKS: Readonly<Record<string, string>> = { good: '●', calm: '○', bad: '▲', busy: '◐', odd: '?' };
+
+/** The class name of the status's colour; `odd` for a status that is not known. */
+export function toneOf(status: string): string {
+  return TONES[status] ?? 'odd';
+}
+
+export function badge(status: string): Html {
+  const tone = toneOf(status);
+  return html`<span class="badge ${tone}"><span aria-hidden="true">${MARKS[tone] ?? ''}</span> ${status}</span>`;
+}

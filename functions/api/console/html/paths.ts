@@ -1,0 +1,17 @@
+/** The addresses of pages. */
+
+export function projectPath(accountId: string, projectId: string): string {
+  return `/console/accounts/${encodeURIComponent(accountId)}/projects/${encodeURIComponent(projectId)}`;
+}
+
+export function operationPath(accountId: string, projectId: string, operationId: string): string {
+  return `${projectPath(accountId, projectId)}/operations/${encodeURIComponent(operationId)}`;
+}
+
+export function endpointActionPath(
+  accountId: string,
+  projectId: string,
+  { endpointId, action }: { readonly endpointId: string; readonly action: string },
+): string {
+  return `${projectPath(accountId, projectId)}/endpoints/${encodeURIComponent(endpointId)}/${action}`;
+}

@@ -1,0 +1,116 @@
+/** The audit as a table, with filters that stand in the address. */
+
+import type { Context } from 'hono';
+import { html } from 'hono/html';
+import { isoTimeOf } from '../../../../shared/core/time/timestamp.ts';
+import { AUDIT_OUTCOMES, type AuditFilter, auditQuery, readAudit } from '../../bridge/audit.ts';
+import type { AuditPage, AuditRecord } from '../../read-model/audit-reader.ts';
+import { empty, type Html } from '../html/markup.ts';
+import { operationPath, projectPath } from '../html/paths.ts';
+import { duration, time } from '../html/times.ts';
+import type { RefusalDeps } from '../session/visitor-traces.ts';
+import { type BuildPage, messagePage } from './page.ts';
+import { checkScope } from './permission.ts';
+
+const FILTERS = ['client_id', 'call', 'project_id', 'outcome', 'from', 'until'] as const;
+
+export function buildAudit(deps: RefusalDeps): BuildPage {
+  return async (c, visitor) => {
+    if (!checkScope(deps, visitor, 'audit:read', 'consoleAudit'))
+      return messagePage('No access', 'Your token needs the scope audit:read.', 403);
+    const { caller, model } = visitor;
+    const query = auditQueryOf(c);
+    const page = await readAudit(model.audit, caller, query);
+    return { title: 'Audit', content: auditPage({ accountId: model.accountId, filter: query, page }) };
+  };
+}
+
+/** A filter of the address that cannot be read is ignored. */
+function auditQueryOf(c: Context) {
+  const value = (field: string) => c.req.query(field)?.slice(0, 100).trim() || undefined;
+  const asked = FILTERS.map((field) => [
+    field,
+    field === 'from' || field === 'until' ? timeOf(value(field)) : value(field),
+  ]);
+  const known = asked.filter(([field, text]) => auditQuery.safeParse({ [String(field)]: text }).success);
+  return auditQuery.parse({
+    ...Object.fromEntries(known),
+    limit: 50,
+    cursor: c.req.query('cursor') || undefined,
+  });
+}
+
+/** A time from the form has no zone and is taken as UTC, as the label says. */
+function timeOf(text: string | undefined): string | undefined {
+  if (text === undefined) return undefined;
+  const parsed = Date.parse(/Z$|[+-]\d\d:\d\d$/.test(text) ? text : `${text}Z`);
+  return Number.isNaN(parsed) ? undefined : isoTimeOf(parsed);
+}
+
+function auditPage(view: {
+  readonly accountId: string;
+  readonly filter: AuditFilter;
+  readonly page: AuditPage;
+}): Html {
+  const { accountId, filter, page } = view;
+  const { items, next, unreadable } = page;
+  return html`<h1>Audit</h1>
+<p class="quiet">Who asked for what, and what came of it, for 400 days: commands, sign-ins and reads that showed secrets.</p>
+${filterForm(filter)}
+${unreadable === 0 ? '' : html`<p class="verdict" role="status">${unreadable} records of this stretch cannot be read and are left out.</p>`}
+${items.length === 0 ? empty(next === undefined ? 'No record fits.' : 'No record of this stretch fits. Older ones may be on the next page.') : rowsOf(accountId, items)}
+${next === undefined ? '' : html`<p><a class="button" href="?${[queryOf(filter), `cursor=${encodeURIComponent(next)}`].filter(Boolean).join('&')}">Older</a></p>`}`;
+}
+
+function rowsOf(accountId: string, records: readonly AuditRecord[]): Html {
+  return html`<table class="stack"><thead><tr><th>When</th><th>Who</th><th>What</th><th>Where</th><th>Outcome</th></tr></thead>
+<tbody>${records.map(
+    (record) => html`<tr>
+<td>${time(record.received_at)}</td>
+<td>${record.client_id}</td>
+<td>${record.call}<br><code class="quiet">${record.request_id}</code></td>
+<td>${whereOf(accountId, record)}</td>
+<td>${outcomeOf(record)}</td></tr>`,
+  )}</tbody></table>`;
+}
+
+function whereOf(
+  accountId: string,
+  { project_id: projectId, resource, operation_ids: ids = [] }: AuditRecord,
+): Html {
+  const project =
+    projectId === undefined
+      ? html`<span class="quiet">the account</span>`
+      : html`<a class="id" href="${projectPath(accountId, projectId)}">${projectId}</a>`;
+  const things = Object.values(resource).map((id) => html`<br><span class="id">${id}</span>`);
+  const operations = ids.map(
+    (id) => html`<br><a class="id" href="${operationPath(accountId, projectId ?? '', id)}">${id}</a>`,
+  );
+  return html`${project}${things}${projectId === undefined ? '' : operations}`;
+}
+
+function outcomeOf({ outcome, status, problem, duration_ms: durationMs }: AuditRecord): Html {
+  if (outcome === undefined) return html`<span class="quiet">open</span>`;
+  const details = [status, problem, durationMs === undefined ? undefined : duration(durationMs)];
+  return html`${outcome} <span class="quiet">${details.filter((each) => each !== undefined).join(', ')}</span>`;
+}
+
+function filterForm(filter: AuditFilter): Html {
+  const field = (name: 'client_id' | 'call' | 'project_id' | 'from' | 'until', label: string) =>
+    html`<div><label for="${name}">${label}</label><input id="${name}" name="${name}" value="${filter[name] ?? ''}" size="18"></div>`;
+  return html`<form class="filter" method="get" action="/console/audit">
+${field('client_id', 'Caller')}
+${field('call', 'Call')}
+${field('project_id', 'Project')}
+<div><label for="outcome">Outcome</label><select id="outcome" name="outcome"><option value="">any</option>${AUDIT_OUTCOMES.map((each) => html`<option value="${each}"${each === filter.outcome ? html` selected` : ''}>${each}</option>`)}</select></div>
+${field('from', 'From (UTC)')}
+${field('until', 'Until (UTC)')}
+<button>Show</button></form>`;
+}
+
+function queryOf(filter: AuditFilter): string {
+  return FILTERS.flatMap((field) => {
+    const value = filter[field];
+    return value === undefined ? [] : [`${field}=${encodeURIComponent(value)}`];
+  }).join('&');
+}

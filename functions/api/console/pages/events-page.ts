@@ -1,0 +1,39 @@
+/** The latest events, with a filter. */
+
+import { html } from 'hono/html';
+import { isVisibleTo } from '../../bridge/events.ts';
+import type { FeedEvent, FeedFilter } from '../../read-model/feed-event.ts';
+import { eventTable } from '../html/event-table.ts';
+import { empty, type Html } from '../html/markup.ts';
+import type { RefusalDeps } from '../session/visitor-traces.ts';
+import { filterForm, filterOf, queryOf } from './event-filter.ts';
+import { type BuildPage, READING_REFUSED } from './page.ts';
+import { checkReading } from './permission.ts';
+
+export function buildEvents(deps: RefusalDeps): BuildPage {
+  return async (c, visitor) => {
+    const { caller, model } = visitor;
+    if (!checkReading(deps, visitor, caller.account_id)) return READING_REFUSED;
+    const filter = filterOf(c);
+    const cursor = c.req.query('cursor') || undefined;
+    const { items, next } = await model.feed.recent({ limit: 50, cursor, filter });
+    const events = items.filter(isVisibleTo(caller));
+    const content = eventsPage({ accountId: model.accountId, events, filter, more: next });
+    return { title: 'Events', about: '*', content };
+  };
+}
+
+function eventsPage(view: {
+  readonly accountId: string;
+  readonly events: readonly FeedEvent[];
+  readonly filter: FeedFilter;
+  readonly more: string | undefined;
+}): Html {
+  const { accountId, events, filter, more } = view;
+  const query = queryOf(filter);
+  return html`<h1>Events</h1>
+${filterForm('/console/events', filter, 'Show')}
+<p><a class="button" href="/console/subscribe${query === '' ? '' : `?${query}`}">Subscribe to these</a></p>
+${events.length === 0 ? empty('No event fits. Older ones may be on the next page.') : eventTable(accountId, events)}
+${more === undefined ? '' : html`<p><a class="button" href="?${[query, `cursor=${more}`].filter(Boolean).join('&')}">Older</a></p>`}`;
+}

@@ -1,0 +1,44 @@
+/** A page of the console: what one is made of, and how it is shown to a visitor or to a person who has not signed in. */
+
+import type { Context } from 'hono';
+import { type Frame, page } from '../html/layout.ts';
+import { simple } from '../html/markup.ts';
+import { formKey } from '../session/session.ts';
+import { signInPage } from '../session/sign-in-page.ts';
+import type { Visitor } from '../session/visitor.ts';
+
+export type Page = Omit<Frame, 'who' | 'live'> & {
+  /** The project or operation whose events refresh the page; `*`: any event; absent: the page does not refresh itself. */
+  readonly about?: string;
+  readonly status?: 200 | 403 | 404;
+};
+
+/** Makes a page for a visitor who has signed in. */
+export type BuildPage = (c: Context, visitor: Visitor) => Promise<Page>;
+
+export const NOTHING_HERE = messagePage(
+  'Nothing here',
+  'There is no such page, or your token may not see it.',
+  404,
+);
+
+export const READING_REFUSED = messagePage('No access', 'Your token needs the scope operations:read.', 403);
+
+export function messagePage(title: string, sentence: string, status: 403 | 404): Page {
+  return { title, content: simple(title, sentence), status };
+}
+
+export function showPage(c: Context, visitor: Visitor, { about, status = 200, ...frame }: Page) {
+  const { caller, session, pepper, model } = visitor;
+  const live = about === undefined ? undefined : { about, cursor: model.feed.start('now') };
+  const mayAudit = caller.scopes.has('audit:read');
+  const who = { clientId: caller.client_id, formKey: formKey(session, pepper), mayAudit };
+  return c.html(page({ ...frame, who, live }), status);
+}
+
+/** The form to sign in with, which leads back to the page that was asked for. */
+export function showSignIn(c: Context, problem?: string) {
+  const { pathname, search } = new URL(c.req.url);
+  const next = c.req.method === 'GET' ? `${pathname}${search}` : '/console';
+  return c.html(page({ title: 'Sign in', content: signInPage({ next, problem }) }), 401);
+}

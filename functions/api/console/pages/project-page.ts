@@ -1,0 +1,109 @@
+/** One project: its operations, its computes, and what can be done with them. */
+
+import { html } from 'hono/html';
+import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { badge } from '../html/badge.ts';
+import { timeline } from '../html/charts.ts';
+import { empty, type Html } from '../html/markup.ts';
+import { endpointActionPath, operationPath, projectPath } from '../html/paths.ts';
+import { age, duration, time } from '../html/times.ts';
+import { formKey } from '../session/session.ts';
+import type { RefusalDeps } from '../session/visitor-traces.ts';
+import { ENDPOINT_ACTIONS, type EndpointAction, routeOfAction } from './endpoint-actions.ts';
+import { type BuildPage, NOTHING_HERE } from './page.ts';
+import { checkReading } from './permission.ts';
+import { type Compute, type RouteDeps, readComputes } from './upstream-view.ts';
+
+export interface ProjectDeps extends RefusalDeps, RouteDeps {
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+export function buildProject(deps: ProjectDeps): BuildPage {
+  return async (c, visitor) => {
+    const { account_id: accountId = '', project_id: projectId = '' } = c.req.param();
+    if (!checkReading(deps, visitor, accountId, projectId)) return NOTHING_HERE;
+    const { caller, model, session, pepper } = visitor;
+    const [operations, computes] = await Promise.all([
+      model.operations(projectId, { limit: 50, cursor: c.req.query('cursor') || undefined }),
+      readComputes(deps, caller, projectId),
+    ]);
+    const isEmpty = operations.items.length === 0 && computes === undefined;
+    if (isEmpty && (await model.project(projectId)) === undefined) return NOTHING_HERE;
+    const content = projectPage({
+      accountId,
+      projectId,
+      operations: operations.items,
+      more: operations.next,
+      computes,
+      actions: caller.scopes.has('computes:restart') ? openActions(deps) : [],
+      formKey: formKey(session, pepper),
+      isReadRequested: c.req.query('asked') !== undefined,
+      nowMs: deps.clock.now(),
+    });
+    return { title: projectId, about: projectId, content };
+  };
+}
+
+/** The actions whose calls the configuration opens. */
+function openActions({ routes }: RouteDeps): readonly EndpointAction[] {
+  return ENDPOINT_ACTIONS.filter((action) => routeOfAction(routes, action) !== undefined);
+}
+
+interface ProjectView {
+  readonly accountId: string;
+  readonly projectId: string;
+  readonly operations: readonly OperationRecord[];
+  readonly more: string | undefined;
+  /** Undefined: the caller may not see them, or the upstream did not answer. */
+  readonly computes: readonly Compute[] | undefined;
+  /** The actions that the caller's scopes and the configuration allow. */
+  readonly actions: readonly EndpointAction[];
+  readonly formKey: string;
+  readonly isReadRequested: boolean;
+  readonly nowMs: number;
+}
+
+function projectPage(view: ProjectView): Html {
+  const { accountId, projectId, operations, nowMs } = view;
+  return html`<p class="crumbs"><a href="/console">Account ${accountId}</a></p>
+<h1>${projectId}</h1>
+<form method="post" action="${projectPath(accountId, projectId)}/read"><input type="hidden" name="form_key" value="${view.formKey}"><button>Read it afresh now</button>${view.isReadRequested ? html` <span role="status">Asked for; what is new shows here.</span>` : ''}</form>
+<h2>Computes</h2>
+${computeTable(view)}
+<h2>Operations</h2>
+${timeline(accountId, operations, nowMs)}
+${
+  operations.length === 0
+    ? ''
+    : html`<table class="stack"><thead><tr><th>Operation</th><th>Status</th><th>Created</th><th>Took</th></tr></thead>
+<tbody>${operations.map(
+        (record) => html`<tr>
+<td><a href="${operationPath(accountId, projectId, record.operation_id)}">${record.action}</a></td>
+<td>${badge(record.status)}${record.failures_count > 0 ? html` <span class="quiet">${record.failures_count} failed</span>` : ''}</td>
+<td>${time(record.created_at)} <span class="quiet">${age(record.created_at, nowMs)}</span></td>
+<td>${duration(Math.max(0, Date.parse(record.updated_at) - Date.parse(record.created_at)))}</td></tr>`,
+      )}</tbody></table>`
+}
+${view.more === undefined ? '' : html`<p><a class="button" href="?cursor=${view.more}">Older</a></p>`}`;
+}
+
+function computeTable({ accountId, projectId, computes: list, actions }: ProjectView): Html {
+  if (list === undefined)
+    return empty(
+      'They cannot be shown: the token has no scope computes:read, or the upstream does not answer.',
+    );
+  if (list.length === 0) return empty('This project has no compute.');
+  const path = (endpointId: string, action: EndpointAction) =>
+    endpointActionPath(accountId, projectId, { endpointId, action });
+  return html`<table class="stack"><thead><tr><th>Compute</th><th>Kind</th><th>State</th><th>Branch</th><th>Do</th></tr></thead>
+<tbody>${list.map(
+    ({
+      id,
+      type,
+      state,
+      branchId,
+    }) => html`<tr><td class="id">${id}</td><td>${type}</td><td>${badge(state)}</td><td class="id">${branchId}</td>
+<td>${actions.filter((action) => (action === 'start') === (state === 'idle')).map((action) => html`<a class="button" href="${path(id, action)}">${action === 'start' ? 'Start' : 'Restart'}</a>`)}</td></tr>`,
+  )}</tbody></table>`;
+}

@@ -1,0 +1,57 @@
+/** What a page shows of the upstream. It goes through the API's own routes, so that visitors see no more than their tokens may see. */
+
+import type { Caller } from '../../../../shared/callers/authorize.ts';
+import type { ApiAnswer, Route } from '../../serving/route.ts';
+
+export interface RouteCall {
+  readonly caller: Caller;
+  readonly ids: Readonly<Record<string, string>>;
+  readonly idempotencyKey?: string;
+}
+
+export interface RouteDeps {
+  /** The API's own routes. */
+  readonly routes: readonly Route[];
+  readonly call: (route: Route, request: RouteCall) => Promise<ApiAnswer>;
+}
+
+export interface Compute {
+  readonly id: string;
+  readonly type: string;
+  readonly state: string;
+  readonly branchId: string;
+}
+
+/** The body of a success, parsed. Undefined when the caller may not ask, or the upstream gave no usable answer. */
+export async function readUpstream(
+  { routes, call }: RouteDeps,
+  routeId: string,
+  request: RouteCall,
+): Promise<unknown> {
+  const route = routes.find(({ id }) => id === routeId);
+  if (route === undefined) return undefined;
+  const answer = await call(route, request);
+  if (answer.status !== 200 || !(answer.body instanceof Uint8Array)) return undefined;
+  return JSON.parse(new TextDecoder().decode(answer.body)) as unknown;
+}
+
+/** Undefined when the caller may not ask, or the upstream gave no usable answer. */
+export async function readComputes(
+  deps: RouteDeps,
+  caller: Caller,
+  projectId: string,
+): Promise<readonly Compute[] | undefined> {
+  const request = { caller, ids: { project_id: projectId } };
+  const answer = (await readUpstream(deps, 'listEndpoints', request)) as { endpoints?: unknown } | undefined;
+  if (!Array.isArray(answer?.endpoints)) return undefined;
+  return (answer.endpoints as readonly Record<string, unknown>[]).map((endpoint) => ({
+    id: textOf(endpoint['id']),
+    type: textOf(endpoint['type']),
+    state: textOf(endpoint['current_state']),
+    branchId: textOf(endpoint['branch_id']),
+  }));
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,26 @@
+/** Sessions of the console that their holders have ended. Their cookies last longer, and are refused. */
+
+import { endedSessionKey } from '../../../../shared/store/keys.ts';
+import type { Table } from '../../../../shared/store/table.ts';
+
+/** The attributes of an ended session's item. */
+export const ENDED_SESSION_ATTRIBUTES = ['ended_at_ms'] as const;
+
+/** The item is kept past the end of the session, after which the session is refused for its own end. */
+const KEPT_LONGER_SECONDS = 3_600;
+
+export interface EndedSessions {
+  end(session: { readonly id: string; readonly endsAtMs: number }, nowMs: number): Promise<void>;
+  isEnded(sessionId: string): Promise<boolean>;
+}
+
+export function createEndedSessions(table: Pick<Table, 'get' | 'update'>): EndedSessions {
+  return {
+    async end({ id, endsAtMs }, nowMs) {
+      const expires_at = Math.ceil(endsAtMs / 1_000) + KEPT_LONGER_SECONDS;
+      const set = { kind: 'ended_session', ended_at_ms: nowMs, expires_at };
+      await table.update({ key: endedSessionKey(id), set });
+    },
+    isEnded: async (sessionId) => (await table.get(endedSessionKey(sessionId))) !== undefined,
+  };
+}

@@ -1,0 +1,110 @@
+/** A session of the console: who is signed in and until when, in a cookie that is authenticated and sent only to the console's own pages. */
+
+import { createHmac, timingSafeEqual } from 'node:crypto';
+import * as z from 'zod';
+import type { Caller } from '../../../../shared/callers/authorize.ts';
+import { SCOPES } from '../../../../shared/callers/scopes.ts';
+import type { Secret } from '../../../../shared/runtime/secret.ts';
+
+const sessionSchema = z.union([
+  /** A session that began with a token of the bridge. The token is looked up for every page. */
+  z.strictObject({ id: z.string().max(60), token_id: z.string().max(40), ends_at_ms: z.number() }),
+  /** A session that began with a token of the issuer. It keeps what the token said when the session began. */
+  z.strictObject({
+    id: z.string().max(60),
+    caller: z.strictObject({
+      client_id: z.string(),
+      account_id: z.string(),
+      scopes: z.array(z.enum(SCOPES)),
+      project_ids: z.array(z.string()).optional(),
+    }),
+    ends_at_ms: z.number(),
+  }),
+]);
+
+export type Session = z.output<typeof sessionSchema>;
+
+/** An hour is long enough for an incident, and short enough for a laptop that was left open. */
+const SESSION_MS = 3_600_000;
+
+const COOKIE = 'bridge_session';
+
+/** With this prefix, browsers accept the cookie only over https, so a page on http can neither set nor replace it (RFC 6265bis, 4.1.3.1). */
+const SECURE_COOKIE = `__Secure-${COOKIE}`;
+
+/** `id`: a random id, by which the session can be ended. The session never lasts longer than the credentials that it began with. */
+export function sessionOf(
+  caller: Caller,
+  {
+    id,
+    tokenId,
+    nowMs,
+  }: { readonly id: string; readonly tokenId: string | undefined; readonly nowMs: number },
+): Session {
+  const ends_at_ms = Math.min(nowMs + SESSION_MS, caller.endsAtMs ?? Number.POSITIVE_INFINITY);
+  if (tokenId !== undefined) return { id, token_id: tokenId, ends_at_ms };
+  const { client_id, account_id, scopes, projectIds } = caller;
+  return {
+    id,
+    caller: {
+      client_id,
+      account_id,
+      scopes: [...scopes],
+      ...(projectIds && { project_ids: [...projectIds] }),
+    },
+    ends_at_ms,
+  };
+}
+
+/** The caller of a session that began with a token of the issuer; undefined for another session. */
+export function callerIn(session: Session): Caller | undefined {
+  if (!('caller' in session)) return undefined;
+  const { client_id, account_id, scopes, project_ids } = session.caller;
+  return { client_id, account_id, scopes: new Set(scopes), projectIds: project_ids && new Set(project_ids) };
+}
+
+export function seal(session: Session, pepper: Secret): string {
+  const payload = Buffer.from(JSON.stringify(session)).toString('base64url');
+  return `${payload}.${macOf('session', payload, pepper)}`;
+}
+
+/** Undefined when the cookie was changed or made up, or when the session is over. */
+export function open(sealed: string, pepper: Secret, nowMs: number): Session | undefined {
+  const [payload = '', mac = ''] = sealed.split('.');
+  if (!isSame(mac, macOf('session', payload, pepper))) return undefined;
+  const parsed = sessionSchema.safeParse(JSON.parse(Buffer.from(payload, 'base64url').toString()));
+  return parsed.success && nowMs < parsed.data.ends_at_ms ? parsed.data : undefined;
+}
+
+/** The key in every form of the session. Another site cannot know it, so a form with it comes from a page of the session. */
+export function formKey(session: Session, pepper: Secret): string {
+  return macOf('form', JSON.stringify(session), pepper);
+}
+
+export function isFormKey(presented: unknown, session: Session, pepper: Secret): boolean {
+  return typeof presented === 'string' && isSame(presented, formKey(session, pepper));
+}
+
+/** With `SameSite=Strict` the cookie is not sent when a link of another site is followed: such a page opens signed out. */
+export function cookieHeader(value: string, maxAgeSeconds: number, isHttps: boolean): string {
+  const [name, secure] = isHttps ? [SECURE_COOKIE, '; Secure'] : [COOKIE, ''];
+  return `${name}=${value}; Path=/console; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;
+}
+
+export function cookieOf(header: string | undefined, isHttps: boolean): string | undefined {
+  const name = isHttps ? SECURE_COOKIE : COOKIE;
+  return header
+    ?.split(';')
+    .map((part) => part.trim())
+    .find((part) => part.startsWith(`${name}=`))
+    ?.slice(name.length + 1);
+}
+
+function macOf(purpose: string, text: string, pepper: Secret): string {
+  return createHmac('sha256', pepper.reveal()).update(`console ${purpose}\n${text}`).digest('hex');
+}
+
+function isSame(a: string, b: string): boolean {
+  const [first, second] = [Buffer.from(a), Buffer.from(b)];
+  return first.length === second.length && timingSafeEqual(first, second);
+}

@@ -1,0 +1,50 @@
+/** The person who looks at a page, as the session in the cookie says. */
+
+import type { Context } from 'hono';
+import type { Caller } from '../../../../shared/callers/authorize.ts';
+import { cursorSealOf } from '../../../../shared/callers/sealed-cursor.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Secret } from '../../../../shared/runtime/secret.ts';
+import type { Authenticator } from '../../identity/authenticate.ts';
+import type { ReadModel } from '../../read-model/read-model.ts';
+import { sealedReadModel } from '../../read-model/sealed-read-model.ts';
+import { isHttps } from './browser-form.ts';
+import type { EndedSessions } from './ended-sessions.ts';
+import { callerIn, cookieOf, open, type Session } from './session.ts';
+
+export interface VisitorDeps {
+  /** By account id. */
+  readonly readModels: ReadonlyMap<string, ReadModel>;
+  readonly authenticator: Pick<Authenticator, 'holderOf'>;
+  readonly endedSessions: Pick<EndedSessions, 'isEnded'>;
+  /** Keys the seals of sessions and cursors. */
+  readonly pepper: () => Promise<Secret>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+export interface Visitor {
+  readonly caller: Caller;
+  readonly session: Session;
+  readonly pepper: Secret;
+  /** Of the caller's account, with the caller's cursors. */
+  readonly model: ReadModel;
+}
+
+/** Undefined when there is no session, or it is over, or its token or its account exists no more. */
+export async function visitorOf(deps: VisitorDeps, c: Context): Promise<Visitor | undefined> {
+  const pepper = await deps.pepper();
+  const cookie = cookieOf(c.req.header('cookie'), isHttps(c)) ?? '';
+  const session = open(cookie, pepper, deps.clock.now());
+  if (session === undefined || (await deps.endedSessions.isEnded(session.id))) return undefined;
+  const caller = await callerOf(deps.authenticator, session);
+  const model = caller && deps.readModels.get(caller.account_id);
+  if (caller === undefined || model === undefined) return undefined;
+  return { session, caller, pepper, model: sealedReadModel(model, cursorSealOf(caller, pepper)) };
+}
+
+async function callerOf(
+  authenticator: VisitorDeps['authenticator'],
+  session: Session,
+): Promise<Caller | undefined> {
+  return 'token_id' in session ? authenticator.holderOf(session.token_id) : callerIn(session);
+}

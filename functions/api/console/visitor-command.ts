@@ -1,0 +1,48 @@
+/** A form on a page that sends a command: it must come from a page of the visitor's own session. */
+
+import type { Context } from 'hono';
+import type { ApiAnswer } from '../serving/route.ts';
+import { simple } from './html/markup.ts';
+import { type Page, showPage } from './pages/page.ts';
+import { formOf, isOwnOrigin } from './session/browser-form.ts';
+import { isFormKey } from './session/session.ts';
+import type { Visitor } from './session/visitor.ts';
+import { noteVisitorRefusal, type RefusalDeps } from './session/visitor-traces.ts';
+
+/** Undefined when another site or an older session may have sent the form. `call` names the refusal in the log. */
+export async function genuineForm(
+  deps: RefusalDeps,
+  c: Context,
+  visitor: Visitor,
+  call: string,
+): Promise<URLSearchParams | undefined> {
+  const form = await formOf(c);
+  const { session, pepper } = visitor;
+  if (form !== undefined && isOwnOrigin(c) && isFormKey(form.get('form_key'), session, pepper)) return form;
+  noteVisitorRefusal(deps, visitor, 'form-refused', call);
+  return undefined;
+}
+
+/** Back to a page after a success; otherwise the sentence of the refusal. `what`: what was asked for. */
+export function showOutcome(
+  c: Context,
+  visitor: Visitor,
+  answer: ApiAnswer,
+  { what, backTo }: { readonly what: string; readonly backTo: string },
+) {
+  if (answer.status < 300) return c.redirect(backTo, 303);
+  const sentence = `${what} was answered with ${answer.status}: ${messageIn(answer)}`;
+  const page: Page = { title: 'Refused', content: simple('Refused', sentence) };
+  return showPage(c, visitor, page);
+}
+
+/** The `message` of a problem or of a refusal of the upstream; empty when the answer has none. */
+function messageIn({ body }: ApiAnswer): string {
+  const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : body;
+  try {
+    const { message } = JSON.parse(typeof text === 'string' ? text : '') as { message?: unknown };
+    return typeof message === 'string' ? message : '';
+  } catch {
+    return '';
+  }
+}

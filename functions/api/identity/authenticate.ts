@@ -1,0 +1,89 @@
+/** Finds out who calls, by a token of the bridge or by a token of the configured OIDC issuer. */
+
+import type { Caller } from '../../../shared/callers/authorize.ts';
+import { isSameHash, TOKEN_PREFIX, tokenHash, tokenIdOf } from '../../../shared/callers/bridge-token.ts';
+import type { TokenRecord } from '../../../shared/callers/token-record.ts';
+import type { TokenReader } from '../../../shared/callers/token-store.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Secret } from '../../../shared/runtime/secret.ts';
+
+export interface Authenticator {
+  /** `credentials`: what follows `Bearer ` in the header. Undefined when they are not valid, for whatever reason. */
+  authenticate(credentials: string): Promise<Caller | undefined>;
+  /** The caller of a token's id while the token is valid; for sessions that began with the token. */
+  holderOf(tokenId: string): Promise<Caller | undefined>;
+}
+
+export interface AuthenticatorDeps {
+  readonly tokens: TokenReader;
+  readonly pepper: () => Promise<Secret>;
+  /** Verifies a token of the OIDC issuer; undefined when only the bridge's own tokens are accepted. */
+  readonly verifyJwt?: ((token: string) => Promise<Caller | undefined>) | undefined;
+  readonly clock: Clock;
+}
+
+/** How long a token's record is remembered: a revoked token stops working within this time, and a busy caller costs one read in it. */
+const CACHE_MS = 10_000;
+
+/** The most tokens that are remembered; then the one that was read longest ago is forgotten. */
+export const CACHE_ENTRIES_MAX = 1_000;
+
+/** A JWT of an issuer has one or two kilobytes, and servers refuse headers of more than eight. */
+export const CREDENTIALS_CHARACTERS_MAX = 8_000;
+
+/** Stands in for the hash of a missing record, so that the check of an unknown id takes as long as that of a wrong secret. */
+const NO_HASH = '0'.repeat(64);
+
+export function createAuthenticator({ tokens, pepper, verifyJwt, clock }: AuthenticatorDeps): Authenticator {
+  const cache = new Map<
+    string,
+    { readonly record: Promise<TokenRecord | undefined>; readonly untilMs: number }
+  >();
+
+  const readCached = (tokenId: string): Promise<TokenRecord | undefined> => {
+    const known = cache.get(tokenId);
+    if (known !== undefined && clock.now() < known.untilMs) return known.record;
+    const record = tokens.read(tokenId);
+    cache.delete(tokenId);
+    cache.set(tokenId, { record, untilMs: clock.now() + CACHE_MS });
+    record.catch(() => cache.delete(tokenId));
+    const [oldest] = cache.keys();
+    if (cache.size > CACHE_ENTRIES_MAX && oldest !== undefined) cache.delete(oldest);
+    return record;
+  };
+
+  return {
+    async authenticate(credentials) {
+      if (credentials.length > CREDENTIALS_CHARACTERS_MAX) return undefined;
+      if (!credentials.startsWith(`${TOKEN_PREFIX}_`)) return verifyJwt?.(credentials);
+      const tokenId = tokenIdOf(credentials);
+      if (tokenId === undefined) return undefined;
+      const [record, key] = await Promise.all([readCached(tokenId), pepper()]);
+      const isRight = isSameHash(tokenHash(credentials, key), record?.hash ?? NO_HASH);
+      if (!isRight || record === undefined) return undefined;
+      return isValid(record, clock.now()) ? callerOf(record) : undefined;
+    },
+    async holderOf(tokenId) {
+      const record = await readCached(tokenId);
+      return record !== undefined && isValid(record, clock.now()) ? callerOf(record) : undefined;
+    },
+  };
+}
+
+function isValid({ revoked_at, expires_at_ms }: TokenRecord, nowMs: number): boolean {
+  return revoked_at === undefined && nowMs < expires_at_ms;
+}
+
+function callerOf({ client_id, account_id, scopes, project_ids }: TokenRecord): Caller {
+  return {
+    client_id,
+    account_id,
+    scopes: new Set(scopes),
+    projectIds: project_ids === undefined ? undefined : new Set(project_ids),
+  };
+}
+
+/** The credentials of `Bearer <credentials>`; undefined for another scheme, for several headers joined by a comma, and for no header. */
+export function bearerOf(authorization: string | null | undefined): string | undefined {
+  return /^Bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(authorization?.trim() ?? '')?.[1];
+}

@@ -1,0 +1,116 @@
+/** The audit as people read it: newest first, in pages; records that cannot be read are skipped and counted. */
+
+import * as z from 'zod';
+import { auditKey, auditListOf } from '../../../shared/store/keys.ts';
+import {
+  type IndexPosition,
+  type Item,
+  LIST_INDEX,
+  type Table,
+  type TableIndexes,
+} from '../../../shared/store/table.ts';
+import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema } from './page-cursor.ts';
+
+const auditItem = z.object({
+  kind: z.literal('audit'),
+  request_id: z.string(),
+  client_id: z.string(),
+  call: z.string(),
+  project_id: z.string().optional(),
+  resource: z.record(z.string(), z.string()),
+  received_at: z.string(),
+  outcome: z.enum(['done', 'refused', 'unknown']).optional(),
+  status: z.number().optional(),
+  problem: z.string().optional(),
+  duration_ms: z.number().optional(),
+  operation_ids: z.array(z.string()).optional(),
+});
+
+export const auditRecord = auditItem.omit({ kind: true });
+
+/** A record without an outcome: the request is under way, or the process ended before the request did. */
+export type AuditRecord = z.output<typeof auditRecord>;
+
+export const AUDIT_ATTRIBUTES = Object.keys(auditItem.shape);
+
+interface AuditRequest extends PageRequest {
+  /** ISO 8601: only records that were received at this time or later. */
+  readonly from?: string | undefined;
+  /** ISO 8601: only records that were received before this time. */
+  readonly until?: string | undefined;
+  readonly fits: (record: AuditRecord) => boolean;
+}
+
+export interface AuditPage extends Page<AuditRecord> {
+  /** The number of records that the page passed over because they cannot be read. */
+  readonly unreadable: number;
+}
+
+/** Throws `AppError` `cursor_invalid`. A page may be short or empty and still have a next one. */
+export type AuditReader = (request: AuditRequest) => Promise<AuditPage>;
+
+/** The most queries for one page, so that a filter that fits nothing does not read 400 days. */
+export const AUDIT_QUERIES_MAX = 5;
+
+/** The most items that DynamoDB reads in one BatchGetItem. */
+export const RECORDS_PER_QUERY = 100;
+
+export function createAuditReader(
+  table: Pick<Table, 'getMany'>,
+  indexes: TableIndexes,
+  accountId: string,
+): AuditReader {
+  const partition = auditListOf(accountId);
+  const position = positionSchema(LIST_INDEX.partitionKey, partition);
+
+  const readRows = async (after: string | undefined, start: IndexPosition | undefined) => {
+    const query = { index: LIST_INDEX, partition, newestFirst: true, limit: RECORDS_PER_QUERY, after, start };
+    const { keys, next } = await indexes.query(query);
+    const items = new Map((await table.getMany(keys)).map((item) => [item.pk, item]));
+    return { rows: keys.map((key) => ({ key, record: recordOf(items.get(key.pk)) })), next };
+  };
+
+  return async (request) => {
+    const { limit, cursor, from, until, fits } = request;
+    let start = cursor ? decodeCursor(position, cursor) : until && positionBefore(accountId, until);
+    const items: AuditRecord[] = [];
+    let unreadable = 0;
+    for (let count = 0; count < AUDIT_QUERIES_MAX; count++) {
+      const { rows, next } = await readRows(from, start || undefined);
+      for (const { key, record } of rows) {
+        start = positionOf(partition, key);
+        if (record === 'unreadable') unreadable += 1;
+        else if (record !== undefined && fits(record)) items.push(record);
+        if (items.length === limit) return { items, next: encodeCursor(start), unreadable };
+      }
+      if (next === undefined) return { items, next: undefined, unreadable };
+      start = next;
+    }
+    return { items, next: start ? encodeCursor(start) : undefined, unreadable };
+  };
+}
+
+interface AuditKey {
+  readonly pk: string;
+  readonly sk: string;
+  readonly sortKey: string;
+}
+
+/** The position of a record in the index: the next page begins behind it. */
+function positionOf(partition: string, { pk, sk, sortKey }: AuditKey): IndexPosition {
+  return { pk, sk, [LIST_INDEX.partitionKey]: partition, [LIST_INDEX.sortKey]: sortKey };
+}
+
+/** A position that no record has: a list from there begins with what was received before this time. */
+function positionBefore(accountId: string, until: string): IndexPosition {
+  return positionOf(auditListOf(accountId), { ...auditKey(accountId, ''), sortKey: until });
+}
+
+/** Undefined when the index still shows a record that the table has forgotten. */
+function recordOf(item: Item | undefined): AuditRecord | 'unreadable' | undefined {
+  if (item === undefined) return undefined;
+  const parsed = auditItem.safeParse(item);
+  if (!parsed.success) return 'unreadable';
+  const { kind: _kind, ...record } = parsed.data;
+  return record;
+}

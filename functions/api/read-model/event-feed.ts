@@ -1,0 +1,101 @@
+/**
+ * Events in the order in which their items moved, from what the items remember: nothing is missing that the bus or a rule has lost.
+ * At least once, like the bus: an event may be given out again, with the same id.
+ */
+
+import * as z from 'zod';
+import type { JournalRecord } from '../../../shared/core/records/journal-record.ts';
+import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { readableRecords } from '../../../shared/store/adapters/readable-records.ts';
+import { FEED_INDEX, type Key, type Table, type TableIndexes } from '../../../shared/store/table.ts';
+import { ignoreUnreadable, type NoteUnreadable } from '../../../shared/store/unreadable.ts';
+import { byTime, eventsOf, type FeedEvent, type FeedFilter, fits } from './feed-event.ts';
+import { decidePosition, feedPositionSchema, isNewTo, startingAt } from './feed-position.ts';
+import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema } from './page-cursor.ts';
+
+interface FeedPage {
+  /** Oldest first within one page. */
+  readonly events: readonly FeedEvent[];
+  /** For the next call, also when there was no event. */
+  readonly cursor: string;
+  /** True: more events are there already, so the caller may ask again at once. */
+  readonly hasMore: boolean;
+}
+
+interface RecentRequest extends PageRequest {
+  readonly filter?: FeedFilter | undefined;
+}
+
+export interface EventFeed {
+  /** A new cursor: for everything that is remembered, or for what comes from now on. */
+  start(from: 'beginning' | 'now'): string;
+  /** What came since the cursor was given out. Throws `AppError` `cursor_invalid`. */
+  since(cursor: string, limit?: number): Promise<FeedPage>;
+  /** Newest first by item: the events of one page are in order, and those of one operation stay together. */
+  recent(request: RecentRequest): Promise<Page<FeedEvent>>;
+}
+
+export const ITEMS_PER_QUERY = 100;
+
+/** The most queries of one call, so that a filter that fits nothing does not read a whole account. */
+export const QUERIES_MAX = 5;
+
+export interface FeedPorts {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly noteUnreadable?: NoteUnreadable;
+}
+
+export function createEventFeed(
+  table: Pick<Table, 'getMany'>,
+  indexes: TableIndexes,
+  accountId: string,
+  { clock, noteUnreadable = ignoreUnreadable }: FeedPorts,
+): EventFeed {
+  const positions = feedPositionSchema(accountId);
+  const list = { index: FEED_INDEX, partition: accountId };
+  /** An item that cannot be read comes when a version that can read it moves it again. */
+  const readItems = async (keys: readonly Key[]): Promise<readonly JournalRecord[]> =>
+    readableRecords(await table.getMany(keys), noteUnreadable);
+
+  return {
+    start(from) {
+      const nowMs = clock.now();
+      const since = from === 'now' ? isoTimeOf(nowMs) : '';
+      return encodeCursor(startingAt(since, nowMs));
+    },
+
+    async since(cursor, limit = ITEMS_PER_QUERY) {
+      const begunAtMs = clock.now();
+      const position = decodeCursor(positions, cursor);
+      const { since, start } = position;
+      const after = since === '' ? undefined : since;
+      const { keys, next } = await indexes.query({ ...list, limit, after, start });
+      const all = (await readItems(keys)).flatMap(eventsOf);
+      const events = all.filter(isNewTo(position)).toSorted(byTime);
+      const movedAt = keys.map(({ sortKey }) => sortKey);
+      const reached = decidePosition(position, { events, movedAt, next, begunAtMs }, clock.now());
+      return { events, hasMore: next !== undefined, cursor: encodeCursor(reached) };
+    },
+
+    async recent({ limit, cursor, filter = {} }) {
+      let start = cursor === undefined ? undefined : decodeCursor(recentCursor(accountId), cursor).start;
+      const items: FeedEvent[] = [];
+      for (let count = 0; count < QUERIES_MAX; count++) {
+        const query = { ...list, newestFirst: true, limit: Math.min(limit, ITEMS_PER_QUERY), start };
+        const { keys, next } = await indexes.query(query);
+        items.push(...(await readItems(keys)).flatMap(eventsOf).filter((event) => fits(event, filter)));
+        start = next;
+        if (next === undefined || items.length >= limit) break;
+      }
+      return {
+        items: items.toSorted((a, b) => byTime(b, a)),
+        next: start === undefined ? undefined : encodeCursor({ start }),
+      };
+    },
+  };
+}
+
+function recentCursor(accountId: string) {
+  return z.strictObject({ start: positionSchema(FEED_INDEX.partitionKey, accountId) });
+}

@@ -1,0 +1,53 @@
+/** An event as the feed shows it, made of the entry of a journal. */
+
+import type { JournalEntry } from '../../../shared/core/records/journal-entries.ts';
+import type { JournalRecord } from '../../../shared/core/records/journal-record.ts';
+import { renderEvent } from '../../../shared/events/render-event.ts';
+
+export interface FeedEvent {
+  readonly id: string;
+  readonly detail_type: string;
+  readonly source: string;
+  /** When the bridge observed it, ISO 8601. */
+  readonly time: string;
+  /** The same as on the bus. */
+  readonly detail: Readonly<Record<string, unknown>>;
+  /** Whether the bus has the event. */
+  readonly published: boolean;
+}
+
+/** Each field that is given must be equal. */
+export interface FeedFilter {
+  readonly project_id?: string | undefined;
+  readonly detail_type?: string | undefined;
+  readonly status?: string | undefined;
+  readonly action?: string | undefined;
+}
+
+export function eventsOf(record: JournalRecord): readonly FeedEvent[] {
+  return (record.entries as readonly JournalEntry[]).map((entry) => {
+    const { source, detailType, detail, time } = renderEvent(record, entry);
+    return {
+      id: entry.id,
+      detail_type: detailType,
+      source,
+      time,
+      detail: JSON.parse(detail) as Readonly<Record<string, unknown>>,
+      published: entry.revision <= record.published,
+    };
+  });
+}
+
+export function fits({ detail_type, detail }: FeedEvent, filter: FeedFilter): boolean {
+  if (filter.detail_type !== undefined && filter.detail_type !== detail_type) return false;
+  return (['project_id', 'status', 'action'] as const).every(
+    (name) => filter[name] === undefined || filter[name] === detail[name],
+  );
+}
+
+/** Oldest first; events of the same time in the order of their operation. */
+export function byTime(a: FeedEvent, b: FeedEvent): number {
+  if (a.time !== b.time) return a.time < b.time ? -1 : 1;
+  const [first, second] = [Number(a.detail['sequence'] ?? 0), Number(b.detail['sequence'] ?? 0)];
+  return first - second;
+}

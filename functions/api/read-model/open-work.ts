@@ -1,0 +1,50 @@
+/** What of an account is open, and what is recorded but not yet on the bus. */
+
+import { pendingEntries } from '../../../shared/core/records/journal.ts';
+import type { JournalEntry } from '../../../shared/core/records/journal-entries.ts';
+import { isOpen, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
+import { createWorkIndex } from '../../../shared/store/adapters/work-index.ts';
+import type { Table } from '../../../shared/store/table.ts';
+import type { NoteUnreadable } from '../../../shared/store/unreadable.ts';
+
+export interface OpenWork {
+  /** Operations that have neither ended nor been given up, oldest first; of one project, or of the account. */
+  openOperations(projectId?: string): Promise<readonly OperationRecord[]>;
+  /** Events that are recorded and not yet on the bus: normally none, or some that are a second old. */
+  unpublished(): Promise<Unpublished>;
+}
+
+export interface Unpublished {
+  readonly count: number;
+  /** When the oldest of them was observed, ISO 8601. */
+  readonly oldest_at: string | undefined;
+}
+
+/** The most items that are read at once. An account with more open operations is in trouble, and a longer list would not help. */
+export const OPEN_OPERATIONS_MAX = 1_000;
+
+export function createOpenWork(
+  table: Pick<Table, 'getMany' | 'queryWork' | 'queryWorkPage'>,
+  accountId: string,
+  noteUnreadable: NoteUnreadable,
+): OpenWork {
+  const work = createWorkIndex(table, accountId, noteUnreadable);
+  return {
+    async openOperations(projectId) {
+      const { entries } = await work.findWorkPage({ limit: OPEN_OPERATIONS_MAX, projectId });
+      const operations = entries.filter(({ operationId }) => operationId !== undefined);
+      const records = await work.readRecords(operations.map(({ key }) => key));
+      return records
+        .flatMap((record) => (record.kind === 'operation' && isOpen(record) ? [record] : []))
+        .toSorted((a, b) => a.created_at.localeCompare(b.created_at));
+    },
+
+    async unpublished() {
+      const { entries } = await work.findWorkPage({ limit: OPEN_OPERATIONS_MAX });
+      const records = await work.readRecords(entries.map(({ key }) => key));
+      const pending = records.flatMap((record) => pendingEntries<JournalEntry>(record));
+      const times = pending.map(({ observed_at }) => observed_at).toSorted();
+      return { count: pending.length, oldest_at: times[0] };
+    },
+  };
+}

@@ -1,0 +1,99 @@
+/** What people and apps read of one account: lists in pages, single records, open work, events and the audit. */
+
+import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
+import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
+import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { createOperationRecords } from '../../../shared/store/adapters/operation-records.ts';
+import { createProjectRecords } from '../../../shared/store/adapters/project-records.ts';
+import { createReadRequests } from '../../../shared/store/adapters/read-requests.ts';
+import { readableRecordsOf } from '../../../shared/store/adapters/readable-records.ts';
+import { commandKey, projectKey, projectsListOf } from '../../../shared/store/keys.ts';
+import { CREATED_INDEX, LIST_INDEX, type Table, type TableIndexes } from '../../../shared/store/table.ts';
+import {
+  ignoreUnreadable,
+  type NoteUnreadable,
+  UnreadableItemError,
+} from '../../../shared/store/unreadable.ts';
+import { type AuditReader, createAuditReader } from './audit-reader.ts';
+import { createEventFeed, type EventFeed } from './event-feed.ts';
+import { createOpenWork, type OpenWork } from './open-work.ts';
+import type { Page, PageRequest } from './page-cursor.ts';
+import { readPage } from './read-page.ts';
+
+interface ProjectReader {
+  /** In the order of their ids. */
+  projects(request: PageRequest): Promise<Page<ProjectRecord>>;
+  project(projectId: string): Promise<ProjectRecord | undefined>;
+}
+
+export interface OperationReader {
+  /** Newest first, by the time at which the upstream created them. */
+  operations(projectId: string, request: PageRequest): Promise<Page<OperationRecord>>;
+  operation(projectId: string, operationId: string): Promise<OperationRecord | undefined>;
+}
+
+interface CommandReader {
+  command(projectId: string, requestId: string): Promise<CommandRecord | undefined>;
+}
+
+/** The one thing that is written: a wish for a fresh reading of a project. */
+interface ReadWisher {
+  requestRead(projectId: string, intervalMs: number): Promise<void>;
+}
+
+/** A list leaves out the items that cannot be read, and notes them. A read of one record rejects with `UnreadableItemError`. */
+export interface ReadModel extends ProjectReader, OperationReader, CommandReader, ReadWisher, OpenWork {
+  readonly accountId: string;
+  readonly feed: EventFeed;
+  readonly audit: AuditReader;
+}
+
+export interface ReadPorts {
+  readonly clock: Clock;
+  readonly noteUnreadable?: NoteUnreadable;
+}
+
+export function createReadModel(
+  table: Table,
+  indexes: TableIndexes,
+  accountId: string,
+  { clock, noteUnreadable = ignoreUnreadable }: ReadPorts,
+): ReadModel {
+  const projects = createProjectRecords(table, accountId, noteUnreadable);
+  const operations = createOperationRecords(table, accountId, noteUnreadable);
+  const readRequests = createReadRequests(table, accountId, clock);
+  const pages = { table, indexes };
+
+  return {
+    accountId,
+    feed: createEventFeed(table, indexes, accountId, { clock, noteUnreadable }),
+    audit: createAuditReader(table, indexes, accountId),
+    ...createOpenWork(table, accountId, noteUnreadable),
+    requestRead: (projectId, intervalMs) => readRequests.requestRead(projectId, intervalMs),
+    project: (projectId) => projects.readProject(projectId),
+    operation: (projectId, operationId) => operations.readOperation(projectId, operationId),
+
+    async projects(request) {
+      const list = { index: LIST_INDEX, partition: projectsListOf(accountId) };
+      const { items, next } = await readPage(pages, list, request);
+      return { items: readableRecordsOf('project', items, noteUnreadable), next };
+    },
+
+    async operations(projectId, request) {
+      const { pk: partition } = projectKey(accountId, projectId);
+      const list = { index: CREATED_INDEX, partition, newestFirst: true };
+      const { items, next } = await readPage(pages, list, request);
+      return { items: readableRecordsOf('operation', items, noteUnreadable), next };
+    },
+
+    async command(projectId, requestId) {
+      const key = commandKey(accountId, projectId, requestId);
+      const item = await table.get(key);
+      if (item === undefined) return undefined;
+      const [record] = readableRecordsOf('command', [item], noteUnreadable);
+      if (record === undefined) throw new UnreadableItemError({ key, fields: [] });
+      return record;
+    },
+  };
+}

@@ -1,0 +1,32 @@
+/** Whether a caller may send a request now: each caller has a share of the account's rate limit, and a number of wishes a minute. */
+
+import type { Caller } from '../../../shared/callers/authorize.ts';
+import type { FairShare } from './fair-share.ts';
+import { patienceMsOf } from './patience.ts';
+import { Problem } from './problem.ts';
+import type { RawRequest } from './read-request.ts';
+import type { Route } from './route.ts';
+
+/** Uses up one request of the allowance that the route names. Throws `Problem` `rate-limited` when nothing is left of it. */
+export async function useAllowance(
+  fairShare: FairShare | undefined,
+  { limit }: Route,
+  { client_id }: Caller,
+  raw: RawRequest,
+): Promise<void> {
+  if (limit === 'upstream') {
+    // This header is checked before a permit is taken, so that a mistake in it costs the caller nothing.
+    patienceMsOf(raw.headers.get('prefer'));
+    refuseFor(await fairShare?.admit(client_id));
+  }
+  if (limit === 'wishes') refuseFor(fairShare?.admitWish(client_id));
+}
+
+function refuseFor(delayMs = 0): void {
+  if (delayMs === 0) return;
+  const seconds = Math.ceil(delayMs / 1_000);
+  throw new Problem('rate-limited', {
+    detail: `This caller has used its part of the account's rate limit; ask again in ${seconds} s.`,
+    headers: { 'retry-after': String(seconds) },
+  });
+}

@@ -1,0 +1,70 @@
+/** The answer to a request, whatever happens while it is made: every failure becomes a problem document and a log line. */
+
+import { toError } from '../../../shared/runtime/errors.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import { isUnreadable } from '../../../shared/store/unreadable.ts';
+import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
+import { PROBLEM_MEDIA_TYPE, Problem, problemDocument } from './problem.ts';
+import type { ApiAnswer } from './route.ts';
+import { type Asker, noteRefusal, refusalOf } from './traces.ts';
+
+/** `askerOf`: who asked, as far as it is known when the request is refused; undefined: refusals are not noted. */
+export async function answerTo(
+  { telemetry }: { readonly telemetry: Telemetry },
+  requestId: string,
+  serve: () => Promise<ApiAnswer>,
+  askerOf?: () => Asker,
+): Promise<ApiAnswer> {
+  try {
+    const answer = await serve();
+    return { ...answer, headers: { ...answer.headers, ...commonHeaders(requestId) } };
+  } catch (thrown) {
+    const problem = toProblem(thrown);
+    const refusal = refusalOf(problem);
+    if (refusal !== undefined && askerOf !== undefined) noteRefusal(telemetry, refusal, askerOf());
+    if (problem.status >= 500) logFailure(telemetry, requestId, problem);
+    return problemAnswer(problem, requestId);
+  }
+}
+
+/** The one place where something that was thrown becomes a problem that a caller may see. */
+export function toProblem(thrown: unknown): Problem {
+  if (thrown instanceof Problem) return thrown;
+  if (isUnreadable(thrown)) {
+    return new Problem('record-unreadable', {
+      detail:
+        'A newer version of the bridge wrote it, or it is damaged; it is kept, and everything else goes on. Whoever runs the bridge finds it in the log as item.unreadable.',
+      cause: thrown,
+    });
+  }
+  return new Problem('internal', {
+    detail: 'The bridge failed. The request id finds the reason in its log; asking again may help.',
+    cause: thrown,
+  });
+}
+
+/** Only the kind of the cause: its message may have values of the request in it. */
+function logFailure(telemetry: Telemetry, requestId: string, { type, cause }: Problem): void {
+  telemetry.log('error', 'request.failed', {
+    request_id: requestId,
+    problem: type,
+    reason: isUpstreamError(cause) ? cause.code : toError(cause).name,
+  });
+}
+
+function problemAnswer(problem: Problem, requestId: string): ApiAnswer {
+  return {
+    status: problem.status,
+    headers: {
+      'x-request-id': requestId,
+      ...problem.headers,
+      ...commonHeaders(requestId),
+      'content-type': PROBLEM_MEDIA_TYPE,
+    },
+    body: JSON.stringify(problemDocument(problem, requestId)),
+  };
+}
+
+function commonHeaders(requestId: string): Record<string, string> {
+  return { 'cache-control': 'no-store', 'x-content-type-options': 'nosniff', 'bridge-request-id': requestId };
+}

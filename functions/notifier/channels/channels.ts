@@ -1,0 +1,35 @@
+/** The list of the kinds of channels. A new kind is one file and one entry here; everything else follows from the list. */
+
+import type { ChannelKind } from './channel-kind.ts';
+import { email } from './email.ts';
+import { slack } from './slack.ts';
+
+export const CHANNEL_KINDS = [slack, email] as const;
+
+type Kind = (typeof CHANNEL_KINDS)[number];
+
+export type ChannelName = Kind['name'];
+
+export const CHANNEL_NAMES = CHANNEL_KINDS.map(({ name }) => name) as [ChannelName, ...ChannelName[]];
+
+/** The settings of all kinds: the keys under `alerts` in the configuration of a bridge. */
+export const channelSettings = merged(CHANNEL_KINDS.map(({ settings }) => settings));
+
+/** The variables of all kinds in the notifier's environment. */
+export const channelEnvironment = merged(CHANNEL_KINDS.map(({ environment }) => environment));
+
+/** The ARN of the channel's secret in these settings; undefined when the channel needs none, or is not set up. */
+export function secretArnOf({ secret }: Pick<ChannelKind, 'secret'>, settings: object): string | undefined {
+  const arn = secret && (settings as Readonly<Record<string, unknown>>)[secret.setting];
+  return typeof arn === 'string' ? arn : undefined;
+}
+
+type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
+  all: infer All,
+) => void
+  ? All
+  : never;
+
+function merged<Shape extends object>(shapes: readonly Shape[]): Intersection<Shape> {
+  return Object.assign({}, ...shapes);
+}

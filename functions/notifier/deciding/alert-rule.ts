@@ -1,0 +1,20 @@
+/** Which events the bus hands to the notifier. `noticeOf` then decides which of them make a notice. */
+
+import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
+
+/** Failures, their ends and the account's health. Ordinary progress and replays are left out. */
+export const alertRulePattern = {
+  source: [EVENT_SOURCE],
+  'replay-name': [{ exists: false }],
+  $or: [
+    { 'detail-type': ['Operation State Changed'], detail: { status: ['failed', 'error'] } },
+    { 'detail-type': ['Operation State Changed'], detail: { new_failures: [{ numeric: ['>', 0] }] } },
+    {
+      'detail-type': ['Operation State Changed'],
+      detail: { status: ['finished', 'cancelled', 'skipped'], failures_count: [{ numeric: ['>', 0] }] },
+    },
+    {
+      'detail-type': ['Operation Stalled', 'Operation Watch Ended', 'Account Degraded', 'Account Recovered'],
+    },
+  ],
+} as const;

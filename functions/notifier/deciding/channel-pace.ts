@@ -1,0 +1,40 @@
+/** How many messages a channel takes, and how long it rests after a failure. Pure, and safe from times that a wrong clock wrote. */
+
+export interface ChannelPace {
+  /** How many messages may start within `perMs`. */
+  readonly messageCountMax: number;
+  readonly perMs: number;
+  /** How many notices one message can name. Further ones go into the next message. */
+  readonly noticesPerMessageMax: number;
+}
+
+/** The starts of messages that still count against the pace. A start far in the future was written by a wrong clock and does not. */
+export function countedSends(
+  sentAtMs: readonly number[],
+  { perMs }: ChannelPace,
+  nowMs: number,
+): readonly number[] {
+  return sentAtMs.filter((atMs) => atMs > nowMs - perMs && atMs <= nowMs + perMs);
+}
+
+/** How many messages may start now. */
+export function freeSlots(sentAtMs: readonly number[], pace: ChannelPace, nowMs: number): number {
+  return Math.max(0, pace.messageCountMax - countedSends(sentAtMs, pace, nowMs).length);
+}
+
+/** Pause after the first of several consecutive failures. */
+const FIRST_PAUSE_MS = 5_000;
+
+/** A channel that asks for a longer pause is probed after this time all the same, because its answer may be out of date. */
+export const PAUSE_MS_MAX = 5 * 60_000;
+
+/** Pause after a failure, in ms: doubles with every consecutive failure, is at least what the channel asks for, and at most five minutes. */
+export function pauseAfter(failuresInRow: number, retryAfterMs = 0): number {
+  const ownMs = FIRST_PAUSE_MS * 2 ** Math.min(failuresInRow - 1, 10);
+  return Math.min(PAUSE_MS_MAX, Math.max(ownMs, retryAfterMs));
+}
+
+/** Whether a stored instant lies in the future. One that is further ahead than `aheadMsMax` was written by a wrong clock and does not. */
+export function isAhead(instantMs: number, nowMs: number, aheadMsMax: number): boolean {
+  return instantMs > nowMs && instantMs <= nowMs + aheadMsMax;
+}

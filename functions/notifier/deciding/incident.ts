@@ -1,0 +1,136 @@
+/**
+ * What a channel remembers of one incident: when each kind of notice was reported, how its operations stand, and its message.
+ * Notices that wait are items of their own, so that an incident does not grow with their number.
+ */
+
+import * as z from 'zod';
+import { olderNotices } from '../../../shared/alerts/older-notices.ts';
+import { type Notice, noticeSchema } from './notice.ts';
+import { noteOperations, operationsSchema, standingOf } from './operation-standing.ts';
+import type { PendingNotice } from './pending-notice.ts';
+
+/** The message that a channel keeps for an incident, where it can: the message is edited in place, and replies go into its thread. */
+export const threadSchema = z.object({
+  channel: z.string(),
+  /** Slack's name for the message. */
+  ts: z.string(),
+  /** The notice that the incident began with. */
+  first: noticeSchema,
+  /** How many notices were reported in the message and its thread. */
+  toldCount: z.number(),
+  /** No operation of the incident fails any more, so that the next notice begins another message. */
+  isOver: z.boolean(),
+});
+
+export type Thread = z.infer<typeof threadSchema>;
+
+const place = z.object({
+  account_id: z.string(),
+  project_id: z.string().optional(),
+  action: z.string().optional(),
+  channel: z.string().optional(),
+  since: z.string().optional(),
+});
+
+export const incidentSchema = z.object({
+  ...olderNotices.shape,
+  /** When each kind and severity was last reported. */
+  told_at_ms: z.record(z.string(), z.number()).default({}),
+  /** How long further notices of a kind and severity wait after that. The time grows while the incident goes on. */
+  window_ms: z.record(z.string(), z.number()).default({}),
+  operations: operationsSchema.default({}),
+  /** What the incident is about, for a reminder. */
+  place: place.optional(),
+  remind_at_ms: z.number().optional(),
+  /** Absent: the channel has no open message of the incident. */
+  thread: threadSchema.optional(),
+});
+
+export type Incident = z.infer<typeof incidentSchema>;
+
+export const emptyIncident: Incident = incidentSchema.parse({});
+
+/** Longest wait between two reports of one kind: what fails all day is reported six times a day, not every five minutes. */
+const WINDOW_MS_MAX = 4 * 3_600_000;
+
+/** Time between two reminders of what goes on failing. */
+export const REMINDER_MS = 86_400_000;
+
+/** Whether one of these waiting notices has to be reported now. If so, all notices of the incident are. */
+export function isDue(
+  waiting: readonly PendingNotice[],
+  incident: Incident,
+  { nowMs, windowMs }: { readonly nowMs: number; readonly windowMs: number },
+): boolean {
+  return waiting.some((pending) => {
+    const key = paceKey(pending);
+    const toldAtMs = incident.told_at_ms[key];
+    // A time in the future was written by a clock that was wrong.
+    if (toldAtMs === undefined || toldAtMs > nowMs) return true;
+    // The notice already waited when the last message was planned, and found no room in it.
+    if (pending.stored_at_ms < toldAtMs) return true;
+    return toldAtMs + (incident.window_ms[key] ?? windowMs) <= nowMs;
+  });
+}
+
+export interface Reported {
+  /** When the message was planned. */
+  readonly atMs: number;
+  readonly windowMs: number;
+  readonly thread?: Thread | undefined;
+}
+
+/** The incident after a message with these notices went out. Applying it twice gives the same incident. */
+export function noteReported(
+  incident: Incident,
+  notices: readonly Notice[],
+  { atMs, windowMs, thread }: Reported,
+): Incident {
+  const keys = [...new Set(notices.map(paceKey))];
+  const operations = noteOperations(incident.operations, notices);
+  const { remind_at_ms: _before, ...rest } = incident;
+  return {
+    ...rest,
+    told_at_ms: { ...incident.told_at_ms, ...Object.fromEntries(keys.map((key) => [key, atMs])) },
+    window_ms: {
+      ...incident.window_ms,
+      ...Object.fromEntries(keys.map((key) => [key, nextWindowMs(incident, key, { atMs, windowMs })])),
+    },
+    operations,
+    ...placeOf(incident, notices),
+    ...(standingOf(operations) === 'failing' && { remind_at_ms: atMs + REMINDER_MS }),
+    ...(thread && { thread }),
+  };
+}
+
+/**
+ * How long the next notices of a kind wait: as long as before while a digest goes out in parts, twice as long when more came
+ * within twice the last wait, and the configured time after a rest.
+ */
+function nextWindowMs(incident: Incident, key: string, { atMs, windowMs }: Reported): number {
+  const toldAtMs = incident.told_at_ms[key];
+  const lastMs = incident.window_ms[key] ?? windowMs;
+  if (toldAtMs === undefined) return windowMs;
+  const elapsedMs = atMs - toldAtMs;
+  if (elapsedMs < 0 || elapsedMs > 2 * lastMs) return windowMs;
+  return elapsedMs < lastMs ? lastMs : Math.max(windowMs, Math.min(2 * lastMs, WINDOW_MS_MAX));
+}
+
+function placeOf({ place: known }: Incident, [first]: readonly Notice[]): Pick<Incident, 'place'> {
+  if (known !== undefined || first === undefined) return known ? { place: known } : {};
+  const { account_id, project_id, action, channel, since = first.observed_at } = first;
+  return {
+    place: {
+      account_id,
+      since,
+      ...(project_id !== undefined && { project_id }),
+      ...(action !== undefined && { action }),
+      ...(channel !== undefined && { channel }),
+    },
+  };
+}
+
+/** Kind and severity share a pace, so that an escalation does not wait behind the harmless failures before it. */
+function paceKey({ kind, severity }: Pick<Notice, 'kind' | 'severity'>): string {
+  return `${kind} ${severity}`;
+}

@@ -1,0 +1,152 @@
+/** Which events people have to know of, and how urgently: one pure function from an event to a notice. */
+
+import type * as z from 'zod';
+import * as catalog from '../../../shared/events/catalog.ts';
+import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
+import type { Notice, NoticeKind, Severity } from './notice.ts';
+import { readPartially } from './partial-event.ts';
+
+/** From the third failure on, the trouble does not pass by itself: two retries of the upstream have failed. */
+const ESCALATION_FAILURES_COUNT = 3;
+
+/** The upstream may put a whole stack trace into `error`. This many characters of it are stored and shown. */
+const STORED_ERROR_CHARACTERS = 700;
+
+/**
+ * The notice that an event of this detail type makes; undefined when people need not know of the event. An event that does not
+ * fit its definition makes a notice of what could be read. Throws when the detail has no id: it is no event of this bridge.
+ */
+export function noticeOf(detailType: string, detail: unknown): Notice | undefined {
+  try {
+    return knownNoticeOf(detailType, detail);
+  } catch (error) {
+    return partialNoticeOf(detailType, detail) ?? fail(error);
+  }
+}
+
+function partialNoticeOf(detailType: string, detail: unknown): Notice | undefined {
+  const read = readPartially(detail);
+  if (read === undefined) return undefined;
+  if (read.unread === 'newer_schema') {
+    try {
+      const notice = knownNoticeOf(detailType, { ...Object(detail), schema: 1 });
+      return notice && { ...notice, unread: read.unread };
+    } catch {
+      // The newer schema has changed more than its number.
+    }
+  }
+  return compact({ ...read, kind: 'unreadable', severity: read.status === 'error' ? 'critical' : 'warning' });
+}
+
+function fail(error: unknown): never {
+  throw error;
+}
+
+function knownNoticeOf(detailType: string, detail: unknown): Notice | undefined {
+  switch (detailType) {
+    case catalog.operationStateChanged.detailType:
+      return stateNotice(catalog.operationStateChanged.detail.parse(detail));
+    case catalog.operationStalled.detailType:
+      return stalledNotice(catalog.operationStalled.detail.parse(detail));
+    case catalog.operationWatchEnded.detailType:
+      return watchEndedNotice(catalog.operationWatchEnded.detail.parse(detail));
+    case catalog.accountDegraded.detailType:
+    case catalog.accountRecovered.detailType:
+      return accountNotice(detailType, catalog.accountDegraded.detail.parse(detail));
+    default:
+      return undefined;
+  }
+}
+
+function stateNotice(event: catalog.OperationStateChanged): Notice | undefined {
+  const kind = stateKind(event);
+  if (kind === undefined) return undefined;
+  return compact({
+    ...operationFields(event),
+    kind,
+    severity: stateSeverity(kind, event.failures_count),
+    sequence: event.sequence,
+    new_failures: event.new_failures,
+    error: event.error && storedError(event.error),
+    since: event.operation_created_at,
+    client_id: event.command?.client_id,
+  });
+}
+
+/** Without secrets, and cut only then: half a secret has no shape to be recognised by. */
+function storedError(error: string): string {
+  return withoutSecretShapes(error, HIDDEN_MARK).slice(0, STORED_ERROR_CHARACTERS);
+}
+
+function stateKind(event: catalog.OperationStateChanged): NoticeKind | undefined {
+  if (event.status === 'error') return 'given_up';
+  if (event.status === 'failed') return 'failed';
+  // A retry worked. Its failures were reported before, or are reported with it when they were too quick to be seen.
+  if (event.status === 'finished' && event.failures_count > 0) return 'recovered';
+  const isDropped = event.status === 'cancelled' || event.status === 'skipped';
+  if (isDropped && event.failures_count > 0) return 'cancelled';
+  return event.new_failures > 0 ? 'attempt_failed' : undefined;
+}
+
+function stateSeverity(kind: NoticeKind, failuresCount: number): Severity {
+  if (kind === 'recovered' || kind === 'cancelled') return 'info';
+  return kind === 'given_up' || failuresCount >= ESCALATION_FAILURES_COUNT ? 'critical' : 'warning';
+}
+
+function stalledNotice(event: catalog.OperationStalled): Notice {
+  return compact({
+    ...operationFields(event),
+    kind: 'stalled',
+    severity: 'warning',
+    since: event.operation_created_at,
+    open_ms: event.open_ms,
+    client_id: event.command?.client_id,
+  });
+}
+
+function watchEndedNotice(event: z.infer<typeof catalog.operationWatchEnded.detail>): Notice {
+  const isGivenUp = event.reason === 'not_retried';
+  return compact({
+    ...operationFields(event),
+    kind: isGivenUp ? 'given_up' : 'vanished',
+    severity: isGivenUp ? 'critical' : 'warning',
+  });
+}
+
+function accountNotice(detailType: string, event: z.infer<typeof catalog.accountDegraded.detail>): Notice {
+  const isDegraded = detailType === catalog.accountDegraded.detailType;
+  return {
+    id: event.id,
+    account_id: event.account_id,
+    observed_at: event.observed_at,
+    reason: event.reason,
+    kind: isDegraded ? 'account_degraded' : 'account_recovered',
+    severity: isDegraded ? 'critical' : 'info',
+  };
+}
+
+type OperationEvent = Pick<
+  catalog.OperationStateChanged,
+  | 'id'
+  | 'account_id'
+  | 'observed_at'
+  | 'project_id'
+  | 'operation_id'
+  | 'action'
+  | 'branch_id'
+  | 'endpoint_id'
+  | 'status'
+  | 'failures_count'
+>;
+
+function operationFields(event: OperationEvent) {
+  const { id, account_id, observed_at, project_id, operation_id, action } = event;
+  const { branch_id, endpoint_id, status, failures_count } = event;
+  const identity = { id, account_id, observed_at, project_id, operation_id, action };
+  return { ...identity, branch_id, endpoint_id, status, failures_count };
+}
+
+/** Drops undefined fields, so that a notice is the same before it is stored and after it is read back. */
+function compact(notice: { [Name in keyof Notice]: Notice[Name] | undefined }): Notice {
+  return Object.fromEntries(Object.entries(notice).filter(([, value]) => value !== undefined)) as Notice;
+}

@@ -1,0 +1,74 @@
+/** How the operations of an incident stand by what was reported: whether the incident is over, and whether a notice is stale. */
+
+import * as z from 'zod';
+import type { Notice } from './notice.ts';
+
+const standing = z.object({
+  state: z.enum(['failing', 'recovered', 'given_up']),
+  /** The sequence of the event that says so. Absent: the event had none. */
+  sequence: z.number().optional(),
+  observed_at: z.string(),
+});
+
+export const operationsSchema = z.record(z.string(), standing);
+
+type Standing = z.infer<typeof standing>;
+export type Operations = Readonly<Record<string, Standing>>;
+
+/** Keeps an incident's item small: an operation takes about 100 bytes. The oldest ends are forgotten first, then the oldest failures. */
+const OPERATIONS_MAX = 300;
+
+const STATES: Partial<Record<Notice['kind'], Standing['state']>> = {
+  failed: 'failing',
+  attempt_failed: 'failing',
+  account_degraded: 'failing',
+  channel_deaf: 'failing',
+  given_up: 'given_up',
+  vanished: 'given_up',
+  recovered: 'recovered',
+  cancelled: 'recovered',
+  account_recovered: 'recovered',
+  channel_back: 'recovered',
+};
+
+export function noteOperations(operations: Operations, notices: readonly Notice[]): Operations {
+  const next = new Map(Object.entries(operations));
+  for (const notice of notices) {
+    const state = STATES[notice.kind];
+    const known = next.get(subjectOf(notice));
+    if (state === undefined || (known !== undefined && isOlder(notice, known))) continue;
+    const { sequence, observed_at } = notice;
+    next.set(subjectOf(notice), { state, observed_at, ...(sequence !== undefined && { sequence }) });
+  }
+  return Object.fromEntries(kept([...next]));
+}
+
+/** The standing of all operations together: one that fails outweighs those that have recovered. */
+export function standingOf(operations: Operations): Standing['state'] | 'unknown' {
+  const states = new Set(Object.values(operations).map(({ state }) => state));
+  return (['failing', 'given_up', 'recovered'] as const).find((state) => states.has(state)) ?? 'unknown';
+}
+
+/** Whether the notice is a failure that came late: the end of its operation was reported before. */
+export function hasEnded(operations: Operations, notice: Notice): boolean {
+  const known = operations[subjectOf(notice)];
+  if (known === undefined || known.state === 'failing' || STATES[notice.kind] !== 'failing') return false;
+  return isOlder(notice, known);
+}
+
+function subjectOf({ operation_id, channel, account_id }: Notice): string {
+  return operation_id ?? channel ?? account_id;
+}
+
+function isOlder(notice: Notice, known: Standing): boolean {
+  if (notice.sequence !== undefined && known.sequence !== undefined) return notice.sequence < known.sequence;
+  return notice.observed_at < known.observed_at;
+}
+
+function kept(entries: readonly (readonly [string, Standing])[]): readonly (readonly [string, Standing])[] {
+  if (entries.length <= OPERATIONS_MAX) return entries;
+  const rank = ({ state }: Standing) => (state === 'failing' ? 1 : 0);
+  return entries
+    .toSorted(([, a], [, b]) => rank(b) - rank(a) || (a.observed_at < b.observed_at ? 1 : -1))
+    .slice(0, OPERATIONS_MAX);
+}

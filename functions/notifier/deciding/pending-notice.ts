@@ -1,0 +1,83 @@
+/** A notice that waits, as the key of the list index shows it: enough to plan messages without reading the item. */
+
+import { incidentNameOf, incidentPartsOf, keyPart } from '../../../shared/alerts/incident-key.ts';
+import { type Notice, type NoticeKind, noticeSchema } from './notice.ts';
+
+export interface PendingNotice {
+  /** Sort key of the notice's item. */
+  readonly sk: string;
+  /** When the notice was stored; the oldest goes first. */
+  readonly stored_at_ms: number;
+  readonly severity: Notice['severity'];
+  /** Name of the incident that the notice belongs to. */
+  readonly incident: string;
+  readonly account_id: string;
+  readonly project_id: string;
+  /** The action, or the name of the channel when the notice is about one. */
+  readonly action: string;
+  readonly kind: Notice['kind'];
+  readonly id: string;
+}
+
+/** A notice that was read from its item and still waits to be reported. */
+export interface WaitingNotice {
+  readonly sk: string;
+  readonly stored_at_ms: number;
+  readonly notice: Notice;
+}
+
+const KINDS: ReadonlySet<unknown> = new Set(noticeSchema.shape.kind.options);
+
+/**
+ * Sort key in the list index, which puts the oldest notice first. Each part has at most 200 characters, so that the whole
+ * stays within the 1,024 bytes of a sort key.
+ */
+export function pendingOrderOf(notice: Notice, storedAtMs: number): string {
+  const parts = [...incidentPartsOf(notice), notice.kind, keyPart(notice.id)];
+  return `${new Date(storedAtMs).toISOString()} ${JSON.stringify(parts)}`;
+}
+
+const ISO_CHARACTERS = '2026-01-15T12:00:00.000Z'.length;
+
+/** Undefined when something else wrote this key. It uses no schema, because a storm brings thousands of keys in every look. */
+export function parsePending(
+  sk: string,
+  order: string,
+  severity: Notice['severity'],
+): PendingNotice | undefined {
+  const storedAtMs = Date.parse(order.slice(0, ISO_CHARACTERS));
+  const parts = parseTexts(order.slice(ISO_CHARACTERS));
+  const [account_id = '', project_id = '', action = '', kind, id = ''] = parts;
+  if (Number.isNaN(storedAtMs) || parts.length !== 5 || !isKind(kind)) return undefined;
+  const incident = incidentNameOf([account_id, project_id, action]);
+  return { sk, stored_at_ms: storedAtMs, severity, incident, account_id, project_id, action, kind, id };
+}
+
+function isKind(text: string | undefined): text is NoticeKind {
+  return KINDS.has(text);
+}
+
+function parseTexts(text: string): readonly string[] {
+  try {
+    const parts: unknown = JSON.parse(text);
+    return Array.isArray(parts) && parts.every((part) => typeof part === 'string') ? parts : [];
+  } catch {
+    return [];
+  }
+}
+
+/** What the key says of a notice whose item cannot be read: an alert that shows at least where something happened. */
+export function noticeOfKey({ id, severity, account_id, project_id, action }: KeyFields): Notice {
+  return {
+    id,
+    severity,
+    account_id,
+    kind: 'unreadable',
+    observed_at: '',
+    unread: 'unknown_value',
+    ...(project_id !== '' && { project_id }),
+    ...(action !== '' && { action }),
+  };
+}
+
+export type KeyFields = Pick<PendingNotice, 'id' | 'severity' | 'account_id' | 'project_id' | 'action'>;

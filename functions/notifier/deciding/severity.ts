@@ -1,0 +1,21 @@
+/** How severities compare. */
+
+import type { Notice, Severity } from './notice.ts';
+
+const RANK: Record<Severity, number> = { info: 0, warning: 1, critical: 2 };
+
+/** The higher, the more severe. */
+export function rankOf(severity: Severity): number {
+  return RANK[severity];
+}
+
+export function isAtLeast(severity: Severity, least: Severity): boolean {
+  return RANK[severity] >= RANK[least];
+}
+
+export function worstOf(notices: readonly Notice[]): Severity {
+  return notices.reduce<Severity>(
+    (worst, { severity }) => (RANK[severity] > RANK[worst] ? severity : worst),
+    'info',
+  );
+}

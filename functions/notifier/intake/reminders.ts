@@ -1,0 +1,60 @@
+/** Reminds people once a day of what was reported as failing and has not ended since. */
+
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { AlertPolicy } from '../deciding/alert-policy.ts';
+import { type Incident, REMINDER_MS } from '../deciding/incident.ts';
+import { mutedUntilMs } from '../deciding/mute.ts';
+import type { Notice } from '../deciding/notice.ts';
+import { standingOf } from '../deciding/operation-standing.ts';
+import type { IncidentMemory, StoredIncident } from '../sending/stored-incident.ts';
+import type { NoticeInbox } from './notice-inbox.ts';
+
+export interface DueReminders {
+  /** Incidents that have been failing for a day since they were last reported. */
+  listReminders(channel: string): Promise<readonly StoredIncident[]>;
+}
+
+export interface ReminderDeps {
+  readonly store: {
+    readonly reminders: DueReminders;
+    readonly inbox: NoticeInbox;
+    readonly incidents: Pick<IncidentMemory, 'change'>;
+  };
+  readonly policy: Pick<AlertPolicy, 'mutes'>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+export async function addReminders({ store, policy, clock }: ReminderDeps, channel: string): Promise<void> {
+  for (const stored of await store.reminders.listReminders(channel)) {
+    if (!stored.isReadable) continue;
+    const { incident } = stored;
+    const reminder = reminderOf(stored.key.sk, incident, clock.now());
+    if (reminder !== undefined && mutedUntilMs(reminder, policy, clock.now()) > 0) continue;
+    if (reminder !== undefined) await store.inbox.add(channel, reminder);
+    await store.incidents.change(channel, stored, (found) => postponed(found, clock.now()));
+  }
+}
+
+function reminderOf(name: string, incident: Incident, nowMs: number): Notice | undefined {
+  const { place, operations, remind_at_ms: remindAtMs } = incident;
+  if (place === undefined || remindAtMs === undefined || standingOf(operations) !== 'failing')
+    return undefined;
+  const failing = Object.entries(operations).filter(([, { state }]) => state === 'failing');
+  const [operationId] = failing.length === 1 && place.project_id !== undefined ? (failing[0] ?? []) : [];
+  return {
+    ...place,
+    // Each attempt at this reminder gives it the same id, so that a crash between the two writes adds no second one.
+    id: `reminder ${name} ${remindAtMs}`,
+    kind: 'reminder',
+    severity: 'warning',
+    observed_at: new Date(nowMs).toISOString(),
+    ...(operationId !== undefined && { operation_id: operationId }),
+  };
+}
+
+function postponed(incident: Incident, nowMs: number): Incident {
+  const { remind_at_ms: _due, ...rest } = incident;
+  return standingOf(incident.operations) === 'failing'
+    ? { ...rest, remind_at_ms: nowMs + REMINDER_MS }
+    : rest;
+}

@@ -1,0 +1,59 @@
+/** Stores the notice that an event from the queue makes, for each channel that has to report it. */
+
+import * as z from 'zod';
+import { AppError } from '../../../shared/runtime/errors.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { AlertPolicy } from '../deciding/alert-policy.ts';
+import type { Notice } from '../deciding/notice.ts';
+import { noticeOf } from '../deciding/notice-of-event.ts';
+import type { PendingNotice } from '../deciding/pending-notice.ts';
+import { routeOf } from '../deciding/route.ts';
+import type { NoticeInbox } from './notice-inbox.ts';
+
+export interface StoreEventDeps {
+  readonly store: { readonly inbox: NoticeInbox };
+  readonly policy: Pick<AlertPolicy, 'routes'>;
+  readonly telemetry: Telemetry;
+}
+
+/** The notices that this invocation has stored, for each channel that is set up. */
+export type FreshNotices = ReadonlyMap<string, PendingNotice[]>;
+
+const busEvent = z.object({
+  'detail-type': z.string(),
+  'replay-name': z.string().optional(),
+  detail: z.record(z.string(), z.unknown()),
+});
+
+/** Adds what it stores to `fresh`. Throws when the event cannot be read or stored: the queue then hands it out again. */
+export async function storeEvent(deps: StoreEventDeps, body: string, fresh: FreshNotices): Promise<void> {
+  const event = busEvent.parse(JSON.parse(body));
+  // The rule keeps replays out already. This check holds even if somebody changes the rule.
+  if (event['replay-name'] !== undefined) return;
+  const notice = noticeOf(event['detail-type'], event.detail);
+  if (notice === undefined) return;
+  await storeOnChannels(deps, notice, fresh);
+  // The alert is stored. The event itself does not fit its schema, so the dead-letter queue keeps it for a person to look at.
+  if (notice.unread === 'unknown_value')
+    throw new AppError('event_unreadable', `Event ${notice.id} does not fit its schema`);
+}
+
+/** Tries every channel, also when the write for another one fails: the queue then repeats the event, and copies are recognised. */
+async function storeOnChannels(
+  { store, policy, telemetry }: StoreEventDeps,
+  notice: Notice,
+  fresh: FreshNotices,
+): Promise<void> {
+  const { channels: wanted, isDefault } = routeOf(notice, policy);
+  if (isDefault) telemetry.log('warn', 'alert.no_route', { event_id: notice.id, kind: notice.kind });
+  const results = await Promise.allSettled(
+    [...fresh]
+      .filter(([channel]) => wanted === 'every' || wanted.includes(channel))
+      .map(async ([channel, stored]) => {
+        const pending = await store.inbox.add(channel, notice);
+        if (pending !== undefined) stored.push(pending);
+      }),
+  );
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
+}

@@ -1,0 +1,113 @@
+/** What follows the attempt to send a message: it is noted as sent, kept as refused, or tried again after a pause. */
+
+import { incidentOf } from '../../../shared/alerts/incident-key.ts';
+import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
+import type { SendResult } from '../channels/channel.ts';
+import { pauseAfter } from '../deciding/channel-pace.ts';
+import { noteReported } from '../deciding/incident.ts';
+import type { WaitingNotice } from '../deciding/pending-notice.ts';
+import type { MessageUnderWay } from './channel-state.ts';
+import { WRITES_AT_ONCE } from './notice-ends.ts';
+import type { StoredIncidents } from './stored-incident.ts';
+import { hold, type Turn } from './turn.ts';
+
+/** A message of unknown outcome is repeated as it was this many times. Then it is planned anew, so that what is severe by now leads it. */
+const REPEATS_MAX = 3;
+
+export interface Sending {
+  readonly left: MessageUnderWay;
+  readonly waiting: readonly WaitingNotice[];
+  readonly incidents: StoredIncidents;
+}
+
+/** One write says that the whole message went out. The outcome of its notices is noted after that. */
+export async function noteSent(
+  turn: Turn,
+  sending: Sending,
+  { thread }: Extract<SendResult, { kind: 'sent' }>,
+): Promise<boolean> {
+  const { deps, channel, state } = turn;
+  const { clock, telemetry } = deps;
+  const left = { ...sending.left, phase: 'reported' as const, ...(thread && { thread }) };
+  telemetry.log('info', 'alert.sent', { channel: channel.name, notice_count: left.sks.length });
+  telemetry.measure('AlertsSent', 1);
+  const isOurs = await hold(turn, {
+    message: left,
+    sent_at_ms: [...(state?.sent_at_ms ?? []).slice(0, -1), clock.now()],
+    failures_in_row: 0,
+    waiting_since_ms: undefined,
+    last_reason: undefined,
+    notices_max: widened(turn),
+  });
+  if (!isOurs) return false;
+  await settle(turn, { ...sending, left });
+  return hold(turn, { message: undefined });
+}
+
+/** Twice as many notices in the next message, until the channel's own limit is reached again (undefined). */
+function widened({ channel, state }: Turn): number | undefined {
+  const next = 2 * (state?.notices_max ?? Number.POSITIVE_INFINITY);
+  return next < channel.pace.noticesPerMessageMax ? next : undefined;
+}
+
+/** Notes the outcome on every notice. The message in the channel's item finds work that a crash left, and doing it twice changes nothing. */
+export async function settle({ deps, channel }: Turn, { left, waiting, incidents }: Sending): Promise<void> {
+  const { store, policy } = deps;
+  const sks = waiting.map(({ sk }) => sk);
+  if (left.phase === 'refused') {
+    const notices = waiting.map(({ notice }) => notice);
+    if (notices.length > 0) await store.ends.park(channel.name, notices, left.reason ?? '');
+    return store.ends.settle(channel.name, sks, { outcome: 'refused', reason: left.reason });
+  }
+  const reported = { atMs: left.at_ms, windowMs: policy.window_seconds * 1_000, thread: left.thread };
+  const notices = waiting.map(({ notice }) => notice);
+  const byIncident = [...Map.groupBy(notices, incidentOf)];
+  await forEachConcurrently(byIncident, WRITES_AT_ONCE, async ([name, own]) => {
+    const stored = incidents.get(name);
+    if (stored === undefined) return;
+    await store.incidents.change(channel.name, stored, (incident) => noteReported(incident, own, reported));
+  });
+  await store.ends.settle(channel.name, sks, { outcome: 'reported' });
+}
+
+/** Sends a refused message of many notices in halves until the notice at fault is alone. That one is kept for a person to look at. */
+export async function refuse(turn: Turn, sending: Sending, reason: string): Promise<boolean> {
+  const { deps, channel } = turn;
+  const noticeCount = sending.left.sks.length;
+  deps.telemetry.measure('AlertsFailed', 1);
+  if (noticeCount > 1) {
+    deps.telemetry.log('warn', 'alert.message_halved', {
+      channel: channel.name,
+      reason,
+      notice_count: noticeCount,
+    });
+    await hold(turn, { message: undefined, notices_max: Math.ceil(noticeCount / 2), last_reason: reason });
+    return false;
+  }
+  const event_ids = sending.waiting.map(({ notice }) => notice.id).join(' ');
+  deps.telemetry.log('error', 'alert.refused', { channel: channel.name, reason, event_ids });
+  deps.telemetry.measure('AlertsRefused', 1);
+  const left = { ...sending.left, phase: 'refused' as const, reason };
+  if (!(await hold(turn, { message: left, last_reason: reason }))) return false;
+  await settle(turn, { ...sending, left });
+  return hold(turn, { message: undefined });
+}
+
+/** Ends the turn, and lets the channel rest: after a send that failed, for longer with each failure. */
+export async function rest(turn: Turn, result: Extract<SendResult, { kind: 'failed' }>): Promise<boolean> {
+  const { deps, channel, state } = turn;
+  const failures = (state?.failures_in_row ?? 0) + 1;
+  const pauseMs = pauseAfter(failures, result.retryAfterMs);
+  const { reason, isUncertain = false } = result;
+  deps.telemetry.log('error', 'alert.send_failed', { channel: channel.name, reason, pause_ms: pauseMs });
+  deps.telemetry.measure('AlertsFailed', 1);
+  await hold(turn, {
+    failures_in_row: failures,
+    not_before_ms: deps.clock.now() + pauseMs,
+    last_reason: reason,
+    held_until_ms: 0,
+    ...(!(isUncertain && failures < REPEATS_MAX) && { message: undefined }),
+  });
+  turn.state = undefined;
+  return false;
+}

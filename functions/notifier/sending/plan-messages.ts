@@ -1,0 +1,56 @@
+/** Makes messages of notices that were read, with what an operation's history and ended mutes add to each notice. */
+
+import { incidentOf } from '../../../shared/alerts/incident-key.ts';
+import type { AlertPolicy } from '../deciding/alert-policy.ts';
+import { type Message, type MessageLimits, planMessages } from '../deciding/message-plan.ts';
+import { wasMuted } from '../deciding/mute.ts';
+import type { Notice } from '../deciding/notice.ts';
+import { hasEnded } from '../deciding/operation-standing.ts';
+import type { WaitingNotice } from '../deciding/pending-notice.ts';
+import type { StoredIncidents } from './stored-incident.ts';
+
+export interface PlannedMessage {
+  readonly message: Message;
+  /** Sort keys of its notices, in the order of the message. */
+  readonly sks: readonly string[];
+  readonly incidents: StoredIncidents;
+  /** When it was planned. */
+  readonly at_ms: number;
+}
+
+export interface PlanTerms {
+  readonly limits: MessageLimits;
+  /** How many messages may start. */
+  readonly slotCount: number;
+  readonly incidents: StoredIncidents;
+  readonly at_ms: number;
+}
+
+/** The messages that these notices make, whether or not they are due. */
+export function messagesOf(
+  found: readonly WaitingNotice[],
+  policy: Pick<AlertPolicy, 'mutes'>,
+  { limits, slotCount, incidents, at_ms }: PlanTerms,
+): readonly PlannedMessage[] {
+  const skOf = new Map(found.map((one) => [shown(one, policy, incidents), one.sk]));
+  const byIncident = [...Map.groupBy(skOf.keys(), incidentOf).values()];
+  return planMessages(byIncident, slotCount, limits).map((message) => ({
+    message,
+    sks: message.flat().flatMap((notice) => skOf.get(notice) ?? []),
+    incidents,
+    at_ms,
+  }));
+}
+
+function shown(
+  { notice, stored_at_ms }: WaitingNotice,
+  policy: Pick<AlertPolicy, 'mutes'>,
+  incidents: StoredIncidents,
+): Notice {
+  const operations = incidents.get(incidentOf(notice))?.incident.operations ?? {};
+  return {
+    ...notice,
+    ...(hasEnded(operations, notice) && { has_ended: true }),
+    ...(wasMuted(notice, policy, stored_at_ms) && { was_muted: true }),
+  };
+}

@@ -1,0 +1,78 @@
+/**
+ * Sends what is due on one channel. A sender claims the channel, names the message in the channel's item, sends the message, writes
+ * into the item that it went out, and then notes the outcome on each of its notices. A crash at any point repeats at most that
+ * one message.
+ */
+
+import type { Channel } from '../channels/channel.ts';
+import { freeSlots, isAhead, PAUSE_MS_MAX } from '../deciding/channel-pace.ts';
+import type { MessageLimits } from '../deciding/message-plan.ts';
+import type { ChannelState } from './channel-state.ts';
+import { isAnyDue, planRound } from './plan-round.ts';
+import { finishMessage, sendOne } from './send-message.ts';
+import { HOLD_MS, hold, type Look, type SendDeps, slotsOf, type Turn } from './turn.ts';
+
+/** How many times a holder looks for new notices. What comes in later is sent by the next sweep. */
+const ROUNDS_MAX = 5;
+
+export async function sendDue(deps: SendDeps, channel: Channel, look: Look): Promise<void> {
+  const found = await deps.store.channels.read(channel.name);
+  if (!(await isWorthwhile(deps, channel, { found, fresh: look.fresh }))) return;
+  const turn: Turn = { deps, channel, look, state: found };
+  if (!(await hold(turn, {}))) return;
+  await sendRounds(turn);
+  await hold(turn, { held_until_ms: 0 });
+}
+
+async function isWorthwhile(
+  deps: SendDeps,
+  { name, pace }: Channel,
+  { found, fresh }: { readonly found: ChannelState; readonly fresh: Look['fresh'] },
+): Promise<boolean> {
+  const nowMs = deps.clock.now();
+  // The notifier that holds the channel looks again after each round, and the sweep finds what falls between.
+  if (isAhead(found.held_until_ms, nowMs, HOLD_MS)) return false;
+  if (isAhead(found.not_before_ms, nowMs, PAUSE_MS_MAX)) return false;
+  if (found.message !== undefined && found.message.phase !== 'sending') return true;
+  if (freeSlots(found.sent_at_ms, pace, nowMs) === 0) return false;
+  if (found.has_more) return true;
+  return fresh === undefined || found.message !== undefined || isAnyDue(deps, name, fresh);
+}
+
+async function sendRounds(turn: Turn): Promise<void> {
+  if (!(await finishMessage(turn))) return;
+  for (let round = 1; round <= ROUNDS_MAX; round++) {
+    const { deps, channel, look } = turn;
+    const slotCount = slotsOf(turn);
+    if (slotCount === 0 || deps.clock.now() >= look.deadlineMs) return;
+    const limits = limitsOf(turn);
+    // A channel that failed last time is probed with one message before it gets more.
+    const messagesMax = (turn.state?.failures_in_row ?? 0) > 0 ? 1 : slotCount;
+    const noticesMax = messagesMax * limits.noticesPerMessageMax;
+    const fresh = look.fresh ?? [];
+    const { messages, hasMore } = await planRound(deps, {
+      channel: channel.name,
+      limits,
+      slotCount,
+      noticesMax,
+      isStorm: turn.state?.has_more ?? false,
+      fresh,
+    });
+    if (messages.length === 0) return noteIdle(turn);
+    turn.state = turn.state && { ...turn.state, has_more: hasMore || messages.length > messagesMax };
+    for (const message of messages.slice(0, messagesMax)) if (!(await sendOne(turn, message))) break;
+  }
+}
+
+function limitsOf({ channel, state }: Turn): MessageLimits {
+  const { noticesPerMessageMax } = channel.pace;
+  return {
+    ...channel.pace,
+    noticesPerMessageMax: Math.min(noticesPerMessageMax, state?.notices_max ?? noticesPerMessageMax),
+  };
+}
+
+/** Nothing is due any more: what the channel did not take has been muted or settled since. */
+async function noteIdle(turn: Turn): Promise<void> {
+  await hold(turn, { waiting_since_ms: undefined, has_more: undefined });
+}

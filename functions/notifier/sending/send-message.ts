@@ -1,0 +1,70 @@
+/** Sends one message. The channel's item names it first, so that the next sender after a crash knows what may have been shown. */
+
+import { incidentOf } from '../../../shared/alerts/incident-key.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import type { Channel, SendResult } from '../channels/channel.ts';
+import { countedSends } from '../deciding/channel-pace.ts';
+import type { Notice } from '../deciding/notice.ts';
+import type { MessageUnderWay } from './channel-state.ts';
+import { noteSent, refuse, rest, type Sending, settle } from './message-outcome.ts';
+import { messagesOf, type PlannedMessage } from './plan-messages.ts';
+import { hold, type Turn } from './turn.ts';
+
+/**
+ * Finishes the message that an earlier process left: the outcome of one that was sent is noted on all its notices, and one that
+ * may have been sent is sent again as it was. False: the turn is over, or the channel did not take the message.
+ */
+export async function finishMessage(turn: Turn): Promise<boolean> {
+  const { deps, channel, state } = turn;
+  const left = state?.message;
+  if (left === undefined) return true;
+  const waiting = await deps.store.waiting.readBegun(channel.name, left.sks);
+  const names = waiting.map(({ notice }) => incidentOf(notice));
+  const incidents = await deps.store.incidents.readMany(channel.name, names);
+  if (left.phase === 'sending') {
+    // With one slot the notices stay together, as they were.
+    const together = { limits: channel.pace, slotCount: 1, incidents, at_ms: left.at_ms };
+    const [message] = messagesOf(waiting, deps.policy, together);
+    if (message !== undefined) return sendOne(turn, message);
+    return waiting.length === 0 && hold(turn, { message: undefined });
+  }
+  await settle(turn, { left, waiting, incidents });
+  return hold(turn, { message: undefined });
+}
+
+/** False: the turn is over, or the messages that were planned behind this one have to be planned anew. */
+export async function sendOne(
+  turn: Turn,
+  { message, sks, incidents, at_ms }: PlannedMessage,
+): Promise<boolean> {
+  const { deps, channel, look } = turn;
+  const nowMs = deps.clock.now();
+  if (nowMs >= look.deadlineMs) return false;
+  const left: MessageUnderWay = { phase: 'sending', sks: [...sks], at_ms };
+  const waitingSinceMs = Math.min(turn.state?.waiting_since_ms ?? nowMs, nowMs);
+  const sentAtMs = [...countedSends(turn.state?.sent_at_ms ?? [], channel.pace, nowMs), nowMs];
+  if (!(await hold(turn, { message: left, waiting_since_ms: waitingSinceMs, sent_at_ms: sentAtMs })))
+    return false;
+  const result = await sendSafely(channel, message, incidents);
+  const notices = message.flat();
+  if (result.kind === 'failed') return rest(turn, result);
+  const waiting = notices.map((notice, place) => ({ sk: sks[place] ?? '', stored_at_ms: 0, notice }));
+  const sending = { left, waiting, incidents };
+  if (result.kind === 'refused') return refuse(turn, sending, result.reason);
+  return noteSent(turn, sending, result);
+}
+
+async function sendSafely(
+  channel: Channel,
+  message: readonly (readonly Notice[])[],
+  incidents: Sending['incidents'],
+): Promise<SendResult> {
+  const names = new Set(message.flat().map(incidentOf));
+  const [only] = names.size === 1 ? names : [];
+  const incident = only === undefined ? undefined : incidents.get(only)?.incident;
+  try {
+    return await channel.send(message, incident?.thread, incident?.operations);
+  } catch (error) {
+    return { kind: 'failed', reason: toError(error).name, isUncertain: true };
+  }
+}

@@ -1,0 +1,28 @@
+/** What the notifier reads and writes in the table: its notices, incidents and channels. */
+
+import { type Access, distinct, KEY, WORK } from '../../../shared/store/access.ts';
+import { LIST_INDEX } from '../../../shared/store/table.ts';
+import { channelItem } from '../sending/channel-state.ts';
+
+const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
+const INCIDENT = ['revision', 'body'] as const;
+const CHANNEL = ['revision', ...channelItem.keyof().options] as const;
+const NOTICE = ['notice', 'outcome'] as const;
+const NOTICE_END = ['outcome_at_ms', 'reason'] as const;
+const PARKED_ALERT = ['reason', 'notice_ids'] as const;
+
+export const notifierAccess = {
+  reads: { alerts: distinct([...KEY, ...INCIDENT, ...CHANNEL, ...NOTICE]) },
+  readsMany: ['alerts'],
+  updates: {
+    alerts: distinct([
+      ...WORK,
+      ...LISTED,
+      ...INCIDENT,
+      ...CHANNEL,
+      ...NOTICE,
+      ...NOTICE_END,
+      ...PARKED_ALERT,
+    ]),
+  },
+} as const satisfies Access;

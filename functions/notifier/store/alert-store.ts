@@ -1,0 +1,51 @@
+/** Everything that the notifier keeps in the table, as one port for each use. An item that cannot be read is logged and counted. */
+
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { Key, Table, TableIndexes } from '../../../shared/store/table.ts';
+import type { NoticeInbox } from '../intake/notice-inbox.ts';
+import type { OlderIncidents } from '../intake/older-notices.ts';
+import type { DueReminders } from '../intake/reminders.ts';
+import type { ChannelStates } from '../sending/channel-state.ts';
+import type { NoticeEnds } from '../sending/notice-ends.ts';
+import type { IncidentMemory } from '../sending/stored-incident.ts';
+import type { BegunNotices, WaitingNotices } from '../sending/waiting-notices.ts';
+import { createChannelStore } from './channel-store.ts';
+import { createDueReminders } from './due-reminders.ts';
+import { createIncidentItems } from './incident-item.ts';
+import { createIncidentMemory } from './incident-memory.ts';
+import { createNoticeEnds } from './notice-ends.ts';
+import { createNoticeInbox } from './notice-inbox.ts';
+import { createOlderIncidents } from './older-incidents.ts';
+import { createWaitingNotices } from './waiting-notices.ts';
+
+export interface AlertStore {
+  readonly inbox: NoticeInbox;
+  readonly waiting: WaitingNotices & BegunNotices;
+  readonly ends: NoticeEnds;
+  readonly incidents: IncidentMemory;
+  readonly reminders: DueReminders;
+  readonly older: OlderIncidents;
+  readonly channels: ChannelStates;
+}
+
+export function createAlertStore(
+  table: Table,
+  indexes: TableIndexes,
+  { clock, telemetry }: { readonly clock: Pick<Clock, 'now'>; readonly telemetry: Telemetry },
+): AlertStore {
+  const onUnreadable = ({ pk, sk }: Key) => {
+    telemetry.log('error', 'alert.item_unreadable', { pk, sk });
+    telemetry.measure('AlertItemsUnreadable', 1);
+  };
+  const items = createIncidentItems(table, clock, onUnreadable);
+  return {
+    inbox: createNoticeInbox(table, clock),
+    waiting: createWaitingNotices(table, indexes, onUnreadable),
+    ends: createNoticeEnds(table, clock),
+    incidents: createIncidentMemory(table, items),
+    reminders: createDueReminders(indexes, clock, items),
+    older: createOlderIncidents(table, items),
+    channels: createChannelStore(table),
+  };
+}

@@ -1,0 +1,29 @@
+/** Stores notices, one item each: the number of waiting notices has no bound but the table, and a copy is refused by its key. */
+
+import { keyPart } from '../../../shared/alerts/incident-key.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { alertListOf, alertNoticeKey } from '../../../shared/store/keys.ts';
+import { LIST_INDEX, type Table } from '../../../shared/store/table.ts';
+import { parsePending, pendingOrderOf } from '../deciding/pending-notice.ts';
+import type { NoticeInbox } from '../intake/notice-inbox.ts';
+
+export function createNoticeInbox(table: Pick<Table, 'update'>, clock: Pick<Clock, 'now'>): NoticeInbox {
+  return {
+    /** The item has no `expires_at`: a notice that waits never expires. */
+    async add(channel, notice) {
+      const key = alertNoticeKey(channel, keyPart(notice.id));
+      const order = pendingOrderOf(notice, clock.now());
+      const result = await table.update({
+        key,
+        set: {
+          kind: 'alert',
+          notice,
+          [LIST_INDEX.partitionKey]: alertListOf(channel, notice.severity),
+          [LIST_INDEX.sortKey]: order,
+        },
+        condition: { kind: 'absent', name: 'notice' },
+      });
+      return result === 'applied' ? parsePending(key.sk, order, notice.severity) : undefined;
+    },
+  };
+}

@@ -1,0 +1,18 @@
+/** Compare-and-set on an item's revision, also when somebody edited the item by hand and left something else there. */
+
+import type { Condition } from '../../../shared/store/table.ts';
+import type { Revision } from '../sending/stored-incident.ts';
+
+export function revisionAfter(revision: Revision): number {
+  return typeof revision === 'number' ? revision + 1 : 1;
+}
+
+/**
+ * The condition of a write that follows a read of this revision. A revision that cannot be compared may be overwritten, because
+ * it would otherwise block its item for good.
+ */
+export function conditionOf(revision: Revision): { readonly condition?: Condition } {
+  if (revision === undefined) return { condition: { kind: 'absent', name: 'revision' } };
+  const isComparable = typeof revision === 'number' || typeof revision === 'string';
+  return isComparable ? { condition: { kind: 'equals', name: 'revision', value: revision } } : {};
+}

@@ -1,0 +1,51 @@
+/** What the poller of one account is built from. Each room says which of it it needs; an invocation adds what is its own. */
+
+import type { PollerBudget } from '../../../shared/upstream/request-budget.ts';
+import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
+import type { PollPlanner } from '../planner/poll-planner.ts';
+import type { PollDeps } from '../project/poll.ts';
+import type { OriginStore } from './discovery/account-origin.ts';
+import type { DiscoveryDeps } from './discovery/discover-projects.ts';
+import type { ListingIntervals } from './discovery/listings.ts';
+import type { QuietDeps } from './end-when-quiet.ts';
+import type { LeftoverStore } from './relay/relay-leftovers.ts';
+import type { Lease } from './sending/lease.ts';
+import type { SharingDeps } from './sending/share-with-commands.ts';
+import type { KeyWatchDeps } from './sending/watch-key.ts';
+import type { HealthLimits } from './status/account-health.ts';
+import type { StatusPort } from './status/publish-status.ts';
+import type { WorkStore, WorkWatchDeps } from './watch-for-work.ts';
+
+export interface AccountDeps extends PollDeps {
+  readonly store: PollDeps['store'] & OriginStore & LeftoverStore & WorkStore;
+  readonly upstream: Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'>;
+  readonly planner: PollPlanner;
+  /** The one that `upstream` takes its permits from. */
+  readonly budget: Pick<PollerBudget, 'take' | 'giveBack' | 'charge' | 'learned' | 'restore'>;
+  /** Whether this process may poll the account, and for how long it may send. */
+  readonly lease: Lease;
+  readonly key: KeyWatchDeps['key'];
+  readonly commands?: SharingDeps['commands'];
+  readonly limits: AccountLimits;
+  /** Where the status of the account is kept; undefined: it is not published. */
+  readonly status?: StatusPort | undefined;
+  /** Poll just these, and list no projects: for a key that may not list them. */
+  readonly fixedProjectIds?: readonly string[] | undefined;
+}
+
+export interface AccountLimits
+  extends PollingLimits,
+    ListingIntervals,
+    HealthLimits,
+    Readonly<WorkWatchDeps['limits']>,
+    Readonly<QuietDeps['limits']> {}
+
+export interface PollingLimits {
+  /** Polls under way at once: one sick project delays no other, and a dozen sockets are enough for the rate limit. */
+  readonly pollsAtOnce: number;
+  /** The poller's share of the rate limit. */
+  readonly requestsPerMinute: number;
+}
+
+/** What all loops of one invocation share besides. */
+export interface InvocationDeps extends AccountDeps, Pick<DiscoveryDeps, 'bounds' | 'onLost' | 'signal'> {}

@@ -1,0 +1,28 @@
+/** What a warm environment keeps of an account between invocations. Losing it costs requests and reads, never data. */
+
+import { type KnownProjects, noKnownProjects } from './discovery/known-projects.ts';
+import { type Listings, noListings } from './discovery/listings.ts';
+import type { CommandCount } from './sending/share-with-commands.ts';
+import { type AccountHealth, unknownHealth } from './status/account-health.ts';
+import { noReadings, type ProjectReadings } from './status/project-readings.ts';
+import type { StatusMemory } from './status/publish-status.ts';
+
+export interface AccountMemory {
+  readonly projects: KnownProjects;
+  readonly listings: Listings;
+  readonly readings: ProjectReadings;
+  readonly health: AccountHealth;
+  readonly commands: CommandCount;
+  readonly status: StatusMemory;
+}
+
+export function emptyAccountMemory(): AccountMemory {
+  return {
+    projects: noKnownProjects(),
+    listings: noListings(),
+    readings: noReadings(),
+    health: unknownHealth(),
+    commands: { sentCount: undefined },
+    status: { stored: undefined, writtenAtMs: undefined },
+  };
+}

@@ -1,0 +1,34 @@
+/** Reads the whole project list whenever that is needed; its pages have turns of their own besides. */
+
+import type { AccountMemory } from './account-memory.ts';
+import { type DiscoveryDeps, discoverProjects } from './discovery/discover-projects.ts';
+import type { Discovery } from './discovery/discovery.ts';
+import { isListingDue, type ListingSchedule } from './discovery/listings.ts';
+import { type HealthDeps, publishRecovery } from './status/account-health.ts';
+import { surviveFailure } from './survive-failure.ts';
+
+/** Before the first listing hardly a project is known, so a failed one is tried again soon. */
+const DISCOVERY_LOOK_MS = 5_000;
+
+export interface DiscoveryLoopDeps extends DiscoveryDeps, HealthDeps {
+  readonly store: DiscoveryDeps['store'] & HealthDeps['store'];
+  readonly clock: DiscoveryDeps['clock'];
+  readonly limits: HealthDeps['limits'] & ListingSchedule['limits'];
+}
+
+export async function discoverRepeatedly(
+  deps: DiscoveryLoopDeps,
+  { health, listings, projects }: Pick<AccountMemory, 'health' | 'listings' | 'projects'>,
+  discovery: Discovery,
+): Promise<void> {
+  const { clock, signal } = deps;
+  const discover = async () => {
+    await discoverProjects(deps, discovery);
+    await publishRecovery(deps, health, 'list');
+  };
+  while (!signal.aborted) {
+    if (!health.isKeyRejected && isListingDue(deps, listings, projects))
+      await surviveFailure(deps, health, discover);
+    await clock.sleep(DISCOVERY_LOOK_MS, signal).catch(() => {});
+  }
+}

@@ -1,0 +1,79 @@
+/** When the bridge first saw the account: what is older is history, and a project that is first seen later is news. */
+
+import { firstAccountRecord } from '../../../../shared/core/records/account-record.ts';
+import { secondOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
+import type { RecordWriter } from '../../../../shared/protocol/record-writer.ts';
+import type { AccountOrigin as StoredOrigin } from '../../../../shared/store/parse-record.ts';
+import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
+import type { ListingResult } from '../../planner/listing.ts';
+import type { AccountReader } from '../status/account-health.ts';
+import { provesFirstListing } from './absence.ts';
+import type { Listings } from './listings.ts';
+
+/** What one invocation knows of it. */
+export interface AccountOrigin {
+  /** Undefined: the account was never seen, or its item cannot be read. */
+  bootAt: Timestamp | undefined;
+  /** The account's item is there and does not say what is history: projects that were never read have to wait. */
+  isUnreadable: boolean;
+}
+
+export interface OriginStore extends AccountReader, RecordWriter {
+  /** Undefined: the account has no item yet. `unreadable`: the item does not say what is history. */
+  readOrigin(): Promise<StoredOrigin | 'unreadable' | undefined>;
+}
+
+export interface OriginDeps {
+  readonly store: OriginStore;
+}
+
+/** At the beginning of an invocation. */
+export async function readOrigin({ store }: OriginDeps): Promise<AccountOrigin> {
+  const origin = await store.readOrigin();
+  if (origin === 'unreadable') return { bootAt: undefined, isUnreadable: true };
+  return { bootAt: origin?.boot_at, isUnreadable: false };
+}
+
+/**
+ * The account's first answer ever fixes, once and by the upstream's own clock, what counts as history. Without a readable
+ * origin it is unknown whether a project is news: only those that are recorded are polled.
+ */
+export async function bootAccount(
+  { store }: OriginDeps,
+  origin: AccountOrigin,
+  listings: Listings,
+  serverDateMs: number,
+): Promise<void> {
+  const stored = (await store.readOrigin()) ?? (await createAccount(store, serverDateMs));
+  origin.isUnreadable = stored === 'unreadable';
+  if (stored !== 'unreadable') listings.areSightingsNews = stored.is_listed;
+}
+
+async function createAccount(store: OriginDeps['store'], serverDateMs: number) {
+  // Whole seconds, as rows have them: an operation that was created in this very second is new.
+  const first = firstAccountRecord(store.accountId, secondOf(serverDateMs));
+  await store.record(first, undefined);
+  return (await store.readOrigin()) ?? first;
+}
+
+/** A listing that has come to its end, and how many have, this one included. */
+export interface EndedListing {
+  readonly listings: Listings;
+  readonly listing: ListingResult;
+  readonly count: number;
+}
+
+/** From the first listing on a project that appears is news, and operations older than the account are history. */
+export async function recordFirstListing(
+  { store }: OriginDeps,
+  origin: AccountOrigin,
+  { listings, listing, count }: EndedListing,
+): Promise<void> {
+  const stored = await store.readOrigin();
+  if (stored === undefined || stored === 'unreadable') return;
+  origin.bootAt = stored.boot_at;
+  const account = await unlessUnreadable(store.readAccount());
+  if (account === undefined || account.is_listed || !provesFirstListing(listing, count)) return;
+  const result = await store.record({ ...account, is_listed: true }, account.revision);
+  listings.areSightingsNews = result === 'recorded';
+}

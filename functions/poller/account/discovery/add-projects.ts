@@ -1,0 +1,139 @@
+/** Adds projects to those that are polled, as soon as a page shows them: no page removes one. */
+
+import { historyEndOf } from '../../../../shared/core/records/history.ts';
+import { decideDiscovery, type ProjectRecord } from '../../../../shared/core/records/project-record.ts';
+import { secondOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
+import { isUnreadable } from '../../../../shared/store/unreadable.ts';
+import { type ListingPage, PROJECTS_MAX } from '../../planner/listing.ts';
+import type { PollPlanner } from '../../planner/poll-planner.ts';
+import type { ArrivalHistory } from '../../planner/project-activity.ts';
+import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
+import type { BoundReports } from '../status/report-bound.ts';
+import type { Discovery } from './discovery.ts';
+import type { ReadPage } from './fetch-list-page.ts';
+import { type ProjectReader, rememberProject } from './known-projects.ts';
+
+/** Table calls at once while a first listing is stored. */
+const SIGHTINGS_AT_ONCE = 8;
+
+export interface SightingDeps extends RecordAndRelayDeps {
+  readonly store: RecordAndRelayDeps['store'] & ProjectReader;
+  readonly clock: Clock;
+  readonly planner: Pick<PollPlanner, 'addProjects'>;
+  readonly bounds: BoundReports;
+  readonly signal: AbortSignal;
+  readonly fixedProjectIds?: readonly string[] | undefined;
+}
+
+/** What adding projects needs of a page. */
+export type ShownProjects = Pick<ListingPage, 'projectIds' | 'unavailableProjectIds'> &
+  Pick<ReadPage, 'createdAtOf' | 'serverDateMs'>;
+
+/** False when the invocation was stopped before every project was added. */
+export async function addProjects(
+  deps: SightingDeps,
+  discovery: Discovery,
+  page: ShownProjects,
+): Promise<boolean> {
+  const added = unknownOf(deps.bounds, discovery, page);
+  if (added.length > 0) await addAll(deps, discovery, added, page);
+  return !deps.signal.aborted;
+}
+
+function unknownOf(
+  bounds: BoundReports,
+  { projects, addedNow }: Pick<Discovery, 'projects' | 'addedNow'>,
+  { projectIds, unavailableProjectIds }: ShownProjects,
+): readonly string[] {
+  const { memories, sighted } = projects;
+  const shown = new Set([...projectIds, ...unavailableProjectIds]);
+  const unknown = [...shown].filter((id) => !sighted.has(id) && !addedNow.has(id));
+  const added = unknown.slice(0, Math.max(0, PROJECTS_MAX - memories.size));
+  if (added.length < unknown.length) bounds.report('projects', PROJECTS_MAX);
+  return added;
+}
+
+async function addAll(
+  deps: SightingDeps,
+  discovery: Discovery,
+  added: readonly string[],
+  page: ShownProjects,
+): Promise<void> {
+  const { projects, addedNow } = discovery;
+  const histories = new Map<string, ArrivalHistory>();
+  for (const projectId of added) addedNow.add(projectId);
+  try {
+    const add = async (projectId: string) => {
+      const historyEnd = historyUntil(discovery, projectId, page);
+      const history = await addOne(deps, discovery, projectId, historyEnd);
+      if (history !== undefined) histories.set(projectId, history);
+    };
+    await forEachConcurrently(added, SIGHTINGS_AT_ONCE, add, deps.signal);
+  } finally {
+    for (const projectId of added) addedNow.delete(projectId);
+    // Also after a failure: those that were added before it are polled.
+    const polled = added.filter((id) => projects.memories.has(id));
+    deps.planner.addProjects(polled, histories);
+  }
+}
+
+/**
+ * Until the account was listed once, a crash may have delayed the sighting of what was there from the beginning: then the
+ * account's first sight counts.
+ */
+function historyUntil(
+  { origin, listings }: Pick<Discovery, 'origin' | 'listings'>,
+  projectId: string,
+  { createdAtOf, serverDateMs }: ShownProjects,
+): Timestamp | undefined {
+  const { bootAt } = origin;
+  if (bootAt === undefined || !listings.areSightingsNews) return undefined;
+  const projectCreatedAt = createdAtOf.get(projectId);
+  return historyEndOf({ bootAt, seenAt: secondOf(serverDateMs), projectCreatedAt });
+}
+
+/** What an earlier process has learned of a project that this one meets for the first time. */
+async function addOne(
+  deps: SightingDeps,
+  { projects, listings, origin }: Discovery,
+  projectId: string,
+  historyEnd: Timestamp | undefined,
+): Promise<ArrivalHistory | undefined> {
+  const recorded = await readProject(deps.store, projectId);
+  if (recorded === 'unreadable') {
+    // It is polled in its turn all the same, and each poll finds out whether it can be read by now.
+    rememberProject(projects, projectId);
+    return undefined;
+  }
+  // Whether it is news cannot be said before the account's item can be read again.
+  if (origin.isUnreadable && recorded === undefined) return undefined;
+  // The configuration names it whether it can be seen or not: only an answer of its own says that it is back.
+  if (deps.fixedProjectIds !== undefined && recorded?.is_visible === false)
+    projects.unreachable.add(projectId);
+  else if (!origin.isUnreadable) {
+    const identity = { account_id: deps.store.accountId, project_id: projectId };
+    const { areSightingsNews: isNews } = listings;
+    const sighting = { ...identity, nowMs: deps.clock.now(), isNews, historyUntil: historyEnd };
+    const next = decideDiscovery(recorded, sighting);
+    if (next !== undefined) await recordAndRelay(deps, next, recorded);
+  }
+  // A poll of it may have begun meanwhile, and what that remembers stays.
+  rememberProject(projects, projectId);
+  projects.sighted.add(projectId);
+  const { arrivals } = recorded ?? {};
+  return arrivals && { arrivalCount: arrivals.count, observedMs: arrivals.observed_ms };
+}
+
+async function readProject(
+  store: ProjectReader,
+  projectId: string,
+): Promise<ProjectRecord | 'unreadable' | undefined> {
+  try {
+    return await store.readProject(projectId);
+  } catch (error) {
+    if (isUnreadable(error)) return 'unreadable';
+    throw error;
+  }
+}

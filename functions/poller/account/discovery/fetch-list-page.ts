@@ -1,0 +1,49 @@
+/** Asks the upstream for one page of the project list. */
+
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
+import type { Permit } from '../../../../shared/upstream/request-budget.ts';
+import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
+import type { ListingPage } from '../../planner/listing.ts';
+import type { ShownPage } from '../../planner/poll-planner.ts';
+
+/** The most projects that the list gives on one page (public contract; the specification shows no paging). */
+export const PROJECT_PAGE_ROWS = 400;
+
+export interface ReadPage extends ShownPage, ListingPage {
+  readonly cursor: string | undefined;
+  /** When the upstream created each project, by its id, as far as the page says. */
+  readonly createdAtOf: ReadonlyMap<string, string>;
+  /** The upstream's clock when it answered, milliseconds since the epoch. */
+  readonly serverDateMs: number;
+}
+
+export interface ListPageDeps {
+  readonly upstream: Pick<UpstreamClient, 'listProjects'>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly telemetry: Pick<Telemetry, 'measure'>;
+  /** Aborted when the invocation stops. */
+  readonly signal: AbortSignal;
+}
+
+/** `cursor` undefined: the beginning of the list. `permit` undefined: the request has to take its own. */
+export async function fetchListPage(
+  { upstream, clock, telemetry, signal }: ListPageDeps,
+  cursor: string | undefined,
+  permit?: Permit,
+): Promise<ReadPage> {
+  const query = { limit: PROJECT_PAGE_ROWS, ...(cursor !== undefined && { cursor }) };
+  const page = await upstream.listProjects(query, { signal, permit });
+  const { projects, unavailableProjectIds, malformedRowCount } = page;
+  if (malformedRowCount > 0) telemetry.measure('MalformedRows', malformedRowCount);
+  return {
+    rows: projects,
+    projectIds: projects.map(({ id }) => id),
+    unavailableProjectIds,
+    malformedRowCount,
+    isEmpty: projects.length + unavailableProjectIds.length + malformedRowCount === 0,
+    cursor: page.cursor,
+    createdAtOf: new Map(projects.flatMap(({ id, created_at }) => (created_at ? [[id, created_at]] : []))),
+    serverDateMs: page.serverDateMs ?? clock.now(),
+  };
+}

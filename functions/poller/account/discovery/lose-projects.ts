@@ -1,0 +1,135 @@
+/** Projects whose operations answer 404: they wait together for evidence, and what is gone is published as unreachable once. */
+
+import { decideDiscovery, decideUnreachable } from '../../../../shared/core/records/project-record.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
+import type { ListingPage, ListingResult } from '../../planner/listing.ts';
+import type { PollPlanner } from '../../planner/poll-planner.ts';
+import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
+import {
+  type Absence,
+  afterListing,
+  afterNotFound,
+  afterShown,
+  asksForListing,
+  type Evidence,
+  isGone,
+  restMs,
+} from './absence.ts';
+import type { KnownProjects, ProjectReader } from './known-projects.ts';
+
+/** Table calls at once while the projects that a listing has proved gone are recorded. */
+const LOSSES_AT_ONCE = 8;
+
+export interface LossDeps extends RecordAndRelayDeps {
+  readonly store: RecordAndRelayDeps['store'] & ProjectReader;
+  readonly clock: Clock;
+  readonly planner: Pick<PollPlanner, 'removeProjects'>;
+  /** Called for each project that is found gone. */
+  readonly onLost: (projectId: string) => void;
+  readonly signal: AbortSignal;
+  readonly fixedProjectIds?: readonly string[] | undefined;
+}
+
+/** The project's operations answered 404: once there is evidence enough that it is gone, that is published. */
+export async function countNotFound(
+  deps: LossDeps,
+  projects: KnownProjects,
+  projectId: string,
+): Promise<void> {
+  const { absences, memories, unreachable } = projects;
+  // A poll may end after its project has been found gone.
+  if (unreachable.has(projectId) || !memories.has(projectId)) return;
+  const absence = afterNotFound(absences.get(projectId), deps.clock.now());
+  absences.set(projectId, absence);
+  if (isGone(absence, evidenceOf(deps))) await lose(deps, projects, [projectId]);
+}
+
+/** The project's operations answered: a fixed project that was published as unreachable is published as back. */
+export async function endAbsence(
+  deps: Omit<LossDeps, 'planner' | 'onLost' | 'signal'>,
+  { absences, unreachable }: KnownProjects,
+  projectId: string,
+): Promise<void> {
+  absences.delete(projectId);
+  if (!unreachable.has(projectId)) return;
+  const recorded = await deps.store.readProject(projectId);
+  const sighting = { account_id: deps.store.accountId, project_id: projectId, nowMs: deps.clock.now() };
+  const next = decideDiscovery(recorded, { ...sighting, isNews: true });
+  if (next !== undefined) await recordAndRelay(deps, next, recorded);
+  unreachable.delete(projectId);
+}
+
+/** The listings without a project that the page shows have to begin anew. */
+export function restartAbsences({ absences }: KnownProjects, page: ListingPage, nowMs: number): void {
+  if (absences.size === 0) return;
+  for (const id of [...page.projectIds, ...page.unavailableProjectIds]) {
+    const absence = absences.get(id);
+    if (absence !== undefined) absences.set(id, afterShown(absence, nowMs));
+  }
+}
+
+export function isEvidenceWanted({ absences }: KnownProjects, nowMs: number): boolean {
+  return [...absences.values()].some((absence) => asksForListing(absence, nowMs));
+}
+
+/** One listing judges everything that waits. */
+export async function judgeMissingProjects(
+  deps: LossDeps,
+  projects: KnownProjects,
+  listing: ListingResult,
+): Promise<void> {
+  const { absences } = projects;
+  const nowMs = deps.clock.now();
+  const judged: [string, Absence][] = [...absences].map(([id, absence]) => [
+    id,
+    afterListing(absence, id, { listing, nowMs }),
+  ]);
+  for (const [id, absence] of judged) absences.set(id, absence);
+  const gone = judged.filter(([, absence]) => isGone(absence, evidenceOf(deps))).map(([id]) => id);
+  if (gone.length > 0) await lose(deps, projects, gone);
+}
+
+/** Milliseconds for which a project that has just answered 404 is left alone; undefined: it is treated as any other. */
+export function restMsOf(
+  { absences, unreachable }: KnownProjects,
+  projectId: string,
+  requestsPerMinute: number,
+): number | undefined {
+  const isKnownGone = unreachable.has(projectId);
+  if (!isKnownGone && !absences.has(projectId)) return undefined;
+  const notFoundProjectCount = absences.size + unreachable.size;
+  return restMs({ notFoundProjectCount, requestsPerMinute, isKnownGone });
+}
+
+function evidenceOf({ fixedProjectIds }: Pick<LossDeps, 'fixedProjectIds'>): Evidence {
+  return fixedProjectIds === undefined ? 'list' : 'none';
+}
+
+async function lose(deps: LossDeps, projects: KnownProjects, projectIds: readonly string[]): Promise<void> {
+  await forEachConcurrently(projectIds, LOSSES_AT_ONCE, async (projectId) => {
+    // An answer may have come meanwhile.
+    if (deps.signal.aborted || !projects.absences.has(projectId)) return;
+    if (await recordLoss(deps, projectId)) forget(deps, projects, projectId);
+  });
+}
+
+/** False when another process has changed the record meanwhile: the next 404 or listing decides again. */
+async function recordLoss(deps: LossDeps, projectId: string): Promise<boolean> {
+  const record = await deps.store.readProject(projectId);
+  const next = record && decideUnreachable(record, deps.clock.now());
+  return next === undefined || (await recordAndRelay(deps, next, record));
+}
+
+/** A fixed project goes on being polled, seldom, because nothing else would show that it is back. */
+function forget(deps: LossDeps, projects: KnownProjects, projectId: string): void {
+  projects.absences.delete(projectId);
+  deps.onLost(projectId);
+  if (deps.fixedProjectIds !== undefined) {
+    projects.unreachable.add(projectId);
+    return;
+  }
+  projects.memories.delete(projectId);
+  projects.sighted.delete(projectId);
+  deps.planner.removeProjects([projectId]);
+}

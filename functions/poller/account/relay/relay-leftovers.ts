@@ -1,0 +1,214 @@
+/**
+ * Publishes what a crash or an outage of the bus left unpublished, also of projects that are not polled any more: a page of the
+ * work index at a time, beside the polls and never before them.
+ */
+
+import type { JournalRecord } from '../../../../shared/core/records/journal-record.ts';
+import { isOpen } from '../../../../shared/core/records/operation-record.ts';
+import { oldestFirst, oldestPendingMs } from '../../../../shared/core/records/relay-plan.ts';
+import { type RelayDeps, type RelayReport, relayRecords } from '../../../../shared/protocol/relay-records.ts';
+import { type SettleDeps, settleCommands } from '../../../../shared/protocol/settle-commands.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { toError } from '../../../../shared/runtime/errors.ts';
+import type { WorkIndexPage, WorkPageRequest } from '../../../../shared/store/adapters/work-index.ts';
+import type { IndexPosition, Key } from '../../../../shared/store/table.ts';
+import type { PollPlanner } from '../../planner/poll-planner.ts';
+import { type Leftovers, measureRelay } from './leftovers.ts';
+
+/** Keys of one page: two reads of a hundred items, and twenty calls of the bus at the most usual size. */
+export const PAGE_KEYS = 200;
+
+/** Four calls of ten entries go out side by side: enough to see whether the bus is back, and no storm while it is not. */
+const PROBE_KEYS = 40;
+
+/**
+ * An event costs half a millisecond of a whole core (`npm run bench:drain`), and 256 MB of Lambda have a seventh of one: at this
+ * rate three fifths of it are left to the polls. 100,000 events drain in a quarter of an hour.
+ */
+export const EVENTS_PER_SECOND_MAX = 110;
+
+/** The pause after a page of which nothing got through; it doubles with each such page. */
+const BACKOFF_MS_MIN = 1_000;
+const BACKOFF_MS_MAX = 30_000;
+
+/** The time between two looks at whether a poll has left something over. */
+const LOOK_MS = 1_000;
+
+/** Where records with unpublished events are found. */
+export interface LeftoverStore {
+  findWorkPage(request: WorkPageRequest): Promise<WorkIndexPage>;
+  /** Of all kinds; an item that cannot be read is left out. */
+  readRecords(keys: readonly Key[]): Promise<readonly JournalRecord[]>;
+}
+
+export interface LeftoverDeps extends RelayDeps, SettleDeps {
+  readonly store: RelayDeps['store'] & SettleDeps['store'] & LeftoverStore;
+  readonly planner: Pick<PollPlanner, 'markHot'>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** What the invocation learns from the relay of its leftovers. */
+export interface LeftoverEvents {
+  /** The projects of one page of the index; called in the first pass only. */
+  onProjects(projectIds: readonly string[]): void;
+  onPublished(eventCount: number): void;
+}
+
+/** Until the invocation stops. The first pass goes over everything, and later ones follow when something was left over. */
+export async function relayLeftovers(
+  deps: LeftoverDeps,
+  leftovers: Leftovers,
+  events: LeftoverEvents,
+): Promise<void> {
+  let backoffMs = 0;
+  for (let passCount = 0; !deps.signal.aborted; ) {
+    if (!leftovers.areExpected) {
+      await pause(deps, LOOK_MS);
+      continue;
+    }
+    await pause(deps, backoffMs);
+    leftovers.areExpected = false;
+    const publishedCount = await passOverIndex(deps, leftovers, events, passCount === 0);
+    passCount += 1;
+    backoffMs = leftovers.areExpected ? nextBackoffMs(publishedCount > 0 ? 0 : backoffMs) : 0;
+    if (!leftovers.areExpected) leftovers.oldestAtMs = undefined;
+  }
+}
+
+/** How many entries were published. */
+async function passOverIndex(
+  deps: LeftoverDeps,
+  leftovers: Leftovers,
+  events: LeftoverEvents,
+  isFirst: boolean,
+): Promise<number> {
+  const { telemetry, signal } = deps;
+  let publishedCount = 0;
+  let backoffMs = 0;
+  let start: IndexPosition | undefined;
+  do {
+    const page = await findPage(deps, leftovers, start, backoffMs === 0 ? PAGE_KEYS : PROBE_KEYS);
+    if (page === undefined) break;
+    if (isFirst) events.onProjects(projectIdsOf(page));
+    const outcome = await relayPage(deps, leftovers, page, isFirst);
+    events.onPublished(outcome.publishedCount);
+    publishedCount += outcome.publishedCount;
+    if (outcome.hasFailed && backoffMs === 0)
+      telemetry.log('warn', 'relay.backed_off', { reason: outcome.reason });
+    backoffMs = outcome.hasFailed ? nextBackoffMs(backoffMs) : 0;
+    leftovers.areDraining = outcome.publishedCount > 0;
+    await pause(deps, Math.max(backoffMs, outcome.restMs));
+    start = page.next;
+  } while (start !== undefined && !signal.aborted);
+  leftovers.areDraining = false;
+  if (publishedCount > 0) telemetry.log('info', 'leftovers.relayed', { event_count: publishedCount });
+  return publishedCount;
+}
+
+/** Undefined: the invocation stops, or the index cannot be read and is left to the next pass. */
+async function findPage(
+  { store, telemetry, signal }: LeftoverDeps,
+  leftovers: Leftovers,
+  start: IndexPosition | undefined,
+  limit: number,
+): Promise<WorkIndexPage | undefined> {
+  if (signal.aborted) return undefined;
+  try {
+    return await store.findWorkPage({ limit, start });
+  } catch (error) {
+    telemetry.log('warn', 'relay.index_not_read', { reason: toError(error).name });
+    leftovers.areExpected = true;
+    return undefined;
+  }
+}
+
+function projectIdsOf({ entries }: WorkIndexPage): readonly string[] {
+  return [...new Set(entries.flatMap(({ projectId }) => projectId ?? []))];
+}
+
+interface PageOutcome {
+  readonly publishedCount: number;
+  /** Something was to be published and nothing got through, or the page could not be dealt with. */
+  readonly hasFailed: boolean;
+  readonly reason: string;
+  /** How long to rest, so that the rate stays within its bound. */
+  readonly restMs: number;
+}
+
+const NOTHING_RELAYED: PageOutcome = { publishedCount: 0, hasFailed: false, reason: '', restMs: 0 };
+
+/** One page that fails holds up no other: it is met again by the next pass. */
+async function relayPage(
+  deps: LeftoverDeps,
+  leftovers: Leftovers,
+  page: WorkIndexPage,
+  isFirst: boolean,
+): Promise<PageOutcome> {
+  const { clock, signal } = deps;
+  const beganMs = clock.now();
+  try {
+    const records = await readPage(deps, page, isFirst);
+    const pending = oldestFirst(records);
+    leftovers.oldestAtMs = oldestPendingMs(pending) ?? leftovers.oldestAtMs;
+    if (signal.aborted) return NOTHING_RELAYED;
+    const relay = await relayRecords(deps, pending, signal);
+    measureRelay(deps.telemetry, relay);
+    if (relay.unpublishedCount > 0) leftovers.areExpected = true;
+    return outcomeOf(relay, clock.now() - beganMs);
+  } catch (error) {
+    leftovers.areExpected = true;
+    return { ...NOTHING_RELAYED, hasFailed: true, reason: toError(error).name };
+  }
+}
+
+/** The records of the page with unpublished entries; commands that have ended are settled first. */
+async function readPage(
+  deps: LeftoverDeps,
+  { entries }: WorkIndexPage,
+  isFirst: boolean,
+): Promise<readonly JournalRecord[]> {
+  const records = await deps.store.readRecords(entries.map(({ key }) => key));
+  if (isFirst) markHot(deps.planner, records);
+  const commands = records.filter((record) => record.kind === 'command');
+  const settled = await settleCommands(deps, commands, undefined, deps.signal);
+  return [...records.filter(isPending), ...settled];
+}
+
+function outcomeOf(
+  { publishedCount, parkedCount, unpublishedCount }: RelayReport,
+  tookMs: number,
+): PageOutcome {
+  const handledCount = publishedCount + parkedCount;
+  const dueMs = (1_000 * (handledCount + unpublishedCount)) / EVENTS_PER_SECOND_MAX;
+  return {
+    publishedCount,
+    hasFailed: handledCount === 0 && unpublishedCount > 0,
+    reason: 'the bus took nothing',
+    restMs: Math.max(0, dueMs - tookMs),
+  };
+}
+
+/** Where an operation or a command is open, a transition is to be expected. */
+function markHot(planner: Pick<PollPlanner, 'markHot'>, records: readonly JournalRecord[]): void {
+  for (const record of records) {
+    const isHot =
+      (record.kind === 'operation' && isOpen(record)) || (record.kind === 'command' && !record.is_settled);
+    if (isHot) planner.markHot(record.project_id);
+  }
+}
+
+function isPending(record: JournalRecord): boolean {
+  return record.published < record.revision;
+}
+
+function nextBackoffMs(beforeMs: number): number {
+  return Math.min(BACKOFF_MS_MAX, Math.max(BACKOFF_MS_MIN, 2 * beforeMs));
+}
+
+async function pause(
+  { clock, signal }: Pick<LeftoverDeps, 'clock' | 'signal'>,
+  durationMs: number,
+): Promise<void> {
+  if (durationMs > 0) await clock.sleep(durationMs, signal).catch(() => {});
+}

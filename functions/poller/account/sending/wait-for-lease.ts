@@ -1,0 +1,27 @@
+/** Acquires the lease, and waits a moment for the invocation that still holds it. */
+
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Lease } from './lease.ts';
+
+/** The invocation of the last minute may still be ending: without a wait, the whole minute would be lost. */
+const LEASE_WAIT_MS_MAX = 5_000;
+const LEASE_LOOK_MS = 250;
+
+export interface LeaseWaitDeps {
+  readonly lease: Pick<Lease, 'acquire'>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+/** False: another process still holds the lease, or the invocation stops. */
+export async function waitForLease(
+  { lease, clock, signal }: LeaseWaitDeps,
+  leaseMs: number,
+): Promise<boolean> {
+  const giveUpAtMs = clock.now() + LEASE_WAIT_MS_MAX;
+  for (;;) {
+    if (await lease.acquire(leaseMs)) return true;
+    if (clock.now() >= giveUpAtMs || signal.aborted) return false;
+    await clock.sleep(LEASE_LOOK_MS, signal).catch(() => {});
+  }
+}

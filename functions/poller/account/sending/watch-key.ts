@@ -1,0 +1,28 @@
+/**
+ * While the upstream refuses the key, nothing is sent, and the secret is read again every few seconds: a valid key is
+ * noticed within the invocation.
+ */
+
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { GuardedKeySource } from '../../../../shared/upstream/key-source.ts';
+
+/** A look costs $0.000005, so a key that stays wrong for a day costs nine cents. */
+const LOOK_MS = 5_000;
+
+export interface KeyWatchDeps {
+  /** Where the key comes from that is sent to the upstream. */
+  readonly key: Pick<GuardedKeySource, 'hasAnother'>;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+}
+
+export async function watchKey(
+  { key, clock, signal }: KeyWatchDeps,
+  health: { isKeyRejected: boolean },
+): Promise<void> {
+  while (!signal.aborted) {
+    // A secret that cannot be read is taken to hold no other key.
+    if (health.isKeyRejected && (await key.hasAnother().catch(() => false))) health.isKeyRejected = false;
+    await clock.sleep(LOOK_MS, signal).catch(() => {});
+  }
+}

@@ -1,0 +1,160 @@
+/** Builds the poller of one account from the settings that its invocations bring. */
+
+import type { PollAccountSettings } from '../../shared/config/poller-config.ts';
+import { type AccountRate, sharedRequestsPerMinute } from '../../shared/core/rates/account-rate.ts';
+import type { EventBus } from '../../shared/events/event-bus.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { FlushableTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
+import type { Random } from '../../shared/runtime/random.ts';
+import type { Telemetry } from '../../shared/runtime/telemetry.ts';
+import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { readCommandUsage } from '../../shared/store/command-usage.ts';
+import type { Table, TableIndexes } from '../../shared/store/table.ts';
+import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
+import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
+import { guardKey, type KeySource } from '../../shared/upstream/key-source.ts';
+import type { AccountDeps, AccountLimits } from './account/account-deps.ts';
+import { type AccountMemory, emptyAccountMemory } from './account/account-memory.ts';
+import { accountLimits, pollOptionsFor } from './account/limits.ts';
+import { createAccountBudget } from './account/sending/account-budget.ts';
+import { createLease } from './account/sending/lease.ts';
+import { createTally } from './account/status/tally.ts';
+import { createPollPlanner, type PlannerLimits } from './planner/poll-planner.ts';
+import { askForNewestRecorded } from './project/newest-recorded.ts';
+import type { StallThresholdsMs } from './project/stall.ts';
+
+export interface HandlerPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly newId: () => string;
+  /** Milliseconds that only ever rise, whatever is done to the clock of the machine. */
+  readonly monotonicMs: () => number;
+}
+
+/** What all accounts of one environment share. */
+export interface Adapters {
+  readonly table: Table;
+  readonly indexes: TableIndexes;
+  readonly bus: EventBus;
+  keyOf(secretId: string): KeySource;
+  telemetryOf(accountId: string): FlushableTelemetry;
+}
+
+export interface Account {
+  readonly deps: AccountDeps;
+  readonly memory: AccountMemory;
+  readonly telemetry: FlushableTelemetry;
+}
+
+/** A page of the project list is read up to four times in the interval of one project's polls. */
+const LIST_INTERVAL_SHARE_MS = 250;
+
+export function createAccount(
+  settings: PollAccountSettings,
+  adapters: Adapters,
+  ports: HandlerPorts,
+): Account {
+  const { clock, random } = ports;
+  const { table, bus } = adapters;
+  const rate = rateOf(settings);
+  const requestsPerMinute = sharedRequestsPerMinute(rate);
+  const { telemetry, tally } = createTally(adapters.telemetryOf(settings.account_id));
+  const noteUnreadable = createUnreadableNotes(telemetry);
+  const budget = createAccountBudget(clock, rate);
+  const store = createBridgeStore(table, settings.account_id, clock, noteUnreadable);
+  const lease = createLease({ ...ports, store, budget });
+  const key = guardKey(adapters.keyOf(settings.key_secret_id));
+  const upstream = createUpstreamClient({
+    baseUrl: settings.upstream_base_url,
+    apiKey: key,
+    maySend: () => lease.holds(),
+    clock,
+    random,
+    budget,
+    onAttempt: measureAttempt(telemetry),
+  });
+  const deps: AccountDeps = {
+    upstream,
+    store,
+    newestRecorded: askForNewestRecorded(adapters.indexes, store),
+    lease,
+    key,
+    bus,
+    budget,
+    clock,
+    telemetry,
+    status: { ...statusStore(table, settings.account_id, noteUnreadable), tally, requestsPerMinute },
+    commands: commandsOf(settings, table, noteUnreadable),
+    planner: createPollPlanner(plannerLimits(settings, requestsPerMinute)),
+    options: pollOptionsFor(settings.backfill, stallThresholdsMsOf(settings)),
+    limits: limitsOf(settings, requestsPerMinute),
+    fixedProjectIds: settings.project_ids,
+  };
+  return { deps, memory: emptyAccountMemory(), telemetry };
+}
+
+function rateOf(settings: PollAccountSettings): AccountRate {
+  return {
+    pollerRequestsPerMinute: settings.requests_per_minute,
+    commandRequestsPerMinute: settings.command_requests_per_minute,
+  };
+}
+
+function measureAttempt(telemetry: Pick<Telemetry, 'measure'>) {
+  return ({ status }: { readonly status: number | undefined }): void => {
+    telemetry.measure('UpstreamRequests', 1);
+    if (status === 429) telemetry.measure('UpstreamThrottled', 1);
+    else if (status === undefined || status >= 400) telemetry.measure('UpstreamFailed', 1);
+  };
+}
+
+function statusStore(table: Table, accountId: string, noteUnreadable: NoteUnreadable) {
+  return {
+    read: () => readAccountStatus(table, accountId, noteUnreadable),
+    write: (status: Parameters<typeof writeAccountStatus>[1]) => writeAccountStatus(table, status),
+  };
+}
+
+/** Undefined: no commands are sent for this account. */
+function commandsOf(
+  { account_id, command_requests_per_minute }: PollAccountSettings,
+  table: Table,
+  noteUnreadable: NoteUnreadable,
+): AccountDeps['commands'] {
+  if (command_requests_per_minute === 0) return undefined;
+  return {
+    sentCount: () => readCommandUsage(table, account_id, noteUnreadable),
+    requestsPerMinute: command_requests_per_minute,
+  };
+}
+
+function plannerLimits(settings: PollAccountSettings, requestsPerMinute: number): PlannerLimits {
+  const listing = {
+    intervalMsMax: accountLimits.run.discoveryIntervalMs,
+    // One request shows hundreds of projects, so it may come oftener.
+    hintIntervalMsMin: settings.poll_interval_seconds * LIST_INTERVAL_SHARE_MS,
+  };
+  return {
+    ...accountLimits.planner,
+    requestsPerMinute,
+    pollIntervalMsMin: settings.poll_interval_seconds * 1_000,
+    listing: settings.project_ids === undefined ? listing : undefined,
+  };
+}
+
+function limitsOf({ linger_seconds }: PollAccountSettings, requestsPerMinute: number): AccountLimits {
+  return {
+    ...accountLimits.run,
+    requestsPerMinute,
+    // At a minute the next invocation begins anyway.
+    ...(linger_seconds < 60 && { lingerMs: linger_seconds * 1_000 }),
+  };
+}
+
+function stallThresholdsMsOf({ stalled_after_seconds }: PollAccountSettings): StallThresholdsMs {
+  const entries = Object.entries(stalled_after_seconds);
+  return Object.fromEntries(
+    entries.map(([action, seconds]) => [action, seconds.map((each) => each * 1_000)]),
+  );
+}

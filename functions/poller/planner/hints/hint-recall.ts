@@ -1,0 +1,35 @@
+/** How reliably a field of the project list shows transitions: the share of them that moved it, learned while polling. */
+
+import type { HintRecall } from '../../../../shared/core/records/hint-evidence.ts';
+
+/** A field of which nothing is known. It is worth a try, and soon given up when it never shows anything. */
+export const UNTRIED: HintRecall = { foundCount: 0, missedCount: 0 };
+
+/** Older evidence fades beyond this many observations, so that a changed service is believed after about as many new ones. */
+const EVIDENCE_COUNT_MAX = 400;
+
+/** The estimate lies this many standard deviations below the mean, so that little evidence counts for little. */
+const DEVIATIONS_BELOW = 1;
+
+/** The least recall that is assumed: a field that shows nothing is still read now and then, because it may begin to move. */
+export const RECALL_MIN = 0.005;
+
+/** The greatest recall that is assumed: a project that no field ever shows must still be polled. */
+export const RECALL_MAX = 0.99;
+
+export function noteHint(recall: HintRecall, hasMoved: boolean): HintRecall {
+  const total = recall.foundCount + recall.missedCount;
+  const keep = total >= EVIDENCE_COUNT_MAX ? 1 - 1 / EVIDENCE_COUNT_MAX : 1;
+  return {
+    foundCount: recall.foundCount * keep + (hasMoved ? 1 : 0),
+    missedCount: recall.missedCount * keep + (hasMoved ? 0 : 1),
+  };
+}
+
+/** A low quantile of the Beta posterior with a flat prior, by its mean and deviation. */
+export function cautiousRecall({ foundCount, missedCount }: HintRecall): number {
+  const total = foundCount + missedCount + 2;
+  const mean = (foundCount + 1) / total;
+  const deviation = Math.sqrt((mean * (1 - mean)) / (total + 1));
+  return Math.min(RECALL_MAX, Math.max(RECALL_MIN, mean - DEVIATIONS_BELOW * deviation));
+}

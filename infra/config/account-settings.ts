@@ -1,0 +1,65 @@
+/** One account of the upstream in a bridge's configuration. */
+
+import * as z from 'zod';
+import { apiAccount } from '../../shared/config/api-accounts.ts';
+import { pollAccountRequest } from '../../shared/config/poller-config.ts';
+import { secretArn } from '../../shared/config/secret-arn.ts';
+import { deployedUpstreamBaseUrl } from '../../shared/config/upstream-base-url.ts';
+import { REQUESTS_PER_MINUTE_MAX } from '../../shared/core/rates/account-rate.ts';
+import { POLLED_PROJECTS_MAX, PROJECT_ID_CHARACTERS_MAX, URL_CHARACTERS_MAX } from './deployment-bounds.ts';
+
+const { shape: poll } = pollAccountRequest;
+const { shape: commands } = apiAccount;
+
+export const accountSettings = z
+  .strictObject({
+    /** Short name that stands in keys, events and metrics. */
+    account_id: poll.account_id,
+    /** Ends with `/api/v2`. */
+    upstream_base_url: deployedUpstreamBaseUrl.max(URL_CHARACTERS_MAX),
+    /** The secret with the poller's upstream key. */
+    key_secret_arn: secretArn,
+    /** The secret with the upstream key for commands, which can then be withdrawn alone. Default: the poller's. */
+    command_key_secret_arn: secretArn.optional(),
+    /** The poller's share of the account's 700 requests a minute. It also uses what commands leave of theirs. */
+    poller_requests_per_minute: poll.requests_per_minute,
+    poll_interval_seconds: poll.poll_interval_seconds,
+    linger_seconds: poll.linger_seconds,
+    stalled_after_seconds: poll.stalled_after_seconds,
+    backfill: poll.backfill,
+    /** Only these projects are polled: for a key that belongs to one project. */
+    project_ids: z
+      .array(z.string().min(1).max(PROJECT_ID_CHARACTERS_MAX))
+      .min(1)
+      .max(POLLED_PROJECTS_MAX)
+      .optional(),
+    /** The share of commands through the API. */
+    command_requests_per_minute: commands.requests_per_minute,
+    /** What one caller gets of that share at most. */
+    caller_requests_per_minute: commands.caller_requests_per_minute,
+    settle_within_seconds: commands.settle_within_seconds,
+    /** Long polls that one caller may have at once, and as many commands that wait for a lock. */
+    caller_waits_max: commands.caller_waits_max,
+  })
+  .refine(
+    ({ poller_requests_per_minute: a, command_requests_per_minute: b }) => a + b <= REQUESTS_PER_MINUTE_MAX,
+    {
+      path: ['command_requests_per_minute'],
+      error: `together with poller_requests_per_minute it may be ${REQUESTS_PER_MINUTE_MAX} at most; leave some for the Console`,
+    },
+  );
+
+/** The role of each function names every account and its secrets, and IAM has room for this many. */
+export const ACCOUNTS_MAX = 30;
+
+export const accountsSettings = z
+  .array(accountSettings)
+  .min(1)
+  .max(ACCOUNTS_MAX)
+  .refine(
+    (accounts) => accounts.flatMap(({ project_ids = [] }) => project_ids).length <= POLLED_PROJECTS_MAX,
+    { error: `name ${POLLED_PROJECTS_MAX} projects at most, all accounts together` },
+  )
+  .refine((accounts) => new Set(accounts.map(({ account_id }) => account_id)).size === accounts.length, {
+    error: 'each account_id may stand there once',
+  });

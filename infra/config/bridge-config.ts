@@ -1,0 +1,121 @@
+/** The one file that a team fills in, as a schema: every setting that can have a default has one, and errors name the key. */
+
+import * as z from 'zod';
+import { extraRoutes } from '../../shared/config/extra-routes.ts';
+import { secretArn } from '../../shared/config/secret-arn.ts';
+import { AppError } from '../../shared/runtime/errors.ts';
+import { accountsSettings } from './account-settings.ts';
+import { alertSettings } from './alert-settings.ts';
+import {
+  SCHEDULE_NAME_CHARACTERS_MAX,
+  TAG_CHARACTERS_MAX,
+  TAGS_MAX,
+  URL_CHARACTERS_MAX,
+} from './deployment-bounds.ts';
+
+const address = z.url({ protocol: /^https$/ }).max(URL_CHARACTERS_MAX);
+
+const settings = z.strictObject({
+  /** The name of every resource begins with it. */
+  name: z
+    .string()
+    .regex(/^[a-z][a-z0-9-]{1,30}$/)
+    .default('operations-bridge'),
+  accounts: accountsSettings,
+  alerts: alertSettings.prefault({}),
+  api: z.strictObject({
+    /** The secret with a long random text that keys the hashes of tokens. Changing it ends every token. */
+    token_pepper_secret_arn: secretArn,
+    oidc: z
+      .strictObject({
+        issuer: address,
+        audience: z.string().min(1).max(URL_CHARACTERS_MAX),
+        /** An audience that the issuer gives to access tokens alone. Without it they need `typ: at+jwt` or `token_use: access`. */
+        access_token_audience: z.string().min(1).max(URL_CHARACTERS_MAX).optional(),
+        jwks_url: address.optional(),
+        account_id: z.string(),
+      })
+      .optional(),
+    extra_routes: extraRoutes.default([]),
+    /** What the front door lets in, of all callers together. */
+    requests_per_second: z.number().int().min(1).max(1_000).default(50),
+  }),
+  /**
+   * How many instances AWS keeps free for a function, which are also the most that it runs. AWS leaves at least ten instances of an AWS
+   * account to functions without a reservation. A new AWS account has only ten, so that any reservation fails the deployment there;
+   * the default is none.
+   */
+  reserved_concurrency: z
+    .strictObject({
+      /** The most requests that are answered at once, long polls included. */
+      api: z.number().int().min(5).max(1_000).optional(),
+      /** One for each account of the upstream is enough. */
+      poller: z.number().int().min(1).max(1_000).optional(),
+    })
+    .default({}),
+  /** The page to which alarms and alerts send their reader. */
+  runbook_url: z
+    .url()
+    .max(URL_CHARACTERS_MAX)
+    .default('https://example.com/operations-bridge/docs/operations.md'),
+  thresholds: z
+    .strictObject({
+      /** An alarm is raised when a project has not been read for longer. */
+      walk_age_minutes: z.number().int().min(5).max(1_440).default(30),
+      unpublished_age_minutes: z.number().int().min(1).max(60).default(5),
+      /** Share of the poller's requests that are refused for their rate, over a quarter of an hour. */
+      throttled_percent: z.number().min(0.1).max(100).default(5),
+    })
+    .default({ walk_age_minutes: 30, unpublished_age_minutes: 5, throttled_percent: 5 }),
+  log_retention_days: z.union([z.literal(7), z.literal(30), z.literal(90), z.literal(365)]).default(30),
+  archive_days: z.number().int().min(1).max(365).default(30),
+  tags: z
+    .record(z.string().min(1).max(128), z.string().max(256))
+    .refine((tags) => Object.keys(tags).length <= TAGS_MAX, { error: `takes ${TAGS_MAX} tags at most` })
+    .refine((tags) => Object.entries(tags).flat().join('').length <= TAG_CHARACTERS_MAX, {
+      error: `takes ${TAG_CHARACTERS_MAX} characters at most, keys and values of all tags together`,
+    })
+    .default({}),
+});
+
+export const bridgeConfigSchema = settings.superRefine(({ name, accounts }, context) => {
+  const most = SCHEDULE_NAME_CHARACTERS_MAX - `${name}-poll-`.length;
+  for (const [place, { account_id }] of accounts.entries()) {
+    if (account_id.length <= most) continue;
+    const path = ['accounts', place, 'account_id'];
+    const message = `has ${most} characters at most beside the name ${name}: together they name a schedule`;
+    context.addIssue({ code: 'custom', path, message });
+  }
+});
+
+export type BridgeConfig = z.output<typeof bridgeConfigSchema>;
+export type BridgeConfigInput = z.input<typeof bridgeConfigSchema>;
+
+/** Gives the configuration file completion and types while it is written. */
+export function defineBridge(config: BridgeConfigInput): BridgeConfigInput {
+  return config;
+}
+
+/** Throws `AppError` `config_invalid` with one line per fault: the key, what is allowed, and what was found there. */
+export function parseBridgeConfig(source: unknown, file: string): BridgeConfig {
+  const parsed = bridgeConfigSchema.safeParse(source);
+  if (parsed.success) return parsed.data;
+  const faults = parsed.error.issues.flatMap((issue) => {
+    const key = issue.path.join('.') || '(the whole file)';
+    if (issue.code === 'unrecognized_keys')
+      return issue.keys.map((name) => `  ${[...issue.path, name].join('.')}: there is no such setting`);
+    return [`  ${key}: ${issue.message} (found ${foundAt(source, issue.path)})`];
+  });
+  throw new AppError('config_invalid', `${file} cannot be used:\n${faults.join('\n')}`);
+}
+
+/** Shows short values as they are, except where a secret may have been pasted by mistake. */
+function foundAt(source: unknown, path: readonly PropertyKey[]): string {
+  const value = path.reduce<unknown>(
+    (part, name) => (part as Record<PropertyKey, unknown> | undefined)?.[name],
+    source,
+  );
+  if (typeof value !== 'string') return value === undefined ? 'nothing' : JSON.stringify(value).slice(0, 60);
+  const isAboutSecret = path.some((name) => String(name).includes('secret')) || /:\/\/[^/]*@/.test(value);
+  return isAboutSecret ? `a text of ${value.length} characters` : JSON.stringify(value.slice(0, 60));
+}

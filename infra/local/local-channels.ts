@@ -1,0 +1,42 @@
+/** Sets up the alert channels of a local run: secrets from the environment of `npm start`, and a topic that shows its mails. */
+
+import { CHANNEL_KINDS } from '../../functions/notifier/channels/channels.ts';
+import { UsageError } from '../process/option-values.ts';
+import type { LocalAws } from './aws/local-aws.ts';
+import type { TopicMessage } from './aws/topics.ts';
+
+/** Secrets of channels by the variable that `npm start` takes each of them from. */
+export type ChannelSecrets = Readonly<Record<string, string | undefined>>;
+
+const TOPIC_ARN = 'arn:aws:sns:us-east-1:000000000000:operations-bridge-alerts';
+
+/** Returns the channels' variables in the notifier's environment. Throws `UsageError` before anything is set up. */
+export function setUpChannels(
+  aws: Pick<LocalAws, 'secrets' | 'topics'>,
+  secrets: ChannelSecrets,
+  onMail: (message: TopicMessage) => void,
+): Readonly<Record<string, string>> {
+  checkSecrets(secrets);
+  const environment: Record<string, string> = {};
+  for (const { name, secret, topicVariable } of CHANNEL_KINDS) {
+    const text = secret && secrets[secret.localVariable];
+    if (secret !== undefined && text !== undefined) {
+      const secretId = `operations-bridge/channel-${name}`;
+      aws.secrets.create(secretId, text);
+      environment[secret.variable] = secretId;
+    }
+    if (topicVariable !== undefined) {
+      aws.topics.create(TOPIC_ARN, onMail);
+      environment[topicVariable] = TOPIC_ARN;
+    }
+  }
+  return environment;
+}
+
+function checkSecrets(secrets: ChannelSecrets): void {
+  for (const { secret } of CHANNEL_KINDS) {
+    const text = secret && secrets[secret.localVariable];
+    const fault = text === undefined ? undefined : secret?.faultOf(text);
+    if (fault !== undefined) throw new UsageError(`${secret?.localVariable} ${fault}`);
+  }
+}

@@ -1,0 +1,38 @@
+/** A token of the bridge as the table keeps it: of the token itself only the id and a keyed hash. */
+
+import * as z from 'zod';
+import type { Item } from '../store/table.ts';
+import type { NoteUnreadable } from '../store/unreadable.ts';
+import { SCOPES, type Scope } from './scopes.ts';
+
+const isScope = (name: string): name is Scope => (SCOPES as readonly string[]).includes(name);
+
+export const tokenItem = z.object({
+  token_id: z.string(),
+  account_id: z.string(),
+  /** Without a colon, which only the names of people of an OIDC issuer have. */
+  client_id: z.string().regex(/^[^:]+$/),
+  /** Hex, made by `tokenHash`. */
+  hash: z.string(),
+  /** A scope that only a newer version knows is ignored, and the other scopes of the token are kept. */
+  scopes: z.array(z.string()).transform((names) => names.filter(isScope)),
+  /** Absent when the token is good for every project of the account. */
+  project_ids: z.array(z.string()).optional(),
+  created_at: z.string(),
+  expires_at_ms: z.number(),
+  /** ISO 8601; absent when the token was not revoked. */
+  revoked_at: z.string().optional(),
+});
+
+export const TOKEN_ATTRIBUTES: readonly string[] = Object.keys(tokenItem.shape);
+
+export type TokenRecord = z.output<typeof tokenItem>;
+
+/** An empty list when the item cannot be read, which is noted: such a token is not valid. */
+export function readableToken(item: Item, noteUnreadable: NoteUnreadable): readonly TokenRecord[] {
+  const parsed = tokenItem.safeParse(item);
+  if (parsed.success) return [parsed.data];
+  const fields = parsed.error.issues.map(({ path }) => path.join('.'));
+  noteUnreadable({ key: { pk: item.pk, sk: item.sk }, fields });
+  return [];
+}

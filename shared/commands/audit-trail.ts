@@ -1,0 +1,50 @@
+/** The audit record of one request while it runs: its beginning, its end, and what is reported when the table fails. */
+
+import { provesNoWork } from '../core/rates/no-work.ts';
+import { isoTimeOf } from '../core/time/timestamp.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { toError } from '../runtime/errors.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
+import type { AuditIntent, AuditLog, AuditOutcome } from './audit-log.ts';
+
+export interface AuditDeps {
+  readonly audit: AuditLog;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly telemetry: Telemetry;
+}
+
+/** Neither method ever rejects: a request that was carried out must be answered, whatever the audit's table does. */
+export interface AuditTrail {
+  /** To be called together with the command: a crash afterwards leaves a record without an outcome. */
+  begin(): Promise<void>;
+  end(outcome: Omit<AuditOutcome, 'duration_ms'>): Promise<void>;
+}
+
+/** The request counts as received now. */
+export function openAuditTrail(
+  { audit, clock, telemetry }: AuditDeps,
+  request: Omit<AuditIntent, 'received_at'>,
+): AuditTrail {
+  const receivedMs = clock.now();
+  const intent = { ...request, received_at: isoTimeOf(receivedMs) };
+  const reportFailure = (error: unknown) => reportAuditFailure(telemetry, intent, error);
+  return {
+    begin: () => audit.begin(intent).catch(reportFailure),
+    end(outcome) {
+      const duration_ms = Math.max(0, clock.now() - receivedMs);
+      return audit.end(intent, { ...outcome, duration_ms }).catch(reportFailure);
+    },
+  };
+}
+
+export function reportAuditFailure(telemetry: Telemetry, intent: AuditIntent, error: unknown): void {
+  const { request_id, client_id, call } = intent;
+  telemetry.measure('AuditFailed', 1);
+  telemetry.log('error', 'audit.failed', { request_id, client_id, call, reason: toError(error).name });
+}
+
+/** What the upstream's answer to a command says about the command. */
+export function auditOutcomeOf(status: number): AuditOutcome['outcome'] {
+  if (status < 300) return 'done';
+  return provesNoWork(status) ? 'refused' : 'unknown';
+}

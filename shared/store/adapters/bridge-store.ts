@@ -1,0 +1,35 @@
+/** Joins the adapters of one account, for entries that build dependencies. Use cases ask for the ports that they use. */
+
+import type { Clock } from '../../runtime/clock.ts';
+import type { Table } from '../table.ts';
+import { ignoreUnreadable, type NoteUnreadable } from '../unreadable.ts';
+import { createAccountRecords } from './account-records.ts';
+import { createCommandRecords } from './command-records.ts';
+import { createJournalWrites } from './journal-writes.ts';
+import { createLeases } from './leases.ts';
+import { createOperationRecords } from './operation-records.ts';
+import { createProjectRecords } from './project-records.ts';
+import { createReadRequests } from './read-requests.ts';
+import { createWorkIndex } from './work-index.ts';
+
+export type BridgeStore = ReturnType<typeof createBridgeStore>;
+
+/** `noteUnreadable` is called for every item that cannot be read, wholly or in part. */
+export function createBridgeStore(
+  table: Table,
+  accountId: string,
+  clock: Clock,
+  noteUnreadable: NoteUnreadable = ignoreUnreadable,
+) {
+  return {
+    accountId,
+    ...createAccountRecords(table, accountId, noteUnreadable),
+    ...createProjectRecords(table, accountId, noteUnreadable),
+    ...createOperationRecords(table, accountId, noteUnreadable),
+    ...createCommandRecords(table, noteUnreadable),
+    ...createJournalWrites(table, accountId, clock),
+    ...createWorkIndex(table, accountId, noteUnreadable),
+    ...createReadRequests(table, accountId, clock),
+    ...createLeases(table, accountId, { clock, noteUnreadable }),
+  };
+}

@@ -1,0 +1,213 @@
+/** Implements `Table` over DynamoDB: it compiles updates to expressions, and reads answers that come in pieces to their end. */
+
+import { ConditionalCheckFailedException, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import {
+  BatchGetCommand,
+  DynamoDBDocumentClient,
+  GetCommand,
+  QueryCommand,
+  UpdateCommand,
+  type UpdateCommandInput,
+} from '@aws-sdk/lib-dynamodb';
+import { AppError } from '../../runtime/errors.ts';
+import { type Access, readableAttributes } from '../access.ts';
+import type {
+  Condition,
+  IndexPosition,
+  Item,
+  Key,
+  Table,
+  Update,
+  WorkPage,
+  WorkPageQuery,
+  WorkQuery,
+} from '../table.ts';
+import { WORK_INDEX } from '../table.ts';
+
+/** The most keys of one BatchGetItem call (DynamoDB API Reference, BatchGetItem). */
+const BATCH_KEYS_MAX = 100;
+
+/** A throttled BatchGetItem returns keys unread. The SDK has backed off already, so a few rounds are enough. */
+export const BATCH_ROUNDS_MAX = 8;
+
+/** Keys of one index page. A key has about 120 bytes, and a page ends at 1 MB (DynamoDB API Reference, Query). */
+export const WORK_PAGE_KEYS = 5_000;
+
+/**
+ * Most pages that `queryWork` reads, because it holds all keys in memory: 100,000 keys take 20 MB of 256. Beyond this bound it
+ * rejects with `work_index_too_large`; an index that can grow that far must be read page by page.
+ */
+export const WORK_PAGES_MAX = 20;
+
+/** `access` names the attributes that are asked for, since the function's role allows no others. Undefined asks for all. */
+export function createDynamoDbTable(
+  client: DynamoDBClient,
+  tableName: string,
+  access?: Pick<Access, 'reads'>,
+): Table {
+  const documents = DynamoDBDocumentClient.from(client, { marshallOptions: { removeUndefinedValues: true } });
+  return {
+    async get(key) {
+      const answer = await documents.send(
+        new GetCommand({
+          TableName: tableName,
+          Key: key,
+          ConsistentRead: true,
+          ...projection(access, [key]),
+        }),
+      );
+      return answer.Item as Item | undefined;
+    },
+    async getMany(keys) {
+      const batches = Array.from({ length: Math.ceil(keys.length / BATCH_KEYS_MAX) }, (_, index) =>
+        keys.slice(index * BATCH_KEYS_MAX, (index + 1) * BATCH_KEYS_MAX),
+      );
+      return (
+        await Promise.all(batches.map((batch) => getBatch(documents, { tableName, access }, batch)))
+      ).flat();
+    },
+    async update(update) {
+      try {
+        await documents.send(new UpdateCommand(compileUpdate(tableName, update)));
+        return 'applied';
+      } catch (error) {
+        if (error instanceof ConditionalCheckFailedException) return 'refused';
+        throw error;
+      }
+    },
+    queryWork: (query) => queryWork(documents, tableName, query),
+    queryWorkPage: (query) => queryWorkPage(documents, tableName, query),
+  };
+}
+
+async function getBatch(
+  documents: DynamoDBDocumentClient,
+  { tableName, access }: { readonly tableName: string; readonly access: Pick<Access, 'reads'> | undefined },
+  keys: readonly Key[],
+): Promise<readonly Item[]> {
+  const items: Item[] = [];
+  // A key from an index page has further fields, which BatchGetItem would refuse.
+  let left: Record<string, unknown>[] = keys.map(({ pk, sk }) => ({ pk, sk }));
+  for (let round = 0; left.length > 0; round++) {
+    if (round === BATCH_ROUNDS_MAX) {
+      throw new AppError(
+        'table_throttled',
+        `Table ${tableName} left ${left.length} keys unread after ${round} rounds`,
+      );
+    }
+    const RequestItems = { [tableName]: { Keys: left, ConsistentRead: true, ...projection(access, keys) } };
+    const answer = await documents.send(new BatchGetCommand({ RequestItems }));
+    items.push(...((answer.Responses?.[tableName] ?? []) as Item[]));
+    left = answer.UnprocessedKeys?.[tableName]?.Keys ?? [];
+  }
+  return items;
+}
+
+/** Asks for the attributes that may be read in the partitions of these keys. DynamoDB itself refuses any other partition. */
+function projection(access: Pick<Access, 'reads'> | undefined, keys: readonly Key[]) {
+  if (access === undefined) return {};
+  const names = [...new Set(keys.flatMap(({ pk }) => readableAttributes(access, pk) ?? []))];
+  if (names.length === 0) return {};
+  return {
+    ProjectionExpression: names.map((_, place) => `#a${place}`).join(', '),
+    ExpressionAttributeNames: Object.fromEntries(names.map((name, place) => [`#a${place}`, name])),
+  };
+}
+
+async function queryWork(
+  documents: DynamoDBDocumentClient,
+  tableName: string,
+  query: WorkQuery,
+): Promise<readonly Key[]> {
+  const keys: Key[] = [];
+  let start: IndexPosition | undefined;
+  for (let pageCount = 0; pageCount < WORK_PAGES_MAX; pageCount++) {
+    const page = await queryWorkPage(documents, tableName, { ...query, limit: WORK_PAGE_KEYS, start });
+    keys.push(...page.keys);
+    start = page.next;
+    if (start === undefined) return keys;
+  }
+  throw new AppError(
+    'work_index_too_large',
+    `The work index holds more than ${keys.length} keys of ${query.work}; read it page by page`,
+  );
+}
+
+async function queryWorkPage(
+  documents: DynamoDBDocumentClient,
+  tableName: string,
+  { work, pk, limit, start }: WorkPageQuery,
+): Promise<WorkPage> {
+  const answer = await documents.send(
+    new QueryCommand({
+      TableName: tableName,
+      IndexName: WORK_INDEX.name,
+      KeyConditionExpression: pk === undefined ? '#work = :work' : '#work = :work AND #pk = :pk',
+      ExpressionAttributeNames: {
+        '#work': WORK_INDEX.partitionKey,
+        ...(pk && { '#pk': WORK_INDEX.sortKey }),
+      },
+      ExpressionAttributeValues: { ':work': work, ...(pk && { ':pk': pk }) },
+      Limit: limit,
+      ...(start && { ExclusiveStartKey: start }),
+    }),
+  );
+  const keys = (answer.Items ?? []).map((item) => ({ pk: String(item['pk']), sk: String(item['sk']) }));
+  return { keys, next: answer.LastEvaluatedKey as IndexPosition | undefined };
+}
+
+/** It is exported for the test that pins the expressions. */
+export function compileUpdate(
+  tableName: string,
+  { key, set, remove = [], condition }: Update,
+): UpdateCommandInput {
+  const names = new Map<string, string>();
+  const values: Record<string, unknown> = {};
+  const nameOf = (attribute: string) => {
+    const known = names.get(attribute) ?? `#n${names.size}`;
+    names.set(attribute, known);
+    return known;
+  };
+  const placeholderOf = (value: unknown) => {
+    const placeholder = `:v${Object.keys(values).length}`;
+    values[placeholder] = value;
+    return placeholder;
+  };
+
+  const sets = Object.entries(set)
+    .filter(([, value]) => value !== undefined)
+    .map(([attribute, value]) => `${nameOf(attribute)} = ${placeholderOf(value)}`);
+  const clauses = [
+    ...(sets.length > 0 ? [`SET ${sets.join(', ')}`] : []),
+    ...(remove.length > 0 ? [`REMOVE ${remove.map(nameOf).join(', ')}`] : []),
+  ];
+  const conditionText = condition && compileCondition(condition, nameOf, placeholderOf);
+  return {
+    TableName: tableName,
+    Key: { ...key },
+    UpdateExpression: clauses.join(' '),
+    ...(conditionText !== undefined && { ConditionExpression: conditionText }),
+    ExpressionAttributeNames: Object.fromEntries([...names].map(([attribute, name]) => [name, attribute])),
+    ...(Object.keys(values).length > 0 && { ExpressionAttributeValues: values }),
+  };
+}
+
+function compileCondition(
+  condition: Condition,
+  nameOf: (attribute: string) => string,
+  placeholderOf: (value: unknown) => string,
+): string {
+  switch (condition.kind) {
+    case 'absent':
+      return `attribute_not_exists(${nameOf(condition.name)})`;
+    case 'equals':
+      return `${nameOf(condition.name)} = ${placeholderOf(condition.value)}`;
+    case 'less':
+      return `${nameOf(condition.name)} < ${placeholderOf(condition.value)}`;
+    case 'any':
+    case 'all': {
+      const parts = condition.of.map((part) => `(${compileCondition(part, nameOf, placeholderOf)})`);
+      return parts.join(condition.kind === 'any' ? ' OR ' : ' AND ');
+    }
+  }
+}

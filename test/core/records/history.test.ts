@@ -1,0 +1,244 @@
+/** Which rows that the table does not know are forgotten ones, and how a project's item comes to say so. */
+
+import { describe, expect, test } from 'vitest';
+import {
+  FORGOTTEN_AFTER_MS,
+  mayBeForgotten,
+  type RecordedReach,
+} from '../../../shared/core/records/history.ts';
+import {
+  resumePoint,
+  startWalk,
+  takePage,
+  type WalkGoal,
+  type WalkPage,
+} from '../../../shared/core/records/page-walk.ts';
+import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
+import { decideProgress, type PollOutcome } from '../../../shared/core/records/walk-progress.ts';
+import { normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
+
+const DAY_MS = 24 * 3_600_000;
+const at = (day: number, hour = 0): Timestamp =>
+  normaliseTimestamp(
+    `2026-01-${String(day).padStart(2, '0')}T${String(hour).padStart(2, '0')}:00:00Z`,
+  ) as Timestamp;
+const LONG_AFTER_MS = Date.parse(at(28)) + FORGOTTEN_AFTER_MS;
+const isForgotten = (createdAt: Timestamp, reach: RecordedReach, nowMs = LONG_AFTER_MS) =>
+  mayBeForgotten(createdAt, reach, nowMs);
+
+describe('a row that the table does not know', () => {
+  test('is news for thirty days, whatever is recorded', () => {
+    const nowMs = Date.parse(at(10)) + FORGOTTEN_AFTER_MS;
+
+    expect(isForgotten(at(10), { watermark: at(20) }, nowMs)).toBe(true);
+    expect(isForgotten(at(10), { watermark: at(20) }, nowMs - 1)).toBe(false);
+  });
+
+  test('may be forgotten up to a day above the watermark, and is news without one', () => {
+    expect(isForgotten(at(11), { watermark: at(10) })).toBe(true);
+    expect(isForgotten(at(11, 1), { watermark: at(10) })).toBe(false);
+    expect(isForgotten(at(1), {})).toBe(false);
+  });
+
+  test('is news above the newest operation that was recorded, where that is known', () => {
+    const reach = { watermark: at(10), recorded_until: at(10, 5) };
+
+    expect(isForgotten(at(10, 5), reach)).toBe(true);
+    expect(isForgotten(at(10, 6), reach)).toBe(false);
+  });
+
+  test('of an unordered list is judged by its age alone only while nobody has noted how far it was recorded', () => {
+    expect(isForgotten(at(15), { is_unordered: true })).toBe(true);
+    expect(isForgotten(at(15), { is_unordered: true, recorded_until: at(14) })).toBe(false);
+    expect(isForgotten(at(14), { is_unordered: true, recorded_until: at(14) })).toBe(true);
+  });
+
+  test('may be forgotten in the stretch that an interrupted walk has recorded, and nowhere below it', () => {
+    const resume = { head: at(20), lowest: at(15) };
+
+    expect(isForgotten(at(15), { resume })).toBe(true);
+    expect(isForgotten(at(21), { resume })).toBe(true);
+    expect(isForgotten(at(21, 1), { resume })).toBe(false);
+    expect(isForgotten(at(14, 23), { resume })).toBe(false);
+    expect(isForgotten(at(16), { resume: { head: at(20) } })).toBe(false);
+  });
+
+  test('above that stretch is news, where its newest operation is known', () => {
+    const resume = { head: at(20), lowest: at(15), newest: at(20, 3) };
+
+    expect(isForgotten(at(20, 3), { resume })).toBe(true);
+    expect(isForgotten(at(20, 4), { resume })).toBe(false);
+  });
+
+  test('of an unordered list is judged by no stretch', () => {
+    const resume = { head: at(20), lowest: at(15) };
+
+    expect(isForgotten(at(16), { is_unordered: true, recorded_until: at(10), resume })).toBe(false);
+  });
+});
+
+const LIMITS = { firstPageRows: 3, widePageRows: 3, pagesMax: 2, overlapMs: 0 };
+const page = (days: readonly number[], cursor: string | undefined, readAt: Timestamp = at(28)): WalkPage => ({
+  operations: days.map((day) => ({ id: `day-${day}`, created_at: at(day) })),
+  malformedRowCount: 0,
+  cursor,
+  readAt,
+});
+const walkOf = (goal: Partial<WalkGoal>, ...pages: readonly WalkPage[]) =>
+  pages.reduce(takePage, startWalk({ bound: undefined, resume: undefined, ...goal }, LIMITS));
+
+describe('a walk', () => {
+  test('that stops half-way keeps how deep it came', () => {
+    const state = walkOf({}, page([20, 19, 18], 'a'), page([17, 16, 15], 'b'));
+
+    expect(resumePoint(state)).toEqual({ head: at(20), cursor: 'b', lowest: at(15) });
+  });
+
+  test('that could not widen its first page goes on behind it', () => {
+    const limits = { ...LIMITS, widePageRows: 9 };
+    const state = takePage(
+      startWalk({ bound: undefined, resume: undefined }, limits),
+      page([20, 19, 18], 'a'),
+    );
+
+    expect(state.next).toEqual({ cursor: undefined, limit: 9 });
+    expect(resumePoint(state)).toEqual({ head: at(20), cursor: 'a', lowest: at(18) });
+  });
+
+  test('that went no further keeps how deep the one before it came', () => {
+    const resume = { head: at(20), cursor: 'b', lowest: at(15) };
+
+    expect(resumePoint(walkOf({ resume }, page([21, 20, 19], 'x')))).toEqual(resume);
+  });
+
+  test('of an unordered list keeps when it began, and the newest row that was there by then', () => {
+    const first = walkOf(
+      { isUnordered: true },
+      page([11, 19, 12], 'a', at(20)),
+      page([22, 13, 14], 'b', at(23)),
+    );
+    const resume = resumePoint(first);
+    expect(resume).toEqual({
+      head: at(11),
+      cursor: 'b',
+      is_unordered: true,
+      began_at: at(20),
+      newest: at(19),
+    });
+
+    const second = walkOf({ resume }, page([23, 11, 19], 'x', at(24)), page([18, 15, 16], undefined, at(24)));
+
+    expect(second).toMatchObject({ outcome: 'complete', newest: at(19) });
+  });
+
+  test('that an earlier version began says nothing of the newest row', () => {
+    const resume = { head: at(11), cursor: 'b', is_unordered: true };
+    const state = walkOf({ resume }, page([23, 11, 19], 'x', at(24)), page([18, 15, 16], undefined, at(24)));
+
+    expect(state).toMatchObject({ outcome: 'complete', newest: undefined });
+  });
+});
+
+const PROJECT = {
+  kind: 'project',
+  account_id: 'main',
+  project_id: 'quiet-pond',
+  is_visible: true,
+  revision: 0,
+  published: 0,
+  entries: [],
+} as const satisfies ProjectRecord;
+
+const progressOf = (
+  project: Partial<ProjectRecord>,
+  outcome: Pick<PollOutcome, 'walk'> & Partial<PollOutcome>,
+) =>
+  decideProgress({
+    project: { ...PROJECT, ...project },
+    sweep: undefined,
+    newerRowCount: 1,
+    watermarkStepRows: 24,
+    arrivals: undefined,
+    listEnd: undefined,
+    newestRecorded: undefined,
+    nowMs: Date.parse(at(28)) + DAY_MS,
+    ...outcome,
+  });
+
+const FAILED = startWalk({ bound: undefined, resume: undefined }, LIMITS);
+
+describe('the item of a project', () => {
+  test('says how far it was recorded when it cannot be read any more, and once is enough', () => {
+    const newestRecorded = at(12);
+
+    expect(progressOf({ watermark: at(10) }, { walk: FAILED, newestRecorded })).toEqual({
+      recordedUntil: at(12),
+    });
+    expect(
+      progressOf({ watermark: at(10), recorded_until: at(12) }, { walk: FAILED, newestRecorded }),
+    ).toBeUndefined();
+  });
+
+  test('says that it was recorded up to its watermark when the table has nothing newer that it may forget', () => {
+    const watermark = at(10);
+
+    expect(progressOf({ watermark }, { walk: FAILED, newestRecorded: null })).toEqual({
+      recordedUntil: watermark,
+    });
+    expect(progressOf({ watermark }, { walk: FAILED, newestRecorded: at(9) })).toEqual({
+      recordedUntil: watermark,
+    });
+    const resume = { head: at(9), cursor: 'b', lowest: at(5) };
+    expect(progressOf({ resume }, { walk: FAILED, newestRecorded: null })).toEqual({
+      resume: { ...resume, newest: at(9) },
+    });
+  });
+
+  test('says it in the resume point of an interrupted walk', () => {
+    const resume = { head: at(9), cursor: 'b', lowest: at(5) };
+
+    expect(progressOf({ resume }, { walk: FAILED, newestRecorded: at(12) })).toEqual({
+      resume: { ...resume, newest: at(12) },
+    });
+    const noted = { ...resume, newest: at(12) };
+    expect(progressOf({ resume: noted }, { walk: FAILED, newestRecorded: at(12) })).toBeUndefined();
+  });
+
+  test('says nothing of a project of which no walk has come to its end', () => {
+    expect(progressOf({}, { walk: FAILED, newestRecorded: at(12) })).toBeUndefined();
+  });
+
+  test('leaves it to the watermark again once that moves, which it does with the next row', () => {
+    const walk = walkOf({ bound: at(10) }, page([12, 11, 9], undefined));
+
+    expect(progressOf({ watermark: at(11) }, { walk })).toBeUndefined();
+    expect(progressOf({ watermark: at(11), recorded_until: at(12) }, { walk })).toMatchObject({
+      watermark: at(12),
+      recordedUntil: null,
+    });
+  });
+
+  test('says of an unordered list how new the newest row of a complete walk was, and never goes back', () => {
+    const walk = walkOf({ isUnordered: true }, page([11, 19, 12], undefined));
+    const project = { is_unordered: true } as const;
+
+    expect(progressOf(project, { walk })).toMatchObject({ recordedUntil: at(19) });
+    expect(progressOf({ ...project, recorded_until: at(18) }, { walk })).toMatchObject({
+      recordedUntil: at(19),
+    });
+    expect(progressOf({ ...project, recorded_until: at(19) }, { walk })?.recordedUntil).toBeUndefined();
+    expect(progressOf({ ...project, recorded_until: at(21) }, { walk })?.recordedUntil).toBeUndefined();
+  });
+
+  test('says that nothing of an unordered list is recorded for sure until it was read to its end once', () => {
+    const walk = walkOf({}, page([11, 19, 12], 'a'), page([13, 9, 14], 'b'));
+
+    expect(walk.outcome).toBe('interrupted');
+    expect(progressOf({}, { walk })).toMatchObject({
+      isUnordered: true,
+      recordedUntil: '0001-01-01T00:00:00.000000000Z',
+    });
+    expect(progressOf({ watermark: at(8) }, { walk })).toMatchObject({ recordedUntil: at(8) });
+    expect(progressOf({ is_unordered: true }, { walk })?.recordedUntil).toBeUndefined();
+  });
+});

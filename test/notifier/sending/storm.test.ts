@@ -1,0 +1,106 @@
+/** A storm within the limits of the real channels: how soon all of it is reported, how much is read, and how large messages get. */
+
+import { describe, expect, test } from 'vitest';
+import { MAIL_PACE } from '../../../functions/notifier/channels/email.ts';
+import { renderMail } from '../../../functions/notifier/channels/render-mail.ts';
+import { renderSlack } from '../../../functions/notifier/channels/render-slack.ts';
+import { SLACK_PACE } from '../../../functions/notifier/channels/slack-channel.ts';
+import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
+import { notify } from '../../../functions/notifier/notify.ts';
+import { createAlertStore } from '../../../functions/notifier/store/alert-store.ts';
+import { sweep } from '../../../functions/notifier/sweep.ts';
+import { seededRandom } from '../../../shared/runtime/random.ts';
+import type { Table } from '../../../shared/store/table.ts';
+import { aNotifier, anEvent, idsOf } from '../channel-under-test.ts';
+
+const FAILURES = 5_000;
+const PROJECTS = 500;
+const READS_MAX = 20_000;
+const TOLD_WITHIN_MS = 400_000;
+
+/** Counts the items that are asked for by key, whether or not they exist. */
+function counting(table: Table): { readonly table: Table; readonly readCount: () => number } {
+  let count = 0;
+  return {
+    readCount: () => count,
+    table: {
+      ...table,
+      get: (key) => {
+        count += 1;
+        return table.get(key);
+      },
+      getMany: (keys) => {
+        count += keys.length;
+        return table.getMany(keys);
+      },
+    },
+  };
+}
+
+function aRealNotifier() {
+  const notifier = aNotifier();
+  const { table, readCount } = counting(notifier.table);
+  const [slack, email] = [notifier.slack, notifier.email];
+  const deps: NotifierDeps = {
+    ...notifier.deps,
+    store: createAlertStore(table, notifier.indexes, notifier.deps),
+    channels: [
+      { ...slack.channel, pace: SLACK_PACE },
+      { ...email.channel, pace: MAIL_PACE },
+    ],
+  };
+  return { ...notifier, deps, readCount };
+}
+
+/** An id in the form that the upstream gives its operations. */
+function uuid(random: { next(): number }): string {
+  const hex = Array.from({ length: 32 }, () => Math.floor(random.next() * 16).toString(16)).join('');
+  return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
+}
+
+describe('a storm of 5,000 failures of 500 projects', () => {
+  test.each([0, 60, 200])(
+    'that comes within %i s is reported within 400 s, for at most 20,000 reads',
+    async (seconds) => {
+      const random = seededRandom(seconds + 1);
+      const { deps, slack, email, clock, wait, readCount } = aRealNotifier();
+      const events = Array.from({ length: FAILURES }, () =>
+        anEvent({
+          project_id: `quiet-pond-${10_000_000 + Math.floor(random.next() * PROJECTS)}`,
+          operation_id: uuid(random),
+        }),
+      );
+      const startMs = clock.now();
+      let sweptMs = startMs;
+      for (let start = 0; start < FAILURES; start += 10) {
+        const records = events.slice(start, start + 10).map((event, part) => ({
+          messageId: `${start}-${part}`,
+          body: JSON.stringify(event),
+        }));
+        expect((await notify(deps, records)).batchItemFailures).toEqual([]);
+        wait((seconds * 1_000) / (FAILURES / 10));
+        if (clock.now() - sweptMs < 60_000) continue;
+        sweptMs = clock.now();
+        await sweep(deps);
+      }
+      while (clock.now() < startMs + TOLD_WITHIN_MS - 60_000) {
+        wait(60_000);
+        await sweep(deps);
+      }
+
+      const expected = events.map(({ detail }) => detail.id).toSorted();
+      expect(idsOf(slack).toSorted()).toEqual(expected);
+      expect(idsOf(email).toSorted()).toEqual(expected);
+      expect(readCount()).toBeLessThanOrEqual(READS_MAX);
+      for (const { message } of slack.messages) {
+        const [{ blocks }] = renderSlack(message, {}).attachments;
+        expect(JSON.stringify(blocks).length).toBeLessThan(14_000);
+        const sections = blocks.map((block) => (block as { text?: { text: string } }).text?.text ?? '');
+        for (const { operation_id = '' } of message.flat()) expect(sections.join()).toContain(operation_id);
+        expect(Math.max(...sections.map((text) => text.length))).toBeLessThanOrEqual(3_000);
+      }
+      for (const { message } of email.messages)
+        expect(Buffer.byteLength(renderMail(message, {}).body)).toBeLessThan(256 * 1_024);
+    },
+  );
+});
