@@ -121,7 +121,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/config',
     'shared/runtime',
   ],
-  'functions/notifier/deciding': ['shared/alerts', 'shared/events'],
+  'functions/notifier/deciding': ['shared/alerts', 'shared/events', 'shared/runtime'],
   'functions/notifier/intake': [
     'functions/notifier/deciding',
     'functions/notifier/sending',
@@ -143,7 +143,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
     'shared/store',
   ],
-  'functions/notifier/wording': ['functions/notifier/deciding', 'shared/events'],
+  'functions/notifier/wording': ['functions/notifier/deciding', 'shared/events', 'shared/runtime'],
   'functions/poller': [
     'functions/poller/account',
     'functions/poller/account/sending',

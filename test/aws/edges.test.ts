@@ -156,6 +156,21 @@ describe('the check of the edges', () => {
       /API Gateway is not allowed to call the function for ANY \/api\/v2/,
     ],
     ['a log group', [isNamed('ApiapiLog')], /^ApiapiFunction\w+: has no log group/m],
+    [
+      'the dead-letter queue of a schedule',
+      [isOf('AWS::Scheduler::Schedule'), ({ Target }) => delete Target.DeadLetterConfig],
+      /^PollerSchedulemain\w+: has no dead-letter queue/m,
+    ],
+    [
+      'the permission to send to it',
+      [isNamed('NotifierSweepRoleDefaultPolicy')],
+      /^NotifierSweep\w+: the role \w+ is not allowed to send to EventsUndelivered/m,
+    ],
+    [
+      'the policy of the access log',
+      [isOf('AWS::Logs::ResourcePolicy')],
+      /^ApiStage\w*: the delivery of logs is not allowed to logs:CreateLogStream of ApiAccessLog/m,
+    ],
   ])('finds the fault of a template without, or with, %s', (_name, change, sentence) => {
     const { broken } = checkEdges(changed(...change));
 

@@ -1,7 +1,7 @@
 /**
  * Finds every edge of a template over which something is delivered or called, and what it lacks: alarm to topic to
- * subscriber, rule to target and to dead-letter queue, schedule to role to function, function to failure queue, queue
- * to function, and route to function.
+ * subscriber, rule to target and to dead-letter queue, schedule to role to function and to dead-letter queue, function to
+ * failure queue, queue to function, route to function, and front door to access log.
  */
 
 import { type AwsCall, isAllowed, listOf, type Statement } from './policies.ts';
@@ -25,6 +25,7 @@ export function checkEdges(resources: Resources): {
     'AWS::Lambda::EventSourceMapping': sourceFaults,
     'AWS::SQS::Queue': redriveFaults,
     'AWS::ApiGatewayV2::Integration': integrationFaults,
+    'AWS::ApiGatewayV2::Stage': accessLogFaults,
     'AWS::Lambda::Function': logFaults,
   } as const;
   const counted = Object.entries(kinds).map(([type, faultsOf]) => {
@@ -150,7 +151,18 @@ function scheduleFaults(graph: Graph, _id: string, { Properties: schedule }: Res
     ...(graph.mayCall(graph.rolePolicies(role[0]), scheduledCall(graph, target))
       ? []
       : [`the role ${role[0]} is not allowed to call the target`]),
+    ...undeliveredFaults(graph, target, role[0]),
   ];
+}
+
+/** EventBridge Scheduler User Guide, "Configuring a dead-letter queue": the role of the schedule sends to it. */
+function undeliveredFaults(graph: Graph, target: Properties, roleId: string): readonly string[] {
+  const queue = graph.byArn(graph.text(target.DeadLetterConfig?.Arn));
+  if (queue?.[1].Type !== 'AWS::SQS::Queue') return ['has no dead-letter queue of this stack'];
+  const call = { action: 'sqs:SendMessage', resource: arnOf(graph.resources, queue[0]) };
+  return graph.mayCall(graph.rolePolicies(roleId), call)
+    ? []
+    : [`the role ${roleId} is not allowed to send to ${queue[0]}`];
 }
 
 function scheduledCall(graph: Graph, target: Properties): AwsCall {
@@ -228,6 +240,31 @@ function integrationFaults(
         ),
     )
     .map((key) => `API Gateway is not allowed to call the function for ${key}`);
+}
+
+/** CloudWatch Logs User Guide, "Logs sent to CloudWatch Logs": the service that delivers them is named in a policy of Logs. */
+function accessLogFaults(graph: Graph, _id: string, { Properties: stage }: Resource): readonly string[] {
+  const destination = graph.text(stage.AccessLogSettings?.DestinationArn);
+  const group = graph.byArn(destination);
+  if (group?.[1].Type !== 'AWS::Logs::LogGroup') return ['has no access log of this stack'];
+  const statements = graph
+    .ofType('AWS::Logs::ResourcePolicy')
+    .flatMap(
+      ([, { Properties }]) =>
+        JSON.parse(graph.text(Properties.PolicyDocument)).Statement as readonly Statement[],
+    );
+  const context = { 'aws:sourceaccount': ACCOUNT, 'aws:sourcearn': arn('logs', '*') };
+  return ['logs:CreateLogStream', 'logs:PutLogEvents']
+    .filter((action) => {
+      const resource = `${arnOf(graph.resources, group[0]).replace(/:\*$/, '')}:log-stream:a-stream`;
+      return !graph.mayCall(statements, {
+        service: 'delivery.logs.amazonaws.com',
+        action,
+        resource,
+        context,
+      });
+    })
+    .map((action) => `the delivery of logs is not allowed to ${action} of ${group[0]}`);
 }
 
 function logFaults(graph: Graph, _id: string, { Properties: fn }: Resource): readonly string[] {

@@ -14,6 +14,7 @@ import type {
   MemberIncrement,
   Table,
   TableCounters,
+  TimeMove,
   Update,
   WorkPage,
   WorkPageQuery,
@@ -26,7 +27,7 @@ export interface MemoryTable extends Table, TableCounters {
     get(key: Key): Item | undefined;
     /** Returns the whole item, whatever the role may read. */
     peek(key: Key): Item | undefined;
-    incrementMembers(increment: MemberIncrement): CountedMembers | 'refused';
+    incrementMembers(increment: MemberIncrement): CountedMembers | 'missing' | 'refused';
     update(update: Update): 'applied' | 'refused';
     queryWork(query: WorkQuery): readonly Key[];
     queryWorkPage(query: WorkPageQuery): WorkPage;
@@ -104,19 +105,22 @@ export function createMemoryTable(): MemoryTable {
           );
         return apply(update);
       },
-      incrementMembers({ key, total, members: { name, by, windowName, window }, startsOver }) {
+      incrementMembers({ key, total, members: { name, by, windowName, window }, startsOver, time }) {
         const item = sync.peek(key);
+        const timeMs = movedTime(item?.[time.name], time.move);
+        if (timeMs === undefined) return 'refused';
         const knownWindow = item?.[windowName] as number | undefined;
         const isThere = item?.[name] !== undefined && knownWindow !== undefined;
         if (startsOver && isThere && knownWindow >= window) return 'refused';
-        if (!startsOver && item?.[name] === undefined && Object.keys(by).length > 0) return 'refused';
+        if (!startsOver && item?.[name] === undefined && Object.keys(by).length > 0) return 'missing';
         const before = (startsOver ? {} : (item?.[name] ?? {})) as Readonly<Record<string, number>>;
         const added = Object.entries(by).map(([member, count]) => [member, (before[member] ?? 0) + count]);
         const sums = Object.fromEntries(added) as Record<string, number>;
         const sum = Number(item?.[total.name] ?? 0) + total.by;
         const now = startsOver ? window : (knownWindow ?? window);
-        sync.update({ key, set: { [total.name]: sum, [name]: { ...before, ...sums }, [windowName]: now } });
-        return { total: sum, window: now, members: sums };
+        const counted = { [total.name]: sum, [name]: { ...before, ...sums }, [windowName]: now };
+        sync.update({ key, set: { ...counted, [time.name]: timeMs } });
+        return { total: sum, timeMs, window: now, members: sums };
       },
       queryWork: ({ work, pk }) =>
         [...(byWork.get(work)?.values() ?? [])].flatMap(({ key }) =>
@@ -187,6 +191,16 @@ function pageOf(
     lastNumber = number;
   }
   return { keys, next: undefined };
+}
+
+/** Undefined: it is not where it was to be moved from. */
+function movedTime(time: Attribute | undefined, move: TimeMove | undefined): number | undefined {
+  const knownMs = time as number | undefined;
+  if (move === undefined) return knownMs ?? 0;
+  if (move.kind === 'anew')
+    return knownMs === undefined || knownMs < move.beforeMs || knownMs > move.afterMs ? move.toMs : undefined;
+  const isBetween = knownMs !== undefined && knownMs >= move.earliestMs && knownMs <= move.latestMs;
+  return isBetween ? knownMs + move.byMs : undefined;
 }
 
 function shownTo(role: Role | undefined, key: Key, item: Item | undefined): Item | undefined {

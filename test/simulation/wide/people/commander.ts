@@ -1,6 +1,6 @@
 /** Sends commands through the bridge and asks for fresh readings, as the API does for its callers. */
 
-import { type AccountRate, COMMAND_BURST } from '../../../../shared/core/rates/account-rate.ts';
+import { type AccountRate, commandBurstOf } from '../../../../shared/core/rates/account-rate.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
 import { recordCommand } from '../../../../shared/protocol/record-command.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
@@ -56,7 +56,7 @@ function commandBudget(stage: Stage, owner: Process, rate: AccountRate): Request
   return createRequestBudget({
     clock: stage.world.scheduler.clockOf(owner),
     requestsPerMinute: Math.max(2, rate.commandRequestsPerMinute),
-    burst: COMMAND_BURST,
+    burst: commandBurstOf(rate.commandRequestsPerMinute),
   });
 }
 
