@@ -122,7 +122,7 @@ function accountAlarms({ config }: AlarmParts): readonly AlarmDefinition[] {
   });
 }
 
-/** Strangers call now and then. This number of calls in five minutes is somebody who tries tokens. */
+/** Strangers call now and then. This number of calls in five minutes means that tokens are being tried. */
 const UNAUTHENTICATED_MAX = 100;
 
 /** One failure among a handful of requests is more than this share, so the alarm needs it twice in a row. */

@@ -2,6 +2,7 @@
 
 import { parseArgs } from 'node:util';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
+import { TOKEN_DAYS_MAX } from '../../shared/callers/token-record.ts';
 import { parseInteger, UsageError } from '../process/option-values.ts';
 
 export const TOKENS_HELP = `npm run tokens -- create --client NAME --scopes S,S [options]   prints a new token, once
@@ -10,7 +11,7 @@ npm run tokens -- revoke TOKEN_ID [options]
   --client NAME     who it is for: stands in events, in the audit and in this list
   --scopes S,S      ${wrap(SCOPES)}
   --projects P,P    only these projects (default: all of the account)
-  --days N          how long it is valid, 1 to 90 (default 30)
+  --days N          how long it is valid, 1 to ${TOKEN_DAYS_MAX} (default 30)
   --account ID      (default main)
   --table NAME      (default operations-bridge)
   --pepper-secret N name of the secret that keys the hashes (default operations-bridge/token-pepper)
@@ -69,7 +70,7 @@ export function parseTokenOptions(args: readonly string[]): TokenOptions | undef
         client: parseClient(values.client),
         scopes: parseScopes(values.scopes),
         projects: values.projects?.split(',').map((project) => project.trim()),
-        days: parseInteger('days', values.days, { min: 1, max: 90 }),
+        days: parseInteger('days', values.days, { min: 1, max: TOKEN_DAYS_MAX }),
       };
     case 'list':
       return { ...place, command };

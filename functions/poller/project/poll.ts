@@ -55,7 +55,7 @@ export interface PollDeps {
     RecordWriter &
     RelayStore;
   readonly bus: EventBus;
-  /** When the newest operation of a project began whose end is recorded. `null`: there is none; undefined: nobody can say. */
+  /** When the newest operation of a project began whose end is recorded. `null`: there is none; undefined: it is unknown. */
   readonly newestRecorded?: ((projectId: string) => Promise<Timestamp | null | undefined>) | undefined;
   readonly clock: Clock;
   readonly telemetry: Telemetry;

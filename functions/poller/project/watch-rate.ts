@@ -21,7 +21,7 @@ const WATCH_STEPS = {
   ],
 } as const;
 
-/** A failed operation that nobody retried for this long is not watched any more, and an event says so. */
+/** A failed operation that was not retried for this long is not watched any more, and an event says so. */
 export const FAILED_WATCH_MS_MAX = 30 * DAY_MS;
 
 /** A 404 must be seen twice, this far apart, before an operation counts as vanished: it can be a passing refusal. */
