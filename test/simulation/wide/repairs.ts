@@ -74,9 +74,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'slept-listing-rests',
     mistake: 'point 6: after a listing that was interrupted for weeks none is read for twice as long',
-    file: 'functions/poller/account/discover-projects.ts',
-    find: 'memory.listingMs = memory.listingSpentMs;',
-    replace: 'memory.listingMs = nowMs - listing.startedAtMs;',
+    file: 'functions/poller/account/discovery/discover-projects.ts',
+    find: 'listings.durationMs = listings.readingMs;',
+    replace: 'listings.durationMs = deps.clock.now() - listing.startedAtMs;',
   },
   {
     name: 'unordered-list-begins-anew',
