@@ -216,7 +216,6 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/poller/planner',
     'shared/core/records',
     'shared/core/time',
-    'shared/events',
     'shared/protocol',
     'shared/runtime',
     'shared/store',

@@ -72,9 +72,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'upstream-before-store',
     mistake: 'a difference in a row is recorded over a state that was read after the row',
-    file: 'functions/poller/project/walk-operations.ts',
-    find: 'else await recordReread(poll, row);',
-    replace: 'else await recordReadingOf(poll, record, row);',
+    file: 'functions/poller/project/record-page.ts',
+    find: 'return recordReread(deps, recording, row);',
+    replace: 'return recordRow(recording, record, row);',
   },
   {
     name: 'stale-reading-kept-after-conflict',
@@ -93,8 +93,8 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'watermark-before-record',
     mistake: 'a page counts as read though a row of it could not be recorded',
-    file: 'functions/poller/project/walk-operations.ts',
-    find: '    if (!isRecorded) return { state, failure: undefined };',
+    file: 'functions/poller/project/follow-pages.ts',
+    find: '    if (!isRecorded) return { state, lastPage, failure: undefined };',
     replace: '    void isRecorded;',
   },
   {
@@ -108,8 +108,8 @@ export const mutants: readonly Mutant[] = [
     name: 'no-sweep',
     mistake: 'what stood between two pages or became visible very late is never looked for',
     file: 'functions/poller/project/sweep-operations.ts',
-    find: 'return !isResting && Math.abs(nowMs - sweptAtMs) >= deps.options.sweepIntervalMs;',
-    replace: 'return isResting && sweptAtMs < 0;',
+    find: 'return !isResting && Math.abs(nowMs - sweptAtMs) >= sweepIntervalMs;',
+    replace: 'return isResting && sweptAtMs < 0 && sweepIntervalMs < 0;',
   },
   {
     name: 'failed-is-terminal',
@@ -129,7 +129,7 @@ export const mutants: readonly Mutant[] = [
     name: 'unlisted-not-read',
     mistake: 'open operations that the pages do not show are left alone',
     file: 'functions/poller/project/read-unlisted.ts',
-    find: 'if (!poll.readIds.has(record.operation_id)) await readOne(poll, record);',
+    find: 'if (!sightings.hasRead(record.operation_id)) await readOne(deps, recorder, sightings, record);',
     replace: '',
   },
   {

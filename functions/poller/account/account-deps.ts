@@ -3,7 +3,7 @@
 import type { PollerBudget } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
-import type { PollDeps } from '../project/poll.ts';
+import type { PollDeps } from '../project/poll-deps.ts';
 import type { OriginStore } from './discovery/account-origin.ts';
 import type { DiscoveryDeps } from './discovery/discover-projects.ts';
 import type { ListingIntervals } from './discovery/listings.ts';

@@ -2,7 +2,7 @@
 
 import type { Permit } from '../../../shared/upstream/request-budget.ts';
 import type { PollPlanner, PollResult } from '../planner/poll-planner.ts';
-import type { PollDeps } from '../project/poll.ts';
+import type { PollDeps } from '../project/poll-deps.ts';
 import { type PollReport, pollProject } from '../project/poll-project.ts';
 import type { AccountLimits } from './account-deps.ts';
 import type { AccountMemory } from './account-memory.ts';

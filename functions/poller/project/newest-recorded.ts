@@ -7,7 +7,7 @@ import { operationIdOf, projectKey } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, type IndexPosition, type TableIndexes } from '../../../shared/store/table.ts';
 
 /** Newer ones are open: a few in a usual project. */
-const PLACES_MAX = 100;
+const ENTRIES_MAX = 100;
 
 /** `null`: there is none. Undefined: it stands behind more open ones than are worth reading. */
 export function askForNewestRecorded(
@@ -16,9 +16,9 @@ export function askForNewestRecorded(
 ) {
   return async (projectId: string): Promise<Timestamp | null | undefined> => {
     const partition = projectKey(store.accountId, projectId).pk;
-    const query = { index: CREATED_INDEX, partition, newestFirst: true, limit: PLACES_PER_PAGE };
+    const query = { index: CREATED_INDEX, partition, newestFirst: true, limit: ENTRIES_PER_PAGE };
     let start: IndexPosition | undefined;
-    for (let read = 0; read < PLACES_MAX; read += PLACES_PER_PAGE) {
+    for (let read = 0; read < ENTRIES_MAX; read += ENTRIES_PER_PAGE) {
       const { keys, next } = await indexes.query({ ...query, start });
       const ids = keys.flatMap((key) => operationIdOf(key) ?? []);
       const { records } = await store.readOperations(projectId, ids);
@@ -34,4 +34,4 @@ export function askForNewestRecorded(
 }
 
 /** The newest one of a project that cannot be read has mostly ended. */
-const PLACES_PER_PAGE = 5;
+const ENTRIES_PER_PAGE = 5;

@@ -1,142 +1,117 @@
-/** One project: read the store, read the upstream, record what changed, publish it, and remember how far it got. */
+/** Polls one project: reads the store, reads the upstream, records what changed, publishes it, and remembers how far it got. */
 
 import type { Journal } from '../../../shared/core/records/journal.ts';
-import { isOpen, isSettled } from '../../../shared/core/records/operation-record.ts';
-import type { WalkState } from '../../../shared/core/records/page-walk.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import { type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
-import { settleCommands } from '../../../shared/protocol/settle-commands.ts';
-import { accountKey } from '../../../shared/store/keys.ts';
-import { UnreadableItemError } from '../../../shared/store/unreadable.ts';
+import { type RelayDeps, type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
+import { type SettleDeps, settleCommands } from '../../../shared/protocol/settle-commands.ts';
 import type { UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
 import type { ProjectActivity } from '../planner/project-activity.ts';
-import type { Poll, PollDeps, PollRequest, ProjectMemory } from './poll.ts';
+import { fetchPage } from './fetch-page.ts';
+import type { PageSteps, PagesResult } from './follow-pages.ts';
+import { createOperationRecorder, type OperationRecorder } from './operation-recorder.ts';
+import type { PollDeps, PollRequest } from './poll-deps.ts';
+import type { ProjectMemory } from './project-memory.ts';
+import { readStored, type StoredProject } from './read-stored.ts';
 import { readUnlisted } from './read-unlisted.ts';
+import type { Observer } from './reading-context.ts';
+import { recordPage } from './record-page.ts';
 import { recordStalls } from './record-stalls.ts';
+import { rememberPoll } from './remember-poll.ts';
 import { saveProgress } from './save-progress.ts';
-import { joinSettledRows, settledRowsOf } from './settled-rows.ts';
+import { createSightings } from './sightings.ts';
 import { sweepOperations } from './sweep-operations.ts';
-import { type WalkResult, walkOperations } from './walk-operations.ts';
+import { walkOperations } from './walk-operations.ts';
 
 export interface PollReport {
   readonly outcome: 'complete' | 'interrupted';
   /** Why the upstream could not be read to the end; undefined when it could. */
   readonly failure: UpstreamErrorKind | undefined;
+  /** Transitions that this poll has recorded. */
   readonly recordedCount: number;
+  /** What the newest page says about how soon to come back; undefined when none was read. */
   readonly activity: ProjectActivity | undefined;
-  /** As it was before. */
+  /** As it was stored before the poll. */
   readonly project: ProjectRecord | undefined;
   readonly relay: RelayReport;
   /** Records with unpublished entries that others wrote: they are relayed beside the polls. */
   readonly leftoverCount: number;
 }
 
-/**
- * Open and unpublished items that one poll reads. Projects have a few; after an outage of the bus there may be thousands, and
- * then each poll reads the ones behind those of the poll before it.
- */
-export const PLACES_MAX = 100;
-
 export async function pollProject(
-  deps: PollDeps,
+  pollDeps: PollDeps,
   request: PollRequest,
   memory: ProjectMemory,
 ): Promise<PollReport> {
-  const poll = await startPoll(deps, request, memory);
-  const walk = await walkOperations(poll);
+  const { projectId, bootAt, signal } = request;
+  const deps = { ...pollDeps, signal };
+  const stored = await readStored(deps.store, request, memory);
+  const { project, commands, operations } = stored;
+  const recorder = createOperationRecorder(deps, operations, { project, commands, bootAt });
+  const { records } = recorder;
+  const sightings = createSightings(deps.clock, memory, project?.watermark);
+  const stepsOf = (observedBy: Observer): PageSteps => {
+    const recording = { projectId, project, memory, recorder, sightings, observedBy };
+    return {
+      fetch: (wanted) => fetchPage(deps, request, wanted),
+      record: (state, page) => recordPage(deps, recording, state, page),
+    };
+  };
+  const walked = { projectId, project, bootAt, records };
+  const walk = await walkOperations(deps, walked, memory, stepsOf('poll'));
   if (wasAnswered(walk)) request.onRead?.();
-  const sweep = await sweepOperations(poll, walk.state);
-  if (walk.failure === undefined) await readUnlisted(poll);
-  await recordStalls(poll);
-  await saveProgress(poll, walk, sweep?.state);
-  const { signal } = request;
-  const settledCommands = await settleCommands(deps, poll.commands, poll.records, signal);
-  const pending = [...poll.records.values()].filter(isPending);
-  const recorded = pending.filter((record) => !poll.readAtFirst.has(record));
-  const others = [...(poll.project ? [poll.project] : []), ...poll.commands].filter(isPending);
-  const relay = await relayRecords(deps, [...recorded, ...settledCommands], signal);
-  keepInMind(poll, relay, walk.state);
+  const swept = { projectId, project, walk: walk.state };
+  const sweep = await sweepOperations(deps, swept, memory, stepsOf('sweep'));
+  if (walk.failure === undefined) await readUnlisted(deps, recorder, sightings);
+  await recordStalls(deps, recorder, sightings);
+  const newerRowCount = sightings.newerRowCount();
+  const history = request.history ?? walk.activity;
+  const polled = { projectId, project, walk, sweep: sweep?.state, newerRowCount, history };
+  await saveProgress(deps, polled, memory);
+  const { relay, leftoverCount } = await publishRecorded(deps, stored, recorder);
+  rememberPoll(memory, records, sightings, walk.state);
   return {
     outcome: walk.state.outcome === 'complete' ? 'complete' : 'interrupted',
     failure: walk.failure ?? rejectionOf(sweep?.failure),
-    recordedCount: poll.counts.recorded,
-    activity: poll.activity,
-    project: poll.project,
+    recordedCount: recorder.transitionCount(),
+    activity: walk.activity,
+    project,
     relay,
-    leftoverCount: pending.length - recorded.length + others.length,
+    leftoverCount,
   };
 }
 
 /** A walk that the stop signal has cut short was answered as far as it came. */
-function wasAnswered({ state, failure }: WalkResult): boolean {
+function wasAnswered({ state, failure }: PagesResult): boolean {
   return state.pagesRead > 0 && (failure === undefined || failure === 'cancelled');
 }
 
-/** A sweep that fails delays nobody, since the walk has read what is new; only a rejected key concerns the whole account. */
+/** A sweep that fails delays nothing, since the walk has read what is new; only a rejected key concerns the whole account. */
 function rejectionOf(failure: UpstreamErrorKind | undefined): UpstreamErrorKind | undefined {
   return failure === 'unauthorized' ? failure : undefined;
 }
 
+interface Published {
+  readonly relay: RelayReport;
+  readonly leftoverCount: number;
+}
+
+/** Publishes what this poll has recorded, and settles the commands whose operations have ended by now. */
+async function publishRecorded(
+  deps: SettleDeps & RelayDeps & Pick<PollRequest, 'signal'>,
+  stored: StoredProject,
+  recorder: OperationRecorder,
+): Promise<Published> {
+  const { project, commands, operations } = stored;
+  const { signal } = deps;
+  const settledCommands = await settleCommands(deps, commands, recorder.records, signal);
+  const pending = [...recorder.records.values()].filter(isPending);
+  const recorded = pending.filter((record) => operations.get(record.operation_id) !== record);
+  const others = [...(project ? [project] : []), ...commands].filter(isPending);
+  const relay = await relayRecords(deps, [...recorded, ...settledCommands], signal);
+  for (const record of relay.records) if (record.kind === 'operation') recorder.note(record);
+  return { relay, leftoverCount: pending.length - recorded.length + others.length };
+}
+
 function isPending({ published, revision }: Journal): boolean {
   return published < revision;
-}
-
-/** The store is read before the upstream: what makes every later compare-and-set safe (ADR 0002). */
-async function startPoll(deps: PollDeps, request: PollRequest, memory: ProjectMemory): Promise<Poll> {
-  const { store } = deps;
-  const { projectId } = request;
-  const [project, { entries: work, next }] = await Promise.all([
-    store.readProject(projectId),
-    store.findWorkPage({ projectId, limit: PLACES_MAX, start: memory.nextPlaces }),
-  ]);
-  memory.nextPlaces = next;
-  // Without both nobody can say what is history there: it waits, rather than being announced as news.
-  if (request.bootAt === undefined && project?.watermark === undefined)
-    throw new UnreadableItemError({ key: accountKey(store.accountId), fields: ['boot_at'] });
-  const operationIds = work.flatMap(({ operationId }) => operationId ?? []);
-  const commandKeys = work.flatMap(({ key, isCommand }) => (isCommand ? key : []));
-  const [{ records }, commands] = await Promise.all([
-    store.readOperations(request.projectId, operationIds),
-    store.readCommands(commandKeys),
-  ]);
-  return {
-    deps,
-    request,
-    memory,
-    project,
-    commands,
-    isSweeping: false,
-    records,
-    readAtFirst: new Set(records.values()),
-    readIds: new Set(),
-    settled: new Map(),
-    newerIds: new Set(),
-    counts: { recorded: 0, unresolved: 0 },
-    activity: undefined,
-    upstreamNowMs: undefined,
-  };
-}
-
-/**
- * The next poll starts from what is true in the store now. Settled rows are those of the rows just walked, and those of
- * earlier polls while one walk takes several of them.
- */
-function keepInMind(poll: Poll, relay: RelayReport, walk: WalkState): void {
-  for (const record of relay.records) {
-    if (record.kind === 'operation') poll.records.set(record.operation_id, record);
-  }
-  for (const [id, record] of poll.records) {
-    if (poll.readIds.has(id) && isSettled(record)) poll.settled.set(id, record);
-  }
-  const settled = settledRowsOf(poll.settled);
-  const isWhole = walk.outcome === 'complete' && !walk.isUnordered;
-  poll.memory.settled = isWhole ? settled : joinSettledRows(settled, poll.memory.settled);
-  for (const times of [poll.memory.readAtMs, poll.memory.missingSinceMs]) {
-    for (const id of times.keys()) if (!isStillOpen(poll, id)) times.delete(id);
-  }
-}
-
-function isStillOpen(poll: Poll, operationId: string): boolean {
-  const record = poll.records.get(operationId);
-  return record !== undefined && isOpen(record);
 }

@@ -1,4 +1,4 @@
-/** Open operations that the pages did not show are read one by one, at a rate that falls with their age. */
+/** Reads open operations that the pages did not show one by one, at a rate that falls with their age. */
 
 import { isJournalFull } from '../../../shared/core/records/journal.ts';
 import type { WatchEndReason } from '../../../shared/core/records/journal-entries.ts';
@@ -8,58 +8,83 @@ import {
   type OperationRecord,
   statusAgeMs,
 } from '../../../shared/core/records/operation-record.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
-import { type Poll, recordReadingOf } from './poll.ts';
+import type { OperationRecorder } from './operation-recorder.ts';
+import type { Sightings } from './sightings.ts';
 import { isReadDue, isWatchOver, VANISHED_AFTER_MS } from './watch-rate.ts';
 
-export async function readUnlisted(poll: Poll): Promise<void> {
-  for (const record of [...poll.records.values()].filter(isOpen)) {
-    if (poll.request.signal?.aborted) return;
-    if (!poll.readIds.has(record.operation_id)) await readOne(poll, record);
-    await endWatchIfOver(poll, record.operation_id);
+export interface UnlistedDeps {
+  readonly upstream: Pick<UpstreamClient, 'getOperation'>;
+  readonly clock: Clock;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export async function readUnlisted(
+  deps: UnlistedDeps,
+  recorder: OperationRecorder,
+  sightings: Sightings,
+): Promise<void> {
+  for (const record of [...recorder.records.values()].filter(isOpen)) {
+    if (deps.signal?.aborted) return;
+    if (!sightings.hasRead(record.operation_id)) await readOne(deps, recorder, sightings, record);
+    await endWatchIfOver(deps.clock.now(), recorder, sightings, record.operation_id);
   }
 }
 
-async function readOne(poll: Poll, record: OperationRecord): Promise<void> {
-  const { upstream, clock } = poll.deps;
-  const { memory, request } = poll;
+async function readOne(
+  { upstream, clock, signal }: UnlistedDeps,
+  recorder: OperationRecorder,
+  sightings: Sightings,
+  record: OperationRecord,
+): Promise<void> {
   const id = record.operation_id;
   const nowMs = clock.now();
-  const lastReadMs = memory.readAtMs.get(id);
+  const lastReadMs = sightings.lastReadMs(id);
   const sinceReadMs = lastReadMs === undefined ? undefined : nowMs - lastReadMs;
   if (!isReadDue(record.status, statusAgeMs(record, nowMs), sinceReadMs)) return;
   try {
     const query = { projectId: record.project_id, operationId: id };
-    const reading = await upstream.getOperation(query, request.signal && { signal: request.signal });
-    poll.readIds.add(id);
-    memory.missingSinceMs.delete(id);
-    memory.readAtMs.set(id, clock.now());
-    await recordReadingOf(poll, record, reading);
+    const reading = await upstream.getOperation(query, signal && { signal });
+    sightings.takeSingle(id);
+    await recorder.recordReading(record, reading, 'poll');
   } catch (error) {
     if (!isUpstreamError(error)) throw error;
-    if (error.kind === 'not_found') await countMissing(poll, record);
+    if (error.kind === 'not_found') await takeMissing(clock.now(), recorder, sightings, record);
   }
 }
 
 /** The list of this project answered in this very poll, so a 404 is not a lack of permission for the project. */
-async function countMissing(poll: Poll, record: OperationRecord): Promise<void> {
-  const nowMs = poll.deps.clock.now();
-  const missingSinceMs = poll.memory.missingSinceMs.get(record.operation_id) ?? nowMs;
-  poll.memory.missingSinceMs.set(record.operation_id, missingSinceMs);
-  if (nowMs - missingSinceMs >= VANISHED_AFTER_MS) await endWatch(poll, record, 'vanished');
+async function takeMissing(
+  nowMs: number,
+  recorder: OperationRecorder,
+  sightings: Sightings,
+  record: OperationRecord,
+): Promise<void> {
+  const missingSinceMs = sightings.takeMissing(record.operation_id, nowMs);
+  if (nowMs - missingSinceMs >= VANISHED_AFTER_MS) await endWatch(nowMs, recorder, record, 'vanished');
 }
 
-/** Only after a reading of this poll that changed nothing: the operation is failed now, not just when last recorded. */
-async function endWatchIfOver(poll: Poll, operationId: string): Promise<void> {
-  const record = poll.records.get(operationId);
-  if (record === undefined || !poll.readIds.has(operationId) || !isOpen(record)) return;
-  const ageMs = statusAgeMs(record, poll.deps.clock.now());
-  if (isWatchOver(record.status, ageMs)) await endWatch(poll, record, 'not_retried');
+/** The watch ends only after a reading of this poll that changed nothing: the operation is failed now, not just when it was last recorded. */
+async function endWatchIfOver(
+  nowMs: number,
+  recorder: OperationRecorder,
+  sightings: Sightings,
+  operationId: string,
+): Promise<void> {
+  const record = recorder.records.get(operationId);
+  if (record === undefined || !sightings.hasRead(operationId) || !isOpen(record)) return;
+  if (isWatchOver(record.status, statusAgeMs(record, nowMs)))
+    await endWatch(nowMs, recorder, record, 'not_retried');
 }
 
-async function endWatch(poll: Poll, record: OperationRecord, reason: WatchEndReason): Promise<void> {
+async function endWatch(
+  nowMs: number,
+  recorder: OperationRecorder,
+  record: OperationRecord,
+  reason: WatchEndReason,
+): Promise<void> {
   if (isJournalFull(record)) return;
-  const next = decideWatchEnd(record, { reason, nowMs: poll.deps.clock.now() });
-  const result = await poll.deps.store.record(next, record.revision);
-  if (result === 'recorded') poll.records.set(record.operation_id, next);
+  await recorder.recordDecision(record, decideWatchEnd(record, { reason, nowMs }));
 }

@@ -2,20 +2,32 @@
 
 import { isJournalFull } from '../../../shared/core/records/journal.ts';
 import { decideStall } from '../../../shared/core/records/operation-record.ts';
-import type { Poll } from './poll.ts';
-import { dueStall } from './stall.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { OperationRecorder } from './operation-recorder.ts';
+import type { Sightings } from './sightings.ts';
+import { dueStall, type StallThresholdsMs } from './stall.ts';
 
-export async function recordStalls(poll: Poll): Promise<void> {
-  const { store, clock, options } = poll.deps;
-  for (const record of poll.records.values()) {
-    if (poll.request.signal?.aborted) return;
-    // Only what this poll has read: an operation that ended unseen is not stalled.
-    if (!poll.readIds.has(record.operation_id) || isJournalFull(record)) continue;
+export interface StallOptions {
+  readonly stallThresholdsMs: StallThresholdsMs;
+}
+
+export interface StallDeps {
+  readonly clock: Clock;
+  readonly options: StallOptions;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export async function recordStalls(
+  { clock, options, signal }: StallDeps,
+  recorder: OperationRecorder,
+  sightings: Sightings,
+): Promise<void> {
+  for (const record of recorder.records.values()) {
+    if (signal?.aborted) return;
+    // An operation that this poll has not read may have ended unseen, and then it is not stalled.
+    if (!sightings.hasRead(record.operation_id) || isJournalFull(record)) continue;
     const nowMs = clock.now();
     const stall = dueStall(record, options.stallThresholdsMs, nowMs);
-    if (stall === undefined) continue;
-    const next = decideStall(record, { ...stall, nowMs });
-    const result = await store.record(next, record.revision);
-    if (result === 'recorded') poll.records.set(record.operation_id, next);
+    if (stall !== undefined) await recorder.recordDecision(record, decideStall(record, { ...stall, nowMs }));
   }
 }

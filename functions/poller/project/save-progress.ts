@@ -1,28 +1,71 @@
 /** Writes how far a poll has come, after everything that it read is recorded, and only when that is worth a write. */
 
 import type { WalkState } from '../../../shared/core/records/page-walk.ts';
-import type { StoredArrivals } from '../../../shared/core/records/project-record.ts';
-import { decideProgress, withoutWatermark } from '../../../shared/core/records/walk-progress.ts';
+import type { ProjectRecord, StoredArrivals } from '../../../shared/core/records/project-record.ts';
+import {
+  decideProgress,
+  type Progress,
+  withoutWatermark,
+} from '../../../shared/core/records/walk-progress.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
-import type { Poll } from './poll.ts';
-import type { WalkResult } from './walk-operations.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
+import type { ArrivalHistory } from '../planner/project-activity.ts';
+import type { PagesResult } from './follow-pages.ts';
+import type { ProjectMemory } from './project-memory.ts';
+
+export interface ProgressStore {
+  /** `conflict`: the stored watermark is at least as new, and nothing was written. */
+  saveProgress(projectId: string, progress: Progress): Promise<RecordResult>;
+}
+
+export interface ProgressOptions {
+  /** The watermark moves once this many newer rows were seen: a write per walk would double the cost of a quiet account. */
+  readonly watermarkStepRows: number;
+}
+
+export interface ProgressDeps {
+  readonly store: ProgressStore;
+  /**
+   * When the newest operation of a project began whose end is recorded. `null`: there is none; undefined: it stands behind too many
+   * open ones to be looked up.
+   */
+  readonly newestRecorded?: ((projectId: string) => Promise<Timestamp | null | undefined>) | undefined;
+  readonly clock: Clock;
+  readonly options: ProgressOptions;
+}
+
+export interface PolledProject {
+  readonly projectId: string;
+  /** As it was stored before the poll. */
+  readonly project: ProjectRecord | undefined;
+  readonly walk: Pick<PagesResult, 'state' | 'failure'>;
+  /** Undefined when no sweep was due. */
+  readonly sweep: WalkState | undefined;
+  /** Rows that are newer than the stored watermark. */
+  readonly newerRowCount: number;
+  /** How often operations begin in the project; undefined when it is not known. */
+  readonly history: ArrivalHistory | undefined;
+}
+
+type ProgressMemory = Pick<ProjectMemory, 'failureCount' | 'isReachNoted' | 'listEnd'>;
 
 export async function saveProgress(
-  poll: Poll,
-  { state: walk, failure }: WalkResult,
-  sweep: WalkState | undefined,
+  deps: ProgressDeps,
+  polled: PolledProject,
+  memory: ProgressMemory,
 ): Promise<void> {
-  const { store, clock, options } = poll.deps;
-  const { projectId } = poll.request;
+  const { store, clock, options } = deps;
+  const { projectId, project, walk, sweep, newerRowCount, history } = polled;
   const progress = decideProgress({
-    project: poll.project,
-    walk,
+    project,
+    walk: walk.state,
     sweep,
-    newerRowCount: poll.newerIds.size,
+    newerRowCount,
     watermarkStepRows: options.watermarkStepRows,
-    arrivals: arrivalsOf(poll),
-    newestRecorded: await newestRecorded(poll, walk, failure),
-    listEnd: poll.memory.listEnd?.isProven === true ? poll.memory.listEnd.cursor : undefined,
+    arrivals: history && storedArrivals(history),
+    newestRecorded: await newestRecordedOf(deps, projectId, walk, memory),
+    listEnd: memory.listEnd?.isProven === true ? memory.listEnd.cursor : undefined,
     nowMs: clock.now(),
   });
   if (progress === undefined) return;
@@ -36,25 +79,25 @@ const FAILURES_MIN = 2;
 
 /**
  * A project that cannot be read may stay like that until the table has forgotten its last operations, and the watermark may
- * lag a day behind them. So the newest of them is looked up once, while it is there.
+ * lag a day behind them. So the newest of them is looked up once, while the table still has it.
  */
-async function newestRecorded(
-  { memory, deps, request }: Poll,
-  walk: WalkState,
-  failure: WalkResult['failure'],
+async function newestRecordedOf(
+  { newestRecorded }: Pick<ProgressDeps, 'newestRecorded'>,
+  projectId: string,
+  { state, failure }: PolledProject['walk'],
+  memory: ProgressMemory,
 ): Promise<Timestamp | null | undefined> {
   if (failure === 'cancelled') return undefined;
   memory.failureCount = failure === undefined ? 0 : memory.failureCount + 1;
   if (failure === undefined) memory.isReachNoted = false;
-  if (memory.failureCount < FAILURES_MIN || memory.isReachNoted || walk.isUnordered) return undefined;
-  const newest = await deps.newestRecorded?.(request.projectId);
+  if (memory.failureCount < FAILURES_MIN || memory.isReachNoted || state.isUnordered) return undefined;
+  const newest = await newestRecorded?.(projectId);
   memory.isReachNoted = true;
   return newest;
 }
 
-function arrivalsOf({ request, activity }: Poll): StoredArrivals | undefined {
-  const known = request.history ?? activity;
-  return known && { count: roundTo(known.arrivalCount, 2), observed_ms: roundTo(known.observedMs, 0) };
+function storedArrivals({ arrivalCount, observedMs }: ArrivalHistory): StoredArrivals {
+  return { count: roundTo(arrivalCount, 2), observed_ms: roundTo(observedMs, 0) };
 }
 
 function roundTo(value: number, digits: number): number {

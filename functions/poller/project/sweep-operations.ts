@@ -5,53 +5,84 @@ import {
   SWEEP_DEPTH_MS,
   startSweep,
   sweepPageRows,
+  type WalkLimits,
   type WalkState,
 } from '../../../shared/core/records/page-walk.ts';
-import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
-import type { Poll } from './poll.ts';
-import { followPages, type WalkResult } from './walk-operations.ts';
+import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import { followPages, type PageSteps, type PagesResult } from './follow-pages.ts';
+import type { ProjectMemory } from './project-memory.ts';
 
-/** A sweep that failed is not tried again with every poll: what it looks for is rare, and the walk has read what is new. */
+/** A failed sweep is not tried again with every poll: what it looks for is rare, and the walk has read what is new. */
 const RETRY_AFTER_MS = 10 * 60_000;
 
+export interface SweepOptions {
+  readonly walkLimits: WalkLimits;
+  readonly sweepIntervalMs: number;
+}
+
+export interface SweepDeps {
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly options: SweepOptions;
+}
+
+export interface SweptProject {
+  readonly projectId: string;
+  /** As it was stored before the poll. */
+  readonly project: ProjectRecord | undefined;
+  /** The walk of the same poll, which comes first. */
+  readonly walk: WalkState;
+}
+
+type SweepMemory = Pick<ProjectMemory, 'pageRowsMax' | 'sweepFailedAtMs'>;
+
 /** Undefined when no sweep is due. A sweep follows a complete walk, so that what is new never waits for it. */
-export async function sweepOperations(poll: Poll, walk: WalkState): Promise<WalkResult | undefined> {
-  const { project, memory, deps } = poll;
+export async function sweepOperations(
+  { clock, telemetry, options }: SweepDeps,
+  { projectId, project, walk }: SweptProject,
+  memory: SweepMemory,
+  steps: PageSteps,
+): Promise<PagesResult | undefined> {
   const bound = project?.sweep?.bound ?? boundOf(project?.watermark, SWEEP_DEPTH_MS);
   const isReady = walk.outcome === 'complete' && !walk.isUnordered;
-  if (bound === undefined || !isReady || !isDue(poll)) return undefined;
-  const startAt = (cursor: string | undefined) => sweepFrom(poll, walk, { bound, cursor });
+  const sweptAtMs = project?.swept_at_ms ?? 0;
+  if (bound === undefined || !isReady || !isDue(clock.now(), sweptAtMs, memory, options)) return undefined;
+  const firstPageRows = firstPageRowsOf(project, memory, options.walkLimits);
+  const limits = limitsAfter(walk, options.walkLimits);
+  const startAt = (cursor: string | undefined) => startSweep({ bound, cursor, firstPageRows }, limits);
   const storedCursor = project?.sweep?.cursor;
-  const result = await followPages({ ...poll, isSweeping: true }, startAt(storedCursor), {
+  const result = await followPages(steps, startAt(storedCursor), {
     storedCursor,
     restart: () => startAt(undefined),
   });
-  memory.sweepFailedAtMs = result.failure === undefined ? undefined : deps.clock.now();
+  memory.sweepFailedAtMs = result.failure === undefined ? undefined : clock.now();
   if (result.failure !== undefined)
-    deps.telemetry.log('warn', 'sweep.interrupted', {
-      project_id: poll.request.projectId,
-      reason: result.failure,
-    });
+    telemetry.log('warn', 'sweep.interrupted', { project_id: projectId, reason: result.failure });
   return result;
 }
 
-function isDue({ project, deps, memory }: Poll): boolean {
-  const nowMs = deps.clock.now();
-  const { swept_at_ms: sweptAtMs = 0 } = project ?? {};
-  const { sweepFailedAtMs } = memory;
+/** `sweptAtMs`: when the last sweep was completed, milliseconds since the epoch; 0: never. */
+function isDue(
+  nowMs: number,
+  sweptAtMs: number,
+  { sweepFailedAtMs }: SweepMemory,
+  { sweepIntervalMs }: SweepOptions,
+): boolean {
   const isResting = sweepFailedAtMs !== undefined && Math.abs(nowMs - sweepFailedAtMs) < RETRY_AFTER_MS;
-  return !isResting && Math.abs(nowMs - sweptAtMs) >= deps.options.sweepIntervalMs;
+  return !isResting && Math.abs(nowMs - sweptAtMs) >= sweepIntervalMs;
+}
+
+function firstPageRowsOf(
+  project: ProjectRecord | undefined,
+  memory: SweepMemory,
+  { widePageRows }: WalkLimits,
+): number {
+  return sweepPageRows(project?.sweep_count ?? 0, memory.pageRowsMax ?? widePageRows);
 }
 
 /** A sweep takes the pages that the walk of this poll has left, and at least one. */
-function sweepFrom(
-  { project, deps, memory }: Poll,
-  walk: WalkState,
-  start: { readonly bound: Timestamp; readonly cursor: string | undefined },
-): WalkState {
-  const { walkLimits } = deps.options;
-  const pageRowsMax = memory.pageRowsMax ?? walkLimits.widePageRows;
-  const firstPageRows = sweepPageRows(project?.sweep_count ?? 0, pageRowsMax);
-  const pagesMax = Math.max(1, walkLimits.pagesMax - walk.pagesRead);
-  return startSweep({ ...start, firstPageRows }, { ...walkLimits, pagesMax });
+function limitsAfter({ pagesRead }: WalkState, walkLimits: WalkLimits): WalkLimits {
+  return { ...walkLimits, pagesMax: Math.max(1, walkLimits.pagesMax - pagesRead) };
 }

@@ -68,8 +68,8 @@ export const mutants: readonly Mutant[] = [
     name: 'unread-project-keeps-its-day',
     mistake: 'point 2: what began soon before a project could not be read for weeks is history',
     file: 'functions/poller/project/save-progress.ts',
-    find: 'const newest = await deps.newestRecorded?.(request.projectId);',
-    replace: 'const newest = undefined as Timestamp | undefined; void deps; void request;',
+    find: 'const newest = await newestRecorded?.(projectId);',
+    replace: 'const newest = undefined as Timestamp | undefined; void newestRecorded; void projectId;',
   },
   {
     name: 'slept-listing-rests',

@@ -9,11 +9,12 @@ import { isUnreadable } from '../../../../shared/store/unreadable.ts';
 import { type ListingPage, PROJECTS_MAX } from '../../planner/listing.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import type { ArrivalHistory } from '../../planner/project-activity.ts';
+import type { ProjectReader } from '../../project/read-stored.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
 import type { BoundReports } from '../status/report-bound.ts';
 import type { Discovery } from './discovery.ts';
 import type { ReadPage } from './fetch-list-page.ts';
-import { type ProjectReader, rememberProject } from './known-projects.ts';
+import { rememberProject } from './known-projects.ts';
 
 /** Table calls at once while a first listing is stored. */
 const SIGHTINGS_AT_ONCE = 8;

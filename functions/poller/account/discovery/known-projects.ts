@@ -1,6 +1,6 @@
 /** The projects of an account, as a warm environment knows them. */
 
-import { emptyMemory, type ProjectMemory, type ProjectStore } from '../../project/poll.ts';
+import { emptyMemory, type ProjectMemory } from '../../project/project-memory.ts';
 import type { Absence } from './absence.ts';
 
 export interface KnownProjects {
@@ -12,11 +12,6 @@ export interface KnownProjects {
   readonly absences: Map<string, Absence>;
   /** Fixed projects that are published as unreachable; they are polled seldom. */
   readonly unreachable: Set<string>;
-}
-
-/** Where the records of the projects are read. */
-export interface ProjectReader extends Pick<ProjectStore, 'readProject'> {
-  readonly accountId: string;
 }
 
 export function noKnownProjects(): KnownProjects {

@@ -5,6 +5,7 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
 import type { ListingPage, ListingResult } from '../../planner/listing.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
+import type { ProjectReader } from '../../project/read-stored.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
 import {
   type Absence,
@@ -16,7 +17,7 @@ import {
   isGone,
   restMs,
 } from './absence.ts';
-import type { KnownProjects, ProjectReader } from './known-projects.ts';
+import type { KnownProjects } from './known-projects.ts';
 
 /** Table calls at once while the projects that a listing has proved gone are recorded. */
 const LOSSES_AT_ONCE = 8;

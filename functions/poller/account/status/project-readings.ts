@@ -13,8 +13,9 @@ import {
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { isUnreadable } from '../../../../shared/store/unreadable.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
-import type { ProjectStore } from '../../project/poll.ts';
+
 import type { PollReport } from '../../project/poll-project.ts';
+import type { ProjectReader } from '../../project/read-stored.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
 
 /** What a warm environment knows of the readings of each project. */
@@ -42,7 +43,7 @@ export function noReadings(): ProjectReadings {
 }
 
 export interface ReadingDeps extends RecordAndRelayDeps {
-  readonly store: RecordAndRelayDeps['store'] & Pick<ProjectStore, 'readProject'>;
+  readonly store: RecordAndRelayDeps['store'] & Pick<ProjectReader, 'readProject'>;
   readonly clock: Clock;
 }
 

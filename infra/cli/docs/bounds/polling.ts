@@ -13,7 +13,7 @@ import {
 } from '../../../../functions/poller/account/status/publish-status.ts';
 import { DELAYS_MAX } from '../../../../functions/poller/account/status/tally.ts';
 import { WARM_ACCOUNTS_MAX } from '../../../../functions/poller/account/warm-accounts.ts';
-import { PLACES_MAX } from '../../../../functions/poller/project/poll-project.ts';
+import { WORK_ENTRIES_MAX } from '../../../../functions/poller/project/read-stored.ts';
 import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/settled-rows.ts';
 import { FAILED_WATCH_MS_MAX } from '../../../../functions/poller/project/watch-rate.ts';
 import { POINTS_MAX } from '../../../../shared/core/records/account-status.ts';
@@ -72,7 +72,7 @@ export const pollingBounds: BoundGroup = {
     },
     {
       name: 'Open and unpublished items that one poll of a project reads',
-      value: PLACES_MAX,
+      value: WORK_ENTRIES_MAX,
       unit: 'items',
       reason: 'A project usually has a few such items; after an outage of the bus it may have thousands.',
       whenMet: 'The next poll reads the following items.',

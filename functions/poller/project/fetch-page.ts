@@ -1,0 +1,49 @@
+/** Fetches one page of a project's operations, and says which time it shows. */
+
+import type { WalkRequest } from '../../../shared/core/records/page-walk.ts';
+import { secondOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { Permit } from '../../../shared/upstream/request-budget.ts';
+import type { OperationPage, UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
+import { isUpstreamError, type UpstreamError } from '../../../shared/upstream/upstream-error.ts';
+
+export interface FetchDeps {
+  readonly upstream: Pick<UpstreamClient, 'listOperations'>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+}
+
+export interface ListedProject {
+  readonly projectId: string;
+  readonly signal?: AbortSignal | undefined;
+  /** The permit for the first request. */
+  readonly permit?: Permit | undefined;
+}
+
+export interface FetchedPage extends OperationPage {
+  /** When the page was read, by the upstream's clock, or by ours when the answer does not show it. */
+  readonly readAt: Timestamp;
+}
+
+/** An error of the upstream is returned, since it ends the walk and not the poll. Rejects with any other error. */
+export async function fetchPage(
+  { upstream, clock, telemetry }: FetchDeps,
+  { projectId, signal, permit }: ListedProject,
+  { cursor, limit }: WalkRequest,
+): Promise<FetchedPage | UpstreamError> {
+  const query = { projectId, limit, ...(cursor !== undefined && { cursor }) };
+  try {
+    const page = await upstream.listOperations(query, { permit, ...(signal && { signal }) });
+    if (page.malformedRowCount > 0) telemetry.measure('MalformedRows', page.malformedRowCount);
+    return { ...page, readAt: secondOf(page.serverDateMs ?? clock.now()) };
+  } catch (error) {
+    if (isUpstreamError(error)) return error;
+    throw error;
+  }
+}
+
+/** The earlier of the upstream's clock and ours, so that one wrong clock neither proves nor hides anything. */
+export function earlierNowMs(clock: Clock, page: Pick<FetchedPage, 'serverDateMs'> | undefined): number {
+  return Math.min(clock.now(), page?.serverDateMs ?? Number.POSITIVE_INFINITY);
+}

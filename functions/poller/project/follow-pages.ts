@@ -1,0 +1,61 @@
+/** Follows one page plan: fetches each page that the plan asks for, and records all its rows before the plan moves on. */
+
+import { takePage, type WalkRequest, type WalkState } from '../../../shared/core/records/page-walk.ts';
+import {
+  isUpstreamError,
+  type UpstreamError,
+  type UpstreamErrorKind,
+} from '../../../shared/upstream/upstream-error.ts';
+import type { FetchedPage } from './fetch-page.ts';
+
+/** What is done for each page of a plan. */
+export interface PageSteps {
+  readonly fetch: (request: WalkRequest) => Promise<FetchedPage | UpstreamError>;
+  /** `state`: with this page taken. Returns whether every row in reach is known to be recorded. */
+  readonly record: (state: WalkState, page: FetchedPage) => Promise<boolean>;
+}
+
+export interface StoredPlace {
+  /** Where an earlier poll has stopped; undefined: nowhere. */
+  readonly storedCursor: string | undefined;
+  /** The walk from the head of the list, without that cursor. */
+  readonly restart: () => WalkState;
+}
+
+export interface PagesResult {
+  /** `outcome` is `complete` only when every row in reach was dealt with. */
+  readonly state: WalkState;
+  /** The last page that was answered. */
+  readonly lastPage: FetchedPage | undefined;
+  /** Why the upstream could not be read to the end; undefined when it could. */
+  readonly failure: UpstreamErrorKind | undefined;
+}
+
+/** Reads page after page until the plan is complete, a page could not be recorded, or the upstream fails. */
+export async function followPages(
+  steps: PageSteps,
+  start: WalkState,
+  stored: StoredPlace,
+): Promise<PagesResult> {
+  let state = start;
+  let lastPage: FetchedPage | undefined;
+  while (state.next !== undefined) {
+    const page = await steps.fetch(state.next);
+    if (isUpstreamError(page)) {
+      if (!isRefusedPlace(page, state, stored)) return { state, lastPage, failure: page.kind };
+      state = stored.restart();
+      continue;
+    }
+    lastPage = page;
+    const after = takePage(state, page);
+    const isRecorded = await steps.record(after, page);
+    if (!isRecorded) return { state, lastPage, failure: undefined };
+    state = after;
+  }
+  return { state, lastPage, failure: undefined };
+}
+
+/** A stored cursor that the upstream refuses must not hold the project up for ever: the walk starts again at the head. */
+function isRefusedPlace(error: UpstreamError, state: WalkState, { storedCursor }: StoredPlace): boolean {
+  return error.kind === 'rejected' && storedCursor !== undefined && state.next?.cursor === storedCursor;
+}

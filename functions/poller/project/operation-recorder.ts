@@ -1,0 +1,92 @@
+/** The one way in which a poll records operations. It owns what the poll knows to be stored of them. */
+
+import type { Operation } from '../../../shared/core/records/operation.ts';
+import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
+import type { OperationReader } from '../../../shared/protocol/read-in-order.ts';
+import { type RecordOutcome, recordOperation } from '../../../shared/protocol/record-operation.ts';
+import type { RecordWriter } from '../../../shared/protocol/record-writer.ts';
+import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
+import { type MeasureDeps, measureRecorded } from './measure-recorded.ts';
+import {
+  type Observer,
+  type ReadingOptions,
+  type ReadingProject,
+  readingContextOf,
+} from './reading-context.ts';
+
+export interface RecorderDeps extends MeasureDeps {
+  readonly upstream: Pick<UpstreamClient, 'getOperation'>;
+  readonly store: { readonly accountId: string } & OperationReader & RecordWriter;
+  readonly options: ReadingOptions;
+  readonly signal?: AbortSignal | undefined;
+}
+
+export interface OperationRecorder {
+  /** Operations as they are known to be stored, by id. Each was read before any later upstream read, or written after it. */
+  readonly records: ReadonlyMap<string, OperationRecord>;
+  /** How many transitions were recorded. */
+  readonly transitionCount: () => number;
+  /** Compares a reading with a record that was read before it, and writes the difference. */
+  readonly recordReading: (
+    recorded: OperationRecord | undefined,
+    reading: Operation,
+    observedBy: Observer,
+  ) => Promise<RecordOutcome>;
+  /** Writes what was decided about a record: its stall or the end of its watch. A conflict is left to the next poll. */
+  readonly recordDecision: (recorded: OperationRecord, next: OperationRecord) => Promise<void>;
+  /** Takes over a record that was read or written elsewhere. */
+  readonly note: (record: OperationRecord) => void;
+}
+
+/** `stored`: the operations that the poll has read from the table before it asks the upstream. */
+export function createOperationRecorder(
+  deps: RecorderDeps,
+  stored: ReadonlyMap<string, OperationRecord>,
+  subject: ReadingProject,
+): OperationRecorder {
+  const { store } = deps;
+  const records = new Map(stored);
+  let transitionCount = 0;
+  const note = (record: OperationRecord) => {
+    records.set(record.operation_id, record);
+  };
+
+  return {
+    records,
+    transitionCount: () => transitionCount,
+    note,
+
+    async recordReading(recorded, reading, observedBy) {
+      const outcome = await recordOperation(recordDepsFor(deps, subject, observedBy), recorded, reading);
+      if (outcome.kind === 'unresolved') return outcome;
+      if (outcome.kind === 'unreadable') {
+        // The item has changed since this poll read it.
+        records.delete(reading.id);
+        return outcome;
+      }
+      note(outcome.record);
+      if (outcome.kind === 'deferred') deps.telemetry.measure('TransitionsDeferred', 1);
+      if (outcome.kind === 'recorded') {
+        if (outcome.record.entries.at(-1)?.type === 'state_changed') transitionCount += 1;
+        measureRecorded(deps, outcome.record, subject.project?.watermark === undefined);
+      }
+      return outcome;
+    },
+
+    async recordDecision(recorded, next) {
+      if ((await store.record(next, recorded.revision)) === 'recorded') note(next);
+    },
+  };
+}
+
+function recordDepsFor(
+  { upstream, store, clock, options, signal }: RecorderDeps,
+  subject: ReadingProject,
+  observed_by: Observer,
+) {
+  const contextOf = (recorded: OperationRecord | undefined, reading: Operation) => {
+    const observed = { account_id: store.accountId, nowMs: clock.now(), observed_by, recorded, reading };
+    return readingContextOf(observed, subject, options);
+  };
+  return { upstream, store, contextOf, signal };
+}

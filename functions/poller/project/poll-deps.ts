@@ -1,0 +1,48 @@
+/** What a poll of one project is built from: the ports and options that its steps declare for themselves. */
+
+import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
+import type { RelayDeps } from '../../../shared/protocol/relay-records.ts';
+import type { SettleDeps } from '../../../shared/protocol/settle-commands.ts';
+import type { ArrivalHistory } from '../planner/project-activity.ts';
+import type { FetchDeps, ListedProject } from './fetch-page.ts';
+import type { RecorderDeps } from './operation-recorder.ts';
+import type { StoredReader } from './read-stored.ts';
+import type { ReadingOptions } from './reading-context.ts';
+import type { StallOptions } from './record-stalls.ts';
+import type { ProgressDeps, ProgressOptions } from './save-progress.ts';
+import type { SweepOptions } from './sweep-operations.ts';
+import type { WalkOptions } from './walk-operations.ts';
+
+export interface PollDeps
+  extends Pick<FetchDeps, 'clock' | 'telemetry'>,
+    Pick<ProgressDeps, 'newestRecorded'>,
+    Pick<RelayDeps, 'bus' | 'ledger'> {
+  readonly upstream: FetchDeps['upstream'] & RecorderDeps['upstream'];
+  readonly store: StoredReader &
+    RecorderDeps['store'] &
+    ProgressDeps['store'] &
+    SettleDeps['store'] &
+    RelayDeps['store'];
+  readonly options: PollOptions;
+}
+
+export interface PollOptions
+  extends ReadingOptions,
+    WalkOptions,
+    SweepOptions,
+    ProgressOptions,
+    StallOptions {
+  readonly walkLimits: WalkOptions['walkLimits'];
+}
+
+export interface PollRequest extends ListedProject {
+  /**
+   * The account's `boot_at`: it ends the history of a project that has no end of its own. Undefined: it cannot be read, and
+   * only a project that was read before is polled.
+   */
+  readonly bootAt: Timestamp | undefined;
+  /** How often operations begin in the project, as earlier polls have seen it. */
+  readonly history?: ArrivalHistory | undefined;
+  /** Called once the operations were read, before anything is published: the bus may take longer than the invocation has. */
+  readonly onRead?: (() => void) | undefined;
+}

@@ -1,0 +1,32 @@
+/** Remembers what one poll has seen, for the next poll of the project. */
+
+import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
+import type { WalkState } from '../../../shared/core/records/page-walk.ts';
+import type { ProjectMemory } from './project-memory.ts';
+import { joinSettledRows, settledRowsOf } from './settled-rows.ts';
+import type { Sightings } from './sightings.ts';
+
+/**
+ * `records`: the operations as they are stored after the relay. Settled rows are those of the rows just walked, and those of earlier
+ * polls while one walk takes several of them.
+ */
+export function rememberPoll(
+  memory: Pick<ProjectMemory, 'settled' | 'readAtMs' | 'missingSinceMs'>,
+  records: ReadonlyMap<string, OperationRecord>,
+  sightings: Sightings,
+  walk: WalkState,
+): void {
+  for (const [id, record] of records) {
+    if (sightings.hasRead(id) && isSettled(record)) sightings.takeSettled(id, record);
+  }
+  const settled = settledRowsOf(sightings.settled);
+  const isWhole = walk.outcome === 'complete' && !walk.isUnordered;
+  memory.settled = isWhole ? settled : joinSettledRows(settled, memory.settled);
+  for (const times of [memory.readAtMs, memory.missingSinceMs]) {
+    for (const id of times.keys()) if (!isStillOpen(records.get(id))) times.delete(id);
+  }
+}
+
+function isStillOpen(record: OperationRecord | undefined): boolean {
+  return record !== undefined && isOpen(record);
+}

@@ -1,0 +1,63 @@
+/** Which operations one poll has seen at the upstream, and when the process has read or missed each of them last. */
+
+import { isTerminal, type Operation } from '../../../shared/core/records/operation.ts';
+import type { OperationState } from '../../../shared/core/records/transition.ts';
+import { normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { ProjectMemory } from './project-memory.ts';
+
+export interface Sightings {
+  readonly takeRow: (row: Operation) => void;
+  /** Takes an operation that was read by itself. */
+  readonly takeSingle: (operationId: string) => void;
+  /** Takes a 404 of a single operation. Returns when it was first missed since its last reading, by our clock. */
+  readonly takeMissing: (operationId: string, nowMs: number) => number;
+  /** Whether this poll has read the operation. */
+  readonly hasRead: (operationId: string) => boolean;
+  /** When the process has last read the open operation, by our clock; undefined when it does not know. */
+  readonly lastReadMs: (operationId: string) => number | undefined;
+  /** Rows that are newer than the watermark. */
+  readonly newerRowCount: () => number;
+  /** Remembers for the next poll that the operation is settled in this state. */
+  readonly takeSettled: (operationId: string, state: OperationState) => void;
+  /** Settled operations among the rows in reach, by id. */
+  readonly settled: ReadonlyMap<string, OperationState>;
+}
+
+/** `watermark`: as it was stored before the poll. */
+export function createSightings(
+  clock: Clock,
+  { readAtMs, missingSinceMs }: Pick<ProjectMemory, 'readAtMs' | 'missingSinceMs'>,
+  watermark: Timestamp | undefined,
+): Sightings {
+  const readIds = new Set<string>();
+  const newerIds = new Set<string>();
+  const settled = new Map<string, OperationState>();
+  const take = (operationId: string) => {
+    readIds.add(operationId);
+    missingSinceMs.delete(operationId);
+  };
+
+  return {
+    takeRow({ id, status, created_at }) {
+      const createdAt = normaliseTimestamp(created_at);
+      if (watermark !== undefined && createdAt !== undefined && createdAt > watermark) newerIds.add(id);
+      take(id);
+      if (!isTerminal(status)) readAtMs.set(id, clock.now());
+    },
+    takeSingle(operationId) {
+      take(operationId);
+      readAtMs.set(operationId, clock.now());
+    },
+    takeMissing(operationId, nowMs) {
+      const sinceMs = missingSinceMs.get(operationId) ?? nowMs;
+      missingSinceMs.set(operationId, sinceMs);
+      return sinceMs;
+    },
+    hasRead: (operationId) => readIds.has(operationId),
+    lastReadMs: (operationId) => readAtMs.get(operationId),
+    newerRowCount: () => newerIds.size,
+    takeSettled: (operationId, state) => void settled.set(operationId, state),
+    settled,
+  };
+}
