@@ -54,14 +54,15 @@ export default defineBridge({
         path: '/projects/{project_id}/endpoints/{endpoint_id}/start',
         summary: 'Start a compute',
         scope: 'computes:restart',
-        // Callers that are limited to projects may send it, too.
+        // Callers that are limited to projects can send it, too.
         stays_within_project: true,
       },
     ],
   },
 
-  // Instances that AWS keeps for a function, and the most that it runs. Leave it out on an AWS account with the limit of a new one
-  // (ten instances in all): any reservation fails the deployment there. With the usual thousand, 50 for the API bounds what waits cost.
+  // Reserves instances for a function, which is also its upper limit. Leave it out on a new AWS account: its limit of
+  // ten instances in all fails every deployment with a reservation. With the usual limit of a thousand, 50 for the API
+  // bounds the cost of long polls.
   // reserved_concurrency: { api: 50, poller: 1 },
 
   // Alarms and alerts link to this page.

@@ -12,7 +12,7 @@ describe('the publisher', () => {
     time: '2026-01-15T12:00:00.123Z',
   });
 
-  test('sends any number of events in calls of ten, in order', async () => {
+  test('sends any number of events in order, in calls of at most ten', async () => {
     const { events, aws } = await openAws();
     const delivered = collect(aws, { source: ['test'] });
     const outcomes = await createEventBridgeBus(events, 'bus').publish(
@@ -26,7 +26,7 @@ describe('the publisher', () => {
     );
   });
 
-  test('tells entries that may pass later from entries that never will', async () => {
+  test('distinguishes entries to retry from entries that will always be refused', async () => {
     const codes = [
       'InternalFailure',
       'ThrottlingException',
@@ -46,7 +46,7 @@ describe('the publisher', () => {
     ]);
   });
 
-  test('a call that fails, or whose answer is lost, is to be sent again, and nobody throws', async () => {
+  test('a call that fails or loses its answer is reported as to be retried, and does not throw', async () => {
     const refused = await openAws({
       faults: { beforeCall: () => ({ type: 'ThrottlingException', message: 'slow down' }) },
     });
@@ -63,7 +63,7 @@ describe('the publisher', () => {
     expect(delivered).toHaveLength(1);
   });
 
-  test('an event over the byte limit is refused, and delays no other', async () => {
+  test('an event over the byte limit is refused and does not delay the other events', async () => {
     const { events } = await openAws();
     const large = anEvent({ text: 'x'.repeat(BATCH_BYTES_MAX) });
     const outcomes = await createEventBridgeBus(events, 'bus').publish([anEvent(), large, anEvent()]);
@@ -76,10 +76,10 @@ describe('the publisher', () => {
   });
 });
 
-describe('the upstream key', () => {
+describe('the source of the upstream key', () => {
   const clock = { now: () => Date.now(), sleep: async () => {} };
 
-  test('the key source reads it once, and freshly when asked to', async () => {
+  test('reads the secret once, and again only on refresh', async () => {
     const { secrets, aws } = await openAws();
     aws.secrets.create('key', 'first');
     const keys = createSecretKeySource(secrets, 'key', clock);
@@ -91,7 +91,7 @@ describe('the upstream key', () => {
     expect((await keys.current()).reveal()).toBe('second');
   });
 
-  test('a secret that is not there, or is empty, fails by name', async () => {
+  test('fails with a named error when the secret does not exist or is blank', async () => {
     const { secrets, aws } = await openAws();
     aws.secrets.create('blank', ' ');
 

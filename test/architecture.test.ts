@@ -9,7 +9,7 @@ interface Import {
   readonly file: string;
   readonly line: number;
   readonly specifier: string;
-  /** Path from the root for our own files, the package's name otherwise. */
+  /** A path from the root for our own files, or the name of a package. */
   readonly target: string;
 }
 
@@ -32,14 +32,14 @@ function importsOf(file: string): readonly Import[] {
   });
 }
 
-/** The offending lines, so that a failure says where to look. */
+/** Lists the offending lines, so that a failure shows where to look. */
 function offences(isForbidden: (found: Import) => boolean): readonly string[] {
   return imports
     .filter(isForbidden)
     .map(({ file, line, specifier }) => `${file}:${line} imports ${specifier}`);
 }
 
-/** Each circle once, as a path that ends where it began. */
+/** Finds each circle once, as a path that ends where it began. */
 function circles(graph: Readonly<Record<string, readonly string[]>>): readonly string[] {
   const finished = new Set<string>();
   const found: string[] = [];
@@ -57,7 +57,7 @@ function circles(graph: Readonly<Record<string, readonly string[]>>): readonly s
   return found;
 }
 
-/** The files themselves, and what they import, directly or through others. */
+/** Collects the files and everything that they import, directly or through others. */
 function reachedFrom(files: readonly string[]): ReadonlySet<string> {
   const reached = new Set<string>();
   const waiting = [...files];
@@ -83,22 +83,22 @@ describe('the map of the house', () => {
       roomOf(found.file) !== roomOf(found.target),
   );
 
-  test('the reader of imports finds them', () => {
+  test('the scan of imports finds more than two hundred', () => {
     expect(imports.length).toBeGreaterThan(200);
     expect(crossings.length).toBeGreaterThan(100);
   });
 
-  test('names every folder, and no folder that is gone', () => {
+  test('names every folder and no folder that does not exist', () => {
     expect(Object.keys(ROOMS).toSorted()).toEqual([...new Set(production.map(roomOf))].toSorted());
   });
 
-  test('every import from another folder is on the list of its folder', () => {
+  test('allows every import from another folder', () => {
     const isListed = ({ file, target }: Import) => ROOMS[roomOf(file)]?.includes(roomOf(target)) ?? false;
 
     expect(offences((found) => crossings.includes(found) && !isListed(found))).toEqual([]);
   });
 
-  test('every direction on the list is used', () => {
+  test('lists no direction that no import uses', () => {
     const used = new Set(crossings.map(({ file, target }) => `${roomOf(file)} -> ${roomOf(target)}`));
     const listed = Object.entries(ROOMS).flatMap(([room, others]) =>
       others.map((other) => `${room} -> ${other}`),
@@ -107,11 +107,11 @@ describe('the map of the house', () => {
     expect(listed.filter((direction) => !used.has(direction))).toEqual([]);
   });
 
-  test('the directions form no circle', () => {
+  test('has no circle of directions', () => {
     expect(circles(ROOMS)).toEqual([]);
   });
 
-  test('they run one way: infra -> functions -> shared', () => {
+  test('lets imports run only from infra to functions to shared', () => {
     const forbidden: Readonly<Record<string, readonly string[]>> = {
       shared: ['functions', 'infra', 'test'],
       functions: ['infra', 'test'],
@@ -126,7 +126,7 @@ describe('the map of the house', () => {
     ).toEqual([]);
   });
 
-  test('no function imports another', () => {
+  test('lets no function import another function', () => {
     const functionOf = (path: string) => path.split('/')[1];
     const isNeighbour = ({ file, target }: Import) =>
       isIn(file, 'functions') && isIn(target, 'functions') && functionOf(file) !== functionOf(target);
@@ -136,7 +136,7 @@ describe('the map of the house', () => {
 });
 
 describe('circles of imports', () => {
-  test('there is none between files', () => {
+  test('do not exist between files', () => {
     const graph = Object.fromEntries(
       sourceFiles.map((file) => [
         file,
@@ -147,13 +147,13 @@ describe('circles of imports', () => {
     expect(circles(graph)).toEqual([]);
   });
 
-  test('the search finds a circle where there is one', () => {
+  test('are found by the search when they exist', () => {
     expect(circles({ a: ['b'], b: ['c'], c: ['b'] })).toEqual(['b -> c -> b']);
   });
 });
 
-describe('a file of shared has at least two users', () => {
-  /** Each of these counts as one user of every file that it imports, directly or through others. */
+describe('a file of shared', () => {
+  /** Each of these folders counts as one user of every file that it imports, directly or through others. */
   const USERS: readonly string[] = [
     'functions/api',
     'functions/notifier',
@@ -166,7 +166,7 @@ describe('a file of shared has at least two users', () => {
   /** The API alone uses these today; the worker that sends queued commands is their second user. */
   const ALREADY_SHARED: readonly string[] = ['shared/commands', 'shared/callers', 'shared/upstream'];
 
-  test('or it lives with its only user', () => {
+  test('has at least two users; otherwise it lives with its only user', () => {
     const reached = USERS.map((user) => reachedFrom(sourceFiles.filter((file) => isIn(file, user))));
     const lonely = sourceFiles.filter(
       (file) =>
@@ -180,23 +180,23 @@ describe('a file of shared has at least two users', () => {
   });
 });
 
-describe('the pure rooms are pure', () => {
+describe('the pure rooms', () => {
   const pureFiles = sourceFiles.filter((file) => isIn(file, ...PURE_ROOMS));
-  /** A hash and a schema are functions of their input. */
+  /** A hash and a schema depend on nothing but their input, so pure rooms may use them. */
   const allowedPackages: ReadonlySet<string> = new Set(['node:crypto', 'zod']);
 
-  test('they import nothing but each other', () => {
+  test('import only each other and packages that compute', () => {
     const isForeign = ({ target }: Import) => !isIn(target, ...PURE_ROOMS) && !allowedPackages.has(target);
 
     expect(offences((found) => pureFiles.includes(found.file) && isForeign(found))).toEqual([]);
   });
 
   test.each([
-    ['clock', /Date\.now|new Date\(\)|performance\./],
+    ['the clock', /Date\.now|new Date\(\)|performance\./],
     ['randomness', /Math\.random|randomUUID|randomBytes/],
     ['waiting', /\basync\b|\bawait\b|Promise|setTimeout/],
-    ['process', /process\.|console\./],
-  ])('they have no %s', (_what, pattern) => {
+    ['the process', /process\.|console\./],
+  ])('do not use %s', (_what, pattern) => {
     const found = pureFiles.filter((file) => pattern.test(readFileSync(join(ROOT, file), 'utf8')));
 
     expect(pureFiles.length).toBeGreaterThan(30);
@@ -204,8 +204,8 @@ describe('the pure rooms are pure', () => {
   });
 });
 
-describe('I/O lives at the edges', () => {
-  /** Adapters and entries: the only files of the product that know the SDK. */
+describe('input and output at the edges', () => {
+  /** Adapters and entries are the only files of the product that use the SDK. */
   const adapters: ReadonlySet<string> = new Set([
     'shared/store/dynamodb/dynamodb-counters.ts',
     'shared/store/dynamodb/dynamodb-table.ts',
@@ -226,7 +226,7 @@ describe('I/O lives at the edges', () => {
     expect(offences(isForbidden)).toEqual([]);
   });
 
-  test('only entries read the environment of the process', () => {
+  test('only handler files read the environment of the process', () => {
     const readers = sourceFiles.filter((file) =>
       readFileSync(join(ROOT, file), 'utf8').includes('process.env'),
     );
@@ -237,7 +237,7 @@ describe('I/O lives at the edges', () => {
     expect(product).toEqual([]);
   });
 
-  test('there are no barrels and no drawers for everything', () => {
+  test('no file or folder has a name without a subject, such as index, utils or helpers', () => {
     const drawers = sourceFiles.filter((file) =>
       /(^|\/)(index|utils?|helpers?|common|types|misc)(\.ts|\/)/.test(file),
     );

@@ -1,4 +1,4 @@
-/** Values that read aloud: `anOperation({ status: 'failed' })`. */
+/** Builds values so that tests read aloud: `anOperation({ status: 'failed' })`. */
 
 import type { CommandRecord } from '../shared/core/records/command-record.ts';
 import { EMPTY_JOURNAL } from '../shared/core/records/journal.ts';
@@ -27,17 +27,17 @@ export function aContext(fields: Partial<ReadingContext> = {}): ReadingContext {
   return { account_id: 'main', nowMs: NOON_MS, observed_by: 'poll', ...fields };
 }
 
-/** An operation as it stands in the table after these readings, one after the other. */
+/** Builds the record of an operation as it is in the table after these readings, one after the other. */
 export function aRecord(...readings: readonly Partial<Operation>[]): OperationRecord {
   let record: OperationRecord | undefined;
   for (const reading of readings.length === 0 ? [{}] : readings) {
     record = decideNextRecord(record, anOperation(reading), aContext()) ?? record;
   }
-  if (record === undefined) throw new Error('No reading changed anything');
+  if (record === undefined) throw new Error('None of the readings changed anything');
   return record;
 }
 
-/** A command of somebody, whose one operation has not ended. */
+/** Builds the record of a command whose only operation has not ended. */
 export function commandRecord(project_id: string, request_id: string): CommandRecord {
   return {
     kind: 'command',

@@ -1,4 +1,4 @@
-/** The helpers of subscribers, by the path under which they import them. */
+/** Tests the helpers for subscribers through the path from which they import them. */
 
 import { createDuplicateFilter, parseBridgeEvent } from 'operations-bridge/events';
 import { describe, expect, test } from 'vitest';
@@ -12,13 +12,13 @@ const anEvent = (fields: object = {}) => ({
 });
 
 describe('parseBridgeEvent', () => {
-  test.each(eventCatalog)('knows $detailType', ({ detailType, example }) => {
+  test.each(eventCatalog)('parses $detailType', ({ detailType, example }) => {
     expect(
       parseBridgeEvent({ source: 'operations-bridge', 'detail-type': detailType, detail: example }),
     ).toEqual({ detailType, detail: example, replayName: undefined });
   });
 
-  test('tells replays, and leaves other sources and unknown types alone', () => {
+  test('names the replay of an event, and returns undefined for other sources and unknown types', () => {
     expect(parseBridgeEvent(anEvent({ 'replay-name': 'r' }))?.replayName).toBe('r');
     for (const other of [
       anEvent({ source: 'aws.ec2' }),
@@ -30,7 +30,7 @@ describe('parseBridgeEvent', () => {
       expect(parseBridgeEvent(other)).toBeUndefined();
   });
 
-  test('takes fields that are new, and refuses an event that lacks one', () => {
+  test('accepts new fields and throws when a field is missing', () => {
     const { detail } = anEvent();
     expect(parseBridgeEvent(anEvent({ detail: { ...detail, of_the_future: 1 } }))?.detailType).toBe(
       'Operation State Changed',
@@ -41,14 +41,14 @@ describe('parseBridgeEvent', () => {
   });
 });
 
-test('the detail type tells the fields, also to the compiler', () => {
+test('the detail type narrows the fields for the compiler, too', () => {
   const event = parseBridgeEvent(anEvent());
 
-  if (event?.detailType !== 'Operation State Changed') throw new Error('another type');
+  if (event?.detailType !== 'Operation State Changed') throw new Error('The event has another detail type');
   expect(event.detail.sequence).toBe(operationStateChanged.example.sequence);
 });
 
-test('a copy is seen as one, as long as its id is remembered', () => {
+test('the duplicate filter finds a copy as long as it remembers the id', () => {
   const isDuplicate = createDuplicateFilter(2);
 
   expect(['a', 'b', 'a', 'c', 'a'].map(isDuplicate)).toEqual([false, false, true, false, false]);

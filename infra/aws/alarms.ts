@@ -122,7 +122,7 @@ function accountAlarms({ config }: AlarmParts): readonly AlarmDefinition[] {
   });
 }
 
-/** Strangers call now and then. This number of calls in five minutes is somebody who tries tokens. */
+/** Strangers call now and then. This number of calls in five minutes means that tokens are being tried. */
 const UNAUTHENTICATED_MAX = 100;
 
 /** One failure among a handful of requests is more than this share, so the alarm needs it twice in a row. */
@@ -187,13 +187,13 @@ function systemAlarms({ events, poller, api, notifier }: AlarmParts): readonly A
     {
       name: 'events-undelivered',
       means:
-        'A rule of the bridge could not hand an event to its queue; the event waits in the queue for undelivered ones.',
+        'A rule or a schedule of the bridge could not reach its target; what it was to hand over waits in the queue for undelivered ones.',
       metric: depth(events.undelivered),
       threshold: 0,
     },
     {
       name: 'poller-failures',
-      means: 'Invocations of the poller ended with an error; the next minute tries again.',
+      means: 'Invocations of the poller ended with an error or did not begin; the next minute tries again.',
       metric: depth(poller.failures),
       threshold: 0,
     },

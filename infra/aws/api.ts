@@ -2,9 +2,10 @@
  * The HTTP API and its function. The front door lets three path prefixes in; the function decides who may do what.
  */
 
-import { CfnOutput } from 'aws-cdk-lib';
+import { CfnOutput, Stack } from 'aws-cdk-lib';
 import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import * as iam from 'aws-cdk-lib/aws-iam';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type * as z from 'zod';
@@ -82,10 +83,23 @@ export class Api extends Construct {
       httpApi.addRoutes({ path: `${prefix}/{proxy+}`, methods: [apigateway.HttpMethod.ANY], integration });
     }
     httpApi.addRoutes({ path: '/console', methods: [apigateway.HttpMethod.GET], integration });
+    const { account, partition, region } = Stack.of(this);
     const accessLog = new logs.LogGroup(this, 'AccessLog', {
       logGroupName: `/aws/apigateway/${config.name}`,
       retention,
     });
+    // Otherwise AWS writes one by itself: into a policy of the whole AWS account, which fails when that is full.
+    const delivery = accessLog.addToResourcePolicy(
+      new iam.PolicyStatement({
+        principals: [new iam.ServicePrincipal('delivery.logs.amazonaws.com')],
+        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+        resources: [accessLog.logGroupArn],
+        conditions: {
+          StringEquals: { 'aws:SourceAccount': account },
+          ArnLike: { 'aws:SourceArn': `arn:${partition}:logs:${region}:${account}:*` },
+        },
+      }),
+    );
     const stage = new apigateway.CfnStage(this, 'Stage', {
       apiId: httpApi.apiId,
       stageName: '$default',
@@ -107,6 +121,7 @@ export class Api extends Construct {
       },
     });
     stage.node.addDependency(httpApi);
+    if (delivery.policyDependable !== undefined) stage.node.addDependency(delivery.policyDependable);
     return httpApi;
   }
 }

@@ -35,7 +35,7 @@ interface QueueRule {
 export class Events extends Construct {
   readonly bus: events.EventBus;
   readonly canaryQueue: sqs.Queue;
-  /** Holds what EventBridge could not hand to the target of a rule. */
+  /** Holds what EventBridge could not hand to the target of a rule or of a schedule. */
   readonly undelivered: sqs.Queue;
 
   constructor(scope: Construct, { busName, archiveDays, publisherRoleArns }: EventsProps) {
@@ -126,6 +126,7 @@ export class Events extends Construct {
         conditions: { StringEquals: { 'events:source': CANARY_SOURCE } },
       }),
     );
+    role.addToPolicy(sendTo(this.undelivered));
     new scheduler.CfnSchedule(this, 'Canary', {
       name: `${busName}-canary`,
       scheduleExpression: `rate(${CANARY_EVERY_MINUTES} minutes)`,
@@ -137,10 +138,16 @@ export class Events extends Construct {
           Entries: [{ EventBusName: busName, Source: CANARY_SOURCE, DetailType: 'Canary', Detail: '{}' }],
         }),
         retryPolicy: { maximumRetryAttempts: 0 },
+        deadLetterConfig: { arn: this.undelivered.queueArn },
       },
     });
     return queue;
   }
+}
+
+/** For the role of a schedule: what its target did not take goes to this queue. */
+export function sendTo(queue: sqs.Queue): iam.PolicyStatement {
+  return new iam.PolicyStatement({ actions: ['sqs:SendMessage'], resources: [queue.queueArn] });
 }
 
 /** Allows a queue to take messages from this rule only. */

@@ -19,7 +19,7 @@ import { alertListOf, alertWorkOf } from '../../shared/store/keys.ts';
 import { LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import type { BridgeConfig } from '../config/bridge-config.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
-import type { Events } from './events.ts';
+import { type Events, sendTo } from './events.ts';
 import type { State } from './state.ts';
 
 export interface NotifierProps {
@@ -74,7 +74,7 @@ export class Notifier extends Construct {
       reportBatchItemFailures: true,
       maxConcurrency: CONSUMERS_MAX,
     });
-    this.addSweep(config);
+    this.addSweep(config, bridgeEvents.undelivered);
     this.grantWhatItUses(config, state);
   }
 
@@ -105,7 +105,7 @@ export class Notifier extends Construct {
   }
 
   /** Invokes the function every minute: for digests whose window has closed, and for what an outage left unreported. */
-  private addSweep(config: BridgeConfig): void {
+  private addSweep(config: BridgeConfig, undelivered: sqs.Queue): void {
     const role = new iam.Role(this, 'SweepRole', {
       assumedBy: new iam.ServicePrincipal('scheduler.amazonaws.com', {
         conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
@@ -117,6 +117,7 @@ export class Notifier extends Construct {
         resources: [this.fn.lambda.functionArn],
       }),
     );
+    role.addToPolicy(sendTo(undelivered));
     new scheduler.CfnSchedule(this, 'Sweep', {
       name: `${config.name}-alerts-sweep`,
       scheduleExpression: `rate(${notifierSchedule.everyMs / 60_000} minute)`,
@@ -126,6 +127,7 @@ export class Notifier extends Construct {
         roleArn: role.roleArn,
         input: '{}',
         retryPolicy: { maximumRetryAttempts: 0 },
+        deadLetterConfig: { arn: undelivered.queueArn },
       },
     });
   }

@@ -18,7 +18,7 @@ import { PARTITIONS, readRequestsOf, workOf } from '../../shared/store/keys.ts';
 import { CREATED_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import type { BridgeConfig } from '../config/bridge-config.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
-import type { Events } from './events.ts';
+import { type Events, sendTo } from './events.ts';
 import type { State } from './state.ts';
 
 export interface PollerProps {
@@ -94,6 +94,7 @@ export class Poller extends Construct {
         resources: [this.fn.lambda.functionArn],
       }),
     );
+    role.addToPolicy(sendTo(this.failures));
     for (const account of config.accounts) {
       new scheduler.CfnSchedule(this, `Schedule-${account.account_id}`, {
         name: `${config.name}-poll-${account.account_id}`,
@@ -104,6 +105,7 @@ export class Poller extends Construct {
           roleArn: role.roleArn,
           input: JSON.stringify(pollRequestOf(account)),
           retryPolicy: { maximumRetryAttempts: 0, maximumEventAgeInSeconds: 60 },
+          deadLetterConfig: { arn: this.failures.queueArn },
         },
       });
     }

@@ -2,20 +2,21 @@
 
 import { parseArgs } from 'node:util';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
+import { TOKEN_DAYS_MAX } from '../../shared/callers/token-record.ts';
 import { parseInteger, UsageError } from '../process/option-values.ts';
 
-export const TOKENS_HELP = `npm run tokens -- create --client NAME --scopes S,S [options]   prints a new token, once
-npm run tokens -- list [options]
-npm run tokens -- revoke TOKEN_ID [options]
-  --client NAME     who it is for: stands in events, in the audit and in this list
+export const TOKENS_HELP = `npm run tokens -- create --client NAME --scopes S,S [options]   creates a token and prints it once
+npm run tokens -- list [options]                                lists the tokens of the account
+npm run tokens -- revoke TOKEN_ID [options]                     revokes one token
+  --client NAME     the application that gets the token; its name appears in events, in the audit and in this list
   --scopes S,S      ${wrap(SCOPES)}
-  --projects P,P    only these projects (default: all of the account)
-  --days N          how long it is valid, 1 to 90 (default 30)
-  --account ID      (default main)
-  --table NAME      (default operations-bridge)
+  --projects P,P    limits the token to these projects (default: all of the account)
+  --days N          number of days for which it is valid, 1 to ${TOKEN_DAYS_MAX} (default 30)
+  --account ID      the account of the bridge (default main)
+  --table NAME      the table of the bridge (default operations-bridge)
   --pepper-secret N name of the secret that keys the hashes (default operations-bridge/token-pepper)
-  --endpoint URL    a local AWS, as npm start prints it (default: AWS itself, with your credentials)
-  --access-key KEY  of that local AWS, as npm start prints it (default: AWS_ACCESS_KEY_ID)`;
+  --endpoint URL    the address of a local AWS, as npm start prints it (default: AWS itself, with your credentials)
+  --access-key KEY  the access key of that local AWS, as npm start prints it (default: AWS_ACCESS_KEY_ID)`;
 
 interface Place {
   readonly account: string;
@@ -69,7 +70,7 @@ export function parseTokenOptions(args: readonly string[]): TokenOptions | undef
         client: parseClient(values.client),
         scopes: parseScopes(values.scopes),
         projects: values.projects?.split(',').map((project) => project.trim()),
-        days: parseInteger('days', values.days, { min: 1, max: 90 }),
+        days: parseInteger('days', values.days, { min: 1, max: TOKEN_DAYS_MAX }),
       };
     case 'list':
       return { ...place, command };

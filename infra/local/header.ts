@@ -21,10 +21,10 @@ export function headerLines({ options, upstream, aws, api, token }: HeaderParts)
     `  upstream   ${upstream.baseUrl}   ${upstream.label}${speed}`,
     `  local AWS  ${aws.endpoint}   DynamoDB, EventBridge, Secrets Manager; state ${state}`,
     `  access key ${aws.credentials.accessKeyId}   of the local AWS, for this run: npm run tokens -- ... --access-key`,
-    `  API        ${api.origin}   /api/v2 as of the upstream, /bridge/v1 of the bridge`,
+    `  API        ${api.origin}   /api/v2 is the API of the upstream, /bridge/v1 is that of the bridge`,
     `  token      ${token}`,
     `  console    ${api.origin}/console   sign in with the token`,
-    '  poller     its Lambda handler, once a minute; Ctrl-C ends with a summary',
+    '  poller     its Lambda handler runs once a minute; Ctrl-C stops the run and prints a summary',
     '',
     'time      project                       action               change                    detected after',
   ];

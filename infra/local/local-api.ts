@@ -9,6 +9,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
 import { SCOPES } from '../../shared/callers/scopes.ts';
+import { TOKEN_DAYS_MAX } from '../../shared/callers/token-record.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
@@ -99,7 +100,7 @@ function nextMessage(worker: Worker): Promise<FromApiWorker> {
 const DEVELOPMENT_CLIENT = 'development';
 
 /** The token is valid for this much simulated time, which may run many times as fast. */
-const DEVELOPMENT_TOKEN_MS = 90 * 24 * 3_600_000;
+const DEVELOPMENT_TOKEN_MS = TOKEN_DAYS_MAX * 24 * 3_600_000;
 
 /**
  * Issues a token with every scope but the one that transfers an auth project: this is a developer's bridge, on
@@ -115,14 +116,15 @@ export async function issueDevelopmentToken(
 ): Promise<string> {
   const minted = mintToken(randomBytes);
   const token = minted.token.reveal();
+  const nowMs = clock.now();
   await createTokenStore(table, clock).create({
     token_id: minted.id,
     account_id: accountId,
     client_id: DEVELOPMENT_CLIENT,
     hash: tokenHash(token, createSecret(pepper)),
     scopes: SCOPES.filter((scope) => scope !== 'auth:transfer'),
-    created_at: new Date(clock.now()).toISOString(),
-    expires_at_ms: clock.now() + DEVELOPMENT_TOKEN_MS,
+    created_at: new Date(nowMs).toISOString(),
+    expires_at_ms: nowMs + DEVELOPMENT_TOKEN_MS,
   });
   return token;
 }

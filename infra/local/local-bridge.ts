@@ -68,11 +68,9 @@ async function runIn(run: Run): Promise<void> {
   const token = await issueToken(aws, folder.pepper, clock);
   stack.defer(() => endTokens(aws, clock));
   const notifier = startNotifier(run, aws, api);
-  stack.defer(async () => {
-    // The API closes first, because its last events may be alerts.
-    await api.close();
-    await notifier.close();
-  });
+  stack.defer(() => notifier.close());
+  // The API closes before the notifier, because its last events may be alerts.
+  stack.defer(() => api.close());
   for (const line of headerLines({ options, upstream, aws, api, token })) surroundings.print(line);
   await runLocalLambda(pollerOf(run, aws, upstream), surroundings.signal);
 }

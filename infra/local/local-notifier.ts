@@ -1,5 +1,5 @@
 /**
- * The notifier on this machine, as it is deployed: rule, queue with dead letters, batches, the function's own handler, a schedule,
+ * Runs the notifier on this machine as it is deployed: rule, queue with dead letters, batches, the function's own handler, a schedule,
  * and the alert channels. Mails are shown in the terminal and kept in a file.
  */
 
@@ -52,11 +52,15 @@ export function startLocalNotifier(options: LocalNotifierOptions): LocalNotifier
   const running = invokeUntil(closing.signal, invocations, clock);
   return {
     async close() {
-      await aws.bus.idle();
-      closing.abort();
-      await running;
-      await invocations.drain();
-      await lambda.close();
+      try {
+        await aws.bus.idle();
+        closing.abort();
+        await running;
+        await invocations.drain();
+      } finally {
+        closing.abort();
+        await lambda.close();
+      }
       if (queue.size > 0)
         reportFailure(`${queue.size} events were left in the queue, which ends with this process`);
     },

@@ -47,17 +47,22 @@ export function startNotifierLambda(options: NotifierLambdaOptions): NotifierLam
   };
 }
 
-/** Pairs answers with invocations by number. When the thread dies, every open invocation fails. */
+/** Pairs answers with invocations by number. When the thread has died, every open and every later invocation fails. */
 function questionsTo(worker: Worker): (event: unknown) => Promise<FromNotifier> {
   const waiting = new Map<number, (answer: FromNotifier) => void>();
   worker.on('message', (answer: FromNotifier) => waiting.get(answer.id)?.(answer));
-  worker.on('error', ({ message }) => {
-    for (const [id, resolve] of waiting) resolve({ id, kind: 'failed', reason: message });
-  });
+  let endedBecause: string | undefined;
+  const end = (reason: string) => {
+    endedBecause ??= reason;
+    for (const [id, resolve] of waiting) resolve({ id, kind: 'failed', reason });
+  };
+  worker.on('error', ({ message }) => end(message));
+  worker.on('exit', () => end('its thread has ended'));
   let count = 0;
   return async (event) => {
     const id = ++count;
     const { promise, resolve } = Promise.withResolvers<FromNotifier>();
+    if (endedBecause !== undefined) return { id, kind: 'failed', reason: endedBecause };
     waiting.set(id, resolve);
     worker.postMessage({ id, event } satisfies ToNotifier);
     try {

@@ -19,9 +19,9 @@ export function createProgress({ print, style }: ProgressSurroundings): (logLine
     if (entry['message'] === 'project.read') {
       readCount += 1;
       const step = Math.max(1, Math.ceil(projectCount / 10));
-      const isTold = readCount <= projectCount && (readCount % step === 0 || readCount === projectCount);
-      if (isTold)
-        print(paint('gray', `          ${readCount} of ${projectCount} projects read up to now`, style));
+      const isReported = readCount <= projectCount && (readCount % step === 0 || readCount === projectCount);
+      if (isReported)
+        print(paint('gray', `          ${readCount} of ${projectCount} projects read so far`, style));
     }
     if (entry['level'] === 'ERROR') print(paint('red', `poller: ${describe(entry)}`, style));
   };

@@ -46,7 +46,7 @@ export function createRunSummary(): RunSummary {
       const sorted = delaysMs.toSorted((a, b) => a - b);
       return [
         `${eventCount} events of ${projects.size} projects${byStatus === '' ? '' : `: ${byStatus}`}`,
-        `${eventCount - ids.size} copies with an id that was seen before`,
+        `${eventCount - ids.size} repetitions of an event, with the same id`,
         ...(sorted.length > 0
           ? [
               `detected after ${seconds(sorted, 0.5)} in the median, ${seconds(sorted, 0.95)} in 95 of 100 cases`,

@@ -4,14 +4,14 @@ import { parseArgs } from 'node:util';
 import type { Backfill } from '../../shared/core/records/operation-record.ts';
 import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from '../process/option-values.ts';
 
-export const START_HELP = `npm start -- [options]   the whole bridge on this machine
-  --projects N     projects of the simulated service (default 25)
+export const START_HELP = `npm start -- [options]   runs the whole bridge on this machine
+  --projects N     number of projects of the simulated service (default 25)
   --seed S         decides everything that happens there (default 1)
-  --speed X        simulated time runs X times as fast (default 1)
-  --for D          stop after 90s, 5m, 2h of real time (default: until Ctrl-C)
-  --upstream URL   bridge a real account instead; the key comes from UPSTREAM_API_KEY
-  --data DIR       keep state, events and logs there; a restart goes on where it stopped
-  --backfill MODE  open: tell operations that are open now (default); all: history too; none: only what changes
+  --speed X        time runs X times as fast as real time (default 1)
+  --for D          stops after a duration of real time, such as 90s, 5m or 2h (default: runs until Ctrl-C)
+  --upstream URL   uses a real account instead of the simulated service; its API key comes from UPSTREAM_API_KEY
+  --data DIR       keeps state, events and logs in this folder, so that a restart continues where the run stopped
+  --backfill MODE  what is published at first sight: open (open operations, the default), all (history too) or none (only later changes)
   --api-port P     port of the API on 127.0.0.1 (default: any free one)
   --port P         port of the local AWS on 127.0.0.1 (default: any free one)`;
 
@@ -62,7 +62,7 @@ export function parseStartOptions(
   for (const [name, value] of Object.entries({ projects, seed, speed })) {
     if (upstream === undefined || value === undefined) continue;
     throw new UsageError(
-      `--${name} belongs to the simulated service; it cannot go together with --upstream.`,
+      `--${name} belongs to the simulated service; it cannot be combined with --upstream.`,
     );
   }
   return {

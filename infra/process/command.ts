@@ -8,7 +8,7 @@ import { codeOf } from './system-error.ts';
 export async function runCommand(main: (signal: AbortSignal) => Promise<void>): Promise<never> {
   const stop = new AbortController();
   stopOnSignals(stop);
-  stopWhenNobodyReads(stop);
+  stopWithReader(stop);
   stopWithNpm(stop);
   try {
     await main(stop.signal);
@@ -36,11 +36,11 @@ function stopOnSignals(stop: AbortController): void {
  * When the reader of a pipe has gone (`npm start | head`), the command ends as after Ctrl-C and drops its remaining
  * lines.
  */
-function stopWhenNobodyReads(stop: AbortController): void {
+function stopWithReader(stop: AbortController): void {
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error) => {
       if (codeOf(error) !== 'EPIPE') throw error;
-      stop.abort(new Error('nobody reads the output any more'));
+      stop.abort(new Error('the reader of the output has closed the pipe'));
     });
 }
 

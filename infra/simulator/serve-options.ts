@@ -4,19 +4,19 @@ import { parseArgs } from 'node:util';
 import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from '../process/option-values.ts';
 import { dialsSchema, type FaultDials } from './faults/faults.ts';
 
-export const SERVE_HELP = `npm run upstream -- [options]   the simulated service, alone
+export const SERVE_HELP = `npm run upstream -- [options]   runs the simulated service alone
   --port P       port on 127.0.0.1 (default: any free one)
-  --api-key K    the key it accepts (default: made from the seed)
+  --api-key K    the key that it accepts (default: derived from the seed)
   --seed S       decides everything that happens (default 1)
-  --projects N   projects at the start (default 25)
-  --speed X      its time runs X times as fast (default 1)
-  --dial D=X     turns a fault dial up from the start, as often as wanted:
+  --projects N   number of projects at the start (default 25)
+  --speed X      its time runs X times as fast as real time (default 1)
+  --dial D=X     sets a fault dial from the start; can be given several times. The dials are:
                  rateLimited internalError unavailable htmlError droppedConnection halfBody partialProjects (0 to 1),
                  retryAfterSeconds, latencyMs, visibleLateMs
   --ties X       chance that two operations share the microsecond of their creation (default 0)
   --stuck X      chance that an operation never ends (default 0)
-  --trouble X    how often operations fail, are cancelled or skipped: 1 as a service would, 0 never (default 1)
-  --for D        stop after 90s, 5m, 2h (default: until Ctrl-C)`;
+  --trouble X    chance factor of operations that fail, are cancelled or skipped: 1 is usual, 0 is never (default 1)
+  --for D        stops after a duration such as 90s, 5m or 2h (default: runs until Ctrl-C)`;
 
 export interface ServeOptions {
   readonly port: number;

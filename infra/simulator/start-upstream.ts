@@ -31,7 +31,7 @@ export interface UpstreamOptions extends Omit<WorldOptions, 'startAtMs'> {
 export interface LocalUpstream extends AsyncDisposable {
   /** The URL ends with `/api/v2`. */
   readonly baseUrl: string;
-  /** Returns the world as it is at the clock's present. No timer advances it: lives are drawn when somebody looks. */
+  /** Returns the world as it is at the clock's present. No timer advances it: lives are drawn when the world is read. */
   world(): World;
   readonly faults: FaultDials;
   addKey(key: string): void;

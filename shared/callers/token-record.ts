@@ -1,9 +1,13 @@
 /** A token of the bridge as the table keeps it: of the token itself only the id and a keyed hash. */
 
 import * as z from 'zod';
+import { DAY_MS } from '../core/time/durations.ts';
 import type { Item } from '../store/table.ts';
 import type { NoteUnreadable } from '../store/unreadable.ts';
 import { SCOPES, type Scope } from './scopes.ts';
+
+/** The longest lifetime of a token. A leaked token that is never noticed ends by itself within a quarter of a year. */
+export const TOKEN_DAYS_MAX = 90;
 
 const isScope = (name: string): name is Scope => (SCOPES as readonly string[]).includes(name);
 
@@ -27,6 +31,11 @@ export const tokenItem = z.object({
 export const TOKEN_ATTRIBUTES: readonly string[] = Object.keys(tokenItem.shape);
 
 export type TokenRecord = z.output<typeof tokenItem>;
+
+/** Whether the token ends within `TOKEN_DAYS_MAX` of its creation. */
+export function endsInTime({ created_at, expires_at_ms }: TokenRecord): boolean {
+  return expires_at_ms - Date.parse(created_at) <= TOKEN_DAYS_MAX * DAY_MS;
+}
 
 /** An empty list when the item cannot be read, which is noted: such a token is not valid. */
 export function readableToken(item: Item, noteUnreadable: NoteUnreadable): readonly TokenRecord[] {

@@ -14,7 +14,7 @@ import {
   type Update,
 } from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../store/unreadable.ts';
-import { readableToken, type TokenRecord, tokenItem } from './token-record.ts';
+import { endsInTime, readableToken, TOKEN_DAYS_MAX, type TokenRecord, tokenItem } from './token-record.ts';
 
 export interface TokenReader {
   /** Undefined when there is no such token, or its item cannot be read. */
@@ -65,6 +65,8 @@ function createTokenIssuer(table: Pick<Table, 'get' | 'update'>, clock: Pick<Clo
     async create(record) {
       if (!tokenItem.safeParse(record).success)
         throw new AppError('token_invalid', `Token ${record.token_id} has a field that no token may have`);
+      if (!endsInTime(record))
+        throw new AppError('token_invalid', `A token is valid for at most ${TOKEN_DAYS_MAX} days`);
       const result = await table.update(creation(record));
       if (result === 'refused') throw new AppError('token_exists', `Token ${record.token_id} exists already`);
     },

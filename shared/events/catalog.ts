@@ -1,20 +1,20 @@
-/** Every event this bridge publishes. Details evolve by addition only; a breaking change is a new `schema` version. */
+/** Defines every event that this bridge publishes. Details evolve only by addition; a breaking change is a new `schema` version. */
 
 import * as z from 'zod';
 import { defineEvent } from './define-event.ts';
 import { DETAIL_TYPES } from './event-names.ts';
 
 const common = {
-  schema: z.literal(1).describe('Version of this detail. Fields are only ever added within a version.'),
-  id: z.string().describe('The same on every copy of the event: drop what you have seen.'),
-  account_id: z.string().describe('The account of the bridge, as its configuration names it.'),
-  observed_at: z.iso.datetime().describe('When the bridge saw it, by its own clock.'),
+  schema: z.literal(1).describe('Version of this detail. Within a version, fields are only added.'),
+  id: z.string().describe('The same on every copy of the event: drop an event whose id you have seen.'),
+  account_id: z.string().describe('The account, as the configuration of the bridge names it.'),
+  observed_at: z.iso.datetime().describe('When the bridge observed this, by its own clock.'),
 };
 
 const operationIdentity = {
   project_id: z.string(),
   operation_id: z.string(),
-  action: z.string().describe('An open set: new actions appear without notice.'),
+  action: z.string().describe('The set is open: new actions can appear without notice.'),
   branch_id: z.string().optional(),
   endpoint_id: z.string().optional().describe('Absent on operations that are not tied to a compute.'),
 };
@@ -31,28 +31,36 @@ export const operationStateChanged = defineEvent({
     ...common,
     ...operationIdentity,
     sequence: z.number().int().positive().describe('1, 2, 3, ... per operation, without gaps.'),
-    previous_status: z.string().nullable().describe('The status before; null at first sight.'),
-    status: z.string().describe('An open set: treat what you do not know as not terminal.'),
+    previous_status: z
+      .string()
+      .nullable()
+      .describe('The status before this change; null when the operation is seen for the first time.'),
+    status: z.string().describe('The set is open: treat an unknown status as not terminal.'),
     terminal: z
       .boolean()
-      .describe('finished, skipped, cancelled or error. A failed operation can be retried.'),
+      .describe('True for finished, skipped, cancelled and error. A failed operation can still be retried.'),
     failures_count: z.number().int().nonnegative(),
     new_failures: z
       .number()
       .int()
       .nonnegative()
-      .describe('Failed attempts since the event before, also those that came and went between two reads.'),
-    error: z.string().optional().describe('What the upstream says went wrong, when it does.'),
-    operation_created_at: z.string().describe('As the upstream gives it, whole seconds.'),
-    operation_updated_at: z.string().describe('As the upstream gives it, whole seconds.'),
+      .describe(
+        'Failed attempts since the previous event, including those that began and ended between two reads.',
+      ),
+    error: z.string().optional().describe("The upstream's error text, when it gives one."),
+    operation_created_at: z.string().describe('As the upstream gives it, in whole seconds.'),
+    operation_updated_at: z.string().describe('As the upstream gives it, in whole seconds.'),
     total_duration_ms: z.number().optional(),
     observed_by: z.enum(['poll', 'command', 'backfill', 'sweep']),
-    late: z.literal(true).optional().describe('Found where a finished walk had already looked.'),
+    late: z
+      .literal(true)
+      .optional()
+      .describe('The operation was found in a part of the list that an earlier walk had read completely.'),
     irregular: z
       .literal(true)
       .optional()
       .describe(
-        'The two states do not fit together (out of a terminal status, or fewer failures than before).',
+        'The two states contradict each other: the operation left a terminal status, or has fewer failures than before.',
       ),
     command: command.optional(),
   }),
@@ -82,15 +90,18 @@ export const operationStateChanged = defineEvent({
 export const operationStalled = defineEvent({
   detailType: DETAIL_TYPES.operation_stalled,
   summary:
-    'An operation has been open for longer than its action usually takes. Once per operation and threshold.',
+    'An operation has been open for longer than its action usually takes. It is published once per operation and threshold.',
   detail: z.object({
     ...common,
     ...operationIdentity,
-    status: z.string().describe('The last status seen; never a terminal one.'),
+    status: z.string().describe('The last status that was seen; it is never terminal.'),
     failures_count: z.number().int().nonnegative(),
-    open_ms: z.number().nonnegative().describe('Since the upstream created the operation.'),
-    threshold_ms: z.number().positive().describe('The configured threshold that it passed.'),
-    operation_created_at: z.string().describe('As the upstream gives it, whole seconds.'),
+    open_ms: z.number().nonnegative().describe('Milliseconds since the upstream created the operation.'),
+    threshold_ms: z
+      .number()
+      .positive()
+      .describe('The configured threshold, in milliseconds, that the operation has passed.'),
+    operation_created_at: z.string().describe('As the upstream gives it, in whole seconds.'),
     command: command.optional(),
   }),
   example: {
@@ -113,7 +124,7 @@ export const operationStalled = defineEvent({
 export const commandSettled = defineEvent({
   detailType: DETAIL_TYPES.command_settled,
   summary:
-    'Every operation that one command through the bridge started has come to an end, or the deadline passed.',
+    'Every operation that one command through the bridge started has ended, or the deadline has passed.',
   detail: z.object({
     ...common,
     project_id: z.string(),
@@ -122,7 +133,7 @@ export const commandSettled = defineEvent({
     outcome: z
       .enum(['succeeded', 'failed', 'incomplete'])
       .describe(
-        'succeeded: all finished or skipped. failed: all ended, and not all well. incomplete: the deadline passed first.',
+        'succeeded: all operations finished or were skipped. failed: all operations ended, and at least one ended otherwise. incomplete: the deadline passed first.',
       ),
     operations: z
       .array(
@@ -133,7 +144,7 @@ export const commandSettled = defineEvent({
           failures_count: z.number().int().nonnegative(),
         }),
       )
-      .describe('The operations of the command that are recorded, with their last status.'),
+      .describe('The recorded operations of the command, with their last status.'),
     missing: z.array(z.string()).describe('Ids of the operations that had not ended at the deadline.'),
   }),
   example: {
@@ -165,8 +176,10 @@ export const operationWatchEnded = defineEvent({
     ...operationIdentity,
     reason: z
       .enum(['vanished', 'not_retried'])
-      .describe('vanished: gone upstream while open. not_retried: failed, and no retry within 30 days.'),
-    status: z.string().describe('The last status seen.'),
+      .describe(
+        'vanished: the upstream no longer has the operation, which was open. not_retried: it failed and was not retried within 30 days.',
+      ),
+    status: z.string().describe('The last status that was seen.'),
     failures_count: z.number().int().nonnegative(),
   }),
   example: {
@@ -195,7 +208,7 @@ const projectExample = {
 export const projectDiscovered = defineEvent({
   detailType: DETAIL_TYPES.project_discovered,
   summary:
-    'A project became visible to the account after the bridge had first listed its projects, or can be read again after it was unreachable.',
+    'A project became visible to the account after the bridge had first listed its projects, or it can be read again after it was unreachable.',
   detail: projectDetail,
   example: projectExample,
 });
@@ -203,13 +216,13 @@ export const projectDiscovered = defineEvent({
 export const projectUnreachable = defineEvent({
   detailType: DETAIL_TYPES.project_unreachable,
   summary:
-    'A project is deleted or no longer visible, or it could not be read for ten minutes while the rest of the account could. It is polled on in the latter case, and Project Discovered follows when it is read again.',
+    'A project is deleted or no longer visible, or it could not be read for ten minutes while the rest of the account could. In the latter case polling continues, and Project Discovered follows when the project can be read again.',
   detail: projectDetail.extend({
     reason: z
       .enum(['gone', 'not_read'])
       .optional()
       .describe(
-        'gone: its operations answer 404 and a whole listing lacks it. not_read: it is there, and its operations could not be read. Events of the first version have no reason and mean gone.',
+        'gone: its operations answer 404 and a complete listing lacks it. not_read: it exists, but its operations could not be read. Events of the first version have no reason and mean gone.',
       ),
   }),
   example: { ...projectExample, reason: 'gone' as const },
@@ -220,7 +233,7 @@ const healthDetail = z.object({
   reason: z
     .enum(['key_rejected', 'upstream_failing'])
     .describe(
-      'key_rejected: 401 after a fresh read of the key. upstream_failing: no call succeeded for minutes.',
+      'key_rejected: the upstream answers 401, also after a fresh read of the key. upstream_failing: no call has succeeded for minutes.',
     ),
 });
 const healthExample = {
@@ -233,14 +246,14 @@ const healthExample = {
 
 export const accountDegraded = defineEvent({
   detailType: DETAIL_TYPES.account_degraded,
-  summary: 'Nothing of the account can be read at present; its events will be late.',
+  summary: 'Nothing of the account can be read at present, so its events will be late.',
   detail: healthDetail,
   example: healthExample,
 });
 
 export const accountRecovered = defineEvent({
   detailType: DETAIL_TYPES.account_recovered,
-  summary: 'The account can be read again. `reason` is why it could not.',
+  summary: 'The account can be read again. `reason` says why it could not be read.',
   detail: healthDetail,
   example: healthExample,
 });

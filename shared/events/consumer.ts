@@ -1,5 +1,5 @@
 /**
- * For whoever subscribes: `import { parseBridgeEvent } from 'operations-bridge/events'`. Types and checks of the events, from the
+ * For subscribers: `import { parseBridgeEvent } from 'operations-bridge/events'`. Types and checks of the events, from the
  * definitions that the bridge itself publishes by.
  */
 
@@ -11,7 +11,7 @@ export * from './catalog.ts';
 
 type Definition = (typeof eventCatalog)[number];
 
-/** An event of the bridge, told apart by its detail type. */
+/** An event of the bridge; its detail type says which one. */
 export type BridgeEvent = {
   [Type in Definition['detailType']]: {
     readonly detailType: Type;

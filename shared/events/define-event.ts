@@ -10,7 +10,7 @@ export interface EventDefinition<Detail extends z.ZodObject = z.ZodObject, Type 
   readonly example: z.infer<Detail>;
 }
 
-/** Keeps the exact name, so that a consumer can tell the events apart by it. */
+/** Keeps the exact name, so that a consumer can distinguish the events by it. */
 export function defineEvent<Detail extends z.ZodObject, const Type extends string>(
   definition: EventDefinition<Detail, Type>,
 ): EventDefinition<Detail, Type> {

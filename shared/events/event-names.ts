@@ -5,7 +5,7 @@ import type { JournalEntry } from '../core/records/journal-entries.ts';
 /** `source` of every event on the bus. */
 export const EVENT_SOURCE = 'operations-bridge';
 
-/** `detail-type`, by the entry that an event tells of. */
+/** `detail-type`, by the type of the journal entry that becomes the event. */
 export const DETAIL_TYPES = {
   state_changed: 'Operation State Changed',
   watch_ended: 'Operation Watch Ended',

@@ -69,11 +69,11 @@ export interface IndexPage {
 /** Numbers that several processes add to. */
 export interface TableCounters {
   /**
-   * Adds to a number of an item and to the members of a map beside it, in one write, and gives the sums. `refused`: nothing was
-   * added, because the map was not there, or because it was to start over and somebody else had started it over already. A
-   * rejection means that the outcome is unknown: it may have been added.
+   * Adds to a number of an item and to the members of a map beside it, in one write, and gives the sums. Nothing was added when the
+   * answer is `missing`: the map is not there; or `refused`: the map was to start over and somebody else had started it over
+   * already, or the time was not where it was to be moved from. A rejection means that the outcome is unknown: it may have been added.
    */
-  incrementMembers(increment: MemberIncrement): Promise<CountedMembers | 'refused'>;
+  incrementMembers(increment: MemberIncrement): Promise<CountedMembers | 'missing' | 'refused'>;
 }
 
 export interface MemberIncrement {
@@ -89,10 +89,20 @@ export interface MemberIncrement {
   };
   /** The map is made anew, unless it is of this window or of a later one. */
   readonly startsOver: boolean;
+  /** A point in time beside the counts, milliseconds since the epoch; it stays where it is when it has no move. */
+  readonly time: { readonly name: string; readonly move?: TimeMove | undefined };
 }
+
+export type TimeMove =
+  /** By so much, if it is between these two. */
+  | { readonly kind: 'onward'; readonly byMs: number; readonly earliestMs: number; readonly latestMs: number }
+  /** To there, if it is before the one or after the other of these two, or has never been set. */
+  | { readonly kind: 'anew'; readonly toMs: number; readonly beforeMs: number; readonly afterMs: number };
 
 export interface CountedMembers {
   readonly total: number;
+  /** After the move; 0: it was never moved. */
+  readonly timeMs: number;
   /** The window that the map is of. */
   readonly window: number;
   /** At least those that were added to. */

@@ -23,8 +23,8 @@ export interface ForwardOptions {
   readonly patienceMs: number;
   /** Called before the pause that precedes a repetition; false: the refusal is the answer. */
   readonly mayWait?: () => Promise<boolean>;
-  /** Takes a permit for a repetition at the moment at which it would be sent; false: the refusal is the answer. */
-  readonly mayRepeat?: () => boolean;
+  /** Takes a permit for a repetition when it would be sent, and waits for the permit no longer than this; false: the refusal is the answer. */
+  readonly mayRepeat?: (patienceMs: number) => Promise<boolean>;
   /** Called when the answer contains the bridge's key; such an answer is not passed on. */
   readonly onKeyEchoed?: () => void;
 }
@@ -46,7 +46,7 @@ export async function forward(
   request: RequestParts,
   options: ForwardOptions,
 ): Promise<ForwardedAnswer> {
-  const { signal, patienceMs, mayWait = async () => true, mayRepeat = () => true } = options;
+  const { signal, patienceMs, mayWait = async () => true, mayRepeat = async () => true } = options;
   const { clock, budget, random } = deps;
   const outgoing = { ...outgoingRequest(deps.base, call, request), signal };
   const untilMs = clock.now() + patienceMs;
@@ -58,7 +58,7 @@ export async function forward(
     if (decision.kind === 'give_up' || clock.now() + decision.delayMs > untilMs) return answer;
     if (!(await mayWait())) return answer;
     await clock.sleep(decision.delayMs, signal);
-    if (!mayRepeat()) return answer;
+    if (!(await mayRepeat(untilMs - clock.now()))) return answer;
   }
 }
 

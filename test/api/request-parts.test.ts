@@ -6,7 +6,9 @@ import { parseForm } from '../../functions/api/serving/body/parse-form.ts';
 import { createFairShare } from '../../functions/api/serving/fair-share.ts';
 import { patienceMsOf } from '../../functions/api/serving/patience.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
+import { createCommandUsage } from '../../shared/store/command-usage.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
+import { createMemoryTable } from '../simulation/memory-table.ts';
 
 describe('a form', () => {
   test('nests by brackets and is typed by what the call takes', () => {
@@ -97,31 +99,32 @@ describe('patience', () => {
   });
 });
 
-const shareOf100 = (now: () => number) =>
+/** Nobody waits here: time is what the test says. */
+const clockOf = (now: () => number) => ({ now, sleep: () => new Promise<void>(() => {}) });
+
+const shareOf100 = (now: () => number, usage = createCommandUsage(createMemoryTable().as('api'), 'main')) =>
   createFairShare({
-    clock: { now, sleep: async () => {} },
+    clock: clockOf(now),
     requestsPerMinute: 100,
     callerRequestsPerMinute: 40,
-    usage: {
-      note: async ({ requestCount, window }) => ({ requestCount, window, members: new Map(), writeCount: 1 }),
-    },
+    usage,
     telemetry: silentTelemetry,
   });
 
 describe('the parts of the rate limit', () => {
-  test('no minute has more than the whole, and no caller more than its part, however they ask', () => {
+  test('no minute has more than the whole, and no caller more than its part, however they ask', async () => {
     const asks = fc.array(
       fc.record({ caller: fc.constantFrom('a', 'b', 'c', 'd'), afterMs: fc.integer({ min: 0, max: 400 }) }),
       { minLength: 300, maxLength: 900 },
     );
-    fc.assert(
-      fc.property(asks, (list) => {
+    await fc.assert(
+      fc.asyncProperty(asks, async (list) => {
         let nowMs = 0;
         const share = shareOf100(() => nowMs);
         const admitted: { caller: string; atMs: number }[] = [];
         for (const { caller, afterMs } of list) {
           nowMs += afterMs;
-          if (share.admit(caller) === 0) admitted.push({ caller, atMs: nowMs });
+          if ((await share.admit(caller, 0)) === 0) admitted.push({ caller, atMs: nowMs });
         }
         for (const { atMs } of admitted) {
           const minute = admitted.filter((each) => each.atMs >= atMs && each.atMs < atMs + 60_000);
@@ -134,25 +137,25 @@ describe('the parts of the rate limit', () => {
     );
   });
 
-  test('who waits as long as it is told is let in', () => {
+  test('who waits as long as it is told is let in', async () => {
     let nowMs = 0;
     const share = shareOf100(() => nowMs);
     let delayMs = 0;
-    while (delayMs === 0) delayMs = share.admit('a');
+    while (delayMs === 0) delayMs = await share.admit('a', 0);
 
     nowMs += delayMs;
 
-    expect(share.admit('a')).toBe(0);
+    expect(await share.admit('a', 0)).toBe(0);
   });
 
-  test('a refusal by the upstream holds everybody back', () => {
+  test('a refusal by the upstream holds everybody back', async () => {
     let nowMs = 0;
     const share = shareOf100(() => nowMs);
     share.budget.pauseFor(10_000);
 
-    expect(share.admit('a')).toBe(10_000);
+    expect(await share.admit('a', 0)).toBe(10_000);
     nowMs += 10_000;
-    expect(share.admit('a')).toBe(0);
+    expect(await share.admit('a', 0)).toBe(0);
   });
 });
 
@@ -161,19 +164,18 @@ describe('what is sent to the upstream', () => {
     let nowMs = 0;
     let isDown = false;
     const notes: number[] = [];
-    const share = createFairShare({
-      clock: { now: () => nowMs, sleep: async () => {} },
-      requestsPerMinute: 100,
-      callerRequestsPerMinute: 40,
-      usage: {
-        note: async ({ requestCount, window }) => {
-          if (isDown) throw new Error('The table is away');
-          notes.push(requestCount);
-          const sum = notes.reduce((all, each) => all + each, 0);
-          return { requestCount: sum, window, members: new Map([['all', sum]]), writeCount: 1 };
-        },
-      },
-      telemetry: silentTelemetry,
+    const kept = createCommandUsage(createMemoryTable().as('api'), 'main');
+    const awayOr = async <T>(answer: () => Promise<T>): Promise<T> => {
+      if (isDown) throw new Error('The table is away');
+      return answer();
+    };
+    const share = shareOf100(() => nowMs, {
+      note: (usage) =>
+        awayOr(() => {
+          notes.push(usage.requestCount);
+          return kept.note(usage);
+        }),
+      noteAndAsk: (usage, asked) => awayOr(() => kept.noteAndAsk(usage, asked)),
     });
     const send = async (atMs: number, count: number, tableIsDown = false) => {
       nowMs = atMs;
@@ -181,7 +183,7 @@ describe('what is sent to the upstream', () => {
       for (let place = 0; place < count; place++) await share.budget.take();
       await share.settled();
     };
-    return { notes, send, share };
+    return { notes, kept, send, share };
   }
 
   test('is counted at once, and what follows within a second together with what comes after it', async () => {
@@ -202,14 +204,15 @@ describe('what is sent to the upstream', () => {
   });
 
   test('by others is spent here too, also after the table was away', async () => {
-    const { notes, send, share } = counted();
+    const { kept, send, share } = counted();
     await send(0, 1);
     await send(1_000, 1, true);
     // The whole of a minute, by somebody else.
-    notes.push(90);
-    await send(2_000, 1);
+    const whole = { nowMs: 1_000, intervalMs: 600, quietCount: 90, busyCount: 0, latestMs: 1_000 };
+    await kept.noteAndAsk({ requestCount: 90, members: new Map(), window: 0 }, whole);
+    await send(3_000, 1);
 
     // It is more than what was sent here, which leaves room for more.
-    expect(share.admit('a')).toBeGreaterThan(10_000);
+    expect(await share.admit('a', 0)).toBeGreaterThan(10_000);
   });
 });

@@ -50,7 +50,10 @@ async function run(account: Account) {
       clock: scheduler.clockOf({ name: `api-${place}`, isCrashed: false, clockSkewMs: 0 }),
       requestsPerMinute: commands,
       callerRequestsPerMinute: commands,
-      usage: { note: (noted) => fails().then(() => usage.note(noted)) },
+      usage: {
+        note: (noted) => fails().then(() => usage.note(noted)),
+        noteAndAsk: (noted, asked) => fails().then(() => usage.noteAndAsk(noted, asked)),
+      },
       telemetry: silentTelemetry,
     }),
   );
@@ -78,7 +81,7 @@ async function run(account: Account) {
       const perMinute = account.askedPerMinute(clock.now() - START_MS);
       await clock.sleep(perMinute === 0 ? 1_000 : (2 * random.next() * MINUTE_MS) / perMinute);
       const api = instances[count % instanceCount];
-      if (perMinute === 0 || api === undefined || api.admit('app') > 0) continue;
+      if (perMinute === 0 || api === undefined || (await api.admit('app', 0)) > 0) continue;
       void api.budget.take();
       sent.commands.push(clock.now());
     }

@@ -15,8 +15,8 @@ function stoppedClock() {
   const sleepers = new Set<() => void>();
   const clock: Clock = {
     now: () => nowMs,
-    sleep: (durationMs) =>
-      new Promise((resolve) => {
+    sleep: (durationMs, signal) =>
+      new Promise((resolve, reject) => {
         const untilMs = nowMs + durationMs;
         const look = () => {
           if (nowMs < untilMs) return;
@@ -24,6 +24,11 @@ function stoppedClock() {
           resolve();
         };
         sleepers.add(look);
+        const onAbort = () => {
+          sleepers.delete(look);
+          reject(signal?.reason);
+        };
+        signal?.addEventListener('abort', onAbort, { once: true });
       }),
   };
   const pass = async (durationMs: number) => {

@@ -1,4 +1,7 @@
-/** Alarms against what the code really writes: names, dimensions, units and values, through the embedded metric format. */
+/**
+ * Compares alarms with what the code really writes: names, dimensions, units and values, through the embedded metric
+ * format.
+ */
 
 import { readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
@@ -30,7 +33,7 @@ interface Emitted {
   readonly value: number;
 }
 
-/** What CloudWatch makes of the lines that the telemetry of production writes. */
+/** Derives the metrics that CloudWatch makes of the lines that production's telemetry writes. */
 function emit(
   service: string,
   account: string,
@@ -82,7 +85,7 @@ interface Watched {
 interface Watch {
   readonly alarm: string;
   readonly threshold: number;
-  /** Over the ids of `metrics`. */
+  /** Arithmetic over the ids of `metrics`. */
   readonly expression: string;
   readonly metrics: readonly Watched[];
 }
@@ -90,7 +93,9 @@ interface Watch {
 // biome-ignore lint/suspicious/noExplicitAny: a resource of the template
 type Template = any;
 
-/** One metric, or arithmetic over several: the template has a form for each. */
+/**
+ * Reads what an alarm watches: the template has one form for a single metric and another for arithmetic over several.
+ */
 function watchOf(alarm: Resource): Watch {
   const { Properties } = alarm;
   const dimensionsOf = (list: { Name: string; Value: unknown }[]) =>
@@ -111,7 +116,10 @@ function watchOf(alarm: Resource): Watch {
   };
 }
 
-/** CloudWatch matches a metric by namespace, name and exactly these dimensions; without data there is no value. */
+/**
+ * Returns true when the alarm would fire. CloudWatch matches a metric by namespace, name and exactly these
+ * dimensions; without data it has no value.
+ */
 function sees({ metrics, expression, threshold }: Watch, emitted: readonly Emitted[]): boolean {
   const values = metrics.map((wanted) => {
     const own = emitted.filter(
@@ -139,11 +147,11 @@ function nameOfSplit(metric: MetricName, dimensions: Watched['dimensions']): str
 const isOwn = ({ metrics }: Watch) => metrics.every(({ namespace }) => namespace === METRIC_NAMESPACE);
 
 describe('an alarm on a metric of the bridge', () => {
-  test('is crossed by what the code emits above its threshold, and not by what is below or of another account', () => {
+  test('fires on values that the code emits above its threshold, and not at the threshold or for another account or function', () => {
     const own = alarms().map(watchOf).filter(isOwn);
     expect(own).toHaveLength(14);
     for (const watch of own) {
-      // Of a share in percent: so many of a hundred.
+      // For a share in percent, `value` is the count out of 100.
       const emitAll = (value: number, { service, account }: { service?: string; account?: string } = {}) =>
         watch.metrics.flatMap(({ id, name, dimensions }) =>
           emit(
@@ -182,7 +190,7 @@ describe('an alarm on a metric of AWS', () => {
     }
   });
 
-  test('on errors of a function looks at their share of all invocations', () => {
+  test('measures errors of a function as a share of its invocations', () => {
     const watch = alarms()
       .map(watchOf)
       .find(({ alarm }) => alarm === 'function-errors-api');
@@ -197,7 +205,7 @@ describe('an alarm on a metric of AWS', () => {
 
 describe('the dashboard', () => {
   test.each(Object.keys(splitMetrics) as SplitMetricName[])(
-    'finds %s by the dimensions that the code writes, whatever the name is',
+    'finds %s by the dimensions that the code writes, for known and unknown names',
     (metric) => {
       const [dashboard] = stack.ofType('AWS::CloudWatch::Dashboard');
       const text = JSON.stringify(dashboard?.Properties.DashboardBody);
@@ -219,7 +227,7 @@ describe('the dashboard', () => {
   );
 });
 
-test('what a month costs counts the alarms of the template', () => {
+test('the price of a month counts every alarm of the template', () => {
   expect(alarms()).toHaveLength(ALARM_COUNT);
 });
 

@@ -1,4 +1,7 @@
-/** Each function as it is deployed: its bundle in a process of its own, its environment from the template, real event shapes. */
+/**
+ * Runs each function as it is deployed: its bundle in a process of its own, with the environment of the template and
+ * with real event shapes.
+ */
 
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync } from 'node:fs';
@@ -38,7 +41,7 @@ beforeAll(async () => {
   const output = mkdtempSync(join(tmpdir(), 'bundles-'));
   const parsed = parseBridgeConfig(example, 'a test');
   const [account] = parsed.accounts;
-  // A deployment takes no address of its own machine, so the upstream of this test comes in behind the check.
+  // The configuration refuses a URL of its own machine, so this test puts its upstream in after the check.
   const config = {
     ...parsed,
     accounts: parsed.accounts.map((each) => ({ ...each, upstream_base_url: upstream.baseUrl })),
@@ -71,7 +74,7 @@ function dynamoDb(): DynamoDBClient {
   });
 }
 
-/** What CloudFormation would put in place of its references. */
+/** Replaces references as CloudFormation would. */
 function resolved(value: unknown): string {
   if (typeof value === 'string') return value;
   const { Ref } = value as { Ref?: string };
@@ -114,7 +117,7 @@ async function invoke(name: FunctionName, event: unknown, remainingMs = 30_000):
 }
 
 describe('as deployed', () => {
-  test('the poller reads the account that its schedule names, and publishes', {
+  test('the poller reads the account that its schedule names, and writes its metrics without the key', {
     timeout: 60_000,
   }, async () => {
     const schedule = resources.find(
@@ -130,7 +133,7 @@ describe('as deployed', () => {
   });
 
   test.each(Object.keys(functionDefinitions) as FunctionName[])(
-    '%s has its credentials from the environment, and no other way to look for them',
+    '%s takes its credentials from the environment and contains no other credential provider',
     (name) => {
       const text = readFileSync(join(folders.get(name) ?? '', 'index.mjs'), 'utf8');
       const elsewhere = ['AWS_WEB_IDENTITY_TOKEN_FILE', 'sso_start_url'];
@@ -140,7 +143,7 @@ describe('as deployed', () => {
     },
   );
 
-  test('the API lets a caller with a token in, and nobody else', { timeout: 60_000 }, async () => {
+  test('the API admits a caller with a token and refuses one without', { timeout: 60_000 }, async () => {
     const client = dynamoDb();
     const token = await issueDevelopmentToken(createDynamoDbTable(client, 'operations-bridge'), {
       accountId: 'main',
@@ -172,7 +175,7 @@ describe('as deployed', () => {
     expect(JSON.parse(answers[0]?.result.body).projects).toHaveLength(1);
   });
 
-  test('the notifier takes a batch of its queue and writes a mail', { timeout: 60_000 }, async () => {
+  test('the notifier takes a batch from its queue and sends an e-mail', { timeout: 60_000 }, async () => {
     const detail = {
       ...operationStateChanged.example,
       status: 'failed',
@@ -196,13 +199,13 @@ describe('as deployed', () => {
     expect(aws.topics.published[0]?.message).toContain('https://api.example/console/');
   });
 
-  test("the notifier's sweep finds nothing left to tell", { timeout: 60_000 }, async () => {
+  test("the notifier's sweep sends nothing again", { timeout: 60_000 }, async () => {
     expect((await invoke('notifier', {})).result).toEqual({ batchItemFailures: [] });
     expect(aws.topics.published).toHaveLength(1);
   });
 });
 
-test('cdk synth needs no network, no credentials and no Docker, and no rule finds anything', {
+test('cdk synth needs no credentials and no Docker, and no rule reports a finding', {
   timeout: 120_000,
 }, async () => {
   const root = resolve(import.meta.dirname, '../..');

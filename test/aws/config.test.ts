@@ -1,4 +1,4 @@
-/** The one configuration file: what may be left out, and what is said about mistakes. */
+/** Tests the one configuration file: what can be left out, and what it answers to mistakes. */
 
 import { describe, expect, test } from 'vitest';
 import example from '../../bridge.config.example.ts';
@@ -18,7 +18,7 @@ const problemWith = (source: unknown) => {
 };
 
 describe('the configuration', () => {
-  test('needs an account and two secrets; everything else has a default', () => {
+  test('needs only an account and two secrets; every other setting has a default', () => {
     expect(parseBridgeConfig(least, 'f')).toMatchObject({
       name: 'operations-bridge',
       accounts: [
@@ -35,7 +35,7 @@ describe('the configuration', () => {
     });
   });
 
-  test('the annotated example is one', () => {
+  test('accepts the annotated example', () => {
     expect(problemWith(example)).toBe('');
   });
 
@@ -47,12 +47,12 @@ describe('the configuration', () => {
     ],
     ['a setting that does not exist', { ...least, acounts: [] }, /acounts: there is no such setting/],
     [
-      'a nested one',
+      'a nested setting that does not exist',
       { ...least, accounts: [{ ...account, key: 'x' }] },
       /accounts\.0\.key: there is no such setting/,
     ],
     [
-      'a URL that is none',
+      'a text that is not a URL',
       { ...least, accounts: [{ ...account, upstream_base_url: 'host' }] },
       /accounts\.0\.upstream_base_url: Invalid URL \(found "host"\)/,
     ],
@@ -77,7 +77,7 @@ describe('the configuration', () => {
       /accounts\.0\.stalled_after_seconds\.default: must rise/,
     ],
     ['nothing at all', undefined, /\(the whole file\): .*\(found nothing\)/],
-  ])('names the key of %s, what was found and what is allowed', (_name, source, sentence) => {
+  ])('reports %s by its key, with what was found and what is allowed', (_name, source, sentence) => {
     expect(problemWith(source)).toMatch(sentence);
   });
 
@@ -103,7 +103,7 @@ describe('the configuration', () => {
     );
   });
 
-  test('a secret that was pasted where its ARN belongs is not repeated', () => {
+  test('does not repeat a secret that was pasted where its ARN belongs', () => {
     expect(problemWith({ ...least, api: { token_pepper_secret_arn: 'a-real-secret-value' } })).not.toContain(
       'a-real-secret-value',
     );

@@ -1,4 +1,7 @@
-/** The smallest configuration that is taken, and the largest ones: whatever has a bound is at it. */
+/**
+ * Holds the smallest configuration that is accepted and the largest ones, in which every bounded setting is at its
+ * bound.
+ */
 
 import { EMAILS_MAX } from '../../functions/notifier/channels/email.ts';
 import { ACCOUNTS_MAX } from '../../infra/config/account-settings.ts';
@@ -25,7 +28,10 @@ export const smallest = {
   tags: {},
 } satisfies Config;
 
-/** The name of the bridge and the ids of accounts share the name of a schedule: either can be at its longest, not both. */
+/**
+ * The name of a schedule contains the name of the bridge and the id of an account, so only one of the two can have
+ * its full length.
+ */
 export const largest: Readonly<Record<string, Config>> = {
   'the longest name': large('n'.repeat(NAME_CHARACTERS_MAX)),
   'the longest ids of accounts': large('nn'),

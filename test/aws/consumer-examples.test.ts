@@ -1,4 +1,4 @@
-/** The examples for subscribers synthesize, and their patterns match what they say they do. */
+/** Checks that the examples for subscribers synthesize and that their patterns match what they claim to match. */
 
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
@@ -30,14 +30,14 @@ const matches = (name: string, detail: object) => {
   return matchesEventPattern(pattern, event);
 };
 
-describe('subscribers', () => {
-  test('all failures of one project, to a queue', () => {
+describe('the example pattern for', () => {
+  test('failures of one project matches only failed attempts of that project', () => {
     expect(matches('Failures', { status: 'failed', new_failures: 1 })).toBe(true);
     expect(matches('Failures', { status: 'running', new_failures: 0 })).toBe(false);
     expect(matches('Failures', { status: 'failed', new_failures: 1, project_id: 'another-1' })).toBe(false);
   });
 
-  test('all finished branch creations, to another account', () => {
+  test('finished branch creations matches only finished operations of that action', () => {
     expect(matches('Branches', { action: 'create_branch', status: 'finished' })).toBe(true);
     expect(matches('Branches', { action: 'create_branch', status: 'failed' })).toBe(false);
     expect(matches('Branches', { action: 'start_compute', status: 'finished' })).toBe(false);

@@ -1,4 +1,7 @@
-/** Every edge of the deployed template, walked from its resources, so that a new one is in it without a line of test. */
+/**
+ * Checks every edge of the deployed template. The edges are derived from its resources, so a new one is checked
+ * without a new test.
+ */
 
 import { App, Stack } from 'aws-cdk-lib';
 import { Template } from 'aws-cdk-lib/assertions';
@@ -11,7 +14,7 @@ import type { Resources } from './symbols.ts';
 
 const stack = synthesize();
 
-/** The template without a resource, or with one of its resources changed. */
+/** Returns the template without some resources, or with their properties changed. */
 function changed(
   isMeant: (id: string, resource: Resource) => boolean,
   change?: (properties: Resource['Properties']) => void,
@@ -52,7 +55,7 @@ describe('every edge of the examples for subscribers', () => {
   });
 });
 
-describe('an edge that lacks something is found', () => {
+describe('the check of the edges', () => {
   const isOf =
     (type: string) =>
     (_id: string, { Type }: Resource) =>
@@ -63,12 +66,12 @@ describe('an edge that lacks something is found', () => {
     [
       'the policy of the alarm topic',
       [isNamed('AlarmsTopicPolicy')],
-      /^Alarms\w+: CloudWatch may not publish to AlarmsTopic/,
+      /^Alarms\w+: CloudWatch is not allowed to publish to AlarmsTopic/,
     ],
     [
       'an alarm of another name',
       [isNamed('Alarmscanarymissing'), (alarm) => Object.assign(alarm, { AlarmName: 'another-canary' })],
-      /^Alarmscanarymissing\w+: CloudWatch may not publish/,
+      /^Alarmscanarymissing\w+: CloudWatch is not allowed to publish/,
     ],
     [
       'a statement for another account',
@@ -79,23 +82,23 @@ describe('an edge that lacks something is found', () => {
             if (Condition.StringEquals) Condition.StringEquals['aws:SourceAccount'] = '210987654321';
         },
       ],
-      /CloudWatch may not publish/,
+      /CloudWatch is not allowed to publish/,
     ],
     [
       'an alarm without action',
       [isNamed('Alarmscanarymissing'), (alarm) => Object.assign(alarm, { AlarmActions: [] })],
       /has no action/,
     ],
-    ['every subscription', [isOf('AWS::SNS::Subscription')], /nobody is subscribed to AlarmsTopic/],
+    ['every subscription', [isOf('AWS::SNS::Subscription')], /AlarmsTopic\w* has no subscriber/],
     [
       'the policy of the queue of alerts',
       [isNamed('NotifierQueuePolicy')],
-      /^NotifierRule\w+: EventBridge may not send to NotifierQueue/,
+      /^NotifierRule\w+: EventBridge is not allowed to send to NotifierQueue/,
     ],
     [
       'the policy of the queue of undelivered events',
       [isNamed('EventsUndeliveredPolicy')],
-      /EventBridge may not send to EventsUndelivered/,
+      /EventBridge is not allowed to send to EventsUndelivered/,
     ],
     [
       'the dead-letter queue of a rule',
@@ -110,7 +113,7 @@ describe('an edge that lacks something is found', () => {
     [
       'the policy of the role of a schedule',
       [isNamed('PollerScheduleRoleDefaultPolicy')],
-      /^PollerSchedulemain\w+: the role PollerScheduleRole\w+ may not call the target/,
+      /^PollerSchedulemain\w+: the role PollerScheduleRole\w+ is not allowed to call the target/,
     ],
     [
       'the trust in the scheduler',
@@ -121,7 +124,7 @@ describe('an edge that lacks something is found', () => {
             Service: 'lambda.amazonaws.com',
           }),
       ],
-      /^NotifierSweep\w+: the scheduler may not take the role/,
+      /^NotifierSweep\w+: the scheduler is not allowed to assume the role/,
     ],
     [
       'the canary of another source',
@@ -129,13 +132,13 @@ describe('an edge that lacks something is found', () => {
         isNamed('EventsCanaryC'),
         ({ Target }) => Object.assign(Target, { Input: Target.Input.replace('.canary', '.other') }),
       ],
-      /^EventsCanary\w+: the role \w+ may not call the target/,
+      /^EventsCanary\w+: the role \w+ is not allowed to call the target/,
     ],
     ['the queue of failures', [isNamed('PollerFailuresF2')], /failures go to no queue of this stack/],
     [
       'the policies of the functions',
       [isOf('AWS::IAM::Policy')],
-      /the function may not send to PollerFailures[\s\S]*the function may not sqs:ReceiveMessage/,
+      /the function is not allowed to send to PollerFailures[\s\S]*the function is not allowed to sqs:ReceiveMessage/,
     ],
     [
       'the dead-letter queue of alerts',
@@ -150,10 +153,25 @@ describe('an edge that lacks something is found', () => {
     [
       'the permissions of the front door',
       [isOf('AWS::Lambda::Permission')],
-      /API Gateway may not call the function for ANY \/api\/v2/,
+      /API Gateway is not allowed to call the function for ANY \/api\/v2/,
     ],
     ['a log group', [isNamed('ApiapiLog')], /^ApiapiFunction\w+: has no log group/m],
-  ])('without or with %s', (_name, change, sentence) => {
+    [
+      'the dead-letter queue of a schedule',
+      [isOf('AWS::Scheduler::Schedule'), ({ Target }) => delete Target.DeadLetterConfig],
+      /^PollerSchedulemain\w+: has no dead-letter queue/m,
+    ],
+    [
+      'the permission to send to it',
+      [isNamed('NotifierSweepRoleDefaultPolicy')],
+      /^NotifierSweep\w+: the role \w+ is not allowed to send to EventsUndelivered/m,
+    ],
+    [
+      'the policy of the access log',
+      [isOf('AWS::Logs::ResourcePolicy')],
+      /^ApiStage\w*: the delivery of logs is not allowed to logs:CreateLogStream of ApiAccessLog/m,
+    ],
+  ])('finds the fault of a template without, or with, %s', (_name, change, sentence) => {
     const { broken } = checkEdges(changed(...change));
 
     expect(broken.join('\n')).toMatch(sentence);

@@ -1,6 +1,7 @@
 /**
- * Every edge of a template over which something is delivered or called, and what is missing for it: alarm to topic to subscriber,
- * rule to target and to dead-letter queue, schedule to role to function, function to failure queue, queue to function, route to function.
+ * Finds every edge of a template over which something is delivered or called, and what it lacks: alarm to topic to
+ * subscriber, rule to target and to dead-letter queue, schedule to role to function and to dead-letter queue, function to
+ * failure queue, queue to function, route to function, and front door to access log.
  */
 
 import { type AwsCall, isAllowed, listOf, type Statement } from './policies.ts';
@@ -10,7 +11,7 @@ import { ACCOUNT, arn, arnOf, type Resources, resolve } from './symbols.ts';
 // biome-ignore lint/suspicious/noExplicitAny: properties of a resource
 type Properties = any;
 
-/** One sentence per edge that lacks something. `found`: how many edges of each kind there were. */
+/** `broken` has one sentence per fault of an edge; `found` counts the edges of each kind. */
 export function checkEdges(resources: Resources): {
   readonly broken: readonly string[];
   readonly found: Readonly<Record<string, number>>;
@@ -24,6 +25,7 @@ export function checkEdges(resources: Resources): {
     'AWS::Lambda::EventSourceMapping': sourceFaults,
     'AWS::SQS::Queue': redriveFaults,
     'AWS::ApiGatewayV2::Integration': integrationFaults,
+    'AWS::ApiGatewayV2::Stage': accessLogFaults,
     'AWS::Lambda::Function': logFaults,
   } as const;
   const counted = Object.entries(kinds).map(([type, faultsOf]) => {
@@ -48,7 +50,7 @@ function graphOf(resources: Resources) {
   const text = (value: unknown) => resolve(resources, value);
   const ofType = (type: string) => resources.filter(([, { Type }]) => Type === type);
   const byArn = (target: string) => resources.find(([id]) => arnOf(resources, id) === target);
-  /** Of a queue or a topic: the policies that name it, all their statements. */
+  /** Collects the statements of all policies that name a queue or a topic. */
   const resourcePolicy = (id: string, type: string, list: string): readonly Statement[] =>
     ofType(type)
       .filter(([, { Properties }]) => listOf(Properties[list]).some((each) => refIn(each) === id))
@@ -74,7 +76,7 @@ function alarmFaults(graph: Graph, id: string, { Properties: alarm }: Resource):
   if (listOf(alarm.AlarmActions).length === 0) return ['has no action'];
   return actions.flatMap((action) => {
     const topic = graph.byArn(action);
-    if (topic?.[1].Type !== 'AWS::SNS::Topic') return [`its action ${action} is no topic of this stack`];
+    if (topic?.[1].Type !== 'AWS::SNS::Topic') return [`its action ${action} is not a topic of this stack`];
     const call = {
       service: 'cloudwatch.amazonaws.com',
       action: 'sns:Publish',
@@ -91,8 +93,8 @@ function alarmFaults(graph: Graph, id: string, { Properties: alarm }: Resource):
     return [
       ...(graph.mayCall(graph.topicPolicy(topic[0]), call)
         ? []
-        : [`CloudWatch may not publish to ${topic[0]}`]),
-      ...(subscribers.length > 0 ? [] : [`nobody is subscribed to ${topic[0]}`]),
+        : [`CloudWatch is not allowed to publish to ${topic[0]}`]),
+      ...(subscribers.length > 0 ? [] : [`${topic[0]} has no subscriber`]),
     ];
   });
 }
@@ -124,11 +126,11 @@ function deliveryFaults(
     };
     return graph.mayCall(graph.queuePolicy(target[0]), call)
       ? []
-      : [`EventBridge may not send to ${target[0]}`];
+      : [`EventBridge is not allowed to send to ${target[0]}`];
   }
-  // A bus of another account: its own stack has the policy, and ours only names the role.
+  // The target is a bus of another account: that account's stack holds the policy, and ours only names the role.
   if (role !== undefined) return [];
-  return [`the target ${arnOfTarget} is no queue of this stack and has no role`];
+  return [`the target ${arnOfTarget} is not a queue of this stack and has no role`];
 }
 
 function scheduleFaults(graph: Graph, _id: string, { Properties: schedule }: Resource): readonly string[] {
@@ -145,11 +147,22 @@ function scheduleFaults(graph: Graph, _id: string, { Properties: schedule }: Res
     context: { 'aws:sourceaccount': ACCOUNT },
   };
   return [
-    ...(graph.mayCall(trust, assume) ? [] : [`the scheduler may not take the role ${role[0]}`]),
+    ...(graph.mayCall(trust, assume) ? [] : [`the scheduler is not allowed to assume the role ${role[0]}`]),
     ...(graph.mayCall(graph.rolePolicies(role[0]), scheduledCall(graph, target))
       ? []
-      : [`the role ${role[0]} may not call the target`]),
+      : [`the role ${role[0]} is not allowed to call the target`]),
+    ...undeliveredFaults(graph, target, role[0]),
   ];
+}
+
+/** EventBridge Scheduler User Guide, "Configuring a dead-letter queue": the role of the schedule sends to it. */
+function undeliveredFaults(graph: Graph, target: Properties, roleId: string): readonly string[] {
+  const queue = graph.byArn(graph.text(target.DeadLetterConfig?.Arn));
+  if (queue?.[1].Type !== 'AWS::SQS::Queue') return ['has no dead-letter queue of this stack'];
+  const call = { action: 'sqs:SendMessage', resource: arnOf(graph.resources, queue[0]) };
+  return graph.mayCall(graph.rolePolicies(roleId), call)
+    ? []
+    : [`the role ${roleId} is not allowed to send to ${queue[0]}`];
 }
 
 function scheduledCall(graph: Graph, target: Properties): AwsCall {
@@ -168,7 +181,7 @@ function failureFaults(graph: Graph, _id: string, { Properties: settings }: Reso
   const call = { action: 'sqs:SendMessage', resource: arnOf(graph.resources, queue[0]) };
   return graph.mayCall(policiesOfFunction(graph, fn), call)
     ? []
-    : [`the function may not send to ${queue[0]}`];
+    : [`the function is not allowed to send to ${queue[0]}`];
 }
 
 function sourceFaults(graph: Graph, _id: string, { Properties: mapping }: Resource): readonly string[] {
@@ -183,10 +196,11 @@ function sourceFaults(graph: Graph, _id: string, { Properties: mapping }: Resour
         resource: arnOf(graph.resources, queue[0]),
       }),
   );
-  // Lambda Developer Guide, "Using Lambda with Amazon SQS": six times the function's time-out.
+  // The queue must hide a message for six times the function's time-out (Lambda Developer Guide, "Using Lambda with
+  // Amazon SQS").
   const isTooShort = (queue[1].Properties.VisibilityTimeout ?? 30) < 6 * (fn?.Properties.Timeout ?? 3);
   return [
-    ...denied.map((action) => `the function may not ${action} of ${queue[0]}`),
+    ...denied.map((action) => `the function is not allowed to ${action} of ${queue[0]}`),
     ...(isTooShort ? [`${queue[0]} shows a message again before the function's time is over`] : []),
   ];
 }
@@ -225,7 +239,32 @@ function integrationFaults(
           (source) => source.endsWith(pathOf(key)) || source.endsWith(pathOf(key).replace('/*/*', '/*/GET')),
         ),
     )
-    .map((key) => `API Gateway may not call the function for ${key}`);
+    .map((key) => `API Gateway is not allowed to call the function for ${key}`);
+}
+
+/** CloudWatch Logs User Guide, "Logs sent to CloudWatch Logs": the service that delivers them is named in a policy of Logs. */
+function accessLogFaults(graph: Graph, _id: string, { Properties: stage }: Resource): readonly string[] {
+  const destination = graph.text(stage.AccessLogSettings?.DestinationArn);
+  const group = graph.byArn(destination);
+  if (group?.[1].Type !== 'AWS::Logs::LogGroup') return ['has no access log of this stack'];
+  const statements = graph
+    .ofType('AWS::Logs::ResourcePolicy')
+    .flatMap(
+      ([, { Properties }]) =>
+        JSON.parse(graph.text(Properties.PolicyDocument)).Statement as readonly Statement[],
+    );
+  const context = { 'aws:sourceaccount': ACCOUNT, 'aws:sourcearn': arn('logs', '*') };
+  return ['logs:CreateLogStream', 'logs:PutLogEvents']
+    .filter((action) => {
+      const resource = `${arnOf(graph.resources, group[0]).replace(/:\*$/, '')}:log-stream:a-stream`;
+      return !graph.mayCall(statements, {
+        service: 'delivery.logs.amazonaws.com',
+        action,
+        resource,
+        context,
+      });
+    })
+    .map((action) => `the delivery of logs is not allowed to ${action} of ${group[0]}`);
 }
 
 function logFaults(graph: Graph, _id: string, { Properties: fn }: Resource): readonly string[] {
@@ -234,7 +273,7 @@ function logFaults(graph: Graph, _id: string, { Properties: fn }: Resource): rea
   const statements = graph.rolePolicies(String(refIn(fn.Role)));
   return ['logs:CreateLogStream', 'logs:PutLogEvents']
     .filter((action) => !graph.mayCall(statements, { action, resource: arnOf(graph.resources, group[0]) }))
-    .map((action) => `may not ${action}`);
+    .map((action) => `is not allowed to ${action}`);
 }
 
 function policiesOfFunction(graph: Graph, fn: unknown): readonly Statement[] {

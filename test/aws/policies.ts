@@ -1,13 +1,16 @@
-/** Whether a policy of the template allows a call: statements with their conditions, a deny before every allow. */
+/**
+ * Decides whether a policy of the template allows a call: by statements and their conditions, where a deny beats
+ * every allow.
+ */
 
 import { type Resources, resolve } from './symbols.ts';
 
 export interface AwsCall {
-  /** A service such as `events.amazonaws.com`; undefined: a role, whose own policies are asked. */
+  /** A service such as `events.amazonaws.com`. It is undefined for a role, whose own policies decide. */
   readonly service?: string;
   readonly action: string;
   readonly resource: string;
-  /** Keys of the request, in small letters as IAM compares them: `aws:sourcearn`. */
+  /** Keys of the request in lower case, because IAM ignores case: `aws:sourcearn`. */
   readonly context?: Readonly<Record<string, string>>;
 }
 
@@ -42,7 +45,7 @@ function isForPrincipal(principal: unknown, service: string | undefined): boolea
   return AWS === '*' || listOf(Service).includes(service);
 }
 
-/** A key that the request does not have fulfils no condition but the negated ones. */
+/** A key that the request lacks fulfils only negated conditions, and `Bool` ones. */
 function holds(
   resources: Resources,
   { operator, wanted }: { readonly operator: string; readonly wanted: Readonly<Record<string, unknown>> },
@@ -59,7 +62,7 @@ function holds(
   });
 }
 
-/** As IAM compares: `*` is any text, `?` any one character. */
+/** Compares as IAM does: `*` stands for any text, `?` for one character. */
 export function isLike(pattern: string, text: string): boolean {
   const source = pattern
     .split('*')

@@ -1,4 +1,4 @@
-/** The smallest and the largest configuration that is taken, held against what AWS takes. */
+/** Compares the smallest and the largest accepted configurations with the quotas of AWS. */
 
 import { describe, expect, test } from 'vitest';
 import example from '../../bridge.config.example.ts';
@@ -14,7 +14,7 @@ const configurations: Readonly<Record<string, Partial<BridgeConfigInput>>> = {
   ...largest,
 };
 
-describe.each(Object.keys(configurations))('%s is within what AWS takes', (name) => {
+describe.each(Object.keys(configurations))('%s is within the quota of AWS for', (name) => {
   const { template, resources } = synthesize(configurations[name]);
   const sized = { resources, template: template.toJSON() as Record<string, Record<string, unknown>> };
 
@@ -26,12 +26,12 @@ describe.each(Object.keys(configurations))('%s is within what AWS takes', (name)
   });
 });
 
-test.each(Object.keys(largest))('with %s no edge of the template is broken', (name) => {
+test.each(Object.keys(largest))('no edge of the template is broken with %s', (name) => {
   expect(checkEdges(synthesize(largest[name]).resources).broken).toEqual([]);
 });
 
 describe('a quota', () => {
-  test('has something to measure in the largest template, or the template has nothing of its kind', () => {
+  test('measures something in the largest template, except mappings, which the template does not have', () => {
     const { template, resources } = synthesize(largest['the longest name']);
     const sized = { resources, template: template.toJSON() as Record<string, Record<string, unknown>> };
     const silent = quotas.filter((quota) => quota.sizes(sized).every(([, size]) => size === 0));
@@ -39,12 +39,12 @@ describe('a quota', () => {
     expect(silent.map(({ what }) => what)).toEqual(['mappings of the template']);
   });
 
-  test('is cited', () => {
+  test('cites its source in the documentation of AWS', () => {
     expect(quotas.filter(({ source }) => !/(Guide|Reference)/.test(source))).toEqual([]);
   });
 });
 
-describe('what would not fit is refused before anything is deployed', () => {
+describe('what would exceed a quota is refused before anything is deployed:', () => {
   const [first] = example.accounts;
   const long = largest['the longest name'];
   const arn = String(long?.accounts?.[0]?.key_secret_arn);
@@ -88,7 +88,7 @@ describe('what would not fit is refused before anything is deployed', () => {
     expect(() => parseBridgeConfig({ ...example, ...changes }, 'a file')).toThrow(sentence);
   });
 
-  test('and what just fits is taken', () => {
+  test('but every configuration at its bounds is accepted', () => {
     for (const configuration of Object.values(configurations))
       expect(() => parseBridgeConfig({ ...example, ...configuration }, 'a file')).not.toThrow();
   });

@@ -1,4 +1,4 @@
-/** What AWS takes, each with the document that says so, and how large what is in a template would be. */
+/** Lists quotas of AWS, each with its source, and measures a template against them. */
 
 import { listOf } from './policies.ts';
 import { type Resources, resolve } from './symbols.ts';
@@ -8,7 +8,7 @@ type Properties = any;
 
 export interface Quota {
   readonly what: string;
-  /** Document of AWS. */
+  /** The AWS document that states the quota. */
   readonly source: string;
   readonly most: number;
   sizes(template: SizedTemplate): readonly (readonly [of: string, size: number])[];
@@ -19,7 +19,7 @@ export interface SizedTemplate {
   readonly template: Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
 }
 
-/** Longer than any region there is: `ap-southeast-1` has 14 characters. */
+/** No name of a region is longer; `ap-southeast-1` has 14 characters. */
 const LONGEST_REGION = 'us-gov-southeast-1';
 
 const characters = (value: unknown) => JSON.stringify(value).length;
@@ -258,7 +258,10 @@ function isOfRole({ Roles }: Properties, id: string): boolean {
   return listOf(Roles).some((each) => (each as { Ref?: string }).Ref === id);
 }
 
-/** References are replaced as CloudFormation would; blanks between the parts of a policy are not counted by IAM. */
+/**
+ * Counts the characters of a policy after references are replaced, as CloudFormation does. IAM does not count blanks
+ * between the parts.
+ */
 function resolvedCharacters(resources: Resources, document: unknown): number {
   const replaced = JSON.stringify(document, (_key, value: unknown) => {
     const isReference =

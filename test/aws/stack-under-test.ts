@@ -1,4 +1,4 @@
-/** The stack of the example configuration, synthesized once, with stand-ins for the bundles. */
+/** Synthesizes the stack of the example configuration, with stand-ins for the bundles. */
 
 import { mkdirSync, mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -30,7 +30,7 @@ export function synthesize(changes: Partial<BridgeConfigInput> = {}) {
   const resources = Object.entries(template.toJSON()['Resources'] as Record<string, Resource>);
   return {
     config,
-    /** What stands beside the code of a function. */
+    /** Reads the environment that is stored beside the code of a function. */
     filedOf: (name: string) =>
       JSON.parse(readFileSync(join(folder, name, ENVIRONMENT_FILE), 'utf8')) as Record<string, string>,
     template,

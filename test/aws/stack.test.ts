@@ -1,4 +1,4 @@
-/** What is deployed, held against the definitions that the code and the local bridge use. */
+/** Compares what is deployed with the definitions that the code and the local bridge use. */
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { alertPolicy } from '../../functions/notifier/alert-policy.ts';
@@ -46,7 +46,7 @@ const functionOf = (name: FunctionName): Resource => {
   return found;
 };
 
-/** As the function will see it: references become names. */
+/** Reads the environment as the function will see it, with references replaced by names. */
 const environmentOf = (name: FunctionName): Record<string, string> => {
   const variables = functionOf(name).Properties.Environment.Variables as Record<string, unknown>;
   const fromProcess = Object.entries(variables).map(([key, value]) => [
@@ -70,7 +70,7 @@ describe('the table', () => {
     );
   });
 
-  test('cannot be lost: not by a mistake, not with the stack, not by a bad write', () => {
+  test('is protected against deletion and keeps point-in-time backups', () => {
     const [table] = stack.ofType('AWS::DynamoDB::Table');
 
     expect(table?.DeletionPolicy).toBe('Retain');
@@ -93,18 +93,21 @@ describe('the functions', () => {
     expect(Object.keys(environmentOf(name)).filter((variable) => !known.includes(variable))).toEqual([]);
   });
 
-  test.each(FUNCTIONS)('%s runs on Node 24 and arm64, traced, with its own log and role', (name) => {
-    expect(functionOf(name).Properties).toMatchObject({
-      Runtime: 'nodejs24.x',
-      Architectures: ['arm64'],
-      Handler: 'index.handler',
-      TracingConfig: { Mode: 'Active' },
-      MemorySize: functionDefinitions[name].memoryMb,
-      Timeout: Math.ceil(functionDefinitions[name].timeoutMs / 1_000),
-    });
-  });
+  test.each(FUNCTIONS)(
+    '%s runs on Node 24 and arm64, is traced, and has the memory and time of its definition',
+    (name) => {
+      expect(functionOf(name).Properties).toMatchObject({
+        Runtime: 'nodejs24.x',
+        Architectures: ['arm64'],
+        Handler: 'index.handler',
+        TracingConfig: { Mode: 'Active' },
+        MemorySize: functionDefinitions[name].memoryMb,
+        Timeout: Math.ceil(functionDefinitions[name].timeoutMs / 1_000),
+      });
+    },
+  );
 
-  test("the API's accounts and routes are those of the file", () => {
+  test('the API gets the accounts and routes of the configuration', () => {
     const settings = readApiSettings(apiEnvironment.parse(environmentOf('api')));
 
     expect(
@@ -113,7 +116,7 @@ describe('the functions', () => {
     expect(settings.extraRoutes.map(({ id }) => id)).toEqual(['startEndpoint']);
   });
 
-  test("the notifier's policy is that of the file", () => {
+  test('the notifier gets the policy of the configuration', () => {
     expect(alertPolicy.parse(JSON.parse(environmentOf('notifier')['ALERT_POLICY'] ?? ''))).toEqual(
       stack.config.alerts.policy,
     );
@@ -126,7 +129,7 @@ describe('polling', () => {
       .ofType('AWS::Scheduler::Schedule')
       .filter(({ Properties }) => String(Properties.Name).includes('-poll-'));
 
-  test('one schedule per account hands over what the handler parses', () => {
+  test('the schedule of an account passes an input that the handler accepts', () => {
     const inputs = schedules().map(({ Properties }) =>
       pollAccountRequest.parse(JSON.parse(Properties.Target.Input)),
     );
@@ -146,7 +149,7 @@ describe('polling', () => {
     });
   });
 
-  test('no retries, and a queue for failures', () => {
+  test('does not retry a failed invocation and sends it to a queue', () => {
     expect(stack.ofType('AWS::Lambda::EventInvokeConfig')[0]?.Properties).toMatchObject({
       MaximumRetryAttempts: 0,
       MaximumEventAgeInSeconds: 60,
@@ -154,7 +157,7 @@ describe('polling', () => {
     });
   });
 
-  test('as many pollers as accounts', () => {
+  test('has one schedule per account', () => {
     const [first] = stack.config.accounts;
     const two = synthesize({ accounts: [first, { ...first, account_id: 'second' }] as never });
 
@@ -165,7 +168,7 @@ describe('polling', () => {
     ).toHaveLength(2);
   });
 
-  test('no concurrency is reserved unless the file says so: a new AWS account has none to spare', () => {
+  test('reserves concurrency only when the configuration asks for it, because a new AWS account has none to spare', () => {
     const reservedIn = (synthesized: Synthesized) =>
       synthesized
         .ofType('AWS::Lambda::Function')
@@ -179,7 +182,7 @@ describe('polling', () => {
 });
 
 describe('events', () => {
-  test('are archived, and described in the registry as they are defined', () => {
+  test('are archived, and the registry describes every field of their definitions', () => {
     expect(stack.ofType('AWS::Events::Archive')[0]?.Properties).toMatchObject({
       EventPattern: { source: [EVENT_SOURCE] },
       RetentionDays: 30,
@@ -199,7 +202,7 @@ describe('events', () => {
     }
   });
 
-  test("nobody but the bridge's own roles may speak in its name", () => {
+  test("are refused by the bus when another role sends them under the bridge's source", () => {
     const [policy] = stack.ofType('AWS::Events::EventBusPolicy');
 
     expect(policy?.Properties.Statement).toMatchObject({
@@ -217,7 +220,7 @@ describe('events', () => {
     }
   });
 
-  test('a canary goes through the bus and a rule every five minutes', () => {
+  test('include a canary that a schedule sends and a rule matches', () => {
     const schedule = stack
       .ofType('AWS::Scheduler::Schedule')
       .find(({ Properties }) => Properties.Name === 'operations-bridge-canary');
@@ -232,7 +235,7 @@ describe('events', () => {
 });
 
 describe('alerts', () => {
-  test('come by the same rule and through the same queue settings as locally', () => {
+  test('arrive through the same rule and queue settings as on the local bridge', () => {
     const rule = stack
       .ofType('AWS::Events::Rule')
       .find(({ Properties }) => Properties.Name === 'operations-bridge-alerts');
@@ -251,7 +254,7 @@ describe('alerts', () => {
     });
   });
 
-  test('and alarms go to the addresses of the file, each by a topic of its own', () => {
+  test('and alarms go to the configured addresses, each through a topic of its own', () => {
     const topicNameOf = (id: string) => stack.resource(id)?.Properties.TopicName as string;
 
     expect(
@@ -270,7 +273,7 @@ describe('alerts', () => {
 });
 
 describe('the front door', () => {
-  test('lets three prefixes in, at a limited rate, and logs no path', () => {
+  test('admits three prefixes at a limited rate, and logs no path', () => {
     const routes = stack
       .ofType('AWS::ApiGatewayV2::Route')
       .map(({ Properties }) => Properties.RouteKey as string);
@@ -293,7 +296,7 @@ describe('the front door', () => {
 describe('alarms', () => {
   const alarms = () => stack.ofType('AWS::CloudWatch::Alarm');
 
-  test('silence of what must speak is an alarm', () => {
+  test('fire when the walk, the canary or a channel reports nothing', () => {
     const breaching = alarms()
       .filter(({ Properties }) => Properties.TreatMissingData === 'breaching')
       .map(({ Properties }) => Properties.AlarmName);
@@ -305,7 +308,7 @@ describe('alarms', () => {
     ]);
   });
 
-  test('each tells people, and links to its article', () => {
+  test('each notify people and link to an article of the runbook', () => {
     for (const { Properties } of alarms()) {
       expect(Properties.AlarmActions).toHaveLength(1);
       expect(Properties.AlarmDescription).toMatch(/Runbook: https:\/\/\S+#[a-z-]+$/);
@@ -331,7 +334,7 @@ describe('privileges', () => {
       .flatMap(({ Sid, Action }) => [Action].flat().map((action) => `${Sid} ${action}`))
       .toSorted();
 
-  test('the poller reads and updates items, publishes, and reads its keys: nothing else', () => {
+  test('the poller can read and update items, publish and read its keys, and nothing else', () => {
     expect(actionsOf('poller')).toEqual([
       'Failures sqs:SendMessage',
       'Publish events:PutEvents',
@@ -348,7 +351,7 @@ describe('privileges', () => {
     ]);
   });
 
-  test('the API publishes only the events that commands bring about', () => {
+  test('the API can publish only the events that commands cause', () => {
     expect(actionsOf('api')).toEqual([
       'Publish events:PutEvents',
       'QueryAccounts dynamodb:Query',
@@ -379,7 +382,7 @@ describe('privileges', () => {
     });
   });
 
-  test('the notifier reads its queue and writes mails', () => {
+  test('the notifier can read its queue, update its items and send e-mail, and nothing else', () => {
     expect(actionsOf('notifier')).toEqual([
       'Mail sns:Publish',
       'QueryList dynamodb:Query',
@@ -404,7 +407,7 @@ describe('privileges', () => {
       return partitions === undefined ? [] : [{ Sid, partitions: [partitions].flat(), attributes, bound }];
     });
 
-  test('each function reads its own partitions of the table and of its indexes, and updates fewer', () => {
+  test('each function can read and update only its own partitions of the table and of its indexes', () => {
     const of = (name: FunctionName) =>
       tableStatementsOf(name).map(({ Sid, partitions }) => [Sid, ...partitions]);
 
@@ -441,7 +444,7 @@ describe('privileges', () => {
     ]);
   });
 
-  test('items are read and updated in the attributes that the tests hold the code to, and never shown whole', () => {
+  test('each function can read and update only the attributes of its access list, and never a whole item', () => {
     for (const name of Object.keys(functionDefinitions) as FunctionName[]) {
       const { reads, updates }: Access = ACCESS[name];
       const items = tableStatementsOf(name).filter(({ Sid }) => !Sid.startsWith('Query'));
@@ -462,7 +465,7 @@ describe('privileges', () => {
     }
   });
 
-  test('how far the account is read, and who reads it, is the poller’s alone to write', () => {
+  test('only the poller can write how far an account has been read and which poller holds the lease', () => {
     const { api } = ACCESS;
     const written: readonly string[] = api.updates.protocol;
 
@@ -479,15 +482,17 @@ describe('privileges', () => {
       expect(written).not.toContain(name);
     const table = createMemoryTable();
     const project = { key: projectKey('a', 'p'), set: { watermark: 'soon' } };
-    expect(() => table.as('api').sync.update(project)).toThrow('The api may not write watermark');
-    expect(() => table.as('notifier').sync.get(tokenKey('t'))).toThrow('The notifier may not read TOKEN#t');
+    expect(() => table.as('api').sync.update(project)).toThrow('The api is not allowed to write watermark');
+    expect(() => table.as('notifier').sync.get(tokenKey('t'))).toThrow(
+      'The notifier is not allowed to read TOKEN#t',
+    );
     expect(table.as('poller').sync.update(project)).toBe('applied');
     expect(() => table.as('poller').sync.update({ key: tokenKey('t'), set: {} })).toThrow(
-      'may not write pk, sk',
+      'is not allowed to write pk, sk',
     );
   });
 
-  test('the policy of a role is within what IAM stores, with as many accounts as there may be', () => {
+  test('the policy of a role stays within the quota of IAM with the maximum number of accounts', () => {
     const INLINE_POLICY_CHARACTERS_MAX = 10_240;
     const [first] = stack.config.accounts;
     const secretOf = (name: string) =>
@@ -503,7 +508,7 @@ describe('privileges', () => {
       expect(JSON.stringify(Properties.PolicyDocument).length).toBeLessThan(INLINE_POLICY_CHARACTERS_MAX);
   });
 
-  test('every key is in one of the partitions', () => {
+  test('every key of an item belongs to one of the listed partitions', () => {
     const keys = [
       accountKey('a'),
       projectKey('a', 'p'),
@@ -520,7 +525,7 @@ describe('privileges', () => {
     expect(keys.filter(({ pk }) => !known.some((prefix) => pk.startsWith(prefix)))).toEqual([]);
   });
 
-  test('nobody may delete, and no resource of a statement has a wildcard', () => {
+  test('no statement allows deletion of items or tables, or has a wildcard in its resources', () => {
     const statements = stack.resources
       .filter(([, { Type }]) => /^AWS::IAM::(Managed)?Policy$/.test(Type))
       .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement as Statement[]);
@@ -529,13 +534,14 @@ describe('privileges', () => {
       expect(
         [Action].flat().filter((action) => action.includes('*') || /Delete(Item|Table)/.test(action)),
       ).toEqual([]);
-      // Neither everything nor a part of it: X-Ray, which knows no resources, is AWS's own managed policy.
+      // No wildcard may stand alone or in a part of a resource. X-Ray, which has no resources, comes with AWS's own
+      // managed policy.
       expect([Resource].flat().filter((resource) => JSON.stringify(resource).includes('*'))).toEqual([]);
     }
     expect(INDEXES.length).toBeGreaterThan(1);
   });
 
-  test("X-Ray's is the only managed policy of AWS, and each acknowledged rule names the resources that it is about", () => {
+  test("X-Ray's is the only managed policy of AWS, and each acknowledged rule names its resources and gives a reason", () => {
     const managed = stack
       .ofType('AWS::IAM::Role')
       .flatMap(({ Properties }) => Properties.ManagedPolicyArns ?? []);
@@ -548,7 +554,7 @@ describe('privileges', () => {
     }
   });
 
-  test('no secret stands in the template, only ARNs', () => {
+  test('the template contains ARNs of secrets and no secret', () => {
     expect(stack.ofType('AWS::SecretsManager::Secret')).toEqual([]);
     expect(stack.text).not.toMatch(/SecretString|"(password|api_key|token)":\s*"[^"]{8,}/i);
   });

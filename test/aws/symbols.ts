@@ -1,4 +1,7 @@
-/** Values of a template as the text that AWS would have for them: references become ARNs and names of one account and region. */
+/**
+ * Resolves values of a template to the text that AWS would have for them: references become ARNs and names of one
+ * account and region.
+ */
 
 import type { Resource } from './stack-under-test.ts';
 
@@ -14,7 +17,7 @@ const PSEUDO: Readonly<Record<string, string>> = {
   'AWS::URLSuffix': 'amazonaws.com',
 };
 
-/** Where a service puts the name into its ARNs. */
+/** Shows where each service puts the name into its ARNs. */
 const ARN_FORMS: Readonly<Record<string, (id: string, resource: Resource) => string>> = {
   'AWS::SNS::Topic': (id, { Properties }) => arn('sns', Properties?.TopicName ?? id),
   'AWS::SQS::Queue': (id, { Properties }) => arn('sqs', Properties?.QueueName ?? id),
@@ -28,7 +31,7 @@ const ARN_FORMS: Readonly<Record<string, (id: string, resource: Resource) => str
   'AWS::Logs::LogGroup': (_id, { Properties }) => `${arn('logs', `log-group:${Properties?.LogGroupName}`)}:*`,
 };
 
-/** Those of which `Ref` gives the ARN; of all others it gives a name. */
+/** `Ref` gives the ARN of these types, and a name of all others. */
 const REF_IS_ARN: ReadonlySet<string> = new Set(['AWS::SNS::Topic']);
 
 export function arn(service: string, rest: string): string {
@@ -41,7 +44,7 @@ export function arnOf(resources: Resources, id: string): string {
   return found === undefined || form === undefined ? `arn-of:${id}` : form(id, found);
 }
 
-/** Texts, references, attributes and joins; everything else stays as JSON. */
+/** Resolves texts, references, attributes and joins; any other value is returned as JSON. */
 export function resolve(resources: Resources, value: unknown): string {
   if (typeof value === 'string') return value;
   const {

@@ -1,4 +1,4 @@
-/** Addresses that the key of an account must not be sent to. */
+/** Tests which addresses are refused, because the key of an account must not be sent to them. */
 
 import { describe, expect, test } from 'vitest';
 import { deployedUpstreamBaseUrl, upstreamBaseUrl } from '../../shared/config/upstream-base-url.ts';
@@ -48,13 +48,13 @@ const REFUSED_FOR_A_DEPLOYMENT = [
 ];
 
 describe('the address of the upstream', () => {
-  test.each(REFUSED_ALWAYS)('is not %s', (address) => {
+  test.each(REFUSED_ALWAYS)('must not be %s', (address) => {
     expect(upstreamBaseUrl.safeParse(address).success).toBe(false);
     expect(deployedUpstreamBaseUrl.safeParse(address).success).toBe(false);
   });
 
   test.each(REFUSED_FOR_A_DEPLOYMENT)(
-    'of a deployment is not %s, and of a run on this machine it may be',
+    'of a deployment must not be %s, but that of a local run can be',
     (address) => {
       expect(deployedUpstreamBaseUrl.safeParse(address).success).toBe(false);
       expect(upstreamBaseUrl.safeParse(address).success).toBe(true);
@@ -65,9 +65,9 @@ describe('the address of the upstream', () => {
     'https://console.example.com/api/v2',
     'https://10.0.0.5/api/v2',
     'https://[2001:db8::1]/api/v2',
-  ])('is %s', (address) => expect(deployedUpstreamBaseUrl.safeParse(address).success).toBe(true));
+  ])('can be %s', (address) => expect(deployedUpstreamBaseUrl.safeParse(address).success).toBe(true));
 
-  test('is refused in words that name what to do, and without the credentials in it', () => {
+  test('is refused with advice on what to do, and without the credentials that it contained', () => {
     const { error } = deployedUpstreamBaseUrl.safeParse('https://user:canary@upstream.example/');
 
     expect(error?.issues[0]?.message).toBe('must have no credentials in it; the key stands in a secret');

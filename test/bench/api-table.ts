@@ -1,4 +1,6 @@
-/** The stand-in of DynamoDB for `bench:api`, in a process of its own, as the real one is; ends with its parent. */
+/**
+ * Runs the stand-in of DynamoDB for `bench:api` in a process of its own, as the real one is. It ends with its parent.
+ */
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { startLocalAws } from '../../infra/local/aws/local-aws.ts';

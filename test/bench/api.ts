@@ -1,6 +1,7 @@
 /**
- * `npm run bench:api`: what the bridge adds to a call. The same call goes to the upstream directly and through the API, in
- * turn, over loopback HTTP, with the stand-in of DynamoDB in a process of its own; ratios of one run, not times, are the result.
+ * `npm run bench:api` measures what the bridge adds to a call. The same call goes to the upstream directly and
+ * through the API, alternately, over loopback HTTP, with the stand-in of DynamoDB in a process of its own. The
+ * results are ratios within one run, not times.
  */
 
 import { fork } from 'node:child_process';
@@ -53,7 +54,7 @@ const row = (latency: string, call: string, cells: readonly string[]) =>
   cells.map((cell, index) => cell.padStart(columns[index] ?? 10)).join('');
 
 console.log(
-  `${ROUNDS} calls each, in turn; milliseconds. "hop": a server that only passes on what it gets.\n`,
+  `${ROUNDS} calls each, alternating, in milliseconds. "hop" is a server that only passes requests on.\n`,
 );
 console.log(
   row('upstream', 'call', [
@@ -120,7 +121,7 @@ function createUpstream(latencyMs: number): Server {
   });
 }
 
-/** What any second server costs, before it does anything. */
+/** Passes every request on and does nothing else, which shows what any second server costs. */
 function createHop(upstreamOrigin: string): Server {
   return createServer((request, response) => void pass(request, response));
 
@@ -147,7 +148,7 @@ async function startBridge(upstreamOrigin: string, tableEndpoint: string) {
   const client = new DynamoDBClient({ endpoint: tableEndpoint, region: 'us-east-1', credentials });
   const dynamoDb = createDynamoDbTable(client, 'bench');
   const [key, pepper] = [createSecret('a-key'), createSecret('a-pepper')];
-  // No part of the rate limit: what is measured is the work, not the waiting.
+  // The rate limit never applies, so that the work is measured and not the waiting.
   const account = {
     account_id: 'main',
     upstream_base_url: `${upstreamOrigin}/api/v2`,

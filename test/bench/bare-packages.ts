@@ -1,4 +1,4 @@
-/** What the poller's packages load by themselves, each used as little as can be: no line of ours behind it. */
+/** Loads the poller's packages and uses each one as little as possible, with none of our code. */
 
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';

@@ -1,4 +1,4 @@
-/** The least that any poller on AWS loads: the clients of its table and its bus. */
+/** Loads the minimum that any poller on AWS loads: the clients of its table and its bus. */
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient, PutEventsCommand } from '@aws-sdk/client-eventbridge';

@@ -1,6 +1,7 @@
 /**
- * `npm run bench:cold`: what a cold start loads. Each bundle, as deployed, is imported in fresh processes, in turn with an empty
- * module and with a bare bundle of two AWS clients; ratios of one run.
+ * `npm run bench:cold` measures what a cold start loads. Each bundle is imported as it is deployed, in fresh
+ * processes, alternating with an empty module and with a bare bundle of two AWS clients. The results are ratios
+ * within one run.
  */
 
 import { execFileSync } from 'node:child_process';
@@ -63,7 +64,7 @@ const median = (name: string, what: Measure) =>
 const ratio = (name: string, what: Measure, to: string) => (median(name, what) / median(to, what)).toFixed(2);
 
 console.log(
-  `${ROUNDS} cold starts each, in turn; medians. "start" is the whole process, "import" the module alone.\n`,
+  `${ROUNDS} cold starts of each module, alternating; medians. "start" is the whole process, "import" is the module alone.\n`,
 );
 const head = [
   'module',

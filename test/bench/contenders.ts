@@ -1,4 +1,4 @@
-/** What is compared: ways to decide the next request, and what may happen to the bridge meanwhile. */
+/** Lists what is compared: ways to decide the next request, and what may happen to the bridge meanwhile. */
 
 import { clairvoyant, oracleRoot, type Policy, roundRobin, strictlyHot } from './policies.ts';
 import type { BridgeScenario } from './virtual-bridge.ts';
@@ -6,11 +6,13 @@ import type { Workload } from './workload.ts';
 
 export interface Contender {
   readonly name: string;
-  /** What comes before is not measured: a field that never moves has to be found out. */
+  /**
+   * Hours before the measurement begins. The planner needs them to find out that a field of the list never changes.
+   */
   readonly learningHours?: number;
-  /** Share of the transitions that move a field of the project list. */
+  /** Share of the transitions that change a field of the project list. */
   readonly recall: number;
-  /** In the place of the planner of production. */
+  /** Replaces the planner of production. */
   readonly decide?: (workload: Workload, requestsPerMinute: number) => Policy;
   readonly bridge?: Partial<BridgeScenario>;
 }
@@ -45,7 +47,7 @@ export const contenders: readonly Contender[] = [
 
 const usual = { pollIntervalMs: 1_000, hasHints: false };
 
-/** Trouble, and invocations that end early. */
+/** In these scenarios something goes wrong, or invocations end early. */
 export const scenarios: readonly Contender[] = [
   { name: 'killed-10min', recall: 0, bridge: { ...usual, killEveryMs: 10 * MINUTE_MS } },
   { name: 'faults-1%', recall: 0, bridge: { ...usual, faultShare: 0.01 } },

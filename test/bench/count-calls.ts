@@ -1,6 +1,6 @@
 /**
- * `npm run cost:count`: what one account's poller calls in a day at its default settings, counted on virtual time and kept in
- * infra/cli/cost/counted.json, which the page of costs is made from.
+ * `npm run cost:count` counts, on virtual time, what one account's poller calls in a day at its default settings. It
+ * writes the counts to infra/cli/cost/counted.json, from which the page of costs is made.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -15,7 +15,7 @@ import { createWorkload } from './workload.ts';
 const SIZES = [10, 100, 1_000];
 const HOURS = 24;
 
-/** The first reading of everything is not part of a usual day. */
+/** The first reading of all projects is not part of a usual day. */
 const WARM_UP_HOURS = 1;
 
 export async function countDay(
@@ -63,5 +63,5 @@ if (import.meta.main) {
   }
   const file = resolve(import.meta.dirname, '../../infra/cli/cost/counted.json');
   writeFileSync(file, `${JSON.stringify(days, undefined, 2)}\n`);
-  console.log(`Written: ${file}. Now: npm run generate`);
+  console.log(`Wrote ${file}. Now run npm run generate.`);
 }

@@ -1,28 +1,31 @@
-/** Which transitions of the workload were told when: by the operation's status, and everything before it with it. */
+/**
+ * Notes which transitions of the workload were detected, and when. A detected status counts for all transitions
+ * before it.
+ */
 
 import { operationIdOf } from './virtual-upstream.ts';
 import type { Workload, WorkOperation } from './workload.ts';
 
 export interface Detections {
   note(operationId: string, status: string, nowS: number): void;
-  /** From now on it still counts that something is told, but not when. */
+  /** After this call a detection still counts as complete, but its delay is not measured. */
   close(): void;
   score(): Score;
 }
 
 export interface Score {
-  /** Seconds from each transition to its detection, sorted. */
+  /** Seconds from each transition to its detection, in rising order. */
   readonly delaysS: Float64Array;
-  /** Transitions told as such; the rest was passed over between two reads. */
+  /** Transitions that were detected themselves. The other ones happened between two reads and were passed over. */
   readonly stateCount: number;
-  /** Share of the operations that had a transition whose state at the end was told: 1, or something was lost. */
+  /** Share of the operations with a transition whose last state was detected. Anything below 1 is a loss. */
   readonly complete: number;
 }
 
 export function createDetections(workload: Workload, measuredFromS: number = workload.startS): Detections {
   const { endS } = workload;
   const states = new Map<string, WorkOperation['states']>();
-  const told = new Map<string, number>();
+  const reachedPlaces = new Map<string, number>();
   workload.operations.forEach((own, project) => {
     own.forEach((operation, place) => {
       const moves = operation.states.some(({ atS }) => atS >= measuredFromS && atS < endS);
@@ -38,8 +41,8 @@ export function createDetections(workload: Workload, measuredFromS: number = wor
       const own = states.get(operationId);
       if (own === undefined) return;
       const reached = own.findLastIndex((state) => state.status === status && state.atS <= nowS);
-      const before = told.get(operationId) ?? -1;
-      told.set(operationId, Math.max(before, reached));
+      const before = reachedPlaces.get(operationId) ?? -1;
+      reachedPlaces.set(operationId, Math.max(before, reached));
       const fresh = own.slice(before + 1, reached + 1).filter(({ atS }) => atS >= measuredFromS);
       if (isClosed || fresh.length === 0) return;
       stateCount += 1;
@@ -56,6 +59,6 @@ export function createDetections(workload: Workload, measuredFromS: number = wor
   };
 
   function isTold([id, own]: readonly [string, WorkOperation['states']]): boolean {
-    return (told.get(id) ?? -1) >= own.findLastIndex(({ atS }) => atS < endS);
+    return (reachedPlaces.get(id) ?? -1) >= own.findLastIndex(({ atS }) => atS < endS);
   }
 }

@@ -1,4 +1,7 @@
-/** Processor time per leftover event: the production store, relay and adapters with the real SDK, against a server in another process. */
+/**
+ * Measures the processor time per leftover event. The production store, relay and adapters run with the real SDK
+ * against a server in another process.
+ */
 
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -13,10 +16,10 @@ import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import type { IndexPosition } from '../../shared/store/table.ts';
 
-/** As the loop of the leftovers reads them. */
+/** The loop that relays leftovers reads pages of this size. */
 const PAGE_KEYS = 200;
 
-/** Not measured: until then the code is compiled. */
+/** These events are not measured: the engine compiles the code meanwhile. */
 const WARM_UP_EVENTS = 4_000;
 const MEASURED_EVENTS = 10_000;
 
@@ -56,7 +59,7 @@ async function relayAbout(eventCount: number, deps: Deps): Promise<number> {
     const page = await deps.store.findWorkPage({ limit: PAGE_KEYS, start });
     const records = await deps.store.readRecords(page.entries.map(({ key }) => key));
     const report = await relayRecords(deps, records);
-    if (report.publishedCount === 0) throw new Error('The server took nothing');
+    if (report.publishedCount === 0) throw new Error('The server accepted no event');
     publishedCount += report.publishedCount;
     start = page.next;
   }

@@ -1,4 +1,7 @@
-/** The least that looks like a table full of unpublished operations and like a bus, in a process of its own. */
+/**
+ * Imitates, with as little work as possible, a table full of unpublished operations and a bus. It runs in a process
+ * of its own.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { createServer } from 'node:http';

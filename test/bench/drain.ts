@@ -1,6 +1,7 @@
 /**
- * `npm run bench:drain` (`-- --events N` for another backlog than 100,000): how fast a backlog of an outage of the bus drains, what polling keeps of its rate meanwhile (both on
- * virtual time, by the whole production poller), and what an event costs of a processor (really measured).
+ * `npm run bench:drain` (`-- --events N` for another backlog than 100,000) measures how fast the backlog of an outage
+ * of the bus drains, which share of its rate polling keeps meanwhile, and what an event costs of a processor. The
+ * first two run the whole production poller on virtual time; the last one is measured in real time.
  */
 
 import { parseArgs } from 'node:util';
@@ -11,10 +12,13 @@ const { values } = parseArgs({ options: { events: { type: 'string', default: '10
 const BACKLOG = Number(values.events);
 const ACCOUNT = { seed: 1, projectCount: 500, operationCount: 2_000, tableMs: 25, busMs: 25 } as const;
 
-/** 256 MB of Lambda have a seventh of a core: 1,769 MB have a whole one (AWS Lambda Developer Guide, "Memory"). */
+/**
+ * A function with 256 MB of memory has a seventh of a core: 1,769 MB give a whole one (AWS Lambda Developer Guide,
+ * "Memory").
+ */
 const CORE_SHARE = 256 / 1_769;
 
-/** More than a backlog of this size may take. */
+/** A backlog of this size must drain in less time. */
 const MINUTES_MAX = 34;
 
 async function drain(): Promise<{
@@ -25,7 +29,7 @@ async function drain(): Promise<{
   const account = aSlowAccount({ ...ACCOUNT, minutes: MINUTES_MAX });
   await account.leaveUnsent(BACKLOG);
   let minutes = 0;
-  // New events come and go all the time; what is left of the outage is gone when hardly any is unpublished.
+  // New events arrive all the time, so the backlog counts as drained when at most 50 are unpublished.
   while (account.unsentCount() > 50 && minutes < MINUTES_MAX) {
     await account.run(1);
     minutes += 1;

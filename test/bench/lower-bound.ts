@@ -1,7 +1,8 @@
 /**
- * The mean delay that no poller without hints can beat, whatever it has learned: the starts of sessions are Poisson, so
- * the best is even spacing at the optimal rates, with what the same poll still finds of the burst; suspends are bounded
- * as if they had the whole budget for themselves. Both get the full budget, so the bound itself cannot be reached.
+ * Computes the mean delay that a poller without hints cannot beat, whatever it has learned. Sessions start as a
+ * Poisson process, so even spacing at the optimal rates is the best; a poll also finds what remains of the session's
+ * burst. Suspends are bounded as if they had the whole budget for themselves. Both parts get the full budget, so the
+ * bound itself cannot be reached.
  */
 
 import { seededRandom } from '../../shared/runtime/random.ts';
@@ -32,14 +33,14 @@ export function lowerBoundS(workload: Workload, requestsPerSecond: number): numb
   return (offsets.length * burst + 3 * suspendCount * suspend) / (offsets.length + 3 * suspendCount);
 }
 
-/** Mean delay of transitions at `offsets` after a start that falls evenly between two polls. */
+/** Derives the mean delay of transitions at `offsets` after a start that falls uniformly between two polls. */
 function costOf(offsets: readonly number[], rate: number): number {
   return sum(offsets.map((offset) => Math.max(0, 1 - rate * offset) ** 2)) / offsets.length / (2 * rate);
 }
 
 interface CostTable {
   readonly logRates: readonly number[];
-  /** What one more request a second saves, falling with the rate. */
+  /** Seconds of delay that one more request a second saves; falls as the rate rises. */
   readonly gains: readonly number[];
 }
 
@@ -57,7 +58,7 @@ function costTable(quantiles: readonly number[]): CostTable {
   return { logRates: rates.map(Math.log), gains };
 }
 
-/** The rate at which one more request saves exactly its price. */
+/** Finds the rate at which one more request saves exactly its price. */
 function rateAt({ logRates, gains }: CostTable, price: number): number {
   let low = 0;
   let high = RATE_COUNT - 1;

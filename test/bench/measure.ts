@@ -1,4 +1,4 @@
-/** One row of the table: a contender within the whole bridge, against the workload of one seed. */
+/** Measures one row of the table: a contender within the whole bridge, against the workload of one seed. */
 
 import { type Contender, contenders, scenarios } from './contenders.ts';
 import { createDetections } from './detections.ts';
@@ -26,38 +26,38 @@ export interface Figures {
   readonly p95_s: number;
   readonly p99_s: number;
   readonly max_s: number;
-  /** The longest time that a project was not read for. */
+  /** The longest time for which a project was not read. */
   readonly stalest_s: number;
   readonly requests_per_second: number;
   readonly requests_per_transition: number;
-  /** Share of the transitions that were told as such, not passed over between two reads. */
-  readonly states_told: number;
-  /** Share of the operations whose last state was told. */
+  /** Share of the transitions that were detected themselves and not passed over between two reads. */
+  readonly states_detected: number;
+  /** Share of the operations whose last state was detected. */
   readonly complete: number;
-  /** Answered 429. */
+  /** Requests that were answered 429. */
   readonly refused: number;
   readonly refused_by_hour: readonly number[];
   readonly other_refused: number;
-  /** Per transition told; the index beside it. */
+  /** Write units of the table and of its work index, each per published event. */
   readonly write_units: number;
   readonly index_units: number;
   readonly duplicates: number;
-  /** Share of the time that an invocation was alive. */
+  /** Share of the time for which an invocation was alive. */
   readonly alive: number;
   readonly bound_s: number;
   readonly over_bound: number;
   readonly p99_over_round: number;
 }
 
-/** The reference workload has its mean rate at this hour of its day. */
+/** At this hour of its day the reference workload has its mean rate. */
 const MEAN_HOUR = 6;
 
-/** Everything is read for the first time, the quietest project after four rounds, and nothing is measured. */
+/** Before the measurement every project is read for the first time; the quietest one is read within four rounds. */
 const WARM_UP_HOURS_MIN = 0.25;
 const WARM_UP_ROUNDS = 4;
 
 function warmUpHoursOf({ projects, requestsPerMinute }: Row): number {
-  // Whole minutes, as invocations come.
+  // The result is in whole minutes because an invocation starts every minute.
   return Math.max(WARM_UP_HOURS_MIN, Math.ceil((WARM_UP_ROUNDS * projects) / requestsPerMinute) / 60);
 }
 
@@ -85,7 +85,7 @@ export async function measure(row: Row, onHour?: (hour: number) => void): Promis
   return {
     ...delayFigures(row, workload, delaysS),
     transitions: delaysS.length,
-    states_told: stateCount / delaysS.length,
+    states_detected: stateCount / delaysS.length,
     complete,
     stalest_s: outcome.stalestS,
     requests_per_second: outcome.requestCount / measuredS,
@@ -105,7 +105,7 @@ function contenderOf({ policy }: Row): Contender {
   const found = all.find(({ name }) => name === policy);
   if (found !== undefined) return found;
   throw new RangeError(
-    `No policy is called "${policy}"; there are ${all.map(({ name }) => name).join(', ')}`,
+    `There is no policy "${policy}"; the policies are ${all.map(({ name }) => name).join(', ')}`,
   );
 }
 

@@ -1,4 +1,4 @@
-/** The in-memory table with DynamoDB's meter: read and write request units, of the table and of every index. */
+/** Wraps the in-memory table with DynamoDB's meter: read and write request units of the table and of every index. */
 
 import {
   INDEXES,
@@ -10,15 +10,15 @@ import {
 } from '../../shared/store/table.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 
-/** Request units, on demand. */
+/** Request units as on-demand tables count them. */
 export interface TableUnits {
-  /** Of what happens: records, acknowledgements, progress. */
+  /** Writes that the account's activity causes: records, acknowledgements and progress. */
   writes: number;
-  /** The work index alone, of what happens. */
+  /** The part of the work index in those writes. */
   workIndexWrites: number;
-  /** All indexes, of whatever was written. */
+  /** Writes of all indexes, whatever caused them. */
   indexWrites: number;
-  /** Once in a while whatever happens: the lease and the status. */
+  /** Writes that happen periodically without any activity: the lease and the status. */
   upkeepWrites: number;
   reads: number;
 }
@@ -27,7 +27,10 @@ export interface MeteredTable extends Table {
   readonly units: TableUnits;
 }
 
-/** A strongly consistent read of an item of up to 4 kB, also of one that is not there; an index is read for half of it. */
+/**
+ * A strongly consistent read of up to 4 kB costs a unit, also when the item does not exist. A read of an index costs
+ * half a unit.
+ */
 const UNITS_PER_READ = 1;
 const UNITS_PER_QUERY = 0.5;
 
@@ -56,7 +59,7 @@ export function createMeteredTable(): MeteredTable {
       units.reads += UNITS_PER_QUERY;
       return table.queryWorkPage(query);
     },
-    // The table has applied it when its call returns: nothing else is counted with it.
+    // The update is applied before the call returns, so no other write is counted with it.
     update: async (update) => metered(update),
   };
 
@@ -75,7 +78,7 @@ export function createMeteredTable(): MeteredTable {
   }
 }
 
-/** Keys only: an entry comes, goes, or moves, which is both. */
+/** Counts the writes of an index that holds only keys. An entry is added, removed, or moved, which is both. */
 function unitsOf(index: Index, before: Item | undefined, after: Item | undefined): number {
   const [was, is] = [placeIn(index, before), placeIn(index, after)];
   if (was === is) return 0;

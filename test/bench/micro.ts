@@ -1,4 +1,7 @@
-/** What the planner and the parsing of a page cost: `npm run bench:micro`. Times depend on the machine, ratios hardly. */
+/**
+ * `npm run bench:micro` measures what the planner and the parsing of a page cost. The times depend on the machine;
+ * the ratios hardly do.
+ */
 
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -18,10 +21,10 @@ const PAGE_COUNT = 2_000;
 const NOON_MS = Date.UTC(2026, 0, 15, 12);
 const PROJECT_ID = 'bold-sound-12345678';
 
-/** As much heap as leaves a function of 128 MB its code and its buffers. */
+/** A function of 128 MB has this much heap when its code and its buffers are subtracted. */
 const HEAP_FLAGS = ['--max-old-space-size=40', '--max-semi-space-size=1'];
 
-// First, while there is no garbage of anybody else's to collect meanwhile.
+// This runs first, before other measurements leave garbage that would be collected meanwhile.
 measureEngine();
 measurePlanner();
 measureMemory();
@@ -51,7 +54,7 @@ function measurePlanner(): void {
   console.log(`planner, ${PROJECT_COUNT} projects: ${microseconds.toFixed(1)} us a decision with its report`);
 }
 
-/** A usual poll: the page is parsed and checked, one row has changed and becomes an event. */
+/** Measures a usual poll: the page is parsed and checked, and one changed row becomes an event. */
 function measureEngine(): void {
   const body = JSON.stringify({ operations: Array.from({ length: PAGE_ROWS }, (_, index) => rowOf(index)) });
   const schema = operationSchema(PROJECT_ID);
@@ -70,7 +73,7 @@ function measureEngine(): void {
   );
 }
 
-/** Bundled as it is deployed, in a process of its own. */
+/** Measures the poller bundled as it is deployed, in a process of its own. */
 function measureMemory(): void {
   const folder = mkdtempSync(join(tmpdir(), 'memory-'));
   try {
@@ -103,7 +106,10 @@ function rowOf(index: number) {
   };
 }
 
-/** Medians in microseconds, in turn: the rest is the collector's and the machine's, whose pace changes. */
+/**
+ * Returns medians in microseconds. The tasks alternate, because the pace of the machine and of its garbage collector
+ * changes.
+ */
 function timesOf(...tasks: readonly [() => unknown, () => unknown]): readonly [number, number] {
   const times: readonly [number[], number[]] = [[], []];
   for (let count = 0; count < PAGE_COUNT; count++) {

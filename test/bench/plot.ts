@@ -1,4 +1,4 @@
-/** Mean delay against requests a minute, both logarithmic, as a drawing that reads in the light and in the dark. */
+/** Draws mean delay against requests a minute, both logarithmic, for light and dark backgrounds. */
 
 import type { Figures } from './measure.ts';
 
@@ -9,7 +9,7 @@ const COLOURS = ['#0b7285', '#c2410c', '#6741d9', '#2b8a3e', '#a61e4d', '#495057
 
 interface Line {
   readonly name: string;
-  /** By requests a minute. */
+  /** Points of requests a minute and mean delay in seconds, in the order of the first. */
   readonly points: readonly (readonly [number, number])[];
   readonly isBound: boolean;
 }
@@ -59,7 +59,7 @@ function linesOf(rows: readonly Figures[]): readonly Line[] {
   ];
 }
 
-/** Over seeds, rising in the first coordinate. */
+/** Averages over the seeds and sorts by the first coordinate. */
 function means(points: readonly (readonly [number, number])[]): Line['points'] {
   const byX = Map.groupBy(points, ([x]) => x);
   return [...byX]

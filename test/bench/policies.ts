@@ -1,4 +1,4 @@
-/** What the planner of production is compared with: each decides the next request. */
+/** Holds the policies that production's planner is compared with. Each decides the next request. */
 
 import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
 import type { PollPlanner } from '../../functions/poller/planner/poll-planner.ts';
@@ -15,7 +15,7 @@ export interface Policy {
   report(project: number, hasOpen: boolean, nowMs: number): void;
 }
 
-/** Another way to decide, in the place of production's planner in the whole bridge. */
+/** Wraps a policy so that it decides for the whole bridge instead of production's planner. */
 export function plannerOf(policy: Policy): PollPlanner {
   return {
     next(nowMs) {
@@ -38,7 +38,10 @@ export function plannerOf(policy: Policy): PollPlanner {
   };
 }
 
-/** Reads everything once. Then it knows every instant at which something will happen, and reads the project then: only the budget holds it up. */
+/**
+ * Reads every project once. Then it knows every instant at which something will happen and reads the project at that
+ * instant, so only the budget delays it.
+ */
 export function clairvoyant({ transitions, projectCount }: Workload): Policy {
   const moments = transitions
     .flatMap((own, project) => own.map(({ atS }) => ({ atMs: Math.ceil(atS * 1_000), project })))
@@ -61,19 +64,22 @@ export function clairvoyant({ transitions, projectCount }: Workload): Policy {
   };
 }
 
-/** One after the other, as fast as the limit allows but no faster than `roundMs` for all. */
+/** Reads the projects one after the other, as fast as the limit allows, but a round takes at least `roundMs`. */
 export function roundRobin(projectCount: number, roundMs: number): Policy {
   return dueFirst(() => roundMs, projectCount);
 }
 
-/** Evenly spaced, with rates by the square root of the true session rates, blind to everything that happens. */
+/**
+ * Spaces polls evenly, with rates by the square root of the true session rates. It does not react to anything that
+ * happens.
+ */
 export function oracleRoot(rates: readonly number[], requestsPerMinute: number): Policy {
   const total = rates.reduce((sum, rate) => sum + Math.sqrt(rate), 0);
   const perMs = rateLimitOf(requestsPerMinute, REQUEST_BURST).intervalMs;
   return dueFirst((project) => (perMs * total) / Math.sqrt(rates[project] ?? 1), rates.length);
 }
 
-/** Projects with an open operation every five seconds, before all others; the rest in turn. */
+/** Reads projects with an open operation every five seconds, before all others. It reads the other ones in turn. */
 export function strictlyHot(projectCount: number): Policy {
   const hotAtMs = new Map<number, number>();
   let last = -1;
@@ -95,7 +101,10 @@ export function strictlyHot(projectCount: number): Policy {
   };
 }
 
-/** Whoever is due for longest; the next turn comes one interval after the last one was due, so spacing is even. */
+/**
+ * Picks the project that has been due for the longest time. The next turn is one interval after the last one was due,
+ * which keeps the spacing even.
+ */
 function dueFirst(intervalMsOf: (project: number) => number, projectCount: number): Policy {
   const queue = Array.from({ length: projectCount }, (_, project) => {
     const intervalMs = intervalMsOf(project);

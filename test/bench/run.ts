@@ -1,4 +1,7 @@
-/** `npm run bench`: how soon a transition is told, against the theoretical limit and other ways to poll. */
+/**
+ * `npm run bench` measures how soon a transition is detected, and compares it with the theoretical bound and with
+ * other ways to poll.
+ */
 
 import { writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
@@ -10,13 +13,13 @@ import { delayPlot } from './plot.ts';
 import { tableHead, tableLine } from './table.ts';
 
 const HELP = `npm run bench -- [options]   delays, requests and writes on virtual time; figures on stdout, progress on stderr
-  --projects N,..  sizes of the account (default 50,500,5000)
-  --policy A,B     only these rows (default: ways to poll; also ${scenarios.map(({ name }) => name).join(', ')})
+  --projects N,..  numbers of projects of the account (default 50,500,5000)
+  --policy A,B     only these policies (default: all ways to poll; also ${scenarios.map(({ name }) => name).join(', ')})
   --seeds S        seeds 1 to S (default 1)
   --rpm R,..       requests a minute (default 700)
-  --hours H        what is measured, around the mean of the day (default 4)
+  --hours H        hours that are measured, around the hour of the day's mean rate (default 4)
   --json           one line of figures per row
-  --svg FILE       draw mean delay against requests a minute; give several --rpm`;
+  --svg FILE       draw mean delay against requests a minute; needs several rates in --rpm`;
 
 const names = [...contenders, ...scenarios].map(({ name }) => name);
 
@@ -45,7 +48,7 @@ function parseOptions(): Options | undefined {
   const policies = values.policy?.split(',') ?? contenders.map(({ name }) => name);
   const unknown = policies.filter((policy) => !names.includes(policy));
   if (unknown.length > 0)
-    throw new RangeError(`--policy: "${unknown.join(',')}" is not known; there are ${names.join(', ')}`);
+    throw new RangeError(`--policy: "${unknown.join(',')}" is unknown; the policies are ${names.join(', ')}`);
   const hours = numberOf('hours', values.hours, { min: 0.1, max: 720 });
   const sizes = listOf('projects', values.projects, { min: 1, max: 20_000 });
   const rates = listOf('rpm', values.rpm, { min: 10, max: 700 });
@@ -84,25 +87,30 @@ async function main({ rows, json, svg }: Options): Promise<void> {
   let begun = 0;
   let printed = 0;
   if (!json) console.log(tableHead);
+  // The failure of one row ends all threads.
+  await using threads = new AsyncDisposableStack();
   const work = async () => {
     const worker = new Worker(new URL('./worker.ts', import.meta.url));
+    threads.defer(async () => {
+      await worker.terminate();
+    });
     for (let place = begun++; place < rows.length; place = begun++) {
       const row = rows[place];
       if (row === undefined) break;
       results.set(
         place,
         await measuredBy(worker, row, (hour) =>
-          tell(`row ${place + 1} of ${rows.length}: ${describe(row)}, hour ${hour}`),
+          reportProgress(`row ${place + 1} of ${rows.length}: ${describe(row)}, hour ${hour}`),
         ),
       );
       print();
     }
-    await worker.terminate();
   };
-  await Promise.all(Array.from({ length: Math.min(rows.length, availableParallelism(), THREADS_MAX) }, work));
+  const threadCount = Math.min(rows.length, availableParallelism(), THREADS_MAX);
+  await Promise.all(Array.from({ length: threadCount }, work));
   if (svg !== undefined) writeFileSync(svg, delayPlot([...results.values()]));
 
-  /** In the order of the rows, whichever thread is first. */
+  /** Prints in the order of the rows, whichever thread finishes first. */
   function print(): void {
     for (let next = results.get(printed); next !== undefined; next = results.get(printed)) {
       console.log(json ? JSON.stringify(next) : tableLine(next));
@@ -131,8 +139,8 @@ function describe({ policy, projects, seed }: Row): string {
   return `${policy} with ${projects} projects, seed ${seed}`;
 }
 
-/** Over itself in a terminal, a line each elsewhere. */
-function tell(text: string): void {
+/** Overwrites the last report in a terminal, and prints a line for each report elsewhere. */
+function reportProgress(text: string): void {
   process.stderr.write(process.stderr.isTTY ? `\r\u001b[K${text}\r` : `${text}\n`);
 }
 

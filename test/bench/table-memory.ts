@@ -1,6 +1,7 @@
 /**
- * `npm run bench:table-memory`: the resident memory of the embedded table over 100,000 queries, a line for every 10,000. The tables
- * are in processes of their own, one after the other: that of the local AWS, and dynalite as it comes (fewer queries, because it leaks).
+ * `npm run bench:table-memory` measures the resident memory of the embedded table over 100,000 queries and prints a
+ * line for every 10,000. Two tables run one after the other in processes of their own: that of the local AWS, and
+ * dynalite without our patches. The second one leaks, so it gets fewer queries.
  */
 
 import { fork } from 'node:child_process';
@@ -20,15 +21,15 @@ const TableName = 'operations';
 const ITEM_COUNT = 100;
 const ITEM_BYTES = 600;
 
-/** Enough to keep a processor busy; more would measure a queue. */
+/** This number keeps a processor busy; a higher one would measure a queue. */
 const QUERIES_AT_ONCE = 8;
 
-/** Node's own pools and caches have filled after so many queries; the slope begins there. */
+/** After these queries Node's own pools and caches are full, so the slope is measured from here. */
 const WARM_UP_QUERIES = 20_000;
 const QUERIES = 100_000;
 const STEP_QUERIES = 10_000;
 
-/** The whole memory of a small machine would be gone after all of them. */
+/** The leaking table gets fewer queries, because all of them would take the whole memory of a small machine. */
 const LEAKING_QUERIES = QUERIES / 5;
 
 const variant = process.argv[2] === 'serve' ? process.argv[3] : undefined;
@@ -40,7 +41,7 @@ if (variant === undefined) {
   await serve(variant);
 }
 
-/** The table alone, in its own process: the memory of the client that asks is not counted. */
+/** Serves the table alone in its own process, so that the client's memory is not counted. */
 async function serve(name: string): Promise<void> {
   const path = mkdtempSync(join(tmpdir(), 'table-memory-'));
   const server = name === 'local AWS' ? await mendedServer(path) : dynalite({ path, createTableMs: 0 });
@@ -117,7 +118,7 @@ function residentBytes(): number {
   return process.memoryUsage().rss;
 }
 
-/** By least squares: one mark that stands high or low does not make the result. */
+/** Fits a line by least squares, so one outlier among the marks does not determine the result. */
 function slopeOf(marks: readonly { readonly queries: number; readonly bytes: number }[]): number {
   const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const meanQueries = mean(marks.map(({ queries }) => queries));

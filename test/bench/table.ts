@@ -1,4 +1,4 @@
-/** The rows as a person reads them: one line each. */
+/** Formats the rows for people, one line each. */
 
 import type { Figures } from './measure.ts';
 
@@ -22,7 +22,7 @@ const columns: readonly Column[] = [
   { head: 'max', width: 6, of: (row) => seconds(row.max_s) },
   { head: 'stalest', width: 7, of: (row) => row.stalest_s.toFixed(0) },
   { head: 'req/tr', width: 6, of: (row) => row.requests_per_transition.toFixed(1) },
-  { head: 'states', width: 6, of: (row) => `${(100 * row.states_told).toFixed(0)}%` },
+  { head: 'states', width: 6, of: (row) => `${(100 * row.states_detected).toFixed(0)}%` },
   { head: 'complete', width: 8, of: (row) => row.complete.toFixed(3) },
   { head: '429', width: 4, of: (row) => String(row.refused) },
   { head: 'wu/tr', width: 5, of: (row) => row.write_units.toFixed(2) },
@@ -37,7 +37,7 @@ export function tableLine(row: Figures): string {
   return columns.map(({ width, of }) => padded(of(row), width)).join(' ');
 }
 
-/** A negative width pads on the right. */
+/** Pads on the left, or on the right when the width is negative. */
 function padded(text: string, width: number): string {
   return width < 0 ? text.padEnd(-width) : text.padStart(width);
 }

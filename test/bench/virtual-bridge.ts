@@ -1,6 +1,6 @@
 /**
- * The whole poller of production - planner, limiter, HTTP client, engine, protocol, relay - against the virtual upstream,
- * an in-memory table that counts write units, and a bus that notes when each event came.
+ * Runs the whole poller of production (planner, limiter, HTTP client, engine, protocol, relay) against the virtual
+ * upstream, an in-memory table that counts write units, and a bus that notes when each event arrived.
  */
 
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
@@ -30,7 +30,7 @@ import type { Workload } from './workload.ts';
 
 const ACCOUNT_ID = 'bench';
 
-/** As the deployment invokes the poller: once a minute, to be stopped before the next one. */
+/** The deployment invokes the poller once a minute and stops it before the next invocation. */
 const INVOKE_EVERY_MS = pollerSchedule.everyMs;
 const INVOCATION_MS = pollerSchedule.timeoutMs - STOP_RESERVE_MS;
 
@@ -39,32 +39,35 @@ export interface BridgeScenario {
   readonly pollIntervalMs: number;
   readonly hasHints: boolean;
   readonly recall: number;
-  /** The process is killed after so long, again and again; its memory is lost. */
+  /** The process is killed once in each such interval and loses its memory. */
   readonly killEveryMs?: number;
-  /** Another way to decide; production's otherwise. */
+  /** Replaces production's planner when it is given. */
   readonly planner?: (() => PollPlanner) | undefined;
-  /** Of the whole limit, used by somebody else who takes no notice. */
+  /** Share of the upstream's whole limit that another client uses without regard for refusals. */
   readonly otherShare?: number;
   readonly faultShare?: number;
   readonly lingerMs?: number;
-  /** Nothing is measured before: the account is read for the first time, and fields of the list are got to know. */
+  /**
+   * The measurement starts after this time, in which the account is read for the first time and the planner learns
+   * which fields of the list change.
+   */
   readonly warmUpMs?: number;
 }
 
-/** What was counted while it was measured. */
+/** Holds what was counted during the measurement. */
 export interface BridgeOutcome extends Readonly<TableUnits> {
   readonly requestCount: number;
-  /** Answered 429. */
+  /** Requests that were answered 429. */
   readonly refusedCount: number;
   readonly refusedByHour: readonly number[];
-  /** The longest time that a project was not read for. */
+  /** The longest time for which a project was not read. */
   readonly stalestS: number;
   readonly otherCount: number;
   readonly otherRefusedCount: number;
   readonly eventCount: number;
-  /** Events that came twice, with the same id. */
+  /** Events that arrived a second time with the same id. */
   readonly duplicateCount: number;
-  /** Invocations together, seconds. */
+  /** Duration of all invocations together, in seconds. */
   readonly aliveS: number;
 }
 
@@ -86,7 +89,7 @@ export async function runBridge(
   const upstreamOptions = { now: () => scheduler.now(), seed, recall, otherRequestsPerMinute, faultShare };
   const upstream = createVirtualUpstream(workload, upstreamOptions);
   const table = createMeteredTable();
-  const bus = notingBus(detections, () => scheduler.now());
+  const bus = recordingBus(detections, () => scheduler.now());
   let owner = startProcess();
   let aliveMs = 0;
   let beforeMeasuring = countsNow();
@@ -110,7 +113,7 @@ export async function runBridge(
   const refusedByHour = [...upstream.counts.own.refusedByHour];
   const stalestS = upstream.age.stalestS();
   detections.close();
-  // Nothing may be lost: what was not told yet is told when the bridge looks once more, undisturbed.
+  // The bridge must lose nothing: it publishes what is still missing when it polls again undisturbed.
   await catchUp();
   return { ...measured, refusedByHour, stalestS };
 
@@ -150,7 +153,7 @@ export async function runBridge(
   async function catchUp(): Promise<void> {
     owner.process.isCrashed = true;
     await scheduler.runUntil(endMs + 2 * INVOKE_EVERY_MS);
-    // By production's planner, whoever decided before: a policy that knows what is to come would not look.
+    // Production's planner does this, because a policy that knows the future would not look again.
     const { deps, memory } = startProcess({ ...scenario, planner: undefined });
     const rounds = Math.ceil((3 * workload.projectCount) / scenario.requestsPerMinute) + 3;
     for (let round = 0; round < rounds; round++) {
@@ -188,7 +191,7 @@ export async function runBridge(
       },
       bus: bus.port,
       budget,
-      // Nobody sends any here, and the poller looks all the same.
+      // The scenario sends no commands, but the poller checks for them as in production.
       commands: {
         sentCount: () => readCommandUsage(table, ACCOUNT_ID),
         requestsPerMinute: PARTS_PER_MINUTE.commands,
@@ -208,7 +211,7 @@ export async function runBridge(
       limits: {
         ...accountLimits.run,
         requestsPerMinute: settings.requestsPerMinute,
-        // Nothing here takes time, so a few workers do what a dozen do in production.
+        // Calls take no time here, so two workers do what a dozen do in production.
         pollsAtOnce: 2,
         ...(lingerMs !== undefined && { lingerMs }),
       },
@@ -244,14 +247,17 @@ async function invokeOnce(deps: AccountDeps, memory: AccountMemory, durationMs: 
   await pollAccount(deps, memory, { signal: stop.signal, leaseMs: durationMs }).catch(() => undefined);
 }
 
-/** Nothing waits for real time here, so this lets everything happen that can happen at one virtual instant. */
+/**
+ * Lets everything happen that can happen at one virtual instant. This suffices because the code never waits for real
+ * time.
+ */
 function nextTurnOfTheEventLoop(): Promise<void> {
   return new Promise((resolve) => {
     setImmediate(resolve);
   });
 }
 
-function notingBus(detections: Detections, now: () => number) {
+function recordingBus(detections: Detections, now: () => number) {
   const counts = { event: 0, duplicate: 0 };
   const ids = new Set<string>();
   const port: EventBus = {

@@ -1,20 +1,22 @@
-/** The benchmark's account behind the upstream's own wire format, with its limits enforced, on virtual time. */
+/**
+ * Serves the benchmark's account in the upstream's own wire format, enforces its limits, and runs on virtual time.
+ */
 
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
 import { createdS, type Workload, type WorkOperation } from './workload.ts';
 
-/** Specification "Limits". */
+/** The upstream's limits (specification "Limits"). */
 export const REQUESTS_PER_MINUTE_MAX = 700;
 const REQUESTS_PER_SECOND_MAX = 40;
 
 export interface UpstreamOptions {
   readonly now: () => number;
   readonly seed: number;
-  /** Share of the transitions that move the project's `updated_at`. */
+  /** Share of the transitions that change the project's `updated_at`. */
   readonly recall: number;
-  /** Somebody else's part of the same limit, evenly spread, whatever is answered. */
+  /** Requests that another client takes from the same limit, evenly spread and regardless of the answers. */
   readonly otherRequestsPerMinute: number;
-  /** Share of the requests that end with 503, and that are lost on the way back. */
+  /** Share of the requests that fail: half with 503, half by losing the answer. */
   readonly faultShare: number;
 }
 
@@ -27,19 +29,19 @@ export interface VirtualUpstream {
   readonly age: ReadingAge;
 }
 
-/** How long a project is not read for. */
+/** Measures how long projects go unread. */
 export interface ReadingAge {
-  /** What was before does not count. */
+  /** Forgets everything before this call. */
   startOver(): void;
-  /** The longest since then, seconds. */
+  /** The longest time since then for which a project was not read, in seconds. */
   stalestS(): number;
 }
 
 export interface RequestCounts {
   sent: number;
-  /** Answered 429. */
+  /** Requests that were answered 429. */
   refused: number;
-  /** Answered 429, by the hour since the start. */
+  /** Requests that were answered 429, by hour since the start. */
   readonly refusedByHour: number[];
 }
 
@@ -149,7 +151,7 @@ function createReadingAge(projectCount: number, now: () => number) {
   };
 }
 
-/** Sliding windows of a minute and of a second; what is refused does not count. */
+/** Admits requests within sliding windows of a minute and a second. Refused requests do not count. */
 export function createWindow() {
   const lately = new Float64Array(REQUESTS_PER_MINUTE_MAX).fill(Number.NEGATIVE_INFINITY);
   let admittedCount = 0;
@@ -166,11 +168,11 @@ export function createWindow() {
   };
 }
 
-/** One project's operations, advanced to the instant of each read; pages are kept until something changes. */
+/** Advances one project's operations to the instant of each read. It keeps rendered pages until something changes. */
 function liveProject(own: readonly WorkOperation[], project: number) {
   const rows: string[] = [];
   const statePlaces: number[] = [];
-  /** Places of operations that go on changing. */
+  /** Places of the operations that will still change. */
   const open = new Set<number>();
   let pages = new Map<string, Buffer<ArrayBuffer>>();
 
@@ -234,12 +236,12 @@ function liveProject(own: readonly WorkOperation[], project: number) {
   }
 }
 
-/** The client builds a URL; a fetch may be given other forms. */
+/** The client passes a URL, but `fetch` accepts other forms too. */
 export function urlOf(input: string | URL | Request): URL {
   return input instanceof Request ? new URL(input.url) : new URL(input);
 }
 
-/** Whole seconds, as rows have them. */
+/** Formats whole seconds, as rows contain them. */
 function timeOf(atS: number): string {
   return `${new Date(Math.floor(atS) * 1_000).toISOString().slice(0, 19)}Z`;
 }

@@ -5,7 +5,7 @@ import { measure, type Row } from './measure.ts';
 
 parentPort?.on('message', (row: Row) => void answer(row));
 
-/** A failure ends the thread, and with it the run. */
+/** A failure ends the thread and so the run. */
 async function answer(row: Row): Promise<void> {
   const figures = await measure(row, (hour) => parentPort?.postMessage({ kind: 'hour', hour }));
   parentPort?.postMessage({ kind: 'figures', figures });

@@ -1,13 +1,16 @@
 /**
- * The benchmark's account: projects of Zipf popularity, sessions as a Poisson process with a daily cycle, each session
- * a chain of operations. It is invented; no trace of a real account stands behind it.
+ * Creates the benchmark's account: projects of Zipf popularity, and sessions as a Poisson process with a daily cycle,
+ * each a chain of operations. The account is invented and not traced from a real one.
  */
 
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
 
 export const DAY_S = 86_400;
 
-/** 15 January 2026: at the beginning of the epoch, a day without a sweep would not have passed yet. */
+/**
+ * The time starts on 15 January 2026. At the beginning of the epoch, the sweep's interval of a day would not have
+ * passed yet.
+ */
 const ORIGIN_S = 1_768_435_200;
 export const SUSPEND_AFTER_S = 300;
 export const USE_S_MEAN = 240;
@@ -16,7 +19,7 @@ const ZIPF_EXPONENT = 1.1;
 const CYCLE_DEPTH = 0.8;
 const FAILS = 0.003;
 
-/** Log-normal durations: median in seconds, and sigma. */
+/** Log-normal durations as median in seconds and sigma. */
 export const SCHEDULING = [0.15, 0.5] as const;
 export const DURATIONS = {
   start_compute: [0.8, 0.6],
@@ -34,7 +37,7 @@ export interface WorkOperation {
   readonly project: number;
   /** Each session uses a compute of its own: sessions overlap, and each ends with its own suspend. */
   readonly session: number;
-  /** Creation, running, perhaps failed, finished. */
+  /** The states are creation, running, possibly failed, and finished. */
   readonly states: readonly { readonly atS: number; readonly status: string }[];
 }
 
@@ -45,21 +48,21 @@ export interface Transition {
 
 export interface Workload {
   readonly projectCount: number;
-  /** The first day is history: it is there to be learned from, and nothing of it is measured. */
+  /** The time before this is history: the bridge can learn from it, but it is not measured. */
   readonly startS: number;
   readonly endS: number;
-  /** Sessions a second, per project. */
+  /** Sessions per second and project. */
   readonly rates: readonly number[];
-  /** Per project, oldest first. */
+  /** Operations per project, oldest first. */
   readonly operations: readonly (readonly WorkOperation[])[];
-  /** Per project, oldest first, the measured ones only. */
+  /** Measured transitions per project, oldest first. */
   readonly transitions: readonly (readonly Transition[])[];
-  /** Seconds from the start of a session to each of its transitions, suspends left out. */
+  /** Seconds from the start of a session to each of its transitions, without suspends. */
   readonly offsets: readonly number[];
   readonly suspendCount: number;
 }
 
-/** `fromHour`: of the second day; the first sessions of a day come at its hour 0, the most at its hour 12. */
+/** `fromHour` counts within the second day. Sessions are rarest at hour 0 of a day and most frequent at hour 12. */
 export function createWorkload(projectCount: number, seed: number, hours: number, fromHour = 0): Workload {
   const random = seededRandom(seed);
   const startS = ORIGIN_S + DAY_S + fromHour * 3_600;
@@ -110,7 +113,7 @@ function exponential(mean: number, random: Random): number {
   return -mean * Math.log(1 - random.next());
 }
 
-/** Shuffled, so that a project's place says nothing about it. */
+/** The rates are shuffled, so that a project's place does not reveal its rate. */
 function zipfRates(projectCount: number, random: Random): readonly number[] {
   const weights = Array.from({ length: projectCount }, (_, place) => (place + 1) ** -ZIPF_EXPONENT);
   const total = weights.reduce((sum, weight) => sum + weight, 0);
@@ -122,7 +125,7 @@ function zipfRates(projectCount: number, random: Random): readonly number[] {
   return rates;
 }
 
-/** A Poisson process of the highest rate of the day, thinned to the rate of the hour. */
+/** Draws a Poisson process of the highest rate of the day and thins it to the rate of the hour. */
 function sessionStarts(rate: number, endS: number, random: Random): readonly number[] {
   const starts: number[] = [];
   const rateMax = rate * (1 + CYCLE_DEPTH);
@@ -156,7 +159,7 @@ function statesOf(action: Action, atS: number, random: Random): WorkOperation['s
   return [...begun, { atS: endS, status: 'failed' }, { atS: retriedS, status: 'finished' }];
 }
 
-/** As the bound counts them: creation, running and end. */
+/** The bound counts creation, running and end. */
 function offsetsOf({ states }: WorkOperation, sessionS: number): readonly number[] {
   return [states[0], states[1], states.at(-1)].map((state) => (state?.atS ?? sessionS) - sessionS);
 }

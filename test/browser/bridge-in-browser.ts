@@ -1,4 +1,4 @@
-/** `npm start` in a process of its own, and a real Chromium in front of it. */
+/** Starts `npm start` in a process of its own, and a real Chromium in front of it. */
 
 import { spawn } from 'node:child_process';
 import { existsSync } from 'node:fs';
@@ -20,21 +20,21 @@ export interface RunningBridge {
   readonly token: string;
   readonly awsEndpoint: string;
   readonly accessKey: string;
-  /** The first match's group of what was waited for: the link of an alert. */
+  /** What the first group of the awaited pattern matched: the link of an alert. */
   readonly link: string;
   stop(): void;
 }
 
-/** Everything is read for the first time. */
+/** Matches when every project has been read for the first time. */
 export const ALL_READ = /(4) of 4 projects read/;
 
-/** Some operation fails sooner or later; ten times as fast it is soon. */
+/** Matches the link of an alert. An operation fails sooner or later; at ten times the speed this takes seconds. */
 export const AN_ALERT = /Open: (http\S+)/;
 
-/** One that fails while the bridge watches, and the link of the alert that follows. */
+/** Matches an operation that fails while the bridge watches, and the link of the alert that follows. */
 export const FAILS_NOW = /(?:running|scheduling) -> failed[\s\S]*?Open: (http\S+)/;
 
-/** Resolves once the output matches. Only this process is ended by `stop`. */
+/** Resolves once the output matches. `stop` ends only this process. */
 export async function startBridge(until: RegExp, options: readonly string[]): Promise<RunningBridge> {
   const child = spawn(process.execPath, ['infra/local/start.ts', '--seed', '1', ...options], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -44,7 +44,8 @@ export async function startBridge(until: RegExp, options: readonly string[]): Pr
     output += text;
   });
   while (!until.test(output)) {
-    if (child.exitCode !== null) throw new Error(`The bridge ended without ${String(until)}: ${output}`);
+    if (child.exitCode !== null)
+      throw new Error(`The bridge ended before its output matched ${String(until)}: ${output}`);
     await new Promise((resolve) => setTimeout(resolve, 50));
   }
   const found = (pattern: RegExp) => pattern.exec(output)?.[1] ?? '';

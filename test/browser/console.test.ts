@@ -1,4 +1,4 @@
-/** The console in a real Chromium, in front of `npm start`'s own wiring. */
+/** Runs the console in a real Chromium, in front of the wiring of `npm start`. */
 
 import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
@@ -14,7 +14,7 @@ import {
 } from './bridge-in-browser.ts';
 
 let browser: Browser;
-/** One that runs ten times as fast, for whoever only looks. */
+/** A bridge at ten times the speed, shared by the tests that only read. */
 let busy: RunningBridge;
 beforeAll(async () => {
   browser = await launch();
@@ -25,7 +25,7 @@ afterAll(async () => {
   await browser.close();
 });
 
-/** One of its own, in real time, in which nothing happens unasked within seconds. */
+/** Starts a bridge in real time for one test. Within seconds nothing happens there except what the test does. */
 async function calmBridge(): Promise<RunningBridge> {
   const bridge = await startBridge(ALL_READ, ['--projects', '4']);
   onTestFinished(() => bridge.stop());
@@ -70,7 +70,7 @@ async function signIn(page: Page, url: string, token: string): Promise<void> {
 }
 
 async function violations(page: Page): Promise<readonly string[]> {
-  // Evaluated by the browser's own tools, so that the page's policy does not stand in the way.
+  // The browser's own tools evaluate the script, because the page's content security policy would refuse it.
   await page.evaluate(axe.source);
   const { violations: found } = await page.evaluate(() =>
     (globalThis as never as { axe: typeof axe }).axe.run(),
@@ -78,8 +78,8 @@ async function violations(page: Page): Promise<readonly string[]> {
   return found.map(({ id, nodes }) => `${id}: ${nodes.map(({ html }) => html.slice(0, 120)).join(' | ')}`);
 }
 
-describe('somebody on call', () => {
-  test("opens an alert's link, signs in, and sees what failed; nothing comes from elsewhere", async () => {
+describe('a person on call', () => {
+  test("opens an alert's link, signs in and sees what failed; nothing is loaded from other sites", async () => {
     const { token, link: alertLink } = busy;
     const { page, foreign, problems, transferredBytes } = await openPage();
 
@@ -94,7 +94,7 @@ describe('somebody on call', () => {
     expect(transferredBytes()).toBeLessThan(60_000);
   });
 
-  test('opens the link of an operation that failed just now, and sees how it got there', async () => {
+  test('opens the link of an operation that failed just now, and sees its history', async () => {
     const bridge = await startBridge(FAILS_NOW, ['--speed', '30', '--projects', '12']);
     onTestFinished(() => bridge.stop());
     const { token, link: alertLink } = bridge;
@@ -108,7 +108,7 @@ describe('somebody on call', () => {
     expect(history).toMatch(/poll/);
   });
 
-  test('starts a compute, and its states appear without a reload', async () => {
+  test('starts a compute, and its statuses appear without a reload', async () => {
     const { origin, token } = await calmBridge();
     const { page, problems } = await openPage();
     await signIn(page, `${origin}/console`, token);
@@ -133,7 +133,7 @@ describe('somebody on call', () => {
     expect(problems).toEqual([]);
   });
 
-  test('without the scope sees no action and cannot take one', async () => {
+  test('without the scope sees no action, and a forged one is refused', async () => {
     const { origin, awsEndpoint, accessKey, token: development } = await calmBridge();
     const issuing = runCommand('infra/cli/tokens.ts', [
       'create',
@@ -168,7 +168,7 @@ describe('somebody on call', () => {
     expect(answer.status()).toBe(403);
   });
 
-  test('makes a rule of a filter, and is told what it would have matched', async () => {
+  test('turns a filter into a rule, and sees how many events it would have matched', async () => {
     const { origin, token } = busy;
     const { page } = await openPage();
     await signIn(page, `${origin}/console/events`, token);
@@ -187,7 +187,7 @@ describe('somebody on call', () => {
 });
 
 describe('every page', () => {
-  test.each(SIZES)('is accessible, %s, and fits its width', async (_name, options) => {
+  test.each(SIZES)('is accessible and fits its width: %s', async (_name, options) => {
     const { origin, token, link: alertLink } = busy;
     const { page } = await openPage(options);
     await page.goto(`${origin}/console`);

@@ -1,4 +1,7 @@
-/** `npm run screenshots`: every page of the console, light, dark and on a phone, into docs/screenshots. */
+/**
+ * `npm run screenshots` writes a picture of every page of the console, light, dark and on a phone, to
+ * docs/screenshots.
+ */
 
 import { spawn } from 'node:child_process';
 import { join, resolve } from 'node:path';
@@ -25,7 +28,7 @@ bridge.stdout.setEncoding('utf8').on('data', (text: string) => {
 const found = (pattern: RegExp) => pattern.exec(output)?.[1] ?? '';
 
 try {
-  console.log('waiting for half a minute of events ...');
+  console.log('Waiting 35 seconds for events.');
   await new Promise((done) => setTimeout(done, 35_000));
   const [origin, token, alert] = [
     found(/API +(http\S+)/),
@@ -39,7 +42,7 @@ try {
     events: `${origin}/console/events`,
     subscribe: `${origin}/console/subscribe?status=failed`,
   };
-  const browser = await launch();
+  await using browser = await launch();
   for (const [look, options] of Object.entries(LOOKS)) {
     const page = await (await browser.newContext(options)).newPage();
     await page.goto(pages.overview);
@@ -52,7 +55,6 @@ try {
       console.log(`docs/screenshots/${name}-${look}.png`);
     }
   }
-  await browser.close();
 } finally {
   bridge.kill('SIGKILL');
 }

@@ -28,17 +28,20 @@ const manifest = JSON.parse(read('package.json')) as Record<string, Record<strin
 
 describe('the documentation', () => {
   test.each([...eventDocs(), ...alertDocs(), ...apiDocs(), ...costDocs(), ...limitDocs()])(
-    '$path is what the definitions say (npm run generate)',
+    '$path agrees with the definitions (npm run generate)',
     ({ path, text }) => {
       expect(read(path)).toBe(text);
     },
   );
 
-  test.each(eventCatalog)('the example of $detailType is one', ({ detail, example }) => {
-    expect(detail.strict().safeParse(example).error).toBeUndefined();
-  });
+  test.each(eventCatalog)(
+    'the example of $detailType has exactly the fields of its definition',
+    ({ detail, example }) => {
+      expect(detail.strict().safeParse(example).error).toBeUndefined();
+    },
+  );
 
-  test('every bound that the poller reports by name has a row of its own in docs/limits.md', () => {
+  test('has one row in docs/limits.md for every bound that the poller reports by name', () => {
     const signals = boundGroups.flatMap(({ bounds }) => bounds.map(({ signal }) => signal));
 
     for (const name of BOUND_NAMES)
@@ -58,14 +61,14 @@ describe('the documentation', () => {
     expect(dollars(price)).toEqual(dollars(total));
   });
 
-  test('every dependency is justified in one line', () => {
+  test('gives a reason for every dependency in one line', () => {
     const lines = read('docs/dependencies.md').split('\n');
     const names = Object.keys({ ...manifest['dependencies'], ...manifest['devDependencies'] });
 
     expect(names.filter((name) => !lines.some((line) => line.startsWith(`| \`${name}\` |`)))).toEqual([]);
   });
 
-  test('the page on the simulated service has every call, dial, option and control', () => {
+  test('names every call, dial, option and control route on the page on the simulated service', () => {
     const page = read('docs/upstream.md');
     const source = read('infra/simulator/routes/control-routes.ts');
     const controls = [...source.matchAll(/'(\/_control\/[^']+)'/g)].map((match) => match[1] ?? '');

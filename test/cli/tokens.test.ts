@@ -80,14 +80,16 @@ describe('npm run tokens', () => {
     expect(listed.output).toContain(`${id}   valid`);
     expect(listed.output).not.toContain(secret);
 
-    // The whole token instead of its id is what people have at hand.
+    // People have the whole token at hand rather than its id.
     expect((await tokens('revoke', token)).output).toMatch(/is revoked/);
     expect(await authenticate(token)).toBeUndefined();
     expect((await tokens('list')).output).toContain(`${id}   revoked`);
     expect((await tokens('revoke', id)).output).toMatch(/There is no token/);
   });
 
-  test('says in one sentence what is wrong where nothing answers', { timeout: 60_000 }, async () => {
+  test('says in one sentence what is wrong when nothing answers at the endpoint', {
+    timeout: 60_000,
+  }, async () => {
     const command = runCommand('infra/cli/tokens.ts', ['list', '--endpoint', 'http://127.0.0.1:9']);
 
     expect(await command.ended()).toBe(2);
@@ -102,7 +104,7 @@ describe('npm run tokens', () => {
     [['create', '--client', 'a', '--scopes', 'auth:read', '--days', '91'], /--days is "91"/],
     [['revoke'], /Say which token/],
     [['destroy'], /"destroy" is no command/],
-  ])('%j is refused with a sentence', (args, sentence) => {
+  ])('refuses %j with a sentence', (args, sentence) => {
     expect(() => parseTokenOptions(args)).toThrow(sentence);
   });
 });

@@ -1,4 +1,4 @@
-/** One row per call: how it succeeds, and each refusal that is documented. What stands here runs against any service. */
+/** Lists one row per call: how it succeeds, and each refusal that is documented. The rows run against any service. */
 
 import type { CallId } from '../../shared/upstream/calls/calls.ts';
 import type { Request, Service } from './service-under-test.ts';
@@ -6,7 +6,7 @@ import type { Request, Service } from './service-under-test.ts';
 type Prepared = Request | Promise<Request>;
 
 export interface Case {
-  /** Brings the service into a state in which the request succeeds. */
+  /** Brings the service into a state in which the request succeeds, and returns the request. */
   readonly succeeds: (service: Service) => Prepared;
   readonly refusals: Readonly<
     Record<string, { readonly status: number; readonly when: (service: Service) => Prepared }>
@@ -51,7 +51,7 @@ const endpointBody = (branch_id: string, fields: object = {}) => ({
   body: { endpoint: { branch_id, type: 'read_write', ...fields } },
 });
 
-/** While an operation runs, another change of the project is refused. */
+/** Expects 423 while an operation of the project runs. */
 const locked = (request: (service: Service) => Request) =>
   refusal(423, async (service) => {
     await service.control('POST', `/projects/${service.projectId}/endpoints/${service.endpointId}/connect`);
@@ -113,9 +113,9 @@ export const cases: Readonly<Record<CallId, Case>> = {
     refusals: {
       'no such user': refusal(
         404,
-        withAuth(() => ({ ids: { auth_user_id: 'nobody' } })),
+        withAuth(() => ({ ids: { auth_user_id: 'unknown-user' } })),
       ),
-      'no such project': noProject(() => ({ ids: { auth_user_id: 'nobody' } })),
+      'no such project': noProject(() => ({ ids: { auth_user_id: 'unknown-user' } })),
     },
   },
   transferAuthOwnership: {
@@ -139,7 +139,7 @@ export const cases: Readonly<Record<CallId, Case>> = {
   addOauthProvider: {
     succeeds: withAuth(() => ({ body: { id: 'microsoft', client_id: 'an-id', client_secret: 'a-secret' } })),
     refusals: {
-      'a provider that is there': refusal(
+      'a provider that exists already': refusal(
         409,
         withAuth(() => ({ body: { id: 'google' } })),
       ),
@@ -240,7 +240,7 @@ export const cases: Readonly<Record<CallId, Case>> = {
       'no such project': noProject(),
       'a limit of 0': refusal(400, () => ({ query: { limit: '0' } })),
       'a limit of 1001': refusal(400, () => ({ query: { limit: '1001' } })),
-      'a cursor that is none': refusal(400, () => ({ query: { cursor: 'nonsense' } })),
+      'an invalid cursor': refusal(400, () => ({ query: { cursor: 'nonsense' } })),
     },
   },
   getOperation: {

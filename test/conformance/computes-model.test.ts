@@ -1,4 +1,4 @@
-/** Computes and operations against a small reference model: whatever callers do, in whatever order. */
+/** Compares computes and operations with a small reference model, for random calls in random order. */
 
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -11,7 +11,7 @@ import { seededRandom } from '../../shared/runtime/random.ts';
 
 const START_MS = Date.UTC(2026, 0, 15, 12);
 
-/** Above the longest chain that a seed draws here, below the suspend time-out. */
+/** This time is longer than any chain that a seed draws here and shorter than the suspend time-out. */
 const SETTLING_MS = 90_000;
 const SUSPEND_MS = 300_000;
 
@@ -25,7 +25,7 @@ interface Model {
   readonly computes: Map<string, ModelCompute>;
   readonly deleted: Set<string>;
   readonly branches: string[];
-  /** Operations that calls and connections started, and were told of. */
+  /** Ids of the operations that calls started and returned. */
   readonly operationIds: Set<string>;
   isBusy: boolean;
 }
@@ -39,7 +39,7 @@ interface Real {
 
 type Command = fc.AsyncCommand<Model, Real>;
 
-/** Which of the computes, or of those that were: the number is folded into how many there are. */
+/** Picks an item by number. The number wraps around, because the model's lists grow and shrink. */
 const pick = <Item>(items: readonly Item[], place: number): Item | undefined =>
   items[place % Math.max(1, items.length)];
 
@@ -131,7 +131,7 @@ const resize = (place: number, maxCu: number) =>
 
 const connect = (place: number) =>
   onCompute('connect to', place, async ({ model, real, id, compute }) => {
-    // While others work their states are on the way; a connection then is a case of its own.
+    // A connection while operations run is a different case, which this model does not cover.
     if (model.isBusy) return;
     await real.connect(id);
     if (compute.state === 'idle') model.isBusy = true;
@@ -158,7 +158,7 @@ const leaveAlone = command(
   },
 );
 
-/** After everything has come to rest the two agree. */
+/** Checks that the model and the service agree when no operation runs. */
 const compare = command(
   'compare',
   ({ isBusy }) => !isBusy,
@@ -252,7 +252,7 @@ function setUp(seed: number): { model: Model; real: Real } {
   return { model, real };
 }
 
-test('computes and operations do what the reference model does, in 500 runs', async () => {
+test('computes and operations behave as the reference model does in 500 random runs', async () => {
   await fc.assert(
     fc.asyncProperty(fc.integer({ min: 1, max: 1_000_000 }), commands, async (seed, run) => {
       await fc.asyncModelRun(() => setUp(seed), run);

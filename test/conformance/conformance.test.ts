@@ -10,12 +10,12 @@ const refusals = table.flatMap(({ id, refusals: named }) =>
   Object.entries(named).map(([name, refusal]) => ({ id, name, ...refusal })),
 );
 
-test('the table has the 24 calls of the specification', () => {
+test('the table of calls has the 24 calls of the specification', () => {
   expect(ids).toHaveLength(24);
 });
 
 describe.each(table)('$id', ({ id, call, succeeds }) => {
-  test(`answers ${call.status} and a body of the form that is specified`, async () => {
+  test(`answers ${call.status} and a body of the specified form`, async () => {
     const service = await startService();
     const request = await succeeds(service);
 
@@ -49,7 +49,7 @@ test.each(refusals)('$id answers $status to $name', async ({ id, status, when })
 
   const refusal = { request_id: answer.headers.get('x-request-id'), code: '', message: expect.any(String) };
   expect(answer.status).toBe(status);
-  // What the bridge refuses by itself has the members that clients of the service read, and those of a problem document.
+  // The bridge's own refusals have the members that clients of the service read, and those of a problem document.
   if (DOOR === 'bridge' && status === 400 && isProblem(answer)) expect(answer.body).toMatchObject(refusal);
   else expect(answer.body).toEqual(refusal);
 });

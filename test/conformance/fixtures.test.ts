@@ -1,4 +1,6 @@
-/** What the public service answered, against what the simulated one does: the same fields, of the same types. */
+/**
+ * Compares what the public service answered with what the simulated one answers: the same fields, of the same types.
+ */
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -17,7 +19,7 @@ interface Example {
 
 const ENDPOINT = '/projects/{project_id}/endpoints/{endpoint_id}';
 
-/** How the simulated service is brought to answer the same call, an active compute before it. */
+/** Makes the simulated service answer the same call. The compute is active beforehand. */
 const answers: Readonly<Record<string, (service: Service) => Promise<Answer>>> = {
   'GET /projects': (service) => service.call('listProjects'),
   'GET /projects/{project_id}/operations': (service) => service.call('listOperations'),
@@ -66,7 +68,7 @@ const answers: Readonly<Record<string, (service: Service) => Promise<Answer>>> =
   'POST /api_keys': (service) => service.send('POST', '/api_keys', { body: { key_name: 'a-key' } }),
   'DELETE /api_keys/{key_id}': async (service) => {
     const { body } = await service.send('POST', '/api_keys', { body: { key_name: 'a-key' } });
-    // Once used, as the keys of the examples were.
+    // The key is used once, because the keys of the examples were.
     await service.send('GET', '/projects', { key: body.key });
     return service.send('DELETE', `/api_keys/${body.id}`);
   },
@@ -74,20 +76,24 @@ const answers: Readonly<Record<string, (service: Service) => Promise<Answer>>> =
 
 const ofProject = ({ projectId }: Service) => ({ project_id: projectId, auth_provider: 'stack' });
 
-/** Optional, or of another time of the service: what an example may have and today's answers need not. */
+/**
+ * An example may have these fields and today's answer may lack them: they are optional, or come from another time of
+ * the service.
+ */
 const MAY_BE_ABSENT: ReadonlySet<string> = new Set([
-  // Operations: optional in the contract.
+  // The contract makes these fields of operations optional.
   'endpoint_id',
   'error',
   'retry_at',
-  // Computes: only after their first activity, while a change is pending, or when they were given.
+  // A compute has these only after its first activity, while a change is pending, or when they were given.
   'last_active',
   'started_at',
   'suspended_at',
   'pending_state',
   'name',
   'compute_release_version',
-  // Projects: of older times (the specification's `locked` among them), or of states that the simulation lacks.
+  // These fields of projects are of older times (the specification's `locked` among them), or of states that the
+  // simulation lacks.
   'locked',
   'compute_last_active_at',
   'maintenance_scheduled_for',
@@ -99,7 +105,10 @@ const MAY_BE_ABSENT: ReadonlySet<string> = new Set([
 
 type Shape = string | readonly Shape[] | { readonly [name: string]: Shape };
 
-/** Objects field by field; of an array the fields of all its items; of the rest the type. Settings are free-form. */
+/**
+ * Compares objects field by field, arrays by the fields of all their items, and other values by their type. Settings
+ * are free-form, so their fields are not compared.
+ */
 function missingFields(example: unknown, answer: unknown, path = ''): readonly string[] {
   if (Array.isArray(example) && Array.isArray(answer)) {
     const [first] = answer;
@@ -127,7 +136,7 @@ const examples = (read('index.json') as readonly Example[]).filter(
 );
 
 describe('an example of the public service', () => {
-  /** The service's own keys stay behind the bridge. */
+  /** Through the bridge the calls of the service's own keys cannot be reached. */
   const isSeen = ({ path }: Example) => DOOR === 'service' || !path.includes('api_keys');
 
   test.each(examples.filter(isSeen))(
@@ -143,7 +152,7 @@ describe('an example of the public service', () => {
     },
   );
 
-  test('stands for every call that is compared', () => {
+  test('exists for every call that is compared', () => {
     const compared = new Set(examples.map(({ method, path }) => `${method} ${path}`));
 
     expect(Object.keys(answers).filter((call) => !compared.has(call))).toEqual([]);

@@ -18,7 +18,7 @@ const statusOf = async (service: Service, key: string, path = '/projects') =>
   (await service.send('GET', path, { key })).status;
 
 describe('a personal key', () => {
-  test('can be made by any user, and its secret is shown once', async () => {
+  test('can be created by any user, and its secret is shown only once', async () => {
     const service = await withMember();
     const { status, body } = await create(service, '/api_keys', { key_name: 'ci' }, MEMBER_KEY);
     expect(status).toBe(200);
@@ -29,7 +29,7 @@ describe('a personal key', () => {
     expect(list.text).not.toContain(body.key);
   });
 
-  test('is revoked by its owner alone, at once and for good', async () => {
+  test('can be revoked only by its owner, and stops working at once', async () => {
     const service = await withMember();
     const { body } = await create(service, '/api_keys', { key_name: 'ci' }, MEMBER_KEY);
 
@@ -39,7 +39,7 @@ describe('a personal key', () => {
     expect((await service.send('DELETE', `/api_keys/${body.id}`, { key: MEMBER_KEY })).status).toBe(404);
   });
 
-  test('loses the projects of the organization when its user leaves it', async () => {
+  test('loses access to projects of the organization when its user leaves it', async () => {
     const service = await withMember();
     const project = `/projects/${service.projectId}/operations`;
     expect(await statusOf(service, MEMBER_KEY, project)).toBe(200);
@@ -49,13 +49,16 @@ describe('a personal key', () => {
     expect((await service.send('GET', '/projects', { key: MEMBER_KEY })).body.projects).toEqual([]);
   });
 
-  test.each(['', 'x'.repeat(65)])('has a name of 1 to 64 characters, not "%s"', async (key_name) => {
-    expect((await create(await startService(), '/api_keys', { key_name })).status).toBe(400);
-  });
+  test.each(['', 'x'.repeat(65)])(
+    'has a name of 1 to 64 characters, and "%s" is refused',
+    async (key_name) => {
+      expect((await create(await startService(), '/api_keys', { key_name })).status).toBe(400);
+    },
+  );
 });
 
 describe('an organization key', () => {
-  test('is made by an administrator with a personal key, and by nobody else', async () => {
+  test('can be created only by an administrator with a personal key', async () => {
     const service = await withMember();
     const made = await create(service, ORGANIZATION_KEYS, { key_name: 'all' });
     expect(made.status).toBe(200);
@@ -66,7 +69,7 @@ describe('an organization key', () => {
     expect((await create(service, '/api_keys', { key_name: 'mine' }, made.body.key)).status).toBe(404);
   });
 
-  test('is revoked by administrators alone', async () => {
+  test('can be revoked only by administrators', async () => {
     const service = await withMember();
     const { body } = await create(service, ORGANIZATION_KEYS, { key_name: 'all' });
     const path = `${ORGANIZATION_KEYS}/${body.id}`;
@@ -81,7 +84,7 @@ describe('a project-scoped key', () => {
   const scoped = async (service: Service, key?: string) =>
     create(service, ORGANIZATION_KEYS, { key_name: 'one', project_id: service.projectId }, key);
 
-  test('is made by any member, and acts on its project alone', async () => {
+  test('can be created by any member, and acts only on its project', async () => {
     const service = await withMember();
     const { status, body } = await scoped(service, MEMBER_KEY);
     expect(status).toBe(200);
@@ -97,7 +100,7 @@ describe('a project-scoped key', () => {
     );
   });
 
-  test('is held to its project also where a body names the project', async () => {
+  test('is limited to its project also when the body names another project', async () => {
     const service = await withMember();
     const { body } = await scoped(service);
     const request = {
@@ -111,7 +114,7 @@ describe('a project-scoped key', () => {
     expect(status).toBe(404);
   });
 
-  test('does nothing for the organization', async () => {
+  test('cannot perform actions of the organization', async () => {
     const service = await withMember();
     const { body } = await scoped(service);
 
@@ -129,21 +132,21 @@ describe('a project-scoped key', () => {
 });
 
 describe('limits', () => {
-  test('forty requests of one route in a second, and then 429 until the second is over', async () => {
+  test('allow forty requests of one route in a second, and then answer 429 until the second is over', async () => {
     const service = await startService();
     const statuses = await Promise.all(
       Array.from({ length: 41 }, () => statusOf(service, 'conformance-key')),
     );
     expect(statuses.filter((status) => status === 200)).toHaveLength(40);
     expect(statuses.filter((status) => status === 429)).toHaveLength(1);
-    // Another route has its own second.
+    // Another route has a limit of its own.
     expect((await service.call('listOperations')).status).toBe(200);
 
     await service.pass(1_100);
     expect(await statusOf(service, 'conformance-key')).toBe(200);
   });
 
-  test('seven hundred requests a minute, those of the Console among them', async () => {
+  test('allow seven hundred requests a minute, including those of the Console', async () => {
     const service = await startService();
     expect((await service.control('POST', '/console', { requests: 700 })).body.admitted).toBe(700);
     expect(await statusOf(service, 'conformance-key')).toBe(429);
@@ -153,8 +156,8 @@ describe('limits', () => {
   });
 });
 
-describe('the control', () => {
-  test('turns dials while the service runs', async () => {
+describe('the control routes', () => {
+  test('change dials while the service runs', async () => {
     const service = await startService();
     expect((await service.control('PATCH', '/dials', { unavailable: 1 })).body.unavailable).toBe(1);
     expect(await statusOf(service, 'conformance-key')).toBe(503);
@@ -162,31 +165,34 @@ describe('the control', () => {
     expect(await statusOf(service, 'conformance-key')).toBe(200);
   });
 
-  test('refuses what is no dial, and says which it was', async () => {
+  test('refuse an unknown dial and name it', async () => {
     const { status, body } = await (await startService()).control('PATCH', '/dials', { unavailble: 1 });
 
     expect(status).toBe(400);
     expect(body.message).toContain('unavailble');
   });
 
-  test('revokes a key at once', async () => {
+  test('revoke a key at once', async () => {
     const service = await startService();
     await service.control('POST', '/keys/revoke', { key: 'conformance-key' });
 
     expect(await statusOf(service, 'conformance-key')).toBe(401);
   });
 
-  test.each(['rateLimited', 'unavailable'])('with %s a refused command has done no work', async (dial) => {
-    const service = await startService();
-    await service.control('PATCH', '/dials', { [dial]: 1 });
-    await service.call('deleteEndpoint');
-    await service.control('PATCH', '/dials', { [dial]: 0 });
+  test.each(['rateLimited', 'unavailable'])(
+    'make a refused command do no work with the dial %s',
+    async (dial) => {
+      const service = await startService();
+      await service.control('PATCH', '/dials', { [dial]: 1 });
+      await service.call('deleteEndpoint');
+      await service.control('PATCH', '/dials', { [dial]: 0 });
 
-    expect(await service.endpoint()).toBeDefined();
-  });
+      expect(await service.endpoint()).toBeDefined();
+    },
+  );
 
   test.each(['internalError', 'halfBody', 'htmlError'])(
-    'with %s the work is done and its answer lost',
+    'make a command do its work and lose its answer with the dial %s',
     async (dial) => {
       const service = await startService();
       await service.control('PATCH', '/dials', { [dial]: 1 });

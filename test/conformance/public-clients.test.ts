@@ -1,4 +1,4 @@
-/** Clients that others wrote for the public service, unmodified: only base URL and key are changed. */
+/** Runs clients that others wrote for the public service, unmodified: only the base URL and the key are changed. */
 
 import { createNeonClient, raw } from '@neon/sdk';
 import {
@@ -35,7 +35,7 @@ describe('the public client of 2026', () => {
     expect(rest.operations.map(({ id }) => id)).not.toContain(operationId);
   });
 
-  test('makes, changes, restarts and deletes a compute', async () => {
+  test('creates, changes, restarts and deletes a compute', async () => {
     const { service, client } = await withClient();
     const { projectId, branchId } = service;
     const created = await client.createProjectEndpoint(projectId, {
@@ -56,7 +56,7 @@ describe('the public client of 2026', () => {
     expect((await client.deleteProjectEndpoint(projectId, id)).status).toBe(200);
   });
 
-  test('runs an auth integration from its creation to its end', async () => {
+  test('creates, uses and deletes every object of an auth integration', async () => {
     const { service, client } = await withClient();
     const { projectId: project_id, branchId: branch_id } = service;
     const created = await client.createNeonAuthIntegration({ auth_provider, project_id, branch_id });
@@ -103,7 +103,7 @@ describe('the public client of 2026', () => {
     });
   });
 
-  test.skipIf(DOOR === 'bridge')('makes a key, uses it and revokes it', async () => {
+  test.skipIf(DOOR === 'bridge')('creates a key, uses it and revokes it', async () => {
     const { service, client } = await withClient();
     const { key, id } = (await client.createApiKey({ key_name: 'made-by-a-client' })).data;
     const second = createApiClient({ apiKey: key, baseURL: service.baseUrl });
@@ -114,7 +114,7 @@ describe('the public client of 2026', () => {
   });
 });
 
-describe("the vendor's present client", () => {
+describe("the vendor's current client", () => {
   const withClient = async () => {
     const service = await startService();
     return {
@@ -128,7 +128,7 @@ describe("the vendor's present client", () => {
     };
   };
 
-  test('pages through operations to the end and knows the errors', async () => {
+  test('pages through operations to the end and recognizes errors', async () => {
     const { service, neon } = await withClient();
     await service.wake();
     const operations = await neon.operations.list({ projectId: service.projectId }).all();
@@ -139,7 +139,7 @@ describe("the vendor's present client", () => {
     await expect(missing).rejects.toMatchObject({ status: 404 });
   });
 
-  test('makes, restarts and deletes a compute', async () => {
+  test('creates, restarts and deletes a compute', async () => {
     const { service, neon } = await withClient();
     const where = { projectId: service.projectId };
     const made = await neon.postgres.endpoints.create({
@@ -156,7 +156,7 @@ describe("the vendor's present client", () => {
     expect((await neon.postgres.endpoints.list(where)).map(({ id }) => id)).toEqual([service.endpointId]);
   });
 
-  test('runs an auth integration by its raw functions', async () => {
+  test('creates and deletes an auth integration through its raw functions', async () => {
     const { service, neon } = await withClient();
     const { client } = neon;
     const { projectId: project_id, branchId: branch_id } = service;

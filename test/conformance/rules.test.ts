@@ -32,7 +32,7 @@ describe('a compute', () => {
     expect(endpoint).not.toHaveProperty('pending_state');
   });
 
-  test('scales to zero after five minutes without activity, and says since when', async () => {
+  test('is suspended after five minutes without activity, and shows since when', async () => {
     const service = await startService();
     await service.wake();
     await service.pass(5 * MINUTE_MS + SETTLING_MS);
@@ -47,7 +47,7 @@ describe('a compute', () => {
     );
   });
 
-  test('stays active while connections come, because each resets the timer', async () => {
+  test('stays active while connections arrive, because each one resets the timer', async () => {
     const service = await startService();
     await service.wake();
     for (let count = 0; count < 4; count++) {
@@ -62,7 +62,7 @@ describe('a compute', () => {
     ['ten minutes', 600, 6, 'active'],
     ['never', -1, 24 * 60, 'active'],
   ])(
-    'with a suspend time-out of %s is after so many minutes what it says',
+    'with a suspend time-out of %s (%d s) is, after %d minutes, %s',
     async (_name, seconds, minutes, state) => {
       const service = await startService();
       await service.call('updateEndpoint', { body: { endpoint: { suspend_timeout_seconds: seconds } } });
@@ -73,7 +73,7 @@ describe('a compute', () => {
     },
   );
 
-  test('that is idle is woken by a connection and by the start call', async () => {
+  test('that is idle is started by a connection and by the start call', async () => {
     const service = await startService();
     await service.control('POST', `/projects/${service.projectId}/endpoints/${service.endpointId}/connect`);
     expect(await service.endpoint()).toMatchObject({ pending_state: 'active' });
@@ -101,7 +101,7 @@ describe('a compute', () => {
     expect(started.body.operations).toMatchObject([{ action: 'start_compute' }]);
   });
 
-  test('that is restarted drops its connections, and suspends before it starts', async () => {
+  test('that is restarted drops its connections and is suspended before it starts', async () => {
     const service = await startService();
     await service.wake();
     const facts = `/projects/${service.projectId}/endpoints/${service.endpointId}`;
@@ -121,7 +121,7 @@ describe('a compute', () => {
     expect((await service.endpoint()).current_state).toBe('active');
   });
 
-  test('that is deleted and made again has other connection details, and deleting it twice is no error', async () => {
+  test('that is deleted and created again has other connection details, and deleting it twice answers 204', async () => {
     const service = await startService();
     const before = await service.endpoint();
     await service.call('deleteEndpoint');
@@ -135,7 +135,7 @@ describe('a compute', () => {
     expect(body.endpoint.host).not.toBe(before.host);
   });
 
-  test('has read replicas beside it, as many as wanted', async () => {
+  test('can have several read replicas on its branch', async () => {
     const service = await startService();
     for (let count = 0; count < 3; count++) {
       const { status, body } = await service.call('createEndpoint', {
@@ -147,7 +147,7 @@ describe('a compute', () => {
     expect(await branchesAndComputes(service)).toHaveLength(4);
   });
 
-  test('is reassigned to a branch without a primary, and refused where one is', async () => {
+  test('can be moved to a branch without a primary compute, and not to a branch with one', async () => {
     const service = await startService();
     const empty = await service.emptyBranch();
     const moved = await service.call('updateEndpoint', { body: { endpoint: { branch_id: empty } } });
@@ -163,7 +163,7 @@ describe('a compute', () => {
     expect(back.status).toBe(409);
   });
 
-  test('restarts when it is active and gets another size; when idle nothing is started', async () => {
+  test('is restarted by a change of its size when it is active, and not when it is idle', async () => {
     const service = await startService();
     const size = (maxCu: number) => ({ body: { endpoint: { autoscaling_limit_max_cu: maxCu } } });
     expect((await service.call('updateEndpoint', size(4))).body.operations).toEqual([]);
@@ -176,7 +176,7 @@ describe('a compute', () => {
     ]);
   });
 
-  test('whose settings change while it is active has them applied', async () => {
+  test('applies changed settings with an operation while it is active', async () => {
     const service = await startService();
     await service.wake();
     const body = { endpoint: { pooler_enabled: true } };
@@ -186,19 +186,19 @@ describe('a compute', () => {
     expect(answer.body.operations).toMatchObject([{ action: 'apply_config', status: 'running' }]);
   });
 
-  test('keeps its project locked while its operations run, and free again after them', async () => {
+  test('locks its project while its operations run, and no longer', async () => {
     const service = await startService();
     await service.wake();
     await service.call('restartEndpoint');
     expect((await service.call('restartEndpoint')).status).toBe(423);
-    // A reader is not affected.
+    // The lock does not affect reads.
     expect((await service.call('listOperations')).status).toBe(200);
     await service.pass(SETTLING_MS);
     expect((await service.call('restartEndpoint')).status).toBe(200);
   });
 });
 
-describe('sizes', () => {
+describe('a size', () => {
   const sized = (service: Service, min: number, max: number) =>
     service.call('updateEndpoint', {
       body: { endpoint: { autoscaling_limit_min_cu: min, autoscaling_limit_max_cu: max } },
@@ -211,7 +211,7 @@ describe('sizes', () => {
     [16, 16],
     [18, 18],
     [56, 56],
-  ])('%d to %d is offered', async (min, max) => {
+  ])('from %d to %d is offered', async (min, max) => {
     expect((await sized(await startService(), min, max)).status).toBe(200);
   });
 
@@ -223,7 +223,7 @@ describe('sizes', () => {
     [58, 58],
     [16, 18],
     [2, 1],
-  ])('%d to %d is not', async (min, max) => {
+  ])('from %d to %d is refused', async (min, max) => {
     expect((await sized(await startService(), min, max)).status).toBe(400);
   });
 
@@ -240,7 +240,7 @@ describe('sizes', () => {
     [8, 3604],
     [9, 4000],
     [38, 4000],
-  ])('a fixed compute of %d has %d connections at most', async (cu, connections) => {
+  ])('of %d has at most %d connections', async (cu, connections) => {
     const service = await startService();
     await sized(service, cu, cu);
     const { body } = await service.control(
@@ -256,7 +256,7 @@ describe('sizes', () => {
 });
 
 describe('the auth integration', () => {
-  test('synchronizes users into the users table, and takes them out again', async () => {
+  test('adds users to the users table, and removes them again', async () => {
     const service = await startService();
     await service.withAuth();
     const body = {
@@ -275,7 +275,7 @@ describe('the auth integration', () => {
     expect((await users()).body.users).toEqual([]);
   });
 
-  test.each([1, 255])('takes a user name of %i characters', async (length) => {
+  test.each([1, 255])('accepts a user name of %i characters', async (length) => {
     const service = await startService();
     await service.withAuth();
     const body = {
@@ -288,7 +288,7 @@ describe('the auth integration', () => {
     expect((await service.call('createAuthUser', { body })).status).toBe(201);
   });
 
-  test('issues other keys with every call', async () => {
+  test('issues new keys with every call', async () => {
     const service = await startService();
     const first = await service.withAuth();
     const body = { auth_provider: 'stack', project_id: service.projectId };
@@ -333,7 +333,7 @@ describe('the auth integration', () => {
     expect(providers.map(({ id }: { id: string }) => id)).not.toContain('microsoft');
   });
 
-  test('answers of a shared e-mail server nothing but its type, and of a standard one everything', async () => {
+  test('shows only the type of a shared e-mail server, and every setting of a standard one', async () => {
     const service = await startService();
     await service.withAuth();
     expect((await service.call('getEmailServer')).body).toEqual({ type: 'shared' });
@@ -352,7 +352,7 @@ describe('the auth integration', () => {
     expect((await service.call('getEmailServer')).body).toEqual({ type: 'shared' });
   });
 
-  test('takes whitelisted domains and gives them up', async () => {
+  test('adds domains to the whitelist and removes them', async () => {
     const service = await startService();
     await service.withAuth();
     const domain = 'https://app.example.com';
@@ -370,7 +370,7 @@ describe('the auth integration', () => {
 describe('form-encoded bodies', () => {
   const form = (text: string) => ({ raw: { text, contentType: 'application/x-www-form-urlencoded' } });
 
-  test('are taken like JSON, with brackets for what is nested', async () => {
+  test('are accepted like JSON, with brackets for nested fields', async () => {
     const service = await startService();
     const created = await service.call(
       'createEndpoint',
@@ -391,7 +391,7 @@ describe('form-encoded bodies', () => {
     expect((await service.call('deleteRedirectDomains', form(domains))).status).toBe(200);
   });
 
-  test('cannot reach a prototype', async () => {
+  test('cannot change the prototype of objects', async () => {
     const service = await startService();
     await service.call(
       'createAuthUser',

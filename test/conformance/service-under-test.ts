@@ -1,4 +1,4 @@
-/** The service as a client sees it, over HTTP: the simulated one, or the same behind something that passes calls on. */
+/** Starts the service as a client sees it over HTTP: the simulated one, or the same one behind the bridge. */
 
 import { onTestFinished } from 'vitest';
 import {
@@ -15,14 +15,14 @@ export const KEY = 'conformance-key';
 
 export const DOOR = process.env['CONFORMANCE_DOOR'] === 'bridge' ? 'bridge' : 'service';
 
-/** Long enough for every operation of the simulation to end, and shorter than the suspend time-out. */
+/** Every operation of the simulation ends within this time, which is shorter than the suspend time-out. */
 export const SETTLING_MS = 60_000;
 
 export interface Request {
   readonly ids?: Readonly<Record<string, string>>;
   readonly query?: Readonly<Record<string, string>>;
   readonly body?: unknown;
-  /** Sent as it is instead of a JSON body. */
+  /** This body is sent unchanged, instead of JSON. */
   readonly raw?: { readonly text: string; readonly contentType: string };
   readonly key?: string | undefined;
 }
@@ -37,7 +37,7 @@ export interface Answer {
 
 export type Service = Awaited<ReturnType<typeof startService>>;
 
-/** Two projects in which nothing happens by itself, and nothing fails. */
+/** Starts a service with two projects in which nothing happens by itself and nothing fails. */
 export async function startService(options: Partial<UpstreamOptions> = {}) {
   const upstream = await startUpstream({
     seed: 3,
@@ -52,10 +52,10 @@ export async function startService(options: Partial<UpstreamOptions> = {}) {
   return serviceOf(upstream, await openDoor(upstream));
 }
 
-/** The bridge under test grants one caller 700 requests a minute. */
+/** The bridge under test allows a caller 700 requests a minute, which is one every 86 ms. */
 const REQUEST_MS = 100;
 
-/** Where requests go in: at the service itself, or through the bridge in front of it. */
+/** Where requests enter: at the service itself, or at the bridge in front of it. */
 interface Door {
   readonly baseUrl: string;
   readonly key: string;
@@ -71,7 +71,7 @@ async function openDoor({ baseUrl }: LocalUpstream): Promise<Door> {
       requestCount += 1;
       return fetch(...request);
     },
-    // What the bridge grants one caller comes back with each request, so that a fast machine meets no other limit than a slow one.
+    // Each request moves the clock on, so that the caller's allowance refills however fast the machine is.
     clock: { ...systemClock, now: () => systemClock.now() + requestCount * REQUEST_MS },
   });
   return { baseUrl: `${await listen(api)}/api/v2`, key: await api.issueToken() };
@@ -95,7 +95,7 @@ function serviceOf(upstream: LocalUpstream, door: Door) {
       method,
       headers: {
         ...(key === undefined ? {} : { authorization: `Bearer ${key}` }),
-        // The bridge would wait for a lock to go; these tests ask what the service says at once.
+        // The bridge would wait for a lock to be released; these tests need the answer of the service at once.
         prefer: 'wait=0',
         ...(hasBody ? { 'content-type': sent.contentType } : {}),
       },
@@ -140,7 +140,7 @@ function serviceOf(upstream: LocalUpstream, door: Door) {
       );
     },
     pass: async (durationMs: number) => void (await control('POST', '/time', { pass_ms: durationMs })),
-    /** An id of the first branch that has no compute. */
+    /** Creates a branch without a compute and returns its id. */
     async emptyBranch(): Promise<string> {
       const { body } = await send('POST', `/projects/${project.id}/branches`, { body: {} });
       await service.pass(SETTLING_MS);

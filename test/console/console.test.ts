@@ -1,4 +1,7 @@
-/** The console as a browser talks to it: sessions, forms, what is shown to whom, and text that must stay text. */
+/**
+ * Tests the console as a browser uses it: sessions, forms, what each caller may see, and that text is never run as
+ * markup.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { open, seal } from '../../functions/api/console/session/session.ts';
@@ -83,23 +86,23 @@ function setUp(answer: (sent: Sent) => Response = usual) {
   };
 }
 
-test('the page of an operation says which channels sent alerts, as the notifier has stored it', async () => {
+test('the page of an operation shows which channels have notified people, as the notifier has stored it', async () => {
   const { api, record, signIn, now } = setUp();
   await record({ status: 'failed', failures_count: 1 });
   const store = createBridgeStore(api.memory, ACCOUNT_ID, { now, sleep: async () => {} });
   const recorded = await store.readOperation(OPERATION.project_id, OPERATION.id);
   const [entry] = recorded?.entries ?? [];
-  if (recorded === undefined || entry === undefined) throw new Error('Nothing was recorded');
+  if (recorded === undefined || entry === undefined) throw new Error('The operation was not recorded');
   const { detailType, detail } = renderEvent(recorded, entry);
   const notice = noticeOf(detailType, JSON.parse(detail));
-  if (notice === undefined) throw new Error('Nobody has to know');
+  if (notice === undefined) throw new Error('The event makes no notice');
   const clock = { now, sleep: async () => {} };
   const alerts = createAlertStore(api.memory.as('notifier'), createMemoryIndexes(api.memory), {
     clock,
     telemetry: silentTelemetry,
   });
   const pending = await alerts.inbox.add('email', notice);
-  if (pending === undefined) throw new Error('It is new');
+  if (pending === undefined) throw new Error('The new notice was not added');
   await alerts.ends.settle('email', [pending.sk], { outcome: 'reported' });
   await alerts.inbox.add('slack', notice);
 
@@ -111,7 +114,7 @@ test('the page of an operation says which channels sent alerts, as the notifier 
 });
 
 describe('signing in', () => {
-  test('a visitor without a session is asked to sign in, and comes back to the page of the link', async () => {
+  test('asks for a token first and then returns to the page of the link', async () => {
     const { api, record, signIn } = setUp();
     await record({ status: 'failed', failures_count: 1 });
 
@@ -123,7 +126,7 @@ describe('signing in', () => {
     expect([response.status, response.headers.get('location')]).toEqual([303, PAGE]);
   });
 
-  test('the cookie is for the console alone, out of the reach of scripts and of other sites', async () => {
+  test('sets a cookie for the console only, which scripts and other sites cannot read', async () => {
     const { signIn } = setUp();
 
     const cookie = (await signIn()).response.headers.get('set-cookie') ?? '';
@@ -132,7 +135,7 @@ describe('signing in', () => {
     expect(cookie).not.toContain('opb_');
   });
 
-  test('the API itself never takes the cookie', async () => {
+  test('gives no access to the API, which ignores the cookie', async () => {
     const { api, signIn } = setUp();
     const { cookie } = await signIn();
 
@@ -140,7 +143,7 @@ describe('signing in', () => {
       expect((await api.app.request(path, { headers: { cookie } })).status).toBe(401);
   });
 
-  test('ends with its hour, with its token, and when its holder signs out', async () => {
+  test('lasts until an hour has passed, the token is revoked or the person signs out', async () => {
     const { api, signIn, pass, submit } = setUp();
     const first = await signIn({ validForMs: 1e9 });
     expect((await first.get('/console')).status).toBe(200);
@@ -158,7 +161,7 @@ describe('signing in', () => {
   });
 
   test.each(['', 'x', 'opb_00_00_00', 'a.b', '"><script>'])(
-    '"%s" is no token, and the form says so',
+    'refuses "%s" as a token, and the form says so',
     async (token) => {
       const { submit } = setUp();
 
@@ -176,7 +179,7 @@ describe('signing in', () => {
     '/api/v2/projects',
     'javascript:alert(1)',
     '/console\\evil',
-  ])('does not lead away to %s', async (next) => {
+  ])('does not redirect to %s', async (next) => {
     const { api, submit } = setUp();
 
     const response = await submit('/console/sign-in', { token: await api.issueToken(), next });
@@ -184,7 +187,7 @@ describe('signing in', () => {
     expect(response.headers.get('location')).toBe('/console');
   });
 
-  test('a session that was changed or made up is none', () => {
+  test('refuses a session that was changed, forged or has ended', () => {
     const pepper = createSecret(PEPPER);
     const sealed = seal({ id: 'x', token_id: 'a', ends_at_ms: 1_000 }, pepper);
 
@@ -218,7 +221,7 @@ describe('signing out', () => {
     return { get, formKey, signOut };
   }
 
-  test('ends the session on the server: a copy of its cookie is good for nothing', async () => {
+  test('ends the session on the server, so that a copy of its cookie is refused', async () => {
     const { get, formKey, signOut } = await signedIn();
 
     const response = await signOut({ form_key: formKey });
@@ -234,8 +237,8 @@ describe('signing out', () => {
   test.each([
     ['without the key of the form', {}, {}],
     ['with another key', { form_key: '00' }, {}],
-    ['from a page of somebody else', undefined, { origin: 'https://evil.example' }],
-  ])('%s does nothing', async (_name, form, headers) => {
+    ['from a page of another site', undefined, { origin: 'https://evil.example' }],
+  ])('%s is refused and leaves the session open', async (_name, form, headers) => {
     const { get, formKey, signOut } = await signedIn();
 
     const response = await signOut(form ?? { form_key: formKey }, headers);
@@ -245,10 +248,10 @@ describe('signing out', () => {
   });
 });
 
-describe('what a browser sends and is told', () => {
+describe('requests of a browser', () => {
   const form = { 'content-type': 'application/x-www-form-urlencoded' };
 
-  test('over https the cookie has a prefix that no page on http can set, and https is asked for from then on', async () => {
+  test('over https get a cookie with the __Secure- prefix and an order to use https from then on', async () => {
     const { api } = setUp();
     const body = new URLSearchParams({ token: await api.issueToken(), next: '/console' }).toString();
 
@@ -275,7 +278,7 @@ describe('what a browser sends and is told', () => {
     ['larger than any token', form, `token=${'x'.repeat(20_000)}`],
     ['larger than any token, in pieces', form, new Blob(['token=', 'x'.repeat(6_000_000)])],
     ['not a form', { 'content-type': 'multipart/form-data; boundary=x' }, '--x--'],
-  ])('a sign-in that is %s is nobody', async (_name, headers, body) => {
+  ])('to sign in are refused when the body is %s', async (_name, headers, body) => {
     const { api } = setUp();
 
     const response = await api.app.request('/console/sign-in', {
@@ -288,7 +291,7 @@ describe('what a browser sends and is told', () => {
     expect(response.status).toBe(401);
   });
 
-  test('whether something has changed is not answered without the scope for it', async () => {
+  test('for changes are refused without the scope to read operations', async () => {
     const { signIn } = setUp();
     const { get } = await signIn({ scopes: ['projects:read'] });
 
@@ -296,7 +299,7 @@ describe('what a browser sends and is told', () => {
   });
 
   test.each(['/console/events?cursor=x', '/console?projects=x', '/console/live?cursor=x'])(
-    'a made-up cursor in %s is a 400',
+    'with an invalid cursor answer 400: %s',
     async (path) => {
       const { get } = await setUp().signIn();
 
@@ -306,7 +309,7 @@ describe('what a browser sends and is told', () => {
 });
 
 describe('pages', () => {
-  test('of an operation say what failed, since when, who started it, and what else is open', async () => {
+  test('of an operation show what failed, since when, which client started it, and what else is open', async () => {
     const { record, signIn } = setUp();
     await record(
       { status: 'running' },
@@ -329,7 +332,7 @@ describe('pages', () => {
       expect(text).toContain(words);
   });
 
-  test('show only the projects of their reader', async () => {
+  test('show only the projects that the token allows', async () => {
     const { record, signIn } = setUp();
     await record({ status: 'failed', failures_count: 1 });
     const { get } = await signIn({ project_ids: ['another-project-1'] });
@@ -340,7 +343,7 @@ describe('pages', () => {
     expect((await get('/console/events')).text).not.toContain(OPERATION.project_id);
   });
 
-  test('say so when the scope is missing', async () => {
+  test('name the scope that is missing', async () => {
     const { signIn } = setUp();
 
     expect((await (await signIn({ scopes: ['projects:read'] })).get('/console')).text).toContain(
@@ -348,7 +351,7 @@ describe('pages', () => {
     );
   });
 
-  test('load nothing from elsewhere, and run nothing that stands in them', async () => {
+  test('load nothing from other sites and contain no inline script or style', async () => {
     const { record, signIn } = setUp();
     await record({ status: 'failed', failures_count: 1 });
     const { get } = await signIn();
@@ -363,7 +366,7 @@ describe('pages', () => {
     }
   });
 
-  test('and their files are small together', async () => {
+  test('are smaller than 60 kB together with their files', async () => {
     const { record, signIn } = setUp();
     await record({ status: 'failed', failures_count: 1 });
     const { get } = await signIn();
@@ -381,7 +384,7 @@ describe('pages', () => {
     expect([first, ...loaded.map(({ text }) => text)].join('').length).toBeLessThan(60_000);
   });
 
-  test('are up to date: live says when something about them has changed', async () => {
+  test('are kept up to date by a route that reports changes of their subject', async () => {
     const { record, signIn, pass } = setUp();
     await record({ status: 'running' });
     const { get } = await signIn();
@@ -398,7 +401,7 @@ describe('pages', () => {
 });
 
 describe('subscribing', () => {
-  test('gives a pattern that is tried on what happened', async () => {
+  test('shows a pattern and how many of the last events it would have matched', async () => {
     const { record, signIn } = setUp();
     await record({ status: 'running' }, { status: 'failed', failures_count: 1 });
 
@@ -419,7 +422,7 @@ describe('subscribing', () => {
 describe('actions', () => {
   const RESTART = `${PROJECT}/endpoints/${ENDPOINT}/restart`;
 
-  test('are confirmed, sent once, and audited like any command', async () => {
+  test('are confirmed, sent once, and recorded in the audit like any command', async () => {
     const { api, upstream, signIn, submit } = setUp();
     const { get, cookie } = await signIn();
     const { text } = await get(RESTART);
@@ -442,7 +445,7 @@ describe('actions', () => {
     ]);
   });
 
-  test('a fresh reading is asked for', async () => {
+  test('can ask for a fresh reading of a project', async () => {
     const { api, record, signIn, submit } = setUp();
     await record({ status: 'running' });
     const project = {
@@ -468,7 +471,7 @@ describe('actions', () => {
     });
   });
 
-  test('are neither shown to nor taken from a caller without the scope for them', async () => {
+  test('are neither shown nor accepted without the scope for them', async () => {
     const { upstream, signIn, submit } = setUp();
     const { get, cookie } = await signIn({ scopes: ['operations:read', 'computes:read', 'projects:read'] });
 
@@ -479,7 +482,7 @@ describe('actions', () => {
     expect(upstream.sent.filter(({ method }) => method === 'POST')).toEqual([]);
   });
 
-  test("of another site are not taken: no form key, another session's, or another origin", async () => {
+  test("of another site are refused: without a form key, with another session's key, or from another origin", async () => {
     const { upstream, signIn, submit, pass } = setUp();
     const { get, cookie } = await signIn({ validForMs: 1e9 });
     pass(5);
@@ -517,7 +520,7 @@ describe('hostile text', () => {
     '<a href="javascript:x">y</a>',
   ];
 
-  test.each(HOSTILE)('%s stays text on every page', async (text) => {
+  test.each(HOSTILE)('%s is shown as text on every page', async (text) => {
     const hostileEndpoints = { endpoints: [{ id: text, type: text, current_state: text, branch_id: text }] };
     const { record, signIn } = setUp(({ url }) =>
       Response.json(

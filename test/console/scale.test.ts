@@ -1,4 +1,7 @@
-/** With 5,000 projects and 100,000 operations a page reads no more than with ten: what it reads is counted, not timed. */
+/**
+ * Checks that a page of a large account (5,000 projects, 100,000 operations) reads no more items than one of a small
+ * account. Reads are counted, not timed.
+ */
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
@@ -80,10 +83,10 @@ describe('a large account', () => {
     ['a project', `/console/accounts/main/projects/${projectOf(7)}`],
     ['an operation', `/console/accounts/main/projects/${projectOf(7)}/operations/${idOf(7)}`],
     ['the events', '/console/events'],
-    ['events by a filter that fits little', '/console/events?action=create_branch'],
+    ['events by a filter that matches few', '/console/events?action=create_branch'],
     ['a subscription', '/console/subscribe?status=failed'],
   ])(
-    '%s reads a few hundred items at most, and stays a small page',
+    'shows %s with at most 600 items read and a page below 200 kB',
     { timeout: 60_000 },
     async (_name, path) => {
       const { status, text, reads } = await get(path);
@@ -94,7 +97,7 @@ describe('a large account', () => {
     },
   );
 
-  test('its projects are paged through to the end, each once', { timeout: 60_000 }, async () => {
+  test('lists each of its projects on one page only', { timeout: 60_000 }, async () => {
     const seen: string[] = [];
     let path: string | undefined = '/console';
     for (let page = 0; page < 3 && path !== undefined; page++) {
@@ -108,7 +111,7 @@ describe('a large account', () => {
     expect(new Set(listed).size).toBeGreaterThanOrEqual(140);
   });
 
-  test('its operations are paged through without a hole', { timeout: 60_000 }, async () => {
+  test('lists the operations of a project newest first, without a gap', { timeout: 60_000 }, async () => {
     const first = await get(`/console/accounts/main/projects/${projectOf(7)}`);
 
     const ids = [...first.text.matchAll(/operations\/([0-9a-f-]{36})">start_compute/g)].map(([, id]) => id);

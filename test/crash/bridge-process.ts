@@ -1,4 +1,4 @@
-/** The bridge as `npm start` runs it, killed and started again, with a record of when it was down. */
+/** Runs the bridge as `npm start` does, kills and restarts it, and records when it was down. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -6,17 +6,17 @@ import { createInterface } from 'node:readline';
 import type { Outage } from './lateness.ts';
 
 export interface BridgeProcess {
-  /** Kills the process that runs and starts the next one at once. */
+  /** Kills the running process and starts the next one at once. */
   killAndRestart(): Promise<void>;
-  /** As Ctrl-C; resolves with the exit code. */
+  /** Stops as Ctrl-C does; resolves with the exit code. */
   stop(): Promise<number | null>;
-  /** From each start or kill to the moment at which the bridge polls. */
+  /** Spans from each start or kill to the moment at which the bridge polls. */
   readonly outages: readonly Outage[];
-  /** What it printed on its error output: sentences and stack traces. */
+  /** Lines of its error output: sentences and stack traces. */
   readonly errors: readonly string[];
   /** Exit codes of processes that ended by themselves. */
   readonly unexpectedEnds: readonly (number | null)[];
-  /** When one of the processes had read every project; infinite before. */
+  /** The time at which one of the processes had read every project; infinite until then. */
   readyMs(): number;
 }
 
@@ -26,7 +26,7 @@ export interface BridgeProcessOptions {
   readonly dataDir: string;
 }
 
-/** The last line before the poller is invoked for the first time. */
+/** Matches the last line before the poller is invoked for the first time. */
 const POLLS = /^time +project/;
 
 const ALL_ARE_READ = /(\d+) of \1 projects read/;

@@ -43,7 +43,7 @@ const good: Findings = {
 };
 
 describe('the crash test', () => {
-  test('draws as many moments as kills, in order, within the time, and the same ones for a seed', () => {
+  test('draws one moment per kill, in order, within the time, and the same ones for the same seed', () => {
     const options = parseCrashTestOptions(['--minutes', '2', '--kills', '40', '--seed', '3']);
     if (options === undefined) throw new Error('Help was asked for.');
     const moments = killMoments(options);
@@ -56,7 +56,7 @@ describe('the crash test', () => {
     expect(killMoments({ ...options, seed: 4 })).not.toEqual(moments);
   });
 
-  test('counts the time that outages cover together only once', () => {
+  test('counts time that several outages cover only once', () => {
     for (let seed = 1; seed <= 200; seed++) {
       const dice = seededRandom(seed);
       const draw = () => Math.floor(dice.next() * 50);
@@ -72,7 +72,7 @@ describe('the crash test', () => {
     }
   });
 
-  test('measures from the final state to its first delivery, and takes the outage between them apart', () => {
+  test('measures from the final state to its first delivery, with the outage in between as a figure of its own', () => {
     const truth = [anOperation([0, 'running'], [5_000, 'finished'])];
     const delivered = [
       anEvent({ status: 'running' }, NOON_MS + 2_000),
@@ -86,7 +86,7 @@ describe('the crash test', () => {
     ]);
   });
 
-  test('does not measure what was retried, is not over, or was never delivered', () => {
+  test('does not measure operations that failed, have not ended, or were never delivered', () => {
     const retried = [anOperation([0, 'failed'], [5_000, 'finished'])];
     const isOpen = [anOperation([0, 'running'])];
     const over = [anOperation([0, 'finished'])];
@@ -96,7 +96,7 @@ describe('the crash test', () => {
     expect(latenessOf(over, [], [])).toEqual([]);
   });
 
-  test('reads around a torn line, and counts it', () => {
+  test('leaves a torn line out and counts it', () => {
     const path = join(aFolder(), 'events.jsonl');
     writeFileSync(path, `${JSON.stringify(anEvent({}, NOON_MS))}\n{"ver`);
     appendFileSync(path, `\n${JSON.stringify(anEvent({}, NOON_MS))}\n`);
@@ -105,7 +105,7 @@ describe('the crash test', () => {
     expect(readEventLines(join(aFolder(), 'none'))).toEqual({ events: [], tornCount: 0 });
   });
 
-  test('says that the promise held when nothing is lost, late or broken', () => {
+  test('reports that the promise held when nothing is lost, late or broken', () => {
     const { isKept, lines } = verdictOf(good);
 
     expect(isKept).toBe(true);
@@ -123,7 +123,7 @@ describe('the crash test', () => {
     ['a process wrote errors', { errors: ['Error: x'] }],
     ['nothing was owed, so that nothing was compared', { owedCount: 0 }],
     ['no delay was measured', { lateness: [] }],
-  ])('says that the promise was broken when %s', (_what, findings) => {
+  ])('reports that the promise was broken when %s', (_what, findings) => {
     expect(verdictOf({ ...good, ...findings }).isKept).toBe(false);
   });
 });

@@ -1,4 +1,4 @@
-/** Reads `events.jsonl` of a run that was killed: a line may be torn, and is then counted and left out. */
+/** Reads the `events.jsonl` of a run that was killed. A torn line is counted and left out. */
 
 import { existsSync, readFileSync } from 'node:fs';
 import type { DeliveredEvent } from '../../infra/local/aws/deliveries.ts';

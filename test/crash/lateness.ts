@@ -1,4 +1,4 @@
-/** How late final states were delivered, apart from the time in which the bridge was down. */
+/** Measures how late final states were delivered, apart from the time for which the bridge was down. */
 
 import type { DeliveredEvent } from '../../infra/local/aws/deliveries.ts';
 import type { GroundTruthOperation } from '../../infra/simulator/world/ground-truth.ts';
@@ -11,13 +11,16 @@ export interface Outage {
 
 export interface Lateness {
   readonly operationId: string;
-  /** From the final state to its first delivery. */
+  /** Milliseconds from the final state to its first delivery. */
   readonly delayMs: number;
-  /** How much of that the bridge was down. */
+  /** The part of that delay for which the bridge was down. */
   readonly outageMs: number;
 }
 
-/** An operation that failed and is tried again is watched at a falling rate; nobody promises how soon its end is seen. */
+/**
+ * Measures operations that never failed. A failed operation is watched at a falling rate, so no delay is promised for
+ * it.
+ */
 export function latenessOf(
   truth: readonly GroundTruthOperation[],
   delivered: readonly DeliveredEvent[],
@@ -34,7 +37,7 @@ export function latenessOf(
   });
 }
 
-/** An envelope has whole seconds: the event came at most a second later than it says. */
+/** The time of an envelope is cut to whole seconds, so the event arrived up to a second later. */
 const ENVELOPE_SECOND_MS = 1_000;
 
 function firstFinalDeliveries(delivered: readonly DeliveredEvent[]): ReadonlyMap<string, number> {
@@ -50,7 +53,7 @@ function firstFinalDeliveries(delivered: readonly DeliveredEvent[]): ReadonlyMap
   return firstMs;
 }
 
-/** Outages may overlap: a kill while the process before still starts begins the next one. */
+/** Sums the covered time once. Outages overlap when a kill meets a process that is still starting. */
 export function overlapMs(outages: readonly Outage[], { fromMs, toMs }: Outage): number {
   let coveredToMs = fromMs;
   let sumMs = 0;

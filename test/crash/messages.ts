@@ -1,4 +1,4 @@
-/** What the crash test and its upstream say to each other. */
+/** The messages between the crash test and its upstream. */
 
 import type { GroundTruthOperation } from '../../infra/simulator/world/ground-truth.ts';
 

@@ -1,15 +1,15 @@
-/** The options of `npm run crash-test`, and the moments at which it kills. */
+/** Reads the options of `npm run crash-test` and draws the moments at which it kills. */
 
 import { parseArgs } from 'node:util';
 import { parseInteger, UsageError } from '../../infra/process/option-values.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 
-export const CRASH_TEST_HELP = `npm run crash-test -- [options]   kills a local bridge again and again and compares what it delivered with the truth
-  --minutes N   how long the bridge is killed (default 10)
-  --kills N     how often, at moments that the seed draws (default 15)
+export const CRASH_TEST_HELP = `npm run crash-test -- [options]   kills a local bridge repeatedly and compares what it delivered with the truth
+  --minutes N   minutes during which the bridge is killed (default 10)
+  --kills N     number of kills, at moments that the seed draws (default 15)
   --projects N  projects of the simulated service (default 60)
   --seed S      decides the world and the moments (default 1)
-  --keep        leaves the data folder behind, and says where it is`;
+  --keep        keeps the data folder, whose path is printed first`;
 
 export interface CrashTestOptions {
   readonly minutes: number;
@@ -19,7 +19,7 @@ export interface CrashTestOptions {
   readonly keep: boolean;
 }
 
-/** Undefined: help was asked for. */
+/** Returns undefined when help was asked for. Throws `UsageError`, or what `parseArgs` throws. */
 export function parseCrashTestOptions(args: readonly string[]): CrashTestOptions | undefined {
   const { values } = parseArgs({
     args: [...args],
@@ -45,7 +45,10 @@ export function parseCrashTestOptions(args: readonly string[]): CrashTestOptions
   };
 }
 
-/** Milliseconds after the start, in order: anywhere, also while the process before has only just started. */
+/**
+ * Draws milliseconds after the start, in rising order. A moment can fall while the previous process is still
+ * starting.
+ */
 export function killMoments({ minutes, kills, seed }: CrashTestOptions): readonly number[] {
   const dice = seededRandom(seed);
   const moments = Array.from({ length: kills }, () => Math.round(dice.next() * minutes * 60_000));

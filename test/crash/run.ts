@@ -1,6 +1,7 @@
 /**
- * `npm run crash-test -- --minutes 10 --kills 15`: a simulated upstream and a bridge, each in its own process; the bridge is
- * killed (SIGKILL) at random moments and started again at once. Afterwards the upstream's truth and the events are compared.
+ * `npm run crash-test -- --minutes 10 --kills 15` runs a simulated upstream and a bridge, each in its own process. It
+ * kills the bridge (SIGKILL) at random moments and restarts it at once. Afterwards it compares the upstream's truth
+ * with the events.
  */
 
 import { type ChildProcess, fork } from 'node:child_process';
@@ -22,20 +23,23 @@ import { type Findings, verdictOf } from './verdict.ts';
 
 const API_KEY = 'crash-test-key';
 
-/** Busy enough that every kill meets something under way. */
+/** At this rate every kill meets some work in progress. */
 const SESSIONS_PER_HOUR = 60;
 const HISTORY_MS = 10 * 60_000;
 
-/** `STALENESS_ROUNDS_MAX` and `STALENESS_MS_MIN` of the planner, said again: the test must not move with the code. */
+/**
+ * These repeat `STALENESS_ROUNDS_MAX` and `STALENESS_MS_MIN` of the planner, because the test must not change with
+ * the code.
+ */
 const ROUNDS_MAX = 4;
 const LATENESS_MS_MIN = 60_000;
 
-/** The part of the limit of an account that the poller may spend when the commands leave nothing over. */
+/** The share of an account's rate limit that the poller may spend when commands leave nothing unused. */
 const REQUESTS_PER_MINUTE = 350;
 
 const DRAIN_CHECK_MS = 1_000;
 
-/** Whatever has not come after five times the promised delay does not come. */
+/** An event that has not arrived after five times the promised delay counts as lost. */
 const DRAIN_TIMES = 5;
 
 await runCommand(async (signal) => {
@@ -77,7 +81,7 @@ async function crashAndCompare(test: CrashTest): Promise<Findings> {
         readyMs: bridge.readyMs(),
         settledMs,
       });
-    // What is lost does not come with time; what is only late is counted as late.
+    // A lost event never arrives; a late one is counted as late.
     const drainedByMs = settledMs + DRAIN_TIMES * latenessMsMax(options);
     while (Date.now() < drainedByMs && compare(await upstream.truth()).length > 0)
       await systemClock.sleep(DRAIN_CHECK_MS, signal);
@@ -151,7 +155,7 @@ async function openUpstreamProcess({ seed, projects }: CrashTestOptions): Promis
   };
 }
 
-/** Rejects when the process ends instead. */
+/** Rejects when the process ends before it sends a message. */
 function nextMessage<Kind extends FromUpstream['kind']>(
   child: ChildProcess,
   kind: Kind,

@@ -1,4 +1,7 @@
-/** The simulated upstream in a process of its own, which no crash of the bridge touches; its parent asks it for the truth. */
+/**
+ * Runs the simulated upstream in a process of its own, which no crash of the bridge affects. Its parent asks it for
+ * the truth.
+ */
 
 import { startUpstream } from '../../infra/simulator/start-upstream.ts';
 import type { FromUpstream, UpstreamSettings } from './messages.ts';
@@ -11,11 +14,11 @@ const upstream = await startUpstream({
   sessionsPerHour: settings.sessionsPerHour,
   historyMs: settings.historyMs,
 });
-tell({ kind: 'ready', baseUrl: upstream.baseUrl });
-process.on('message', () => tell({ kind: 'truth', truth: upstream.world().groundTruth() }));
-// Whoever started it has ended.
+send({ kind: 'ready', baseUrl: upstream.baseUrl });
+process.on('message', () => send({ kind: 'truth', truth: upstream.world().groundTruth() }));
+// The parent has ended.
 process.on('disconnect', () => process.exit(0));
 
-function tell(message: FromUpstream): void {
+function send(message: FromUpstream): void {
   process.send?.(message);
 }

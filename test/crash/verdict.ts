@@ -1,4 +1,4 @@
-/** What a crash test found, as figures, and whether the promise held. */
+/** Turns what a crash test found into figures, and decides whether the promise held. */
 
 import type { Violation } from '../simulation/check-history.ts';
 import type { EventLines } from './event-lines.ts';
@@ -10,7 +10,7 @@ export interface Findings {
   readonly lines: EventLines;
   readonly violations: readonly Violation[];
   readonly lateness: readonly Lateness[];
-  /** Four rounds of all projects, or what the planner allows a small account. */
+  /** Four rounds of all projects, or the planner's minimum for a small account. */
   readonly latenessMsMax: number;
   readonly outages: readonly Outage[];
   readonly unexpectedEnds: readonly (number | null)[];
@@ -22,7 +22,7 @@ export interface Verdict {
   readonly isKept: boolean;
 }
 
-/** Only the worst are shown; the figures above them count all. */
+/** At most this many findings of each kind are printed; the figures above them count all. */
 const SHOWN_MAX = 10;
 
 export function verdictOf(findings: Findings): Verdict {
@@ -41,9 +41,9 @@ export function verdictOf(findings: Findings): Verdict {
     lines: [
       `${kills} kills; down for ${seconds(Math.max(...outagesMs))} at most, ${seconds(sumOf(outagesMs))} in all`,
       `${lines.events.length} events delivered, ${lines.events.length - ids.size} of them copies, ${lines.tornCount} torn lines`,
-      `${owedCount} operations whose end the bridge owed`,
-      `${countOf('final')} lost, ${countOf('chain')} gaps in sequence, ${countOf('same-id')} copies that differ, ${countOf('invented')} invented, ${countOf('history')} told as news`,
-      `final states after ${seconds(quantile(netMs, 0.5))} in the median, ${seconds(quantile(netMs, 0.95))} in 95 of 100 cases, ${seconds(netMs.at(-1) ?? 0)} at most, beside outages`,
+      `${owedCount} operations whose end had to be published`,
+      `${countOf('final')} lost, ${countOf('chain')} gaps in sequence, ${countOf('same-id')} copies that differ, ${countOf('invented')} invented, ${countOf('history')} published as news though history`,
+      `final states after ${seconds(quantile(netMs, 0.5))} in the median, ${seconds(quantile(netMs, 0.95))} in 95 of 100 cases, ${seconds(netMs.at(-1) ?? 0)} at most, not counting outages`,
       `${tooLate.length} of ${lateness.length} later than four rounds (${seconds(latenessMsMax)}) plus the outage`,
       `${unexpectedEnds.length} processes ended by themselves, ${errors.length} lines of errors`,
       ...violations.slice(0, SHOWN_MAX).map((each) => `  ${each.rule} ${each.operation_id} ${each.detail}`),

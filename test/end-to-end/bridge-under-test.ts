@@ -1,4 +1,4 @@
-/** The real handler between a simulated upstream and the local AWS, over HTTP, in this process. */
+/** Runs the real handler between a simulated upstream and the local AWS, over HTTP, in this process. */
 
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -24,9 +24,9 @@ export interface BridgeUnderTest {
   readonly upstream: LocalUpstream;
   readonly aws: LocalAws;
   readonly delivered: DeliveredEvent[];
-  /** A new environment, as after a cold start: it remembers nothing. */
+  /** Creates a handler with an empty memory, as a cold start does. */
   readonly coldStart: () => PollerHandler;
-  /** One invocation of this much simulated time, or until the signal aborts. */
+  /** Runs one invocation for this much simulated time, or until the signal aborts. */
   readonly invoke: (
     handler: PollerHandler,
     durationMs: number,
@@ -45,11 +45,14 @@ export interface BridgeOptions {
   readonly historyMs?: number;
 }
 
+/** Closes what it has opened when a step fails. */
 export async function startBridge(options: BridgeOptions): Promise<BridgeUnderTest> {
   const clock = scaledClock(options.speed, Date.now());
   const delivered: DeliveredEvent[] = [];
-  const upstream = await startUpstream({ ...options, apiKeys: [API_KEY], clock });
+  await using opened = new AsyncDisposableStack();
+  const upstream = opened.use(await startUpstream({ ...options, apiKeys: [API_KEY], clock }));
   const aws = await startLocalAws({ clock, ...(options.faults && { faults: options.faults }) });
+  opened.defer(() => aws.close());
   Object.assign(process.env, aws.environment, { POWERTOOLS_METRICS_DISABLED: 'true', LOG_LEVEL: 'SILENT' });
   aws.secrets.create(KEY_SECRET_ID, API_KEY);
   aws.bus.createBus(EVENT_BUS_NAME);
@@ -60,8 +63,8 @@ export async function startBridge(options: BridgeOptions): Promise<BridgeUnderTe
     targets: [(event) => void delivered.push(event)],
   });
   const tables = new DynamoDBClient({});
+  opened.defer(() => tables.destroy());
   await createTable(tables, tableDefinition(TABLE_NAME));
-  tables.destroy();
 
   const event: PollAccountRequest = {
     account_id: 'main',
@@ -70,6 +73,7 @@ export async function startBridge(options: BridgeOptions): Promise<BridgeUnderTe
     ...options.request,
   };
   const environment = pollerEnvironment.parse({ TABLE_NAME, EVENT_BUS_NAME });
+  const kept = opened.move();
   return {
     clock,
     upstream,
@@ -86,9 +90,6 @@ export async function startBridge(options: BridgeOptions): Promise<BridgeUnderTe
       const deadlineMs = clock.now() + durationMs + STOP_RESERVE_MS;
       return handler(event, { getRemainingTimeInMillis: () => deadlineMs - clock.now() }, signal);
     },
-    async close() {
-      await aws.close();
-      await upstream.close();
-    },
+    close: () => kept.disposeAsync(),
   };
 }

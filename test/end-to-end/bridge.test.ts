@@ -25,7 +25,7 @@ async function start(options: Partial<BridgeOptions> = {}): Promise<BridgeUnderT
   return bridge;
 }
 
-/** Watches every answer of the upstream while `perform` runs. */
+/** Passes every answer of the upstream to `onAnswer` while `perform` runs. */
 async function watchAnswers(
   onAnswer: (url: URL, answer: Response) => void,
   perform: () => Promise<void>,
@@ -43,7 +43,7 @@ async function watchAnswers(
   }
 }
 
-/** As many invocations as it takes: a busy machine reads fewer projects in each. */
+/** Invokes the poller until every project has been read. On a busy machine an invocation reads fewer projects. */
 async function readEveryProject({ invoke, coldStart }: BridgeUnderTest): Promise<void> {
   const projects = new Set<string>();
   await watchAnswers(
@@ -57,11 +57,11 @@ async function readEveryProject({ invoke, coldStart }: BridgeUnderTest): Promise
   );
 }
 
-/** How long an endless invocation may take; every test stops its own before. */
+/** The longest time that an endless invocation may take. Every test stops its own earlier. */
 const LONG_MS = 3_600_000;
 
 describe('the bridge over HTTP', { timeout: 600_000 }, () => {
-  test('delivers what really happened, through faults of the upstream, the table and the bus', async () => {
+  test('delivers what really happened despite faults of the upstream, the table and the bus', async () => {
     const dice = seededRandom(3);
     let isChaotic = false;
     const strikes = (chance: number) => isChaotic && dice.next() < chance;
@@ -97,7 +97,7 @@ describe('the bridge over HTTP', { timeout: 600_000 }, () => {
     const settledMs = clock.now();
     const missing = () =>
       compareWithTruth(upstream.world().groundTruth(), delivered, { bootMs, readyMs, settledMs });
-    // However many rounds a busy machine needs: what is lost never comes, and the test ends by its time-out.
+    // A busy machine needs more rounds. A lost event never arrives, and then the test fails by its time-out.
     do {
       await invoke(coldStart(), 80_000);
       await aws.bus.idle();
@@ -107,7 +107,7 @@ describe('the bridge over HTTP', { timeout: 600_000 }, () => {
     expect(owedCount(truth, { bootMs, readyMs, settledMs })).toBeGreaterThan(20);
   });
 
-  test('publishes events that its own schema accepts, without the key', async () => {
+  test('publishes events that fit their schema and do not contain the key', async () => {
     const { invoke, coldStart, delivered, aws } = await start();
     const details = () => delivered.filter((event) => event['detail-type'] === 'Operation State Changed');
     do {
@@ -120,7 +120,7 @@ describe('the bridge over HTTP', { timeout: 600_000 }, () => {
     expect(JSON.stringify(delivered)).not.toContain(API_KEY);
   });
 
-  test('publishes nothing twice under a new id after a cold start', async () => {
+  test('publishes no event again under a new id after a cold start', async () => {
     const { invoke, coldStart, delivered, aws } = await start();
     await invoke(coldStart(), 40_000);
     await invoke(coldStart(), 40_000);
@@ -133,7 +133,7 @@ describe('the bridge over HTTP', { timeout: 600_000 }, () => {
     expect(new Set(ids).size).toBe(new Set(places).size);
   });
 
-  test('gives up loudly on a revoked key, says so on the bus, and says when it is over', async () => {
+  test('stops on a revoked key, publishes Account Degraded, and Account Recovered with a new key', async () => {
     const { invoke, coldStart, delivered, aws, upstream } = await start();
     await invoke(coldStart(), 20_000);
     upstream.revokeKey(API_KEY);
@@ -152,7 +152,7 @@ describe('the bridge over HTTP', { timeout: 600_000 }, () => {
     ]);
   });
 
-  test('reads a rotated key once and goes on', async () => {
+  test('continues with a rotated key within the same handler', async () => {
     const { invoke, coldStart, aws, upstream } = await start();
     const handler = coldStart();
     await invoke(handler, 20_000);
@@ -163,11 +163,11 @@ describe('the bridge over HTTP', { timeout: 600_000 }, () => {
     expect((await invoke(handler, 20_000)).outcome).toBe('stopped');
   });
 
-  test('lets only one of two overlapping invocations of an account spend the budget', async () => {
+  test('lets only one of two overlapping invocations of an account send requests', async () => {
     const { invoke, coldStart, aws } = await start();
     const stop = new AbortController();
     const first = invoke(coldStart(), LONG_MS, stop.signal);
-    // The poller asks for its key when it has its lease.
+    // The poller reads its key only after it holds the lease.
     await expect
       .poll(() => aws.counts.get('secretsmanager:GetSecretValue') ?? 0, { timeout: 60_000 })
       .toBeGreaterThan(0);
@@ -194,7 +194,7 @@ describe('the bridge over HTTP', { timeout: 600_000 }, () => {
     expect(refusedCount).toBe(0);
   });
 
-  test('looks at what commands have sent, unless there are none', async () => {
+  test('reads how many requests commands have sent, unless the account allows none', async () => {
     const send = vi.spyOn(DynamoDBDocumentClient.prototype, 'send');
     const looks = () =>
       send.mock.calls.filter(([{ input }]) => JSON.stringify(input).includes('USAGE#main')).length;
@@ -210,7 +210,7 @@ describe('the bridge over HTTP', { timeout: 600_000 }, () => {
     send.mockRestore();
   });
 
-  test('refuses a payload that names no account, and says what is wrong with it', async () => {
+  test('refuses an unusable payload and names each field that is wrong', async () => {
     const { coldStart } = await start();
     const handler = coldStart();
 
@@ -220,4 +220,14 @@ describe('the bridge over HTTP', { timeout: 600_000 }, () => {
       /The invocation payload is not usable\. account_id: .*upstream_base_url: .*key_secret_id/,
     );
   });
+});
+
+test('a bridge under test that fails to start leaves no server open', async () => {
+  const serverCount = () =>
+    process.getActiveResourcesInfo().filter((name) => name === 'TCPServerWrap').length;
+  const before = serverCount();
+  const faults = { beforeCall: () => ({ type: 'AccessDeniedException', message: 'no table' }) };
+
+  await expect(startBridge({ seed: 1, projectCount: 1, speed: 1, faults })).rejects.toThrow('no table');
+  await expect.poll(serverCount, { timeout: 20_000 }).toBe(before);
 });

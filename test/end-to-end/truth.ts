@@ -1,4 +1,4 @@
-/** The simulated service's log as the checker wants it. */
+/** Converts the simulated service's log to what the checker expects. */
 
 import type { DeliveredEvent } from '../../infra/local/aws/deliveries.ts';
 import type { GroundTruthOperation } from '../../infra/simulator/world/ground-truth.ts';
@@ -7,14 +7,14 @@ import { checkHistory, type Violation } from '../simulation/check-history.ts';
 export const TERMINAL_STATUSES: ReadonlySet<string> = new Set(['finished', 'skipped', 'cancelled', 'error']);
 
 export interface Expectations {
-  /** Operations created before are history. */
+  /** Operations that were created before this time are history. */
   readonly bootMs: number;
   /**
-   * Every project was read once by then. What a project did between the boot and its first reading is history to the bridge,
-   * or news: that depends on how fast the machine starts it, so it is owed neither.
+   * Every project had been read once at this time. What a project did between the boot and its first reading can be
+   * history or news to the bridge, depending on how fast the machine starts it, so neither is owed.
    */
   readonly readyMs: number;
-  /** What changed later than this need not be told yet. */
+  /** Changes after this time need not be published yet. */
   readonly settledMs: number;
 }
 
@@ -25,7 +25,7 @@ export function compareWithTruth(
 ): readonly Violation[] {
   const histories = truth.map(({ operation_id, created_at_ms, states }) => {
     const isSettled = (states.at(-1)?.at_ms ?? 0) < settledMs;
-    // A retry minutes later: what is watched at a falling rate is told when its turn comes.
+    // A failed operation is watched at a falling rate, so its retry can be published minutes later.
     const isWatchedSlowly = states.some(({ status }) => status === 'failed');
     const isHistory = created_at_ms < Math.floor(bootMs / 1_000) * 1_000;
     const wasOver = TERMINAL_STATUSES.has(states.findLast(({ at_ms }) => at_ms < bootMs)?.status ?? '');
@@ -45,7 +45,7 @@ export function compareWithTruth(
   return checkHistory(histories, events);
 }
 
-/** Operations that the bridge owes an ending, so that a comparison that compares nothing is noticed. */
+/** Counts the operations whose end the bridge owes. A comparison of zero operations would prove nothing. */
 export function owedCount(
   truth: readonly GroundTruthOperation[],
   { readyMs, settledMs }: Expectations,

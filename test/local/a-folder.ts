@@ -1,4 +1,4 @@
-/** Folders that end with the test. */
+/** Creates folders that are removed when the test ends. */
 
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,4 +1,4 @@
-/** Commands run as a person runs them: in a process of their own, with signals. */
+/** Runs commands as a person does: in a process of their own, with signals. */
 
 import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,9 +9,9 @@ export interface Command {
   readonly child: ChildProcessByStdio<null, Readable, Readable>;
   output(): string;
   errors(): string;
-  /** Resolves once the output matches; rejects when the command ends before. */
+  /** Resolves once the output matches; rejects when the command ends without a match. */
   until(pattern: RegExp): Promise<void>;
-  /** The exit code, or the signal's name. */
+  /** Resolves with the exit code, or with the signal's name. */
   ended(): Promise<number | string>;
 }
 
@@ -23,7 +23,7 @@ export function runCommand(
   return runProgram(process.execPath, [script, ...args], env);
 }
 
-/** Only this process is ended when the test is over, and only if it still runs. */
+/** Kills only this process when the test ends, if it still runs. */
 export function runProgram(
   program: string,
   args: readonly string[],
@@ -52,7 +52,9 @@ export function runProgram(
       while (!pattern.test(output)) {
         const hasEnded = await Promise.race([exit.then(() => true), nextOutput(child.stdout)]);
         if (hasEnded && !pattern.test(output))
-          throw new Error(`The command ended without ${String(pattern)}: ${output}${errors}`);
+          throw new Error(
+            `The command ended before its output matched ${String(pattern)}: ${output}${errors}`,
+          );
       }
     },
     async ended() {

@@ -8,7 +8,7 @@ import { UsageError } from '../../infra/process/option-values.ts';
 import { aFolder } from './a-folder.ts';
 import { runCommand } from './child-process.ts';
 
-/** Virtual time: a wait for a lock costs nothing. */
+/** Keeps virtual time, so waiting for a lock takes no real time. */
 function fastClock() {
   let nowMs = Date.UTC(2026, 0, 15, 12);
   return {
@@ -34,14 +34,14 @@ async function open(dataDir: string, lines: string[] = []) {
 
 async function sentenceOf(opening: Promise<unknown>): Promise<string> {
   const error = await opening.then(
-    () => new Error('it was opened'),
+    () => new Error('The folder was opened'),
     (thrown: unknown) => thrown,
   );
   expect(error).toBeInstanceOf(UsageError);
   return (error as UsageError).message;
 }
 
-/** A folder that was used once and let go. */
+/** Creates a folder that was opened once and released. */
 async function aUsedFolder(): Promise<string> {
   const dataDir = aFolder();
   await (await open(dataDir))[Symbol.asyncDispose]();
@@ -50,10 +50,10 @@ async function aUsedFolder(): Promise<string> {
 
 describe('the lock of a data folder', () => {
   test.each([
-    ['the number of another process that runs', String(process.ppid)],
-    ['the number of the first process of the machine', '1'],
+    ['the id of another running process', String(process.ppid)],
+    ['the id of the first process of the machine', '1'],
     ['nothing', ''],
-    ['something that is no number', 'bridge'],
+    ['a text that is not a number', 'bridge'],
   ])('does not hold when bridge.pid holds %s', async (_what, content) => {
     const dataDir = await aUsedFolder();
     writeFileSync(join(dataDir, 'bridge.pid'), content);
@@ -73,7 +73,7 @@ describe('the lock of a data folder', () => {
     expect(await sentenceOf(open(dataDir))).toMatch(/is in use by another bridge: /);
   });
 
-  test('is free as soon as its holder was killed', {
+  test('is free as soon as its holder is killed', {
     timeout: 120_000,
   }, async () => {
     const dataDir = aFolder();
@@ -85,7 +85,7 @@ describe('the lock of a data folder', () => {
     await open(dataDir);
   });
 
-  test('is let go when a file of the folder is damaged', async () => {
+  test('is released when a file of the folder is damaged', async () => {
     const dataDir = await aUsedFolder();
     const identity = readFileSync(join(dataDir, 'bridge.json'), 'utf8');
     writeFileSync(join(dataDir, 'bridge.json'), '');
@@ -96,7 +96,7 @@ describe('the lock of a data folder', () => {
   });
 });
 
-describe('a damaged data folder is refused with what is wrong, where, and what to do', () => {
+describe('a damaged data folder is refused with the fault, its file and advice:', () => {
   test.each([
     ['bridge.json', '', /bridge\.json is empty, .*delete that file .*or choose another folder\.$/],
     ['bridge.json', '{"upstream": "simula', /bridge\.json is cut short or damaged, .*delete that file/],
@@ -112,7 +112,7 @@ describe('a damaged data folder is refused with what is wrong, where, and what t
     expect(said).toContain(join(dataDir, name));
   });
 
-  test('the advice about a damaged file is good: without the file, the folder opens', async () => {
+  test('following the advice helps: without the damaged files the folder opens', async () => {
     const dataDir = await aUsedFolder();
     for (const name of ['bridge.json', 'token-pepper']) writeFileSync(join(dataDir, name), '');
     await sentenceOf(open(dataDir));
@@ -123,24 +123,27 @@ describe('a damaged data folder is refused with what is wrong, where, and what t
   });
 });
 
-test.runIf(process.platform === 'linux')('an event that a full disk does not take is refused', async () => {
-  const dataDir = await aUsedFolder();
+test.runIf(process.platform === 'linux')(
+  'an event that a full disk does not take is refused, and the fault is reported once',
+  async () => {
+    const dataDir = await aUsedFolder();
 
-  rmSync(join(dataDir, 'events.jsonl'), { force: true });
-  symlinkSync('/dev/full', join(dataDir, 'events.jsonl'));
-  const lines: string[] = [];
-  const folder = await open(dataDir, lines);
-  const event = { detail: { id: 'one' } } as never;
+    rmSync(join(dataDir, 'events.jsonl'), { force: true });
+    symlinkSync('/dev/full', join(dataDir, 'events.jsonl'));
+    const lines: string[] = [];
+    const folder = await open(dataDir, lines);
+    const event = { detail: { id: 'one' } } as never;
 
-  expect(() => folder.keepEvent(event)).toThrow(/ENOSPC/);
-  expect(() => folder.keepEvent(event)).toThrow(/ENOSPC/);
-  expect(lines).toEqual([
-    `${join(dataDir, 'events.jsonl')} cannot be written (ENOSPC: no space left on device); events wait in the table and are published again until it can.`,
-  ]);
-});
+    expect(() => folder.keepEvent(event)).toThrow(/ENOSPC/);
+    expect(() => folder.keepEvent(event)).toThrow(/ENOSPC/);
+    expect(lines).toEqual([
+      `${join(dataDir, 'events.jsonl')} cannot be written (ENOSPC: no space left on device); events wait in the table and are published again until it can.`,
+    ]);
+  },
+);
 
 test.runIf(process.platform === 'linux')(
-  'a log line that a full disk does not take ends nothing',
+  'a log line that a full disk does not take is lost, and the fault is reported once',
   async () => {
     const dataDir = await aUsedFolder();
 

@@ -14,7 +14,7 @@ async function aTakenPort(): Promise<string> {
   return String((server.address() as AddressInfo).port);
 }
 
-/** Runs the whole bridge in this process, so that what it leaves open can be seen. */
+/** Runs the whole bridge in this process, so that the test can see what it leaves open. */
 function run(args: readonly string[], signal: AbortSignal, onLine: (line: string) => void = () => {}) {
   const options = parseStartOptions(args, {});
   if (options === undefined) throw new Error('Help was asked for.');
@@ -22,7 +22,7 @@ function run(args: readonly string[], signal: AbortSignal, onLine: (line: string
   return runLocalBridge(options, surroundings);
 }
 
-/** Servers and threads of this process; timers and closed sockets come and go. */
+/** Counts servers and threads of this process; timers and closed sockets change all the time. */
 function openServersAndThreads(): number {
   return process
     .getActiveResourcesInfo()
@@ -31,7 +31,10 @@ function openServersAndThreads(): number {
 
 const OPEN_AT_FIRST = openServersAndThreads();
 
-/** What an earlier test had open may close during this one; the port that this test has taken stays. */
+/**
+ * Waits until no more is open than at the start. Resources of an earlier test may still close; the port that this
+ * test took stays open.
+ */
 async function expectNothingLeft(ownServers: number): Promise<void> {
   await expect
     .poll(openServersAndThreads, { timeout: 20_000 })
@@ -39,7 +42,7 @@ async function expectNothingLeft(ownServers: number): Promise<void> {
 }
 
 test.each(['--api-port', '--port'])(
-  'a start that fails at a taken %s leaves nothing open',
+  'a start that fails because the port of %s is in use leaves nothing open',
   async (option) => {
     const folder = aFolder();
     const port = await aTakenPort();
@@ -48,7 +51,7 @@ test.each(['--api-port', '--port'])(
 
     await expect(run(args, signal)).rejects.toMatchObject({ code: 'EADDRINUSE', port: Number(port) });
     await expectNothingLeft(1);
-    // The folder is free, too: the same start fails at the port again and not at the lock.
+    // The folder is free too: the same start fails at the port again and not at the lock.
     await expect(run(args, signal)).rejects.toMatchObject({ code: 'EADDRINUSE' });
   },
 );

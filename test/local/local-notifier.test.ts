@@ -12,7 +12,7 @@ import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts
 import { anEvent } from '../notifier/channel-under-test.ts';
 import { openAws } from './aws/aws-under-test.ts';
 
-test('an event on the bus becomes an alert in the terminal and under --data, through the real SDK', async () => {
+test('an event on the bus becomes an alert in the terminal and in the data folder, through the real SDK', async () => {
   const { aws, tables, events } = await openAws();
   aws.bus.createBus('bridge');
   await tables.send(new CreateTableCommand(tableDefinition('alerts-table')));
@@ -49,7 +49,7 @@ test('an event on the bus becomes an alert in the terminal and under --data, thr
   expect(readFileSync(join(dataDir, 'alerts.txt'), 'utf8')).toContain('Project:    broken');
 });
 
-test('a message that fails is kept for its next try as on AWS, and reported when the cause is mended', async () => {
+test('a message that fails stays in the queue as on AWS, and is sent when the cause is removed', async () => {
   const { aws, tables, events } = await openAws();
   aws.bus.createBus('bridge');
   let nowMs = Date.now();
@@ -100,7 +100,7 @@ test('a message that fails is kept for its next try as on AWS, and reported when
   expect(seen('given up')).toBe(false);
 });
 
-test('a webhook that is not at Slack is refused before anything is sent', async () => {
+test('a webhook URL that is not at Slack is refused before anything is sent', async () => {
   const { aws } = await openAws();
   const options = {
     aws,

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { probeUpstream } from '../../infra/local/local-upstream.ts';
 import { UsageError } from '../../infra/process/option-values.ts';
 
-/** An upstream that takes requests and never answers, and a clock that only the test moves. */
+/** Starts an upstream that accepts requests and never answers, with a clock that only the test moves. */
 async function aSilentUpstream() {
   const server = createServer(() => {}).listen(0, '127.0.0.1');
   await once(server, 'listening');

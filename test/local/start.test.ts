@@ -12,7 +12,7 @@ import { runCommand, runProgram } from './child-process.ts';
 const START = 'infra/local/start.ts';
 const KEY = 'start-canary-key';
 
-/** Only a hang takes so long; no test waits for it when all is well. */
+/** This limit ends a test that hangs; a test that passes does not wait for it. */
 const ALL_ARRIVES_MS_MAX = 540_000;
 
 async function aBusyUpstream() {
@@ -33,29 +33,33 @@ function eventsIn(folder: string): readonly DeliveredEvent[] {
 }
 
 describe('npm start', { timeout: 600_000 }, () => {
-  test('shows what runs where, the events as they happen, and a summary', async () => {
-    const command = runCommand(START, ['--speed', '20', '--projects', '10', '--seed', '7', '--for', '8s']);
+  test('prints the addresses, the events as they happen, and a summary', async () => {
+    const eventLine = /\d\d:\d\d:\d\d {2}[a-z]+-[a-z]+-\d+ +[a-z_]+ +\w+ -> \w+ +\+\d+\.\d s/;
+    const command = runCommand(START, ['--speed', '20', '--projects', '10', '--seed', '7']);
+
+    for (const line of [/\d+ of \d+ projects read/, eventLine, / -> finished/]) await command.until(line);
+    command.child.kill('SIGINT');
 
     expect(await command.ended()).toBe(0);
     expect(command.output()).toMatch(
       /upstream +http:\/\/127\.0\.0\.1:\d+\/api\/v2 +simulated, seed 7, 10 projects/,
     );
     expect(command.output()).toMatch(/local AWS +http:\/\/127\.0\.0\.1:\d+/);
-    expect(command.output()).toMatch(/\d+ of \d+ projects read/);
-    expect(command.output()).toMatch(/\d\d:\d\d:\d\d {2}[a-z]+-[a-z]+-\d+ +[a-z_]+ +\w+ -> \w+ +\+\d+\.\d s/);
     expect(command.output()).toMatch(/\n\d+ events of \d+ projects: .*\d+ finished/);
     expect(command.output()).toMatch(/[1-9]\d* requests, [1-9]\d* a minute, 0 of them throttled/);
     expect(command.errors()).toBe('');
   });
 
-  test('counts also what the poller did in a minute that was cut short', async () => {
-    const command = runCommand(START, ['--projects', '3', '--for', '3s']);
+  test('counts also the requests of an invocation that was cut short', async () => {
+    const command = runCommand(START, ['--projects', '3']);
+    await command.until(/projects read/);
+    command.child.kill('SIGINT');
 
     expect(await command.ended()).toBe(0);
     expect(command.output()).toMatch(/[1-9]\d* requests, [1-9]\d* a minute/);
   });
 
-  test('loses nothing to kill -9 and publishes nothing twice under a new id', async () => {
+  test('loses no event when it is killed with SIGKILL, and publishes none again under a new id', async () => {
     const upstream = await aBusyUpstream();
     const folder = aFolder();
     const args = ['--upstream', upstream.baseUrl, '--data', folder];
@@ -77,7 +81,7 @@ describe('npm start', { timeout: 600_000 }, () => {
     const settledMs = Date.now();
     const truth = () => upstream.world().groundTruth();
     const missing = () => compareWithTruth(truth(), eventsIn(folder), { bootMs, readyMs, settledMs });
-    // However long a busy machine needs: what is lost never comes, and the test ends by its time-out with the list.
+    // A busy machine needs longer. A lost event never arrives, and then the test fails by its time-out with the list.
     await expect.poll(missing, { timeout: ALL_ARRIVES_MS_MAX, interval: 500 }).toEqual([]);
     last.child.kill('SIGINT');
     expect(await last.ended()).toBe(0);
@@ -87,7 +91,7 @@ describe('npm start', { timeout: 600_000 }, () => {
     expect(readFileSync(join(folder, 'poller.log'), 'utf8')).not.toContain(KEY);
   });
 
-  test('Ctrl-C ends with a summary and exit code 0', async () => {
+  test('ends on Ctrl-C with a summary and exit code 0', async () => {
     const command = runCommand(START, ['--projects', '3']);
     await command.until(/3 of 3 projects read|of \d+ projects read/);
 
@@ -97,7 +101,7 @@ describe('npm start', { timeout: 600_000 }, () => {
     expect(command.output()).toMatch(/\d+ events of \d+ projects/);
   });
 
-  test('a restart with --data finds the same simulated world and goes on', async () => {
+  test('continues in the same simulated world when it is restarted with --data', async () => {
     const args = ['--data', aFolder(), '--projects', '3', '--speed', '10', '--for', '5s'];
     const first = runCommand(START, args);
     expect(await first.ended()).toBe(0);
@@ -109,10 +113,10 @@ describe('npm start', { timeout: 600_000 }, () => {
   });
 });
 
-describe('npm start refuses with one sentence and exit code 2', () => {
+describe('npm start refuses with one sentence and exit code 2:', { timeout: 120_000 }, () => {
   const cases: readonly (readonly [string, readonly string[], Record<string, string>, RegExp])[] = [
     ['an option that does not exist', ['--sped', '3'], {}, /^Unknown option '--sped'\n$/],
-    ['a speed that is no number', ['--speed', 'fast'], {}, /^--speed is "fast"; it takes a number from 1/],
+    ['a speed that is not a number', ['--speed', 'fast'], {}, /^--speed is "fast"; it takes a number from 1/],
     ['a duration without a unit', ['--for', '60'], {}, /^--for is "60"; it takes a duration such as 90s/],
     ['no project at all', ['--projects', '0'], {}, /^--projects is "0"; it takes a whole number from 1/],
     ['an unknown backfill', ['--backfill', 'some'], {}, /^--backfill is "some"; it takes open, all or none/],
@@ -123,7 +127,7 @@ describe('npm start refuses with one sentence and exit code 2', () => {
       /^UPSTREAM_API_KEY is not set/,
     ],
     [
-      'an upstream that is no URL',
+      'an upstream that is not a URL',
       ['--upstream', 'nowhere'],
       { UPSTREAM_API_KEY: KEY },
       /^--upstream is "nowhere"/,
@@ -165,7 +169,7 @@ describe('npm start refuses with one sentence and exit code 2', () => {
     expect(command.errors()).toMatch(/answered 401: supplied credentials.*check UPSTREAM_API_KEY/);
   });
 
-  test('a port that is taken', async () => {
+  test('a port that is in use', async () => {
     const server = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await new Promise((resolve) => server.once('listening', resolve));
@@ -195,16 +199,16 @@ describe('npm start refuses with one sentence and exit code 2', () => {
   });
 });
 
-describe('npm start with a --data folder that cannot be used ends with one sentence and exit code 2', () => {
+describe('npm start refuses with one sentence and exit code 2 a data folder', { timeout: 120_000 }, () => {
   const isLinux = process.platform === 'linux';
 
   test.each([
     ['below a file', join('package.json', 'folder'), /^--data is ".*", which cannot be made a folder \(/],
-    // Node's own recursive mkdir never returns there.
+    // In /proc, Node's own recursive mkdir never returns.
     ...(isLinux
       ? ([
           [
-            'that cannot be made',
+            'that cannot be created',
             '/proc/nowhere/folder',
             /^--data is ".*", which cannot be made a folder \(/,
           ],
@@ -220,22 +224,22 @@ describe('npm start with a --data folder that cannot be used ends with one sente
   });
 
   test.each([
-    ['an empty bridge.json', 'bridge.json', '', /bridge\.json is empty/],
-    ['a cut bridge.json', 'bridge.json', '{"upst', /bridge\.json is cut short or damaged/],
-    ['an empty pepper', 'token-pepper', '', /token-pepper is empty/],
+    ['with an empty bridge.json', 'bridge.json', '', /bridge\.json is empty/],
+    ['with a bridge.json that is cut short', 'bridge.json', '{"upst', /bridge\.json is cut short or damaged/],
+    ['with an empty pepper', 'token-pepper', '', /token-pepper is empty/],
   ])('%s', async (_what, name, content, sentence) => {
     const folder = aFolder();
     writeFileSync(join(folder, name), content);
     await expectRefusal(['--data', folder], sentence);
   });
 
-  test('a folder where the tables cannot be opened', async () => {
+  test('whose tables cannot be opened', async () => {
     const folder = aFolder();
     mkdirSync(join(folder, 'tables', 'LOCK'), { recursive: true });
     await expectRefusal(['--data', folder], /^The tables in .* cannot be opened \(.*choose another one\.$/m);
   });
 
-  /** Waits for the exit and for no time: a command that hangs fails by the time-out of the test. */
+  /** Waits for the exit without a time limit: a command that hangs fails by the time-out of the test. */
   async function expectRefusal(args: readonly string[], sentence: RegExp): Promise<void> {
     const command = runCommand(START, args);
 
@@ -247,7 +251,7 @@ describe('npm start with a --data folder that cannot be used ends with one sente
 });
 
 describe('npm start ends in an orderly way', { timeout: 150_000 }, () => {
-  test('when the reader of its output goes away, without a stack trace', async () => {
+  test('when the reader of its output closes the pipe, without a stack trace', async () => {
     const command = runCommand(START, ['--projects', '3', '--speed', '50']);
     await command.until(/token +opb_/);
     command.child.stdout.destroy();
@@ -256,7 +260,7 @@ describe('npm start ends in an orderly way', { timeout: 150_000 }, () => {
     expect(command.errors()).toBe('');
   });
 
-  test.skipIf(process.platform === 'win32')('when npm is ended by SIGTERM', async () => {
+  test.skipIf(process.platform === 'win32')('when npm receives SIGTERM', async () => {
     const folder = aFolder();
     const npm = runProgram('npm', ['start', '--', '--projects', '3', '--data', folder], {
       PATH: process.env['PATH'] ?? '',

@@ -7,8 +7,8 @@ const HOUR_MS = 3_600_000;
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());
 
-/** The fake timers end a timer of more than 31 bits at once, as Node does. */
-test.each([1, 596, 597, 600, 24 * 365])('a run of %i hours lasts that long', async (hours) => {
+/** Fake timers fire a timer of more than 31 bits at once, as Node does. */
+test.each([1, 596, 597, 600, 24 * 365])('a run of %i hours ends after exactly this time', async (hours) => {
   const { signal } = new AbortController();
   const until = withDeadline(signal, hours * HOUR_MS, systemClock);
   await vi.advanceTimersByTimeAsync(hours * HOUR_MS - 1);
@@ -19,7 +19,7 @@ test.each([1, 596, 597, 600, 24 * 365])('a run of %i hours lasts that long', asy
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('a run without a length ends with its signal alone, and so does one that is stopped before', async () => {
+test('a run without a duration ends only with its signal, and a long one ends with its signal, too', async () => {
   const stop = new AbortController();
   const long = withDeadline(stop.signal, 600 * HOUR_MS, systemClock);
   const endless = withDeadline(stop.signal, undefined, systemClock);
@@ -30,7 +30,7 @@ test('a run without a length ends with its signal alone, and so does one that is
   expect([long.aborted, endless.aborted]).toEqual([true, true]);
 });
 
-test('a long sleep that is cancelled in its second part leaves no timer behind', async () => {
+test('a long sleep that is cancelled in its second part leaves no timer', async () => {
   const stop = new AbortController();
   const outcome = systemClock.sleep(600 * HOUR_MS, stop.signal).catch((error: unknown) => error);
   await vi.advanceTimersByTimeAsync(598 * HOUR_MS);

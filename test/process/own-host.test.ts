@@ -1,4 +1,4 @@
-/** What stands on this machine for the time of a run is for the programs of that run alone. */
+/** Checks that what a run opens on this machine answers only the programs of that run. */
 
 import { mkdtempSync, readdirSync, statSync } from 'node:fs';
 import { request } from 'node:http';
@@ -17,7 +17,10 @@ import { createMemoryIndexes } from '../store/memory-indexes.ts';
 
 const REAL_KEY = 'napi_the_key_of_a_real_account';
 
-/** `fetch` sets the header itself; a page that was reached by rebinding has its own name in it. */
+/**
+ * Sends a request with a `host` header of choice, which `fetch` does not allow. A page that reaches this machine by
+ * DNS rebinding sends its own name.
+ */
 function ask(
   url: string,
   headers: Readonly<Record<string, string>>,
@@ -52,21 +55,18 @@ describe('the local AWS', () => {
     '0.0.0.0',
     '10.0.0.1',
   ];
-  test.each(hosts)(
-    'gives nothing to a page that calls it %j, not even with the key of the run',
-    async (host) => {
-      const { aws } = await openAws();
-      aws.secrets.create('a-key', REAL_KEY);
+  test.each(hosts)('refuses a page that calls it %j, even with the key of the run', async (host) => {
+    const { aws } = await openAws();
+    aws.secrets.create('a-key', REAL_KEY);
 
-      const answer = await ask(aws.endpoint, { host, ...signedWith(aws.credentials.accessKeyId) }, secret);
+    const answer = await ask(aws.endpoint, { host, ...signedWith(aws.credentials.accessKeyId) }, secret);
 
-      expect(answer.status).not.toBe(200);
-      expect(answer.text).not.toContain(REAL_KEY);
-    },
-  );
+    expect(answer.status).not.toBe(200);
+    expect(answer.text).not.toContain(REAL_KEY);
+  });
 
   test.each(['local', '', 'x', 'AKIAIOSFODNN7EXAMPLE', '0'.repeat(32)])(
-    'gives nothing to a program that signs with %j',
+    'refuses a program that signs with %j',
     async (accessKeyId) => {
       const { aws } = await openAws();
       aws.secrets.create('a-key', REAL_KEY);
@@ -79,7 +79,7 @@ describe('the local AWS', () => {
     },
   );
 
-  test('gives it to whoever signs with the key of the run, which is another one each time', async () => {
+  test('answers a program that signs with the key of the run, and each run has another key', async () => {
     const [{ aws }, other] = [await openAws(), await openAws()];
     aws.secrets.create('a-key', REAL_KEY);
 
@@ -96,7 +96,7 @@ test.each(['127.0.0.1', '127.0.0.1:3000', 'localhost', 'LOCALHOST:80', '[::1]:30
   (host) => expect(isOwnHost(host)).toBe(true),
 );
 
-test('the simulated upstream answers nobody who calls it by another name', async () => {
+test('the simulated upstream refuses a request that names another host', async () => {
   const upstream = await startUpstream({ seed: 1, projectCount: 1, apiKeys: ['a-key'] });
   onTestFinished(() => upstream.close());
   const authorization = 'Bearer a-key';
@@ -107,7 +107,7 @@ test('the simulated upstream answers nobody who calls it by another name', async
   );
 });
 
-test('what is kept on disk is for its owner alone', async () => {
+test('files and folders on disk can be read only by their owner', async () => {
   const dataDir = join(mkdtempSync(join(tmpdir(), 'own-')), 'data');
   const upstream = { kind: 'simulated', seed: 1, projectCount: 1 };
   const surroundings = { clock: systemClock, print: () => {} };
@@ -126,7 +126,7 @@ test('what is kept on disk is for its owner alone', async () => {
   expect(new Set(files.map(([, mode]) => mode))).toEqual(new Set(['600']));
 });
 
-test('the development token ends with its run, and with the next one when its run was killed', async () => {
+test('the development token of an earlier run is revoked when the next run starts', async () => {
   const table = createMemoryTable();
   const clock = { now: () => 1_000, sleep: async () => {} };
   const indexes = createMemoryIndexes(table);

@@ -1,4 +1,4 @@
-/** Many seeds after each other in one thread, and what several threads found put together. */
+/** Runs many seeds one after the other in one thread, and merges what several threads found. */
 
 import type { Violation } from './check-history.ts';
 import { faultKinds } from './options.ts';
@@ -6,7 +6,10 @@ import { simulate } from './simulate.ts';
 import { wideFaultKinds } from './wide/faults.ts';
 import { simulateWide } from './wide/simulate-wide.ts';
 
-/** `close`: the protocol under as many faults as possible. `wide`: everything around it, over days and weeks. */
+/**
+ * `close` puts the protocol under as many faults as possible; `wide` simulates everything around it, over days and
+ * weeks.
+ */
 export const WORLDS = ['close', 'wide'] as const;
 
 export type World = (typeof WORLDS)[number];
@@ -21,7 +24,7 @@ export interface Share {
 export interface ShareResult {
   readonly seedCount: number;
   readonly eventCount: number;
-  /** By kind of fault, `close` or `wide` before its name. */
+  /** How often each kind of fault fired; its name begins with `close` or `wide`. */
   readonly fired: Readonly<Record<string, number>>;
   readonly failures: readonly { readonly seed: number; readonly violations: readonly string[] }[];
 }
@@ -42,7 +45,7 @@ const RUNS: Readonly<Record<World, (seed: number) => Promise<Outcome>>> = {
 
 const KINDS: Readonly<Record<World, readonly string[]>> = { close: faultKinds, wide: wideFaultKinds };
 
-/** One line for each kind of violation is enough to see what broke. */
+/** The first few violations are enough to see what broke. */
 const VIOLATIONS_SHOWN_MAX = 5;
 
 export async function runShare({ from, count, stopAtFirst, worlds }: Share): Promise<ShareResult> {
@@ -69,7 +72,7 @@ export async function runShare({ from, count, stopAtFirst, worlds }: Share): Pro
   return { seedCount, eventCount, fired, failures };
 }
 
-/** A wide run takes three times as long as a close one, so that a campaign of both has one for every second seed. */
+/** A wide run takes three times as long as a close one, so a campaign of both runs it only for every second seed. */
 function worldsOf(seed: number, worlds: readonly World[]): readonly World[] {
   return worlds.length > 1 && seed % 2 === 1 ? worlds.filter((world) => world !== 'wide') : worlds;
 }
@@ -89,7 +92,7 @@ export function merge(a: ShareResult, b: ShareResult): ShareResult {
   };
 }
 
-/** A fault that never fired has shown nothing. */
+/** Lists the faults that never fired: a campaign without them shows nothing about them. */
 export function silentKinds({ fired }: ShareResult, worlds: readonly World[]): readonly string[] {
   return worlds.flatMap((world) =>
     KINDS[world].map((kind) => `${world} ${kind}`).filter((name) => (fired[name] ?? 0) === 0),

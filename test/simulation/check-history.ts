@@ -1,8 +1,8 @@
-/** The offline checker: compares what the upstream really did with what the bus really got, against the promise. */
+/** Checks a finished run: compares what the upstream really did with what the bus really received, by the promise. */
 
 import type { OperationStateChanged } from '../../shared/events/catalog.ts';
 
-/** Every state an operation ever had, in order: the upstream's own log. */
+/** Holds every state that an operation had, in order, from the upstream's own log. */
 export interface TrueHistory {
   readonly operation_id: string;
   readonly states: readonly { readonly status: string; readonly failures_count: number }[];
@@ -10,9 +10,10 @@ export interface TrueHistory {
 }
 
 /**
- * What the bridge owes: the last state; the last state once it said anything at all; nothing (history that had ended
- * before it came, unless a row of it was found late; or without that exception); or whatever it saw (of an operation that
- * is gone).
+ * What the bridge owes for an operation. `final_state`: its last state. `final_state_if_told`: its last state, once
+ * any event of it was published. `nothing`: no event, because it had ended before the bridge came, unless a row of it
+ * was found late. `nothing_ever`: no event without that exception. `whatever_was_seen`: anything, because the
+ * operation has vanished.
  */
 export type Expectation =
   | 'final_state'
@@ -23,7 +24,7 @@ export type Expectation =
 
 export interface DeliveredEvent {
   readonly detailType: string;
-  /** JSON, exactly as it was published. */
+  /** The JSON text exactly as it was published. */
   readonly detail: string;
 }
 
@@ -34,9 +35,10 @@ export interface Violation {
 }
 
 /**
- * Rules, by the promise of the design, section 1: `same-id` (all copies of an event are equal to the byte),
- * `chain` (1..n without gaps, each from where the one before ended), `invented` (a chain is a subsequence of the true
- * history), `final` (it ends where the upstream is), `history` (what ended before the bridge came is no news).
+ * Checks these rules of the promise (design, section 1). `same-id`: all copies of an event have equal bytes. `chain`:
+ * sequences run from 1 to n without gaps, and each event starts from the status of the one before. `invented`: a
+ * chain is a subsequence of the true history. `final`: the chain ends with the upstream's state. `history`: what
+ * ended before the bridge came is not news.
  */
 export function checkHistory(
   truth: readonly TrueHistory[],
@@ -83,13 +85,12 @@ function checkChain(history: TrueHistory, chain: readonly OperationStateChanged[
   const { operation_id, states, expects } = history;
   const violations: Violation[] = [];
   const fail = (rule: string, detail: string) => violations.push({ rule, operation_id, detail });
-  const told = chain.map((event) => `${event.status}/${event.failures_count}`).join(' ');
+  const published = chain.map((event) => `${event.status}/${event.failures_count}`).join(' ');
   const happened = states.map((state) => `${state.status}/${state.failures_count}`).join(' ');
 
   chain.forEach((event, index) => {
     const before = chain[index - 1];
-    if (event.sequence !== index + 1)
-      fail('chain', `sequence ${event.sequence} stands at place ${index + 1}`);
+    if (event.sequence !== index + 1) fail('chain', `sequence ${event.sequence} is at place ${index + 1}`);
     if (before === undefined) return;
     if (event.previous_status !== before.status)
       fail('chain', `${event.previous_status} after ${before.status}`);
@@ -101,17 +102,17 @@ function checkChain(history: TrueHistory, chain: readonly OperationStateChanged[
   const silentStart = chain[0]?.previous_status;
   const claimed =
     typeof silentStart === 'string' ? [{ status: silentStart, failures_count: undefined }, ...chain] : chain;
-  if (!isSubsequence(claimed, states)) fail('invented', `told ${told}; happened ${happened}`);
+  if (!isSubsequence(claimed, states)) fail('invented', `published ${published}; happened ${happened}`);
 
   const last = chain.at(-1);
   const end = states.at(-1);
   const isRight =
     last !== undefined && last.status === end?.status && last.failures_count === end.failures_count;
   const owesEnd = expects === 'final_state' || (expects === 'final_state_if_told' && last !== undefined);
-  if (owesEnd && !isRight) fail('final', `told ${told || 'nothing'}; happened ${happened}`);
+  if (owesEnd && !isRight) fail('final', `published ${published || 'nothing'}; happened ${happened}`);
   const isLate = chain.some((event) => event.late === true);
-  if (expects === 'nothing' && chain.length > 0 && !isLate) fail('history', `told ${told}`);
-  if (expects === 'nothing_ever' && chain.length > 0) fail('history', `told ${told}`);
+  if (expects === 'nothing' && chain.length > 0 && !isLate) fail('history', `published ${published}`);
+  if (expects === 'nothing_ever' && chain.length > 0) fail('history', `published ${published}`);
   return violations;
 }
 

@@ -1,4 +1,7 @@
-/** `Table` in memory, with DynamoDB's conditions, sparse index and write units; the simulation adds faults around it. */
+/**
+ * Implements `Table` in memory, with DynamoDB's conditions, sparse index and write units. The simulation adds faults
+ * around it.
+ */
 
 import { ACCESS, type Role } from '../../infra/aws/roles.ts';
 import { foreignAttributes, readableAttributes, readsMany } from '../../shared/store/access.ts';
@@ -11,6 +14,7 @@ import type {
   MemberIncrement,
   Table,
   TableCounters,
+  TimeMove,
   Update,
   WorkPage,
   WorkPageQuery,
@@ -18,32 +22,35 @@ import type {
 } from '../../shared/store/table.ts';
 
 export interface MemoryTable extends Table, TableCounters {
-  /** The same calls without promises: the simulation decides when they happen. */
+  /** The same calls without promises, so that the simulation decides when they happen. */
   readonly sync: {
     get(key: Key): Item | undefined;
-    /** The whole item, whoever asks. */
+    /** Returns the whole item, whatever the role may read. */
     peek(key: Key): Item | undefined;
-    incrementMembers(increment: MemberIncrement): CountedMembers | 'refused';
+    incrementMembers(increment: MemberIncrement): CountedMembers | 'missing' | 'refused';
     update(update: Update): 'applied' | 'refused';
     queryWork(query: WorkQuery): readonly Key[];
     queryWorkPage(query: WorkPageQuery): WorkPage;
     items(): readonly Item[];
-    /** What DynamoDB does by itself when an item has expired. */
+    /** Removes an item as DynamoDB does when the item has expired. */
     remove(key: Key): void;
-    /** What an operator does: the whole table as it was at another time. */
+    /** Replaces all items, as an operator does who restores the table to an earlier time. */
     replaceAll(items: readonly Item[]): void;
-    /** Deletes the items whose `expires_at` has passed, and gives their number. */
+    /** Deletes the items whose `expires_at` has passed, and returns their number. */
     expire(nowMs: number): number;
   };
   readonly spent: WriteUnits;
-  /** The same items as a function sees them: what its role may not read is not there, what it may not do throws. */
+  /**
+   * Returns the same table as a function sees it: attributes that its role cannot read are absent, and calls that its
+   * role forbids throw.
+   */
   as(role: Role): MemoryTable;
 }
 
-/** Write request units so far. A refused conditional write is billed like one that was applied. */
+/** Counts write request units. A refused conditional write costs as much as an applied one. */
 export interface WriteUnits {
   base: number;
-  /** Puts and deletes of the index: an update that leaves the index key alone costs nothing there. */
+  /** Counts puts and deletes of the index: an update that does not change the index key costs nothing there. */
   index: number;
 }
 
@@ -54,7 +61,7 @@ interface NumberedKey {
 
 const BYTES_PER_WRITE_UNIT = 1_024;
 
-/** Without `as`, whoever uses it may do everything. */
+/** Creates a table on which everything is allowed; `as` restricts it to a role. */
 export function createMemoryTable(): MemoryTable {
   const items = new Map<string, Item>();
   const spent: WriteUnits = { base: 0, index: 0 };
@@ -94,23 +101,26 @@ export function createMemoryTable(): MemoryTable {
         const foreign = role === undefined ? [] : foreignAttributes(ACCESS[role], update);
         if (foreign.length > 0)
           throw new Error(
-            `The ${role} may not write ${foreign.join(', ')} of ${update.key.pk} / ${update.key.sk}`,
+            `The ${role} is not allowed to write ${foreign.join(', ')} of ${update.key.pk} / ${update.key.sk}`,
           );
         return apply(update);
       },
-      incrementMembers({ key, total, members: { name, by, windowName, window }, startsOver }) {
+      incrementMembers({ key, total, members: { name, by, windowName, window }, startsOver, time }) {
         const item = sync.peek(key);
+        const timeMs = movedTime(item?.[time.name], time.move);
+        if (timeMs === undefined) return 'refused';
         const knownWindow = item?.[windowName] as number | undefined;
         const isThere = item?.[name] !== undefined && knownWindow !== undefined;
         if (startsOver && isThere && knownWindow >= window) return 'refused';
-        if (!startsOver && item?.[name] === undefined && Object.keys(by).length > 0) return 'refused';
+        if (!startsOver && item?.[name] === undefined && Object.keys(by).length > 0) return 'missing';
         const before = (startsOver ? {} : (item?.[name] ?? {})) as Readonly<Record<string, number>>;
         const added = Object.entries(by).map(([member, count]) => [member, (before[member] ?? 0) + count]);
         const sums = Object.fromEntries(added) as Record<string, number>;
         const sum = Number(item?.[total.name] ?? 0) + total.by;
         const now = startsOver ? window : (knownWindow ?? window);
-        sync.update({ key, set: { [total.name]: sum, [name]: { ...before, ...sums }, [windowName]: now } });
-        return { total: sum, window: now, members: sums };
+        const counted = { [total.name]: sum, [name]: { ...before, ...sums }, [windowName]: now };
+        sync.update({ key, set: { ...counted, [time.name]: timeMs } });
+        return { total: sum, timeMs, window: now, members: sums };
       },
       queryWork: ({ work, pk }) =>
         [...(byWork.get(work)?.values() ?? [])].flatMap(({ key }) =>
@@ -120,7 +130,7 @@ export function createMemoryTable(): MemoryTable {
     };
     const oneOfMany = (key: Key) => {
       if (role !== undefined && !readsMany(ACCESS[role], key.pk))
-        throw new Error(`The ${role} may not read many of ${key.pk} at once`);
+        throw new Error(`The ${role} is not allowed to read many of ${key.pk} at once`);
       return sync.get(key);
     };
     return {
@@ -163,7 +173,10 @@ export function createMemoryTable(): MemoryTable {
   }
 }
 
-/** In the order in which the keys came into the index: the number of each says where a page ended, also once it is gone. */
+/**
+ * Pages through the keys in the order in which they entered the index. The number of the last key marks the end of a
+ * page, even when that key has left the index.
+ */
 function pageOf(
   members: Iterable<readonly [string, NumberedKey]>,
   { pk, limit, start }: WorkPageQuery,
@@ -180,10 +193,20 @@ function pageOf(
   return { keys, next: undefined };
 }
 
+/** Undefined: it is not where it was to be moved from. */
+function movedTime(time: Attribute | undefined, move: TimeMove | undefined): number | undefined {
+  const knownMs = time as number | undefined;
+  if (move === undefined) return knownMs ?? 0;
+  if (move.kind === 'anew')
+    return knownMs === undefined || knownMs < move.beforeMs || knownMs > move.afterMs ? move.toMs : undefined;
+  const isBetween = knownMs !== undefined && knownMs >= move.earliestMs && knownMs <= move.latestMs;
+  return isBetween ? knownMs + move.byMs : undefined;
+}
+
 function shownTo(role: Role | undefined, key: Key, item: Item | undefined): Item | undefined {
   if (role === undefined) return item;
   const names = readableAttributes(ACCESS[role], key.pk);
-  if (names === undefined) throw new Error(`The ${role} may not read ${key.pk} / ${key.sk}`);
+  if (names === undefined) throw new Error(`The ${role} is not allowed to read ${key.pk} / ${key.sk}`);
   if (item === undefined) return undefined;
   const shown: Record<string, Attribute | undefined> = { ...key };
   for (const name of names) if (item[name] !== undefined) shown[name] = item[name];
@@ -207,7 +230,10 @@ function holds(condition: Condition, item: Item | undefined): boolean {
   }
 }
 
-/** DynamoDB copies: a caller that changes what it passed in must not change the item. Undefined members go. */
+/**
+ * Copies as DynamoDB does, so that a caller cannot change a stored item through its argument. Undefined members are
+ * dropped.
+ */
 function clone(value: Attribute): Attribute {
   return JSON.parse(JSON.stringify(value)) as Attribute;
 }
@@ -216,7 +242,10 @@ function unitsOf(item: Item | undefined): number {
   return item === undefined ? 1 : Math.max(1, Math.ceil(sizeBytesOf(item) / BYTES_PER_WRITE_UNIT));
 }
 
-/** Near DynamoDB's rule: names and texts in UTF-8, about a digit pair a byte in numbers, a few bytes per structure. */
+/**
+ * Approximates DynamoDB's rule: names and texts in UTF-8, one byte per two digits of a number, and a few bytes per
+ * structure.
+ */
 function sizeBytesOf(value: Attribute | undefined): number {
   if (value === undefined) return 0;
   if (typeof value === 'string') return Buffer.byteLength(value);

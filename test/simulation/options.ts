@@ -1,9 +1,9 @@
-/** Everything that differs between two runs, derived from the seed alone. */
+/** Derives everything that differs between two runs from the seed alone. */
 
 import type { Backfill } from '../../shared/core/records/operation-record.ts';
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
 
-/** Every fault the simulation can inject; a campaign fails when one of them never fired. */
+/** Lists every fault that the simulation can inject. A campaign fails when one of them never fired. */
 export const faultKinds = [
   'crash_before_call',
   'crash_after_call',
@@ -53,11 +53,11 @@ export interface SimulationOptions {
   readonly invocationMs: number;
   readonly visibleLateMsMax: number;
   readonly sweepIntervalMs: number;
-  /** Probability per call; 0 for the kinds that are off in this run. */
+  /** Probability per call; 0 for the kinds that this run does not have. */
   readonly faults: Readonly<Record<FaultKind, number>>;
 }
 
-/** How likely a fault is per chance to fire, when its run has it at all. */
+/** Probability of a fault per opportunity in a run that has it. */
 const FAULT_RATES: Readonly<Record<FaultKind, number>> = {
   crash_before_call: 0.012,
   crash_after_call: 0.012,
@@ -91,7 +91,7 @@ export function deriveOptions(seed: number): SimulationOptions {
   return seed % HARSH_EVERY === HARSH_REST ? harsh(options) : options;
 }
 
-/** One run in eight has a table that refuses a third of all writes, and nothing that would find a lost row later. */
+/** One run in eight has a table that refuses a third of all writes, and no sweep that would find a lost row later. */
 const HARSH_EVERY = 8;
 const HARSH_REST = 3;
 
@@ -114,7 +114,7 @@ function drawOptions(seed: number): SimulationOptions {
   const pick = <T>(values: readonly [T, ...T[]]): T => values[whole(0, values.length - 1)] ?? values[0];
   const overlapMs = whole(4, 10) * 1_000;
   const widePageRows = whole(8, 11);
-  // Without sweeps nothing hides what the walk itself must not miss; then there is nothing that only a sweep finds.
+  // Without sweeps a mistake of the walk stays visible. Such runs have no faults that only a sweep can repair.
   const hasSweeps = random.next() < 0.6;
   const faults = drawFaults(random);
   return {
@@ -140,7 +140,7 @@ function drawOptions(seed: number): SimulationOptions {
 
 const SWEEPLESS_MS = 7 * 24 * 3_600_000;
 
-/** Each run has about half of the faults: with all of them at once nothing would ever get done. */
+/** Gives each run about half of the faults: with all of them at once no work would ever be finished. */
 function drawFaults(random: Random): SimulationOptions['faults'] {
   const isCalm = random.next() < 0.05;
   const entries = faultKinds.map((kind) => {

@@ -1,4 +1,4 @@
-/** The ports of the production code, each with the faults of the real thing. */
+/** Implements the ports of the production code, each with the faults of the real service. */
 
 import type { EntryOutcome } from '../../shared/core/records/relay-plan.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
@@ -22,7 +22,7 @@ import type { World } from './world.ts';
 
 export class TableFault extends Error {}
 
-/** The index as its readers see it: each change becomes visible some time after the write. */
+/** The index as its readers see it: a change becomes visible some time after the write. */
 export interface LaggingIndex {
   note(update: Update, before: string | undefined, after: string | undefined): void;
   query(query: WorkQuery): readonly Key[];
@@ -44,7 +44,7 @@ export function createLaggingIndex(world: World): LaggingIndex {
       const lagMs = world.strikes('index_lag') ? world.random.next() * INDEX_LAG_MS_MAX : 0;
       const id = `${key.pk}\n${key.sk}`;
       const known = changes.get(id) ?? [];
-      // One replica applies the changes of one item in order, however late.
+      // Changes of one item become visible in their order, however late.
       const atMs = Math.max(world.scheduler.now() + lagMs, known.at(-1)?.atMs ?? 0);
       changes.set(id, [...known, { key, atMs, work: after }]);
     },
@@ -91,7 +91,7 @@ export function createFaultyTable(
         if (world.strikes('table_throttled')) throw new TableFault('throttled');
         const result = apply(update);
         if (world.strikes('table_reply_lost')) throw new TableFault('reply lost');
-        // The SDK sends again after a lost reply: the second answer is about its own first write.
+        // The SDK repeats the call after a lost reply, so the second answer can be caused by its own first write.
         return world.strikes('table_sdk_retry_after_apply') ? apply(update) : result;
       }),
   };

@@ -1,16 +1,16 @@
-/** Virtual time: one heap of wake-ups decides the order of everything, so a seed replays exactly. */
+/** Keeps virtual time: one heap of wake-ups decides the order of everything, so a seed replays exactly. */
 
 import type { Clock } from '../../shared/runtime/clock.ts';
 
-/** Something that can crash: from then on it never wakes again, like a killed process. */
+/** Something that can crash. After a crash it never wakes again, like a killed process. */
 export interface Process {
   readonly name: string;
   isCrashed: boolean;
-  /** How wrong its clock is. */
+  /** Difference of its clock from the true time. */
   readonly clockSkewMs: number;
-  /** A frozen process keeps its timers: they all ring when it is thawed. */
+  /** A frozen process keeps its timers; all that were due meanwhile fire when it is thawed. */
   isFrozen?: boolean;
-  /** Which fault ends it in the wide world. */
+  /** The fault that crashes it in the wide world. */
   readonly crashKind?: 'lambda_crashed' | 'command_sender_crashed' | 'never';
 }
 
@@ -23,22 +23,22 @@ interface WakeUp {
 
 export interface Scheduler {
   now(): number;
-  /** Resolves at a virtual instant; never, when the owner has crashed by then. */
+  /** Resolves at a virtual instant, or never when the owner has crashed by then. */
   delay(owner: Process | undefined, durationMs: number): Promise<void>;
   clockOf(owner: Process): Clock;
-  /** Lets a frozen process go on: what should have woken it meanwhile wakes it now, in the same order. */
+  /** Lets a frozen process continue: wake-ups that were due meanwhile happen now, in the same order. */
   thaw(owner: Process): void;
-  /** Runs until the instant, or until nothing is left to happen. */
+  /** Runs until the instant. */
   runUntil(atMs: number): Promise<void>;
 }
 
 /**
- * Promise turns between two wake-ups. More of them than any chain of awaits between two I/O calls needs; were they
- * too few, the order would be another one, but still the same for the same seed.
+ * Promise turns between two wake-ups. The number exceeds the longest chain of awaits between two I/O calls. If it
+ * were too low, the order would differ, but it would still be the same for the same seed.
  */
 const TURNS_PER_WAKE_UP = 24;
 
-/** `drain`: lets everything happen that can happen at one instant. */
+/** `drain` lets everything happen that can happen at one instant. */
 export function createScheduler(startMs: number, drain = someTurns): Scheduler {
   let nowMs = startMs;
   let order = 0;
@@ -98,7 +98,7 @@ export function createScheduler(startMs: number, drain = someTurns): Scheduler {
   };
 }
 
-/** Lets every promise settle that can, however long its chain; costs about as much as two dozen turns. */
+/** Lets every promise settle that can, however long its chain. It costs about as much as two dozen turns. */
 export function everyTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

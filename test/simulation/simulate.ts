@@ -1,4 +1,4 @@
-/** One seed: the production poller against a hostile world, then peace, then the checker. */
+/** Runs one seed: the production poller in a hostile world, then a quiet phase, then the checker. */
 
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
@@ -54,7 +54,9 @@ export interface Stage {
 const ACCOUNT_ID = 'main';
 export const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0, 250);
 
-/** Long enough for pauses to end, for a vanished operation to be confirmed, a failed one re-read, and several sweeps. */
+/**
+ * Within this time pauses end, a vanished operation is confirmed, a failed one is read again, and several sweeps run.
+ */
 const QUIET_MS = 240_000;
 const DAY_MS = 24 * 3_600_000;
 
@@ -74,7 +76,7 @@ export async function simulate(seed: number): Promise<SimulationResult> {
 
   countWorldFaults(stage);
   violations.push(...checkBacklog(stage), ...checkMemory(stage));
-  violations.push(...checkHistory(truthOf(stage), everythingTold(stage)));
+  violations.push(...checkHistory(truthOf(stage), everythingPublished(stage)));
   return { options, violations, fired: world.fired, delivered: stage.delivered, spent: stage.table.spent };
 }
 
@@ -90,7 +92,7 @@ export function setTheStage(options: SimulationOptions, chance: UpstreamModelOpt
   };
 }
 
-/** A poller as the cloud runs it: invocations one after the other in a warm environment, until it crashes. */
+/** Runs a poller as the cloud does: invocations one after the other in a warm environment, until it crashes. */
 async function livePoller(stage: Stage, name: string): Promise<void> {
   const { world } = stage;
   const { options, scheduler, random } = world;
@@ -121,7 +123,7 @@ async function runPeacefully(stage: Stage, untilMs: number): Promise<void> {
   while (stage.world.scheduler.now() < untilMs) await invoke(deps, memory, 60_000);
 }
 
-/** An invocation that fails is an error in a log; the schedule comes again. */
+/** Runs one invocation. A failed one is only an error in a log, because the schedule starts the next one. */
 export async function invoke(
   deps: AccountDeps,
   memory: ReturnType<typeof emptyAccountMemory>,
@@ -147,7 +149,7 @@ export function dependenciesOf(stage: Stage, owner: Process): AccountDeps {
   return {
     upstream: createFaultyUpstream(world, model, owner),
     store,
-    // Safety never rests on the lease, so the simulation always runs without it.
+    // Safety must not depend on the lease, so the simulation runs without it.
     lease: { acquire: async () => true, holds: () => true, release: async () => {} },
     key: { hasAnother: async () => true },
     bus: createFaultyBus(world, delivered, owner),
@@ -190,7 +192,7 @@ function chancesOf({ faults }: SimulationOptions) {
   };
 }
 
-/** Faults that are drawn with the operations and not with the calls. */
+/** Counts faults that are drawn with the operations and not with the calls. */
 function countWorldFaults({ world, model }: Stage): void {
   model.operations.forEach((op, place) => {
     const createdMs = op.createdUs / 1_000;
@@ -203,7 +205,7 @@ function countWorldFaults({ world, model }: Stage): void {
   });
 }
 
-/** Rule: a watermark only ever moves forwards. */
+/** Checks the rule that a watermark only moves forwards. */
 function watchWatermarks({ table }: Stage, violations: Violation[]): void {
   const update = table.sync.update.bind(table.sync);
   table.sync.update = (change) => {
@@ -217,7 +219,7 @@ function watchWatermarks({ table }: Stage, violations: Violation[]): void {
   };
 }
 
-/** Liveness: once the faults end, everything recorded has left, parked entries aside. */
+/** Checks liveness: when the faults have ended, every recorded event has been published or parked. */
 function checkBacklog({ table }: Stage): readonly Violation[] {
   return table.sync
     .items()
@@ -229,9 +231,11 @@ function checkBacklog({ table }: Stage): readonly Violation[] {
     }));
 }
 
-/** What the table remembers of an item is what the bus got of it, to the byte: a feed may be read from there. */
+/**
+ * Checks that the events in the table equal the published ones byte by byte, because a feed can be read from there.
+ */
 function checkMemory(stage: Stage): readonly Violation[] {
-  const told = new Set(everythingTold(stage).map(({ detail }) => detail));
+  const published = new Set(everythingPublished(stage).map(({ detail }) => detail));
   return stage.table.sync
     .items()
     .filter((item) => 'entries' in item)
@@ -240,13 +244,13 @@ function checkMemory(stage: Stage): readonly Violation[] {
       if (record === undefined) return [{ rule: 'unreadable', operation_id: item.sk, detail: '' }];
       return (record.entries as readonly JournalEntry[])
         .map((entry) => renderEvent(record, entry).detail)
-        .filter((detail) => !told.has(detail))
+        .filter((detail) => !published.has(detail))
         .map((detail) => ({ rule: 'memory', operation_id: item.sk, detail }));
     });
 }
 
-/** Parked entries are told too: they wait for a person, and nothing behind them does. */
-function everythingTold({ table, delivered }: Stage): readonly DeliveredEvent[] {
+/** Parked events count as published: they wait for a person and block no other event. */
+function everythingPublished({ table, delivered }: Stage): readonly DeliveredEvent[] {
   const parked = table.sync
     .items()
     .filter((item) => item['kind'] === 'parked')
@@ -263,7 +267,7 @@ function truthOf(stage: Stage): readonly TrueHistory[] {
   return operations.map((op) => {
     const isTied = operations.some((other) => other !== op && other.createdUs === op.createdUs);
     const expects = expectationOf(op, { bootMs, backfill: stage.world.options.backfill });
-    // What the first walk could not see is rightly told when it turns up.
+    // An operation that the first walk could not see may be published when it appears.
     const wasHidden = isTied || op.visibleAtMs > bootMs;
     const owed = expects === 'nothing' && wasHidden ? 'final_state_if_told' : expects;
     return { operation_id: op.id, states: op.states, expects: owed };

@@ -7,7 +7,7 @@ import { NOTHING_ODD } from './upstream-model.ts';
 const MINUTE_MS = 60_000;
 const BUSY_MS = 60 * MINUTE_MS;
 
-/** One poller with the limits of production, and nothing that goes wrong. */
+/** Sets up one poller with the limits of production and without faults. */
 const options: SimulationOptions = {
   ...deriveOptions(1),
   projectCount: 3,
@@ -58,7 +58,7 @@ describe('the steady state', () => {
     expect(table.spent).toEqual(quiet);
   });
 
-  test('the index costs two units in the life of an operation, not two per transition', {
+  test('the index costs at most two write units in the whole life of an operation', {
     timeout: 60_000,
   }, async () => {
     const { table, model, poll } = setUp();

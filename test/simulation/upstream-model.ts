@@ -1,4 +1,7 @@
-/** The upstream as the simulation needs it: every operation's whole life is drawn at its creation, then only looked up. */
+/**
+ * Models the upstream for the simulation: the whole life of an operation is drawn at its creation and then only
+ * looked up.
+ */
 
 import type { Random } from '../../shared/runtime/random.ts';
 
@@ -6,7 +9,7 @@ export interface TruthState {
   readonly atMs: number;
   readonly status: string;
   readonly failures_count: number;
-  /** What the row says of its last change: not always true. */
+  /** The row's time of its last change, which can be wrong. */
   readonly updatedAtMs: number;
 }
 
@@ -14,24 +17,24 @@ export interface TruthOperation {
   readonly id: string;
   readonly project_id: string;
   readonly action: string;
-  /** Microseconds since the epoch, as the service's cursors have them. */
+  /** Microseconds since the epoch, which is the precision of the service's cursors. */
   readonly createdUs: number;
-  /** The row cannot be listed before. */
+  /** Lists do not contain the row before this time. */
   readonly visibleAtMs: number;
-  /** Gone from then on, for the list and for a read of its own. */
+  /** From this time on neither a list nor a read of its own shows the operation. */
   readonly vanishesAtMs: number;
   readonly states: readonly TruthState[];
 }
 
 export interface UpstreamModelOptions {
   readonly startMs: number;
-  /** When operations stop being created and changing. */
+  /** After this time no operation is created or changes. */
   readonly endMs: number;
   readonly projectCount: number;
   readonly operationCount: number;
-  /** Operations that exist before the bridge first looks. */
+  /** Number of operations that exist before the bridge first reads. */
   readonly historyCount: number;
-  /** How late a row may become visible. */
+  /** The longest time after its creation at which a row becomes visible. */
   readonly visibleLateMsMax: number;
   readonly chance: {
     readonly tie: number;
@@ -45,7 +48,7 @@ export interface UpstreamModelOptions {
   };
 }
 
-/** Operations that begin, run and finish. */
+/** With these chances operations only begin, run and finish. */
 export const NOTHING_ODD: UpstreamModelOptions['chance'] = {
   tie: 0,
   lateVisible: 0,
@@ -124,7 +127,7 @@ export function createUpstreamModel(options: UpstreamModelOptions, random: Rando
   };
 }
 
-/** The state at an instant; the last one is what the bridge must have told in the end. */
+/** Returns the state at an instant. The bridge must finally have published the last one. */
 export function stateAt(operation: TruthOperation, nowMs: number): TruthState | undefined {
   return operation.states.findLast((state) => state.atMs <= nowMs);
 }
@@ -177,7 +180,7 @@ const NEXT_STATUS: Record<string, readonly string[]> = {
   paused_for_review: ['running', 'finished'],
 };
 
-/** Every state of one operation's life, drawn at its creation. */
+/** Draws every state of one operation's life. */
 export function drawStates(
   options: Pick<UpstreamModelOptions, 'chance' | 'endMs' | 'startMs'>,
   random: Random,
@@ -189,7 +192,7 @@ export function drawStates(
   let status = random.next() < 0.5 ? 'scheduling' : 'running';
   let failures = 0;
   let atMs = createdMs;
-  // A quarter of the history is still open when the bridge arrives.
+  // A quarter of the history can still be open when the bridge arrives.
   const mayEndLate = createdMs >= startMs || random.next() < 0.25;
   const lastMs = mayEndLate ? endMs : startMs - 1;
   for (let count = 0; count < 12; count++) {
@@ -214,7 +217,7 @@ function drawNext(
   if (random.next() < chance.unknownStatus) return 'paused_for_review';
   if ((status === 'running' || status === 'failed') && random.next() < chance.fails) return 'failed';
   const next = follows[Math.floor(random.next() * follows.length)];
-  // `failed` after `failed` without another failure would be no change at all.
+  // `failed` after `failed` without another failure would not be a change.
   return next === status ? 'running' : next;
 }
 
@@ -232,12 +235,12 @@ export function rowOf(op: TruthOperation, nowMs: number): Row {
   };
 }
 
-/** Rows show whole seconds, though the service knows microseconds. */
+/** Rows show whole seconds, though the service has microseconds. */
 function wholeSeconds(epochMs: number): string {
   return `${new Date(Math.floor(epochMs / 1_000) * 1_000).toISOString().slice(0, 19)}Z`;
 }
 
-/** Microseconds without trailing zeros, as observed: `2022-12-09T08:47:52.20417Z`. */
+/** Gives microseconds without trailing zeros, as observed: `2022-12-09T08:47:52.20417Z`. */
 export function cursorOf(createdUs: number): string {
   const fraction = String(createdUs % 1_000_000)
     .padStart(6, '0')

@@ -1,4 +1,7 @@
-/** One simulated run's shared state: time, dice, counters, and the one door through which every I/O call goes. */
+/**
+ * Holds the shared state of one simulated run: time, dice, counters, and the one function through which every I/O
+ * call goes.
+ */
 
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
 import type { FaultKind, SimulationOptions } from './options.ts';
@@ -9,19 +12,22 @@ export interface World {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly fired: Map<FaultKind, number>;
-  /** False once the quiet phase begins: everything works from then on. */
+  /** False once the quiet phase begins, in which everything works. */
   isChaotic: boolean;
-  /** Throws the dice for a fault and counts it when it fires. */
+  /** Draws whether a fault happens, and counts it when it does. */
   strikes(kind: FaultKind): boolean;
   fire(kind: FaultKind): void;
-  /** One I/O call: time passes, the effect happens at one instant, time passes again. Either half can be the last. */
+  /**
+   * Performs one I/O call: time passes, the effect happens at one instant, and time passes again. The owner can crash
+   * in either half.
+   */
   call<T>(owner: Process, effect: () => T): Promise<T>;
 }
 
 const NEVER = new Promise<never>(() => {});
 const LATENCY_MS_MAX = 40;
 
-/** A pause is a frozen Lambda environment or a lost packet: longer than an invocation, up to minutes. */
+/** A pause stands for a frozen Lambda environment or a lost packet. It can be longer than an invocation. */
 const PAUSE_MS_MAX = 90_000;
 
 export function createWorld(options: SimulationOptions, startMs: number): World {

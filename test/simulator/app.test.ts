@@ -22,7 +22,7 @@ describe('keys', () => {
     ['no key', {}],
     ['a wrong key', { authorization: 'Bearer wrong' }],
     ['a key without its scheme', { authorization: 'a-key' }],
-  ])('%s is refused with 401, on paths that do not exist too', async (_what, headers) => {
+  ])('%s is refused with 401, also on paths that do not exist', async (_what, headers) => {
     for (const path of ['/projects', `/projects/${projectId}`, '/projects/none/operations', '/nowhere']) {
       const { status, body } = await upstream.get(path, headers);
 
@@ -42,7 +42,7 @@ describe('keys', () => {
 });
 
 describe('every answer', () => {
-  test('carries the id of the request, in a refusal the same as in its body', async () => {
+  test('has a header with the id of the request, which a refusal repeats in its body', async () => {
     const good = await upstream.get('/projects');
     const refused = await upstream.get('/projects/none');
 
@@ -51,7 +51,7 @@ describe('every answer', () => {
     expect(refused.body.request_id).not.toBe(good.headers.get('x-request-id'));
   });
 
-  test('carries the time of the world and is JSON', async () => {
+  test('has the time of the world in its date header, and is JSON', async () => {
     const { get, passMs } = startUpstreamUnderTest();
     passMs(90_000);
     const { headers } = await get('/projects');
@@ -61,27 +61,27 @@ describe('every answer', () => {
   });
 });
 
-describe('what does not exist', () => {
+describe('a resource that does not exist', () => {
   test.each([
     ['/projects/none', 'project not found'],
     ['/projects/none/operations', 'project not found'],
     ['/projects/none/operations/none', 'project not found'],
     [`/projects/${projectId}/operations/none`, 'operation not found'],
     ['/nowhere', 'not found'],
-  ])('%s is 404', async (path, message) => {
+  ])('answers 404: %s', async (path, message) => {
     const { status, body } = await upstream.get(path);
 
     expect(status).toBe(404);
     expect(body).toEqual({ request_id: expect.any(String), code: '', message });
   });
 
-  test('an operation of another project is 404', async () => {
+  test('includes an operation of another project', async () => {
     const other = upstream.world.projects().find(({ id }) => id !== projectId);
 
     expect((await upstream.get(`/projects/${other?.id}/operations/${newest?.id}`)).status).toBe(404);
   });
 
-  test('an operation is neither listed nor found before it is created', async () => {
+  test('includes an operation before its creation, which is neither listed nor found', async () => {
     const follower = operations.find(
       ({ action, created_us }, place) =>
         action === 'start_compute' && created_us - (operations[place - 1]?.created_us ?? 0) < 5_000,
@@ -98,7 +98,7 @@ describe('what does not exist', () => {
     expect((await ask()).status).toBe(200);
   });
 
-  test('operations older than six months are gone', async () => {
+  test('includes an operation older than six months, which is neither listed nor found', async () => {
     const { world, get, passMs } = startUpstreamUnderTest(aWorld({ projectCount: 1, sessionsPerHour: 0.01 }));
     const [oldest] = busiestProject(world).operations;
     const before = await get(`/projects/${oldest?.project_id}/operations/${oldest?.id}`);
@@ -111,13 +111,13 @@ describe('what does not exist', () => {
   });
 });
 
-describe('bad questions', () => {
+describe('an invalid request', () => {
   test.each([
     ['/projects?limit=0', 'invalid request: limit must be between 1 and 400'],
     ['/projects?limit=401', 'invalid request: limit must be between 1 and 400'],
     [`/projects/${projectId}/operations?limit=1001`, 'invalid request: limit must be between 1 and 1000'],
     [`/projects/${projectId}/operations?cursor=yesterday`, 'invalid request: invalid cursor'],
-  ])('%s is 400', async (path, message) => {
+  ])('answers 400: %s', async (path, message) => {
     const { status, body } = await upstream.get(path);
 
     expect(status).toBe(400);
@@ -126,7 +126,7 @@ describe('bad questions', () => {
 });
 
 describe('limits', () => {
-  test('the 41st request of a second is refused, also when each asks for another project', async () => {
+  test('the 41st request of a second is refused, also when each is for another project', async () => {
     const { world, get, passMs } = startUpstreamUnderTest(aWorld({ projectCount: 41 }));
     const statuses: number[] = [];
     for (const { id } of world.projects().slice(0, 41))
@@ -152,7 +152,7 @@ describe('limits', () => {
 });
 
 describe('rows', () => {
-  test('show whole seconds, cut, while the cursor holds microseconds', async () => {
+  test('show times cut to whole seconds, while the cursor has microseconds', async () => {
     const { body } = await upstream.get(`/projects/${projectId}/operations?limit=1`);
     const [row] = body.operations;
 
@@ -172,14 +172,14 @@ describe('rows', () => {
     expect([...first.body.operations, ...second.body.operations]).toEqual(whole.body.operations.slice(0, 10));
   });
 
-  test('of a young project that never did anything come without pagination', async () => {
+  test('of a new project without operations are an empty list without pagination', async () => {
     const { get, world } = startUpstreamUnderTest(aWorld({ historyMs: 0, sessionsPerHour: 0.001 }));
     const { body } = await get(`/projects/${world.projects()[0]?.id}/operations`);
 
     expect(body).toEqual({ operations: [] });
   });
 
-  test('tell at every moment what the ground truth tells', async () => {
+  test('agree with the ground truth at every moment', async () => {
     const { get, passMs, world } = startUpstreamUnderTest();
     const later = aWorld({ startAtMs: START_MS + HOUR_MS, historyMs: 4 * HOUR_MS });
     const born = later.projects().flatMap((project) => project.operations);
@@ -200,7 +200,7 @@ describe('rows', () => {
     expect(seen).toContain('failed 1');
   });
 
-  test('total_duration_ms grows while an operation runs and stands still when it is over', async () => {
+  test('have a total_duration_ms that grows while the operation runs and stays when it has ended', async () => {
     const upstreamWithStuck = startUpstreamUnderTest(aWorld({ stuckChance: 0.3 }));
     const startedMs = upstreamWithStuck.world.nowMs;
     const before = await allRows(upstreamWithStuck);
@@ -226,8 +226,8 @@ describe('rows', () => {
   });
 });
 
-describe('the shape of an answer is one that the real service gave', () => {
-  /** `error` and `unavailable_project_ids` are in the public contract; no public payload has one. */
+describe('an answer has the fields that the real service gave:', () => {
+  /** `error` and `unavailable_project_ids` are in the public contract; no public payload contains either. */
   const optional = new Set(['error', 'endpoint_id', 'compute_last_active_at', 'branch_id']);
 
   function fixture(name: string): Record<string, Answer['body']> {

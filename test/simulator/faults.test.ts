@@ -38,14 +38,14 @@ describe('faults', () => {
     expect(headers.has('retry-after')).toBe(false);
   });
 
-  test('429 tells when to come back, when that is asked for', async () => {
+  test('retryAfterSeconds adds a Retry-After header to 429', async () => {
     const { get, faults } = startUpstreamUnderTest();
     Object.assign(faults, { rateLimited: 1, retryAfterSeconds: 7 });
 
     expect((await get('/projects')).headers.get('retry-after')).toBe('7');
   });
 
-  test('htmlError answers 524 with a page that is no JSON', async () => {
+  test('htmlError answers 524 with an HTML page', async () => {
     const { get, faults } = startUpstreamUnderTest();
     faults.htmlError = 1;
     const { status, headers, text } = await get('/projects');
@@ -55,7 +55,7 @@ describe('faults', () => {
     expect(text).toContain('<html>');
   });
 
-  test('halfBody answers 200 with JSON that stops in the middle', async () => {
+  test('halfBody answers 200 with JSON that is cut in the middle', async () => {
     const { get, faults } = startUpstreamUnderTest();
     faults.halfBody = 1;
     const { status, text, body } = await get('/projects');
@@ -65,7 +65,7 @@ describe('faults', () => {
     expect(body).toBeUndefined();
   });
 
-  test('latencyMs delays the answer, which then shows the world as it is at its end', async () => {
+  test('latencyMs delays the answer by its milliseconds', async () => {
     const { get, faults, sleeps } = startUpstreamUnderTest();
     faults.latencyMs = 250;
     await get('/projects');
@@ -86,7 +86,7 @@ describe('faults', () => {
     expect(shown).not.toContain(body.unavailable_project_ids[0]);
   });
 
-  test('visibleLateMs keeps some new rows out of lists for a while, though they can be got', async () => {
+  test('visibleLateMs hides some new rows from lists for up to its time, while a GET returns them', async () => {
     const { get, faults, world, passMs } = startUpstreamUnderTest(aWorld({ sessionsPerHour: 200 }));
     const { id, operations } = busiestProject(world);
     const existing = operations.filter(({ created_us }) => created_us / 1_000 <= START_MS);
@@ -102,7 +102,7 @@ describe('faults', () => {
     for (const op of hidden) expect(late.text).toContain(op.id);
   });
 
-  test('do not change what happens in the world', async () => {
+  test('do not change the history of the world', async () => {
     const quiet = startUpstreamUnderTest();
     const stormy = startUpstreamUnderTest();
     Object.assign(stormy.faults, { rateLimited: 0.3, halfBody: 0.2, partialProjects: 0.5 });
@@ -126,7 +126,7 @@ describe('over a socket', () => {
       clock: { now: () => START_MS, sleep: async () => {} },
     });
 
-  test('droppedConnection ends the request without an answer', async () => {
+  test('droppedConnection closes the connection without an answer', async () => {
     await using upstream = disposable(await aServer({ droppedConnection: 1 }));
 
     await expect(fetch(`${upstream.baseUrl}/projects`, { headers: { authorization } })).rejects.toThrow(
@@ -134,7 +134,7 @@ describe('over a socket', () => {
     );
   });
 
-  test('the Date header is the world’s and not the machine’s', async () => {
+  test('the Date header shows the time of the world and not of the machine', async () => {
     await using upstream = disposable(await aServer());
     const answer = await fetch(`${upstream.baseUrl}/projects`, { headers: { authorization } });
 

@@ -10,7 +10,7 @@ test('the 41st request within a second on one route is refused, and other routes
   expect(limits.admit('GET /projects', 1_001)).toBe(true);
 });
 
-test('the 701st request within a minute is refused, whatever its route', () => {
+test('the 701st request within a minute is refused on any route', () => {
   const limits = createRequestLimits();
   const admitted = Array.from({ length: 701 }, (_, place) => limits.admit(`route ${place % 2}`, place * 50));
 

@@ -17,21 +17,21 @@ function walk(limit: number, list = operations): readonly string[] {
     if (page.cursor === undefined) return ids;
     cursor = page.cursor;
   }
-  throw new Error('The walk does not end');
+  throw new Error('The walk did not end');
 }
 
 describe('a list of operations', () => {
-  test.each([1, 2, 7, 100, 1_000])('walked in pages of %i loses nothing and repeats nothing', (limit) => {
+  test.each([1, 2, 7, 100, 1_000])('read in pages of %i loses and repeats no operation', (limit) => {
     expect(walk(limit)).toEqual(operations.map(({ id }) => id).toReversed());
   });
 
-  test('loses the second of two with equal creation times at a page edge, as the service may', () => {
+  test('loses the second of two operations with equal creation times at the end of a page, as the service can', () => {
     const tied = operations.slice(0, 2).map((op) => ({ ...op, created_us: START_MS * 1_000 }));
 
     expect(walk(1, tied)).toHaveLength(1);
   });
 
-  test('is whole without a limit', () => {
+  test('is complete without a limit', () => {
     const page = operationPage(operations, {}, always);
 
     expect(page).toMatchObject({ kind: 'page', items: { length: operations.length } });
@@ -65,7 +65,7 @@ describe('a cursor', () => {
     expect(cursorOf(START_MS * 1_000 + 1)).toBe('2026-01-15T12:00:00.000001Z');
   });
 
-  test('is read back to the very microsecond', () => {
+  test('is parsed exactly to the microsecond', () => {
     const microseconds = integer({ min: 0, max: 4_000_000_000_000_000 });
     assert(property(microseconds, (us) => microsecondsOf(cursorOf(us)) === us));
   });
@@ -74,20 +74,20 @@ describe('a cursor', () => {
 describe('a list of projects', () => {
   const all = world.projects().map(({ id }) => id);
 
-  test('has ten of them without a limit, in the order of their ids', () => {
+  test('has ten projects by default, in the order of their ids', () => {
     const page = projectPage(world.projects(), {});
 
     expect(page).toMatchObject({ cursor: all[9] });
     expect(page.kind === 'page' && page.items.map(({ id }) => id)).toEqual(all.slice(0, 10));
   });
 
-  test('goes on after the id in the cursor', () => {
+  test('continues after the id in the cursor', () => {
     const page = projectPage(world.projects(), { limit: '400', cursor: all[9] });
 
     expect(page.kind === 'page' && page.items.map(({ id }) => id)).toEqual(all.slice(10));
   });
 
-  test('is narrowed by search', () => {
+  test('contains only the projects that match a search', () => {
     const page = projectPage(world.projects(), { search: all[3] });
 
     expect(page.kind === 'page' && page.items.map(({ id }) => id)).toEqual([all[3]]);

@@ -9,7 +9,7 @@ import { parseServeOptions } from '../../infra/simulator/serve-options.ts';
 const ROOT = resolve(import.meta.dirname, '../..');
 const SERVE = join(ROOT, 'infra/simulator/serve.ts');
 
-/** What the command prints, until it ends or has printed `until`; then it is told to stop. */
+/** Collects what the command prints until it ends. Once it has printed `until`, it is interrupted. */
 async function run(args: readonly string[], until?: RegExp) {
   const child = spawn(process.execPath, [SERVE, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
   let stdout = '';
@@ -26,7 +26,7 @@ async function run(args: readonly string[], until?: RegExp) {
 }
 
 describe('npm run upstream', () => {
-  test('says where it listens and with which key, and ends on Ctrl-C with a summary and code 0', async () => {
+  test('prints its URL and its key, and ends on Ctrl-C with a summary and exit code 0', async () => {
     const { code, stdout, stderr } = await run(['--projects', '3', '--api-key', 'my-key'], /curl .*\n/);
 
     expect(stdout).toMatch(/base URL {2}http:\/\/127\.0\.0\.1:\d+\/api\/v2\n/);
@@ -42,7 +42,7 @@ describe('npm run upstream', () => {
     [['--nope'], /^Unknown option '--nope'\n$/],
     [['--port', 'eighty'], /^--port is "eighty"; it takes a whole number from 0 to 65535\.\n$/],
     [['--for', '60'], /^--for is "60"; it takes a duration such as 90s, 5m or 2h\.\n$/],
-  ])('refuses %j with one sentence and code 2', async (args, sentence) => {
+  ])('refuses %j with one sentence and exit code 2', async (args, sentence) => {
     const { code, stderr, stdout } = await run(args);
 
     expect(stderr).toMatch(sentence);
@@ -50,7 +50,7 @@ describe('npm run upstream', () => {
     expect(code).toBe(2);
   });
 
-  test('says which port is in use, with code 2', async () => {
+  test('names a port that is in use, and ends with exit code 2', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const { port } = other.address() as AddressInfo;
@@ -65,7 +65,7 @@ describe('npm run upstream', () => {
 });
 
 describe('its options', () => {
-  test('turn fault dials up from the start', () => {
+  test('set fault dials from the start', () => {
     const options = parseServeOptions([
       '--dial',
       'unavailable=0.2',
@@ -83,11 +83,11 @@ describe('its options', () => {
     ['--dial', 'unavailable'],
     ['--dial', 'nonsense=1'],
     ['--stuck', 'often'],
-  ])('refuse %s %s, and say which it was', (name, value) => {
+  ])('refuse %s %s and name it', (name, value) => {
     expect(() => parseServeOptions([name, value])).toThrow(value.split('=')[0] ?? value);
   });
 
-  test('have defaults, and a key made from the seed', () => {
+  test('have defaults, and a key that is derived from the seed', () => {
     expect(parseServeOptions(['--seed', '5'])).toEqual({
       port: 0,
       apiKey: 'simulated-key-5',
@@ -102,7 +102,7 @@ describe('its options', () => {
     });
   });
 
-  test('take durations', () => {
+  test('accept a duration', () => {
     expect(parseServeOptions(['--for', '2h'])?.forMs).toBe(7_200_000);
   });
 

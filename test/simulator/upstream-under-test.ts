@@ -1,4 +1,4 @@
-/** The simulated service's app without a server, on a clock that stands still until a test moves it. */
+/** Runs the simulated service's app without a server, on a clock that only a test moves. */
 
 import { createUpstreamApp } from '../../infra/simulator/app.ts';
 import { createFaultDials, type FaultDials } from '../../infra/simulator/faults/faults.ts';
@@ -14,14 +14,14 @@ export const API_KEY = 'a-key';
 
 export const HOUR_MS = 3_600_000;
 
-/** 700 requests a minute, rounded up. */
+/** At this interval requests stay below 700 a minute. */
 const PAUSE_MS = 90;
 
 export function aWorld(options: Partial<WorldOptions> = {}): World {
   return createWorld({ seed: 7, projectCount: 6, startAtMs: START_MS, ...options });
 }
 
-/** Three days of enough life that everything rare has happened. */
+/** Creates a world of three days, in which everything rare has happened. */
 export function aLongLivedWorld(): World {
   const world = aWorld({ projectCount: 25, historyMs: 0, sessionsPerHour: 12 });
   world.advanceTo(START_MS + 72 * HOUR_MS);
@@ -47,7 +47,7 @@ export interface UpstreamUnderTest {
   readonly faults: FaultDials;
   readonly apiKeys: KeyRing;
   readonly sleeps: number[];
-  /** A GET below `/api/v2`. */
+  /** Sends a GET below `/api/v2`. */
   readonly get: (path: string, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
   readonly passMs: (durationMs: number) => void;
 }
@@ -93,7 +93,7 @@ export function startUpstreamUnderTest(world: World = aWorld()): UpstreamUnderTe
   };
 }
 
-/** Of all projects, slowly enough for the limits of the service. */
+/** Reads the rows of all projects, slowly enough for the limits of the service. */
 export async function allRows({ world, get, passMs }: UpstreamUnderTest): Promise<Answer['body'][]> {
   const rows: Answer['body'][] = [];
   for (const { id } of world.projects()) {

@@ -64,4 +64,48 @@ export function describeCounters(name: string, open: () => readonly [Table, Tabl
 
     expect(sums).toMatchObject({ requestCount: 3, members: new Map() });
   });
+
+  const noted = { requestCount: 0, members: new Map<string, number>(), window: 7 };
+  /** Up to ten permits behind the present. */
+  const asked = (nowMs: number, count: number) => ({
+    nowMs,
+    intervalMs: 100,
+    quietCount: count,
+    busyCount: count,
+    latestMs: nowMs + 1_000,
+  });
+
+  test(`permits stand one behind the other, from whichever process they are asked, on ${name}`, async () => {
+    const [, counters] = open();
+    const usages = [1, 2, 3, 4].map(() => createCommandUsage(counters, 'permits'));
+
+    const granted = await Promise.all(usages.map((usage) => usage.noteAndAsk(noted, asked(5_000, 2))));
+
+    const places = granted.map((grant) => 'nextAtMs' in grant && grant.nextAtMs);
+    expect(places.map(Number).toSorted((a, b) => a - b)).toEqual([5_200, 5_400, 5_600, 5_800]);
+  });
+
+  test(`there are none further ahead than they may be, and then nothing is noted, on ${name}`, async () => {
+    const [table, counters] = open();
+    const here = createCommandUsage(counters, 'ahead');
+    const there = createCommandUsage(counters, 'ahead');
+    const one = { ...noted, requestCount: 1 };
+    await here.noteAndAsk(one, asked(5_000, 10));
+
+    expect(await there.noteAndAsk(one, asked(5_000, 2))).toEqual({ permitCount: 0, writeCount: 2 });
+    expect(await readCommandUsage(table, 'ahead')).toBe(1);
+    expect(await here.noteAndAsk(one, asked(5_000, 1))).toMatchObject({ permitCount: 1, writeCount: 1 });
+    expect(await here.noteAndAsk(one, asked(5_000, 1))).toEqual({ permitCount: 0, writeCount: 1 });
+    expect(await there.note(one)).toMatchObject({ nextAtMs: 6_100, requestCount: 3 });
+  });
+
+  test(`what is behind the present is not saved up, and a time that is far ahead is not believed, on ${name}`, async () => {
+    const [, counters] = open();
+    const usage = createCommandUsage(counters, 'times');
+    await usage.noteAndAsk(noted, asked(5_000, 3));
+
+    expect(await usage.noteAndAsk(noted, asked(9_000, 1))).toMatchObject({ nextAtMs: 9_100 });
+    await usage.noteAndAsk(noted, asked(9_000_000, 1));
+    expect(await usage.noteAndAsk(noted, asked(10_000, 1))).toMatchObject({ nextAtMs: 10_100 });
+  });
 }

@@ -44,6 +44,15 @@ describe('a row of an operation', () => {
     expect([parsed.data?.status.isWellFormed(), parsed.data?.error?.isWellFormed()]).toEqual([true, true]);
   });
 
+  test.each(['', 'x'.repeat(1_975)])('keeps no secret of an error, wherever the text is cut', (before) => {
+    const error = `${before} postgres://role:canary0123456789@host/db refused`;
+
+    expect(parse({ error }).data?.error).not.toContain('canary');
+    expect(parse({ error }).data?.error).toContain(
+      'postgres://role:[hidden]'.slice(0, 2_000 - before.length - 1),
+    );
+  });
+
   test('leaves out fields that are not in the schema', () => {
     expect(parse({ connection_uri: 'postgres://' }).data).not.toHaveProperty('connection_uri');
   });

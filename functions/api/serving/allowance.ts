@@ -8,16 +8,16 @@ import type { RawRequest } from './read-request.ts';
 import type { Route } from './route.ts';
 
 /** Uses up one request of the allowance that the route names. Throws `Problem` `rate-limited` when nothing is left of it. */
-export function useAllowance(
+export async function useAllowance(
   fairShare: FairShare | undefined,
   { limit }: Route,
   { client_id }: Caller,
   raw: RawRequest,
-): void {
+): Promise<void> {
   if (limit === 'upstream') {
     // This header is checked before a permit is taken, so that a mistake in it costs the caller nothing.
     patienceMsOf(raw.headers.get('prefer'));
-    refuseFor(fairShare?.admit(client_id));
+    refuseFor(await fairShare?.admit(client_id));
   }
   if (limit === 'wishes') refuseFor(fairShare?.admitWish(client_id));
 }

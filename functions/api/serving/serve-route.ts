@@ -116,8 +116,8 @@ async function serveRead(deps: ServeDeps, route: Route, served: Served): Promise
 /** `audit`: its beginning is written together with the command. */
 async function handle(deps: ServeDeps, route: Route, served: Served, audit?: AuditTrail): Promise<ApiAnswer> {
   const fairShare = deps.fairShares.get(served.caller.account_id);
-  const request = await checkedRequest(fairShare, route, served);
   try {
+    const request = await checkedRequest(fairShare, route, served);
     return await handleAudited(route, request, audit);
   } finally {
     // Lambda freezes the process with its answer: a write that is still under way would wait for the next request.
@@ -147,7 +147,7 @@ async function checkedRequest(
 ): Promise<ApiRequest> {
   checkPermission(caller, route, raw);
   const ids = readIds(route, raw.ids);
-  useAllowance(fairShare, route, caller, raw);
+  await useAllowance(fairShare, route, caller, raw);
   const query = readQuery(route, raw.query);
   const body = await readBody(route, raw);
   checkBody(caller, route, body);

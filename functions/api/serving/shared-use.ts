@@ -44,8 +44,6 @@ export interface SharedUse {
   readonly othersPerMs: number;
   /** By everybody, fading; as it was at `recentAtMs`. */
   readonly recentCount: number;
-  /** And of it what was sent here. */
-  readonly recentOwnCount: number;
   readonly recentAtMs: number;
 }
 
@@ -59,13 +57,12 @@ export const NEVER_USED: SharedUse = {
   learnedAtMs: Number.NEGATIVE_INFINITY,
   othersPerMs: 0,
   recentCount: 0,
-  recentOwnCount: 0,
   recentAtMs: 0,
 };
 
-/** How long the next request has to wait, milliseconds; 0 when it may leave. */
-export function sharedWaitMs(limit: RateLimit, use: SharedUse, nowMs: number): number {
-  const assumed = assumedCount(use, nowMs);
+/** How long the next request has to wait, milliseconds, after so many that are about to leave; 0 when it may leave. */
+export function sharedWaitMs(limit: RateLimit, use: SharedUse, nowMs: number, leavingCount = 0): number {
+  const assumed = leavingCount + assumedCount(use, nowMs);
   return waitMs(limit, assumed > 0 ? spend(limit, use.state, nowMs, assumed) : use.state, nowMs);
 }
 
@@ -74,7 +71,7 @@ export function spentHere(limit: RateLimit, use: SharedUse, nowMs: number): Shar
   const state = spend(limit, use.state, nowMs);
   const isMuch = use.sentAtMs.length >= REMEMBERED_SENDS_MAX;
   const since = isMuch ? { base: state, sentAtMs: [] } : { sentAtMs: [...use.sentAtMs, nowMs] };
-  return { ...recently(use, nowMs, { here: 1 }), state, ...since };
+  return { ...recently(use, nowMs, 1), state, ...since };
 }
 
 export interface Learned {
@@ -101,13 +98,10 @@ export function learned(
   if (isStranger) {
     // Nobody knows when in the window the others sent: as evenly as the limit allows.
     const nextAtMs = Math.max(use.state.nextAtMs, windowAtMs + sum * limit.intervalMs);
-    return settledAs(
-      { ...use.state, nextAtMs },
-      { ...recently(known, nowMs, { elsewhere: otherCount }), othersPerMs: 0 },
-    );
+    return settledAs({ ...use.state, nextAtMs }, { ...recently(known, nowMs, otherCount), othersPerMs: 0 });
   }
   return settledAs(replayed(limit, use, newCount), {
-    ...recently(known, nowMs, { elsewhere: newCount }),
+    ...recently(known, nowMs, newCount),
     // More than the limit lasts for a burst and no longer.
     othersPerMs: Math.min(1 / limit.intervalMs, newCount / Math.max(RATE_MS_MIN, nowMs - use.learnedAtMs)),
   });
@@ -130,15 +124,6 @@ export function recentPerMinute(use: SharedUse, nowMs: number): number {
   return ((recentCount(use, nowMs) + assumedCount(use, nowMs)) * MINUTE_MS) / RECENT_MS;
 }
 
-/** How much of all that was sent in the last seconds was sent here; 1 while nobody has sent anything. */
-export function ownShare(use: SharedUse, nowMs: number): number {
-  return (recentOwnCount(use, nowMs) + 1) / (recentCount(use, nowMs) + 1);
-}
-
-function recentOwnCount({ recentOwnCount: count, recentAtMs }: SharedUse, nowMs: number): number {
-  return count * Math.exp(-Math.max(0, nowMs - recentAtMs) / RECENT_MS);
-}
-
 function recentCount({ recentCount: count, recentAtMs }: SharedUse, nowMs: number): number {
   return count * Math.exp(-Math.max(0, nowMs - recentAtMs) / RECENT_MS);
 }
@@ -149,11 +134,10 @@ function assumedCount({ othersPerMs, learnedAtMs }: SharedUse, nowMs: number): n
   return sinceMs > FORESIGHT_MS ? 0 : othersPerMs * sinceMs;
 }
 
-function recently(use: SharedUse, nowMs: number, { here = 0, elsewhere = 0 }): SharedUse {
+function recently(use: SharedUse, nowMs: number, newCount: number): SharedUse {
   return {
     ...use,
-    recentCount: recentCount(use, nowMs) + here + elsewhere,
-    recentOwnCount: recentOwnCount(use, nowMs) + here,
+    recentCount: recentCount(use, nowMs) + newCount,
     recentAtMs: nowMs,
   };
 }

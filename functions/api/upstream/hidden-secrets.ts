@@ -1,21 +1,12 @@
 /** Hides secrets in the answer to a read, for a caller without the scope for them: by the names of fields, and by the shapes of texts. */
 
+import { withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
+
 const HIDDEN = '';
 
 /** Matches names without their separators and in small letters: `clientSecret`, `client-secret` and `CLIENT_SECRET` are the same name. */
 const SECRET_NAME =
   /(password|passwd|passphrase|secret|privatekey|credential)|(^|_)pwd$|(apikey|accesskey|accesstoken|refreshtoken|authtoken|connectionuri|connectionstring|databaseurl|dsn)$/;
-
-/** Texts that are secrets wherever they stand: private keys, JSON Web Tokens, and tokens with the prefix of their issuer. */
-const SECRET_SHAPES = [
-  /-----BEGIN [A-Z ]*PRIVATE KEY-----[\s\S]*?(-----END [A-Z ]*PRIVATE KEY-----|$)/g,
-  /\beyJ[\w-]{10,}\.[\w-]{10,}\.[\w-]*/g,
-  /\b(napi|npg|opb|ssk|sk|ghp|gho|xoxb)_[A-Za-z0-9_-]{10,}/g,
-] as const;
-
-/** The password in `postgres://user:password@host`, in a query, or in `key=value` pairs. */
-const URL_PASSWORD = /(\b[a-z][a-z0-9+.-]*:\/\/[^\s:@/]*):[^\s/]*@/gi;
-const PAIR_PASSWORD = /\b((?:password|passwd|pwd|client_secret|api_key|access_token)\s*=\s*)[^\s&;'"]+/gi;
 
 /** A time is no secret, even below a name like `password_updated_at`. */
 const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/;
@@ -62,8 +53,7 @@ function isSecretName(name: string): boolean {
 }
 
 function withoutShapes(text: string): string {
-  const plain = SECRET_SHAPES.reduce((left, shape) => left.replace(shape, HIDDEN), text);
-  return plain.replace(URL_PASSWORD, '$1:@').replace(PAIR_PASSWORD, '$1');
+  return withoutSecretShapes(text, HIDDEN);
 }
 
 function parseJson(text: string): { readonly value: unknown } | undefined {

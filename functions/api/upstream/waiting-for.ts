@@ -25,7 +25,7 @@ export function waitingFor(
       release ??= await patient.tryWait(caller, 'commands', patienceMs);
       return release !== undefined;
     },
-    mayRepeat: () => fairShare.admit(caller.client_id) === 0,
+    mayRepeat: async (restMs) => (await fairShare.admit(caller.client_id, restMs)) === 0,
     endWait: async () => release?.(),
   };
 }

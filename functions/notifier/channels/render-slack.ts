@@ -4,7 +4,7 @@ import type { Thread } from '../deciding/incident.ts';
 import type { Message } from '../deciding/message-plan.ts';
 import type { Notice, Severity } from '../deciding/notice.ts';
 import { worstOf } from '../deciding/severity.ts';
-import { ERROR_CHARACTERS_MAX, slackCode, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
+import { cleanText, ERROR_CHARACTERS_MAX, slackCode, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
 import {
   type AlertLinks,
   countsOf,
@@ -74,7 +74,7 @@ export function plainSlack(message: Message): { readonly text: string } {
 
 /** No character of the id has to be escaped, so that even 250 of them are short. */
 function plainId({ operation_id, account_id }: Notice): string {
-  return (operation_id ?? account_id).replaceAll(/[^\w.:-]/g, '?').slice(0, 60);
+  return cleanText(operation_id ?? account_id, 60).replaceAll(/[^\w.:-]/g, '?');
 }
 
 /** Slack truncates a message's text at 40,000 characters. */

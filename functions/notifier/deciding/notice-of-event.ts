@@ -2,6 +2,7 @@
 
 import type * as z from 'zod';
 import * as catalog from '../../../shared/events/catalog.ts';
+import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
 import type { Notice, NoticeKind, Severity } from './notice.ts';
 import { readPartially } from './partial-event.ts';
 
@@ -66,10 +67,15 @@ function stateNotice(event: catalog.OperationStateChanged): Notice | undefined {
     severity: stateSeverity(kind, event.failures_count),
     sequence: event.sequence,
     new_failures: event.new_failures,
-    error: event.error?.slice(0, STORED_ERROR_CHARACTERS),
+    error: event.error && storedError(event.error),
     since: event.operation_created_at,
     client_id: event.command?.client_id,
   });
+}
+
+/** Without secrets, and cut only then: half a secret has no shape to be recognised by. */
+function storedError(error: string): string {
+  return withoutSecretShapes(error, HIDDEN_MARK).slice(0, STORED_ERROR_CHARACTERS);
 }
 
 function stateKind(event: catalog.OperationStateChanged): NoticeKind | undefined {

@@ -28,7 +28,7 @@ const busEvent = z.object({
 /** Adds what it stores to `fresh`. Throws when the event cannot be read or stored: the queue then hands it out again. */
 export async function storeEvent(deps: StoreEventDeps, body: string, fresh: FreshNotices): Promise<void> {
   const event = busEvent.parse(JSON.parse(body));
-  // The rule keeps replays out already. This check holds even if somebody changes the rule.
+  // The rule keeps replays out already. This check also holds when the rule is changed.
   if (event['replay-name'] !== undefined) return;
   const notice = noticeOf(event['detail-type'], event.detail);
   if (notice === undefined) return;

@@ -1,4 +1,4 @@
-/** Compare-and-set on an item's revision, also when somebody edited the item by hand and left something else there. */
+/** Compare-and-set on an item's revision. It also works when the item was edited by hand and holds something else there. */
 
 import type { Condition } from '../../../shared/store/table.ts';
 import type { Revision } from '../sending/stored-incident.ts';

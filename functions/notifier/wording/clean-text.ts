@@ -1,4 +1,6 @@
-/** Makes text from outside safe to show in a message: one line, nothing invisible, not too long. */
+/** Makes text from outside safe to show in a message: one line, nothing invisible, no secret, not too long. */
+
+import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
 
 /** Characters that are control, format (bidi marks, zero width), surrogate, private use, or separators of lines and paragraphs. */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
@@ -12,7 +14,8 @@ export const ERROR_CHARACTERS_MAX = 600;
 
 /** Cuts at a word and says so. The result has at most `charactersMax` UTF-16 units, the mark included. */
 export function cleanText(text: string, charactersMax: number): string {
-  const clean = text.replaceAll(UNPRINTABLE, ' ').replaceAll(/\s+/gu, ' ').trim();
+  const open = withoutSecretShapes(text, HIDDEN_MARK);
+  const clean = open.replaceAll(UNPRINTABLE, ' ').replaceAll(/\s+/gu, ' ').trim();
   if (clean.length <= charactersMax) return clean;
   const room = clean.slice(0, charactersMax - CUT_MARK.length);
   const lastSpace = room.lastIndexOf(' ');
@@ -34,7 +37,7 @@ export function slackCode(text: string, charactersMax: number): string {
 /** As plain text of a mail. Mail programs make a link of what looks like one, so that its scheme is broken up. */
 export function mailText(text: string, charactersMax: number): string {
   return cleanText(
-    text
+    withoutSecretShapes(text, HIDDEN_MARK)
       .replaceAll('://', ': //')
       .replaceAll(/\bwww\./giu, 'www ')
       .replaceAll(/\bmailto:/giu, 'mailto '),

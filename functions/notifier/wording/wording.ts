@@ -2,6 +2,7 @@
 
 import type * as z from 'zod';
 import type { accountDegraded } from '../../../shared/events/catalog.ts';
+import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
 import type { Notice, NoticeKind } from '../deciding/notice.ts';
 
 export interface AlertLinks {
@@ -116,7 +117,8 @@ const PLAIN_ID = /^[A-Za-z0-9_-]{1,80}$/;
 
 export function operationUrl(notice: Notice, { consoleBaseUrl }: AlertLinks): string | undefined {
   const { account_id, project_id = '', operation_id = '' } = notice;
-  const hasPage = [account_id, project_id, operation_id].every((id) => PLAIN_ID.test(id));
+  const isPlain = (id: string) => PLAIN_ID.test(id) && withoutSecretShapes(id, HIDDEN_MARK) === id;
+  const hasPage = [account_id, project_id, operation_id].every(isPlain);
   if (consoleBaseUrl === undefined || !hasPage) return undefined;
   return `${consoleBaseUrl}/console/accounts/${account_id}/projects/${project_id}/operations/${operation_id}`;
 }

@@ -17,7 +17,7 @@ export const POLLS_END_MS = 3_000;
 /** The account's health (two calls of the table, one of the bus, two of the table) and, beside it, the status (four). */
 export const REPORT_MS = 2_500;
 
-/** One write, which nobody relies on. */
+/** One write, on which nothing depends. */
 export const RELEASE_MS = 500;
 
 /** To write the metrics out and to hand the answer over. */

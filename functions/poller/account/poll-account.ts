@@ -1,4 +1,4 @@
-/** One invocation: polls the projects of one account, many at once, until it is told to stop. */
+/** One invocation: polls the projects of one account, many at once, until its signal aborts. */
 
 import { createRelayLedger } from '../../../shared/protocol/relay-ledger.ts';
 import type { AccountDeps, InvocationDeps } from './account-deps.ts';
@@ -32,7 +32,7 @@ export interface AccountReport extends Readonly<InvocationCounts> {
 }
 
 export interface Invocation {
-  /** Ends the invocation early: the deadline, or the process is told to stop. */
+  /** Ends the invocation early: the deadline, or the process must stop. */
   readonly signal: AbortSignal;
   /** The lease ends by itself after this long, so that a killed invocation blocks no other for longer. */
   readonly leaseMs: number;

@@ -118,11 +118,12 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
     topics,
     counts,
     async close() {
+      await using stack = new AsyncDisposableStack();
+      stack.defer(() => tables.close());
       // Targets may call this server until they end, and calls that were under way may start deliveries.
+      stack.defer(() => bus.close());
+      stack.defer(() => closeServer(server));
       await bus.close();
-      await closeServer(server);
-      await bus.close();
-      await tables.close();
     },
   };
 }

@@ -32,7 +32,7 @@ function parseIdentity(path: string, text: string): Identity {
   if (parsed.success) return parsed.data;
   const fault = text.trim() === '' ? 'is empty' : 'is cut short or damaged';
   throw new UsageError(
-    `${path} ${fault}, so nobody knows which upstream this state belongs to; delete that file if it is the --upstream that you give now, or choose another folder.`,
+    `${path} ${fault}, so it is unknown which upstream this state belongs to; delete that file if it is the --upstream that you give now, or choose another folder.`,
   );
 }
 

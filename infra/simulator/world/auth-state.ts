@@ -48,7 +48,7 @@ export interface AuthState {
   readonly providers: readonly OauthProvider[];
   readonly domains: readonly RedirectDomain[];
   readonly emailServer: EmailServer;
-  /** Codes of transfers that nobody has confirmed in a browser yet. */
+  /** Codes of transfers that were not confirmed in a browser yet. */
   readonly transferCodes: readonly string[];
 }
 

@@ -5,7 +5,7 @@ export type UpstreamErrorKind =
   | 'unauthorized'
   /** 403. */
   | 'forbidden'
-  /** 404: deleted, or no permission; the service does not tell them apart. */
+  /** 404: deleted, or no permission; the service gives both the same answer. */
   | 'not_found'
   /** 423: conflicting operations run on the project. */
   | 'locked'

@@ -29,14 +29,14 @@ export interface PollOutcome {
   readonly sweep: WalkState | undefined;
   /** Rows that are newer than the stored watermark. */
   readonly newerRowCount: number;
-  /** The watermark moves once so many newer rows were seen: a write per walk would double the cost of a quiet account. */
+  /** The watermark moves once this number of newer rows was seen: a write per walk would double the cost of a quiet account. */
   readonly watermarkStepRows: number;
   readonly arrivals: StoredArrivals | undefined;
   /** The cursor behind which nothing can appear any more; it is written along with a watermark. */
   readonly listEnd: string | undefined;
   /**
    * The newest operation whose end is recorded, of a project that cannot be read any more. `null`: the table has none;
-   * undefined: the project can be read, or nobody knows.
+   * undefined: the project can be read, or it is unknown.
    */
   readonly newestRecorded: Timestamp | null | undefined;
   readonly nowMs: number;

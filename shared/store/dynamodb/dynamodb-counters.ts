@@ -6,7 +6,7 @@ import {
   DynamoDBServiceException,
 } from '@aws-sdk/client-dynamodb';
 import { DynamoDBDocumentClient, UpdateCommand, type UpdateCommandInput } from '@aws-sdk/lib-dynamodb';
-import type { CountedMembers, MemberIncrement, TableCounters } from '../table.ts';
+import type { CountedMembers, MemberIncrement, TableCounters, TimeMove } from '../table.ts';
 
 export function createDynamoDbCounters(client: DynamoDBClient, tableName: string): TableCounters {
   const documents = DynamoDBDocumentClient.from(client);
@@ -18,7 +18,8 @@ export function createDynamoDbCounters(client: DynamoDBClient, tableName: string
         const answer = await documents.send(new UpdateCommand({ ...request, ReturnValues: 'UPDATED_NEW' }));
         return countedIn(answer.Attributes ?? {}, increment);
       } catch (error) {
-        if (error instanceof ConditionalCheckFailedException || isMissingMap(error)) return 'refused';
+        if (error instanceof ConditionalCheckFailedException) return 'refused';
+        if (isMissingMap(error)) return 'missing';
         throw error;
       }
     },
@@ -28,33 +29,39 @@ export function createDynamoDbCounters(client: DynamoDBClient, tableName: string
 type Expressions = Omit<UpdateCommandInput, 'TableName' | 'Key'>;
 
 /** The map is made anew, by the first who notices that its window is over. */
-function startingOver({ total, members }: MemberIncrement): Expressions {
+function startingOver({ total, members, time }: MemberIncrement): Expressions {
+  const moved = moving(time.move);
+  const isOver = 'attribute_not_exists(#members) OR attribute_not_exists(#window) OR #window < :window';
   return {
-    UpdateExpression: 'SET #members = :members, #window = :window ADD #total :total',
-    ConditionExpression:
-      'attribute_not_exists(#members) OR attribute_not_exists(#window) OR #window < :window',
+    UpdateExpression: `SET #members = :members, #window = :window, #time = ${moved.to} ADD #total :total`,
+    ConditionExpression: moved.condition === undefined ? isOver : `(${isOver}) AND (${moved.condition})`,
     ExpressionAttributeNames: {
       '#total': total.name,
       '#members': members.name,
       '#window': members.windowName,
+      '#time': time.name,
     },
     ExpressionAttributeValues: {
       ':total': total.by,
       ':members': { ...members.by },
       ':window': members.window,
+      ...moved.values,
     },
   };
 }
 
-/** The window is set only where there is none: so the answer says which one it is. */
-function addingTo({ total, members }: MemberIncrement): Expressions {
+/** Window and time are set to what they are, where they are to stay: so the answer says it. */
+function addingTo({ total, members, time }: MemberIncrement): Expressions {
+  const moved = moving(time.move);
   const entries = Object.entries(members.by);
   const adds = entries.map((_, place) => `, #members.#m${place} :m${place}`).join('');
   return {
-    UpdateExpression: `SET #window = if_not_exists(#window, :window) ADD #total :total${adds}`,
+    UpdateExpression: `SET #window = if_not_exists(#window, :window), #time = ${moved.to} ADD #total :total${adds}`,
+    ...(moved.condition !== undefined && { ConditionExpression: moved.condition }),
     ExpressionAttributeNames: {
       '#total': total.name,
       '#window': members.windowName,
+      '#time': time.name,
       ...(entries.length > 0 && { '#members': members.name }),
       ...Object.fromEntries(entries.map(([name], place) => [`#m${place}`, name])),
     },
@@ -62,17 +69,41 @@ function addingTo({ total, members }: MemberIncrement): Expressions {
       ':total': total.by,
       ':window': members.window,
       ...Object.fromEntries(entries.map(([, by], place) => [`:m${place}`, by])),
+      ...moved.values,
     },
+  };
+}
+
+interface Moved {
+  readonly to: string;
+  readonly condition: string | undefined;
+  readonly values: Readonly<Record<string, number>>;
+}
+
+function moving(move: TimeMove | undefined): Moved {
+  if (move === undefined)
+    return { to: 'if_not_exists(#time, :never)', condition: undefined, values: { ':never': 0 } };
+  if (move.kind === 'onward')
+    return {
+      to: '#time + :by',
+      condition: '#time BETWEEN :earliest AND :latest',
+      values: { ':by': move.byMs, ':earliest': move.earliestMs, ':latest': move.latestMs },
+    };
+  return {
+    to: ':to',
+    condition: 'attribute_not_exists(#time) OR #time < :before OR #time > :after',
+    values: { ':to': move.toMs, ':before': move.beforeMs, ':after': move.afterMs },
   };
 }
 
 function countedIn(
   attributes: Readonly<Record<string, unknown>>,
-  { total, members }: MemberIncrement,
+  { total, members, time }: MemberIncrement,
 ): CountedMembers {
   const counts = Object.entries((attributes[members.name] ?? {}) as Record<string, unknown>);
   return {
     total: Number(attributes[total.name]),
+    timeMs: Number(attributes[time.name]),
     window: Number(attributes[members.windowName]),
     members: Object.fromEntries(counts.map(([name, count]) => [name, Number(count)])),
   };

@@ -1,6 +1,7 @@
 /** The upstream's answers: tolerant where it grows (fields, statuses, actions), bounded where it could hurt. */
 
 import * as z from 'zod';
+import { HIDDEN_MARK, withoutSecretShapes } from '../../runtime/secret-shapes.ts';
 
 /** Names from an open set end up in keys of metrics and in events: long ones are cut, never refused. */
 export const NAME_CHARACTERS_MAX = 100;
@@ -13,7 +14,11 @@ export const TIME_CHARACTERS_MAX = 64;
 const cutTo = (charactersMax: number) =>
   z.string().transform((value) => value.slice(0, charactersMax).toWellFormed());
 export const name = cutTo(NAME_CHARACTERS_MAX);
-export const text = cutTo(TEXT_CHARACTERS_MAX);
+/** Words for people: they are stored, published and sent on, so what looks like a secret goes, before a cut could hide its shape. */
+export const text = z
+  .string()
+  .transform((value) => withoutSecretShapes(value, HIDDEN_MARK))
+  .pipe(cutTo(TEXT_CHARACTERS_MAX));
 export const time = z.string().max(TIME_CHARACTERS_MAX);
 /** Optional, and `null` says the same. */
 export const optional = <T extends z.ZodType>(type: T) =>

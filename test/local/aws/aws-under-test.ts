@@ -1,4 +1,4 @@
-/** A local AWS and the real SDK clients on it, all of which end with the test. */
+/** Opens a local AWS with the real SDK clients. All of them are closed when the test ends. */
 
 import {
   CreateTableCommand,
@@ -25,7 +25,7 @@ export async function openAws(options: LocalAwsOptions = {}): Promise<AwsUnderTe
     endpoint: aws.endpoint,
     region: 'us-east-1',
     credentials: aws.credentials,
-    // A fault is seen as it is, and not as what is left of it after retries.
+    // Without retries a test sees a fault itself and not what is left of it.
     maxAttempts: 1,
   };
   const clients = {
@@ -40,7 +40,7 @@ export async function openAws(options: LocalAwsOptions = {}): Promise<AwsUnderTe
   return { aws, ...clients };
 }
 
-/** As on AWS, a table is of use only some time after CreateTable has answered. */
+/** Waits until the table exists: as on AWS, it can be used only some time after CreateTable has answered. */
 export async function createTable(
   client: DynamoDBClient,
   definition: CreateTableCommandInput,
@@ -50,7 +50,7 @@ export async function createTable(
   await waitUntilTableExists({ client, maxWaitTime: 10, minDelay: 1, maxDelay: 1 }, { TableName });
 }
 
-/** A bus named `bus` and what a rule for the given pattern delivers from it. */
+/** Creates a bus named `bus` and collects what a rule with the given pattern delivers. */
 export function collect(aws: LocalAws, pattern: unknown): readonly DeliveredEvent[] {
   const delivered: DeliveredEvent[] = [];
   const target: Target = (event) => void delivered.push(event);

@@ -61,7 +61,7 @@ describe('the local DynamoDB, through the real client', () => {
     expect((await get(tables)).Item).toEqual({ ...Key, version: { N: '2' } });
   });
 
-  test('finds by a sparse index only the items that have its key, and only their keys', async () => {
+  test('finds through a sparse index only the items that have its key, and returns only their keys', async () => {
     const { tables } = await openAws();
     await createTable(tables, definition);
     await put(tables, '1', { due: { S: 'yes' }, payload: { S: 'not projected' } });
@@ -78,7 +78,7 @@ describe('the local DynamoDB, through the real client', () => {
     expect(Items).toEqual([{ ...Key, due: { S: 'yes' } }]);
   });
 
-  test('of fifty puts on the condition that there is none, one wins', async () => {
+  test('accepts only one of fifty puts whose condition is that the item does not exist', async () => {
     const { tables } = await openAws();
     await createTable(tables, definition);
     const ConditionExpression = 'attribute_not_exists(pk)';
@@ -88,7 +88,7 @@ describe('the local DynamoDB, through the real client', () => {
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
   });
 
-  test('keeps what is in a folder over a close, in the same process, for any number of times', async () => {
+  test('keeps the items of a folder when it is closed and opened again, repeatedly, in the same process', async () => {
     const tablesDir = aFolder();
     const first = await openAws({ tablesDir });
     await createTable(first.tables, definition);
@@ -102,7 +102,7 @@ describe('the local DynamoDB, through the real client', () => {
     expect((await get(third.tables)).Item).toMatchObject({ value: { S: 'kept' } });
   });
 
-  test('forgets what is in memory', async () => {
+  test('forgets tables in memory when it is closed', async () => {
     const first = await openAws();
     await createTable(first.tables, definition);
     await first.aws.close();
@@ -111,7 +111,7 @@ describe('the local DynamoDB, through the real client', () => {
     await expect(get(second.tables)).rejects.toMatchObject({ name: 'ResourceNotFoundException' });
   });
 
-  test('says at once that a folder is in use', async () => {
+  test('refuses a folder that is in use, and names it', async () => {
     const tablesDir = aFolder();
     await openAws({ tablesDir });
 
@@ -121,7 +121,7 @@ describe('the local DynamoDB, through the real client', () => {
     });
   });
 
-  test('lets the folder go when the port is not free', async () => {
+  test('releases the folder when the port is in use', async () => {
     const tablesDir = aFolder();
     const { aws } = await openAws();
     const port = Number(new URL(aws.endpoint).port);

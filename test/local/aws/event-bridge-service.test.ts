@@ -11,7 +11,7 @@ import { anEntry, collect, openAws } from './aws-under-test.ts';
 const detailOf = (bytes: number) => JSON.stringify({ text: 'x'.repeat(bytes - '{"text":""}'.length) });
 
 describe('PutEvents through the real client', () => {
-  test('delivers what a rule matches, with the id that it answered', async () => {
+  test('delivers an event that a rule matches, with the id that it answered', async () => {
     const { aws, events } = await openAws();
     const delivered = collect(aws, { detail: { status: ['failed'] } });
     const Time = new Date('2026-01-15T12:00:00.999Z');
@@ -23,7 +23,7 @@ describe('PutEvents through the real client', () => {
     expect(delivered).toMatchObject([{ id: answer.Entries?.[0]?.EventId, time: '2026-01-15T12:00:00Z' }]);
   });
 
-  test('answers for each entry by itself, in order', async () => {
+  test('answers for each entry separately, in order', async () => {
     const { aws, events } = await openAws();
     const delivered = collect(aws, { source: ['test'] });
     const Entries = [anEntry(), anEntry({ Detail: '7' }), anEntry({ Source: '' }), anEntry()];
@@ -43,7 +43,7 @@ describe('PutEvents through the real client', () => {
     ]);
   });
 
-  test('loses what is sent to a bus that does not exist, with success; DescribeEventBus tells the truth', async () => {
+  test('accepts and loses an event for a bus that does not exist, which only DescribeEventBus reports', async () => {
     const { aws, events } = await openAws();
     const delivered = collect(aws, { source: ['test'] });
     const Entries = [anEntry({ EventBusName: 'nowhere' })];
@@ -61,7 +61,7 @@ describe('PutEvents through the real client', () => {
     });
   });
 
-  test('takes ten entries and refuses none and eleven', async () => {
+  test('accepts one to ten entries, and refuses zero and eleven', async () => {
     const { events } = await openAws();
     const put = (count: number) =>
       events.send(new PutEventsCommand({ Entries: Array.from({ length: count }, () => anEntry()) }));
@@ -71,7 +71,7 @@ describe('PutEvents through the real client', () => {
     await expect(put(0)).rejects.toMatchObject({ name: 'ValidationException' });
   });
 
-  test('counts source, detail type, detail and resources in UTF-8, and a time that is given', async () => {
+  test('counts the UTF-8 bytes of source, detail type, detail and resources, and of a given time', async () => {
     const { events } = await openAws({ entriesBytesMax: 1_000 });
     const put = (detailBytes: number, fields: object = {}) => {
       const Detail = detailOf(detailBytes);
@@ -90,7 +90,7 @@ describe('PutEvents through the real client', () => {
     expect(await put(993, { Resources: ['abc'] })).toBe('ValidationException');
   });
 
-  test('refuses 256 KiB in all when nobody says otherwise', async () => {
+  test('refuses 256 KiB in all by default', async () => {
     const { events } = await openAws();
     const Entries = [anEntry({ Detail: detailOf(131_072) }), anEntry({ Detail: detailOf(131_072) })];
 
@@ -101,7 +101,7 @@ describe('PutEvents through the real client', () => {
 });
 
 describe('rules and buses through the real client', () => {
-  test('PutRule refuses a pattern that AWS refuses, by name', async () => {
+  test('PutRule refuses an invalid pattern with the error name of AWS', async () => {
     const { events } = await openAws();
     const rule = new PutRuleCommand({ Name: 'rule', EventPattern: '{"source":"scalar"}' });
 
@@ -111,7 +111,7 @@ describe('rules and buses through the real client', () => {
     });
   });
 
-  test('PutRule changes the pattern of a rule whose targets code has put', async () => {
+  test('PutRule changes the pattern of a rule and keeps the targets that code added', async () => {
     const { aws, events } = await openAws();
     const delivered = collect(aws, { source: ['test'] });
     const EventPattern = '{"source":["other"]}';
@@ -123,7 +123,7 @@ describe('rules and buses through the real client', () => {
     expect(delivered.map(({ source }) => source)).toEqual(['other']);
   });
 
-  test('PutRule needs a bus that exists and a pattern', async () => {
+  test('PutRule refuses a bus that does not exist, and a rule without a pattern', async () => {
     const { events } = await openAws();
     const lost = { Name: 'rule', EventBusName: 'nowhere', EventPattern: '{"source":["x"]}' };
 
@@ -135,7 +135,7 @@ describe('rules and buses through the real client', () => {
     });
   });
 
-  test('a bus is created once', async () => {
+  test('CreateEventBus refuses a name that exists', async () => {
     const { aws, events } = await openAws();
     const create = () => events.send(new CreateEventBusCommand({ Name: 'new' }));
 
@@ -144,7 +144,7 @@ describe('rules and buses through the real client', () => {
     await expect(create()).rejects.toMatchObject({ name: 'ResourceAlreadyExistsException' });
   });
 
-  test('TestEventPattern says whether an event matches', async () => {
+  test('TestEventPattern answers whether an event matches', async () => {
     const { events } = await openAws();
     const ask = (EventPattern: string, Event = '{"source":"test"}') =>
       events.send(new TestEventPatternCommand({ EventPattern, Event }));

@@ -43,7 +43,7 @@ describe('deliveries', () => {
     expect(seen).toEqual(['answered', 'delivered']);
   });
 
-  test('carry the time of the clock, in whole seconds, when the entry has none', async () => {
+  test('have the time of the clock in whole seconds when the entry has none', async () => {
     const { bus, rule } = aBus();
     const delivered: DeliveredEvent[] = [];
     rule('rule', (event) => void delivered.push(event));
@@ -65,7 +65,7 @@ describe('deliveries', () => {
     ]);
   });
 
-  test('that fail are tried again, longer apart each time, until they succeed', async () => {
+  test('that fail are repeated after doubling pauses until they succeed', async () => {
     const { bus, rule, slept, dropped } = aBus();
     const delivered: DeliveredEvent[] = [];
     rule('rule', failing(3, delivered));
@@ -77,7 +77,7 @@ describe('deliveries', () => {
     expect(dropped).toEqual([]);
   });
 
-  test('that go on failing end in the dead letters of that target', async () => {
+  test('that keep failing go to the dead letters of their target', async () => {
     const { bus, rule, dropped } = aBus();
     const deadLetters: DeliveredEvent[] = [];
     rule('rule', { deliver: failing(Infinity), deadLetter: (event) => void deadLetters.push(event) });
@@ -88,7 +88,7 @@ describe('deliveries', () => {
     expect(dropped).toEqual([]);
   });
 
-  test('are told as dropped when there are no dead letters, or these fail too', async () => {
+  test('are reported as dropped when there are no dead letters, or these fail too', async () => {
     const { bus, rule, dropped, slept } = aBus();
     rule('none', failing(Infinity));
     rule('broken', { deliver: failing(Infinity), deadLetter: failing(Infinity) });
@@ -99,7 +99,7 @@ describe('deliveries', () => {
     expect(slept).toHaveLength(8);
   });
 
-  test('reach every target of every rule, whatever the others do with the event', async () => {
+  test('reach every target of every rule, even when another target changes the event or fails', async () => {
     const { bus, rule } = aBus();
     const seen: unknown[] = [];
     rule('first', (event) => void Object.assign(event.detail, { status: 'changed' }), failing(Infinity));
@@ -111,7 +111,7 @@ describe('deliveries', () => {
     expect(seen).toEqual(['failed', 'failed']);
   });
 
-  test('wait for nothing any more once the bus is closed', async () => {
+  test('stop waiting when the bus is closed, and are reported as dropped', async () => {
     const never = {
       now: () => 0,
       sleep: (_ms: number, signal?: AbortSignal) =>
@@ -132,10 +132,10 @@ describe('deliveries', () => {
     expect(dropped).toEqual(['id-1 rule target is down', 'id-2 rule target is down']);
   });
 
-  test('are over even when the one who hears of losses fails', async () => {
+  test('finish even when the callback for dropped events throws', async () => {
     const { bus, rule } = aBus({
       onDropped: () => {
-        throw new Error('not interested');
+        throw new Error('the callback failed');
       },
     });
     rule('rule', failing(Infinity));
@@ -146,7 +146,7 @@ describe('deliveries', () => {
 });
 
 describe('rules', () => {
-  test('see only their own bus, and only while they are enabled', async () => {
+  test('receive events only of their own bus, and only while they are enabled', async () => {
     const { bus } = aBus();
     const seen: string[] = [];
     bus.createBus('other');
@@ -162,7 +162,7 @@ describe('rules', () => {
     expect(seen).toEqual(['same', 'standard']);
   });
 
-  test('keep their targets when they are put again without any, and follow the new pattern', async () => {
+  test('keep their targets and use the new pattern when they are put again without targets', async () => {
     const { bus, rule } = aBus();
     const seen: string[] = [];
     rule('rule', ({ source }) => void seen.push(source));
@@ -173,14 +173,14 @@ describe('rules', () => {
     expect(seen).toEqual(['wanted']);
   });
 
-  test('belong to a bus that exists', () => {
+  test('are refused when their bus does not exist', () => {
     const { bus } = aBus();
     const put = () => bus.putRule({ name: 'rule', busName: 'nowhere', pattern: everything });
 
     expect(put).toThrow(expect.objectContaining({ name: 'ResourceNotFoundException' }));
   });
 
-  test('find their bus by its ARN, and so do entries', async () => {
+  test('can name their bus by its ARN, and entries can, too', async () => {
     const { bus } = aBus();
     const seen: string[] = [];
     const arn = 'arn:aws:events:eu-west-1:000000000000:event-bus/bus';
@@ -198,8 +198,8 @@ describe('rules', () => {
   });
 });
 
-describe('what is accepted', () => {
-  test('is only what could be kept: the entry that a full disk refuses is refused, and the others are delivered', async () => {
+describe('an accepted entry', () => {
+  test('has been kept: an entry that a full disk does not take is refused, and the other entries are delivered', async () => {
     const { bus, rule } = aBus({
       onAccepted({ id }) {
         if (id === 'id-2') throw new Error('ENOSPC: no space left on device, write');
@@ -218,7 +218,7 @@ describe('what is accepted', () => {
     expect(delivered).toEqual(['id-1', 'id-3']);
   });
 
-  test('is told before PutEvents answers, and only that', () => {
+  test('is reported before PutEvents answers, and a refused one is not', () => {
     const accepted: string[] = [];
     const { bus } = aBus({
       onAccepted: ({ id }) => void accepted.push(id),
@@ -246,7 +246,7 @@ describe('what is accepted', () => {
     ['a detail that is a list', { Detail: '[]' }, 'MalformedDetail'],
     ['a detail that is null', { Detail: 'null' }, 'MalformedDetail'],
     ['a source that is reserved for AWS', { Source: 'aws.ec2' }, 'NotAuthorizedForSourceException'],
-  ])('is not an entry with %s', (_what, fields, code) => {
+  ])('cannot have %s', (_what, fields, code) => {
     const { bus } = aBus();
 
     expect(bus.putEvents([anEntry(fields)])).toEqual([

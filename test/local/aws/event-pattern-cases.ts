@@ -1,15 +1,17 @@
 /**
- * Patterns, events and what AWS's own matcher says of them: each answer was compared with event-ruler 2.0.1 (commit
- * 337e8d9), except for the two limits that only EventBridge has, and which `refusedByEventBridgeOnly` lists.
+ * Lists patterns, events and the answer of AWS's own matcher. Each answer was compared with event-ruler 2.0.1 (commit
+ * 337e8d9), except for the two limits that only EventBridge has and that `refusedByEventBridgeOnly` lists.
  */
 
-/** Pattern of the field `a`, value of that field, whether it matches; `absent` leaves the field out. */
+/**
+ * Contains the pattern of field `a`, the value of that field, and whether it matches; `absent` leaves the field out.
+ */
 export type FieldCase = readonly [matchers: readonly unknown[], value: unknown, isMatch: boolean];
 
 export const absent = Symbol('absent');
 
 export const fieldCases: readonly FieldCase[] = [
-  // Exact values.
+  // The following rows compare exact values.
   [['x'], 'x', true],
   [['x'], 'X', false],
   [['x'], 'xx', false],
@@ -31,7 +33,7 @@ export const fieldCases: readonly FieldCase[] = [
   [[300], 3e2, true],
   [[123456789012], 123456789012, true],
   [['x'], absent, false],
-  // Arrays and objects in the event.
+  // The events have arrays and objects.
   [['x'], ['x', 'y'], true],
   [['x'], ['y', 'z'], false],
   [['x'], [], false],
@@ -39,7 +41,7 @@ export const fieldCases: readonly FieldCase[] = [
   [['x'], [['y'], ['x']], true],
   [['x'], { b: 'x' }, false],
   [[1], [true, 'x', 1], true],
-  // Prefix and suffix.
+  // These use prefix and suffix.
   [[{ prefix: 'ab' }], 'abc', true],
   [[{ prefix: 'ab' }], 'ab', true],
   [[{ prefix: 'ab' }], 'aBc', false],
@@ -56,7 +58,7 @@ export const fieldCases: readonly FieldCase[] = [
   [[{ suffix: '' }], 'x', true],
   [[{ suffix: 'é' }], 'café', true],
   [[{ suffix: '2' }], 12, false],
-  // Ignoring case.
+  // These ignore case.
   [[{ 'equals-ignore-case': 'aBc' }], 'AbC', true],
   [[{ 'equals-ignore-case': 'aBc' }], 'abcd', false],
   [[{ 'equals-ignore-case': 'É' }], 'é', true],
@@ -65,7 +67,7 @@ export const fieldCases: readonly FieldCase[] = [
   [[{ prefix: { 'equals-ignore-case': 'AB' } }], 'xab', false],
   [[{ suffix: { 'equals-ignore-case': 'BC' } }], 'abc', true],
   [[{ suffix: { 'equals-ignore-case': 'BC' } }], 'bcd', false],
-  // Wildcard.
+  // These use wildcards.
   [[{ wildcard: '*' }], '', true],
   [[{ wildcard: '*' }], 'x', true],
   [[{ wildcard: '*' }], 1, false],
@@ -89,7 +91,7 @@ export const fieldCases: readonly FieldCase[] = [
   [[{ wildcard: '😀*' }], '😀!', true],
   [[{ wildcard: 'a*z' }], 'a\nz', true],
   [[{ wildcard: '' }], '', true],
-  // Anything but.
+  // These use anything-but.
   [[{ 'anything-but': 'x' }], 'y', true],
   [[{ 'anything-but': 'x' }], 'x', false],
   [[{ 'anything-but': 'x' }], null, true],
@@ -121,7 +123,7 @@ export const fieldCases: readonly FieldCase[] = [
   [[{ 'anything-but': { wildcard: '*/lib/*' } }], 'a/lib/b', false],
   [[{ 'anything-but': { wildcard: ['*/lib/*', '*.o'] } }], 'a/b.c', true],
   [[{ 'anything-but': { wildcard: '*' } }], null, true],
-  // Numbers.
+  // These compare numbers.
   [[{ numeric: ['=', 5] }], 5, true],
   [[{ numeric: ['=', 5] }], '5', false],
   [[{ numeric: ['=', 0.1] }], 0.1, true],
@@ -139,7 +141,7 @@ export const fieldCases: readonly FieldCase[] = [
   [[{ numeric: ['<', 5] }], [9, 1], true],
   [[{ numeric: ['=', 5_000_000_000] }], 5e9, true],
   [[{ numeric: ['>=', -5_000_000_000] }], -5e9, true],
-  // Presence.
+  // These test presence.
   [[{ exists: true }], 'x', true],
   [[{ exists: true }], null, true],
   [[{ exists: true }], '', true],
@@ -154,7 +156,7 @@ export const fieldCases: readonly FieldCase[] = [
   [[{ exists: false }], [], true],
   [[{ exists: false }, 'x'], 'x', true],
   [[{ exists: false }, 'x'], 'y', false],
-  // Addresses.
+  // These match IP addresses.
   [[{ cidr: '10.0.0.0/24' }], '10.0.0.255', true],
   [[{ cidr: '10.0.0.0/24' }], '10.0.1.0', false],
   [[{ cidr: '10.0.0.77/24' }], '10.0.0.1', true],
@@ -168,13 +170,13 @@ export const fieldCases: readonly FieldCase[] = [
   [[{ cidr: '2001:db8::/32' }], '2001:db9::1', false],
   [[{ cidr: 'fe80::/10' }], 'fe80::1%eth0', false],
   [[{ cidr: '2001:db8::/127' }], '2001:db8::1', true],
-  // Names that every object of JavaScript inherits.
+  // Every JavaScript object inherits this name.
   [[{ exists: true }], { constructor: 'x' }, false],
 ];
 
-/** Whole patterns and whole events. */
+/** Whole patterns and whole events, with the answer. */
 export const wholeCases: readonly (readonly [pattern: object, event: object, isMatch: boolean])[] = [
-  // All fields must hold.
+  // All fields must match.
   [{ a: [1], b: [2] }, { a: 1, b: 2, c: 3 }, true],
   [{ a: [1], b: [2] }, { a: 1, b: 3 }, false],
   [{ a: { b: { c: ['x'] } } }, { a: { b: { c: 'x' } } }, true],
@@ -185,7 +187,7 @@ export const wholeCases: readonly (readonly [pattern: object, event: object, isM
   [{ constructor: [{ exists: true }] }, { a: 1 }, false],
   [{ a: { toString: [{ exists: false }] } }, { a: {} }, true],
   [{ a: { hasOwnProperty: ['x'] } }, { a: { hasOwnProperty: 'x' } }, true],
-  // Arrays of objects: conditions hold in the same element.
+  // In an array of objects, all conditions must match within one element.
   [{ a: { b: [1], c: [2] } }, { a: [{ b: 1, c: 2 }] }, true],
   [
     { a: { b: [1], c: [2] } },
@@ -212,7 +214,7 @@ export const wholeCases: readonly (readonly [pattern: object, event: object, isM
   [{ a: { b: [1] } }, { a: ['x', { b: 1 }] }, true],
   [{ a: { b: [1] } }, { a: [] }, false],
   [{ a: { b: [{ exists: false }] } }, { a: [] }, true],
-  // $or.
+  // `$or` matches when one alternative matches.
   [{ $or: [{ a: [1] }, { b: [2] }] }, { a: 1 }, true],
   [{ $or: [{ a: [1] }, { b: [2] }] }, { b: 2 }, true],
   [{ $or: [{ a: [1] }, { b: [2] }] }, { a: 2, b: 1 }, false],
@@ -228,7 +230,7 @@ export const wholeCases: readonly (readonly [pattern: object, event: object, isM
   [{ $or: [{ a: [1] }, { b: [2] }], d: { $or: [{ e: [1] }, { f: [2] }] } }, { a: 1, d: { f: 3 } }, false],
   [{ d: { c: [3], $or: [{ a: [1] }, { b: [2] }] } }, { d: [{ c: 3 }, { a: 1 }] }, false],
   [{ d: { c: [3], $or: [{ a: [1] }, { b: [2] }] } }, { d: [{ c: 3, b: 2 }] }, true],
-  // A field of that name, where it cannot be the operator.
+  // A field named `$or` is not the operator when its value cannot be a list of alternatives.
   [{ $or: ['x'] }, { $or: 'x' }, true],
   [{ $or: { a: [1], b: [2] } }, { $or: { a: 1, b: 2 } }, true],
   [{ $or: [{ prefix: 'x' }, { suffix: 'y' }] }, { $or: 'xz' }, true],

@@ -54,14 +54,14 @@ describe('an event pattern', () => {
     expect(parse).toThrow(reason);
   });
 
-  test('of a number finds it however the event writes it', () => {
+  test('with a number matches it in every notation of JSON', () => {
     for (const text of ['1', '1.0', '1e0', '10e-1']) {
       expect(matches({ a: [1] }, JSON.parse(`{"a":${text}}`)), text).toBe(true);
       expect(matches(`{"a":[${text}]}`, { a: 1 }), text).toBe(true);
     }
   });
 
-  test('that is no JSON value is refused too', () => {
+  test('that is not a JSON value is refused', () => {
     const cycle: Record<string, unknown> = {};
     cycle['a'] = cycle;
 
@@ -70,7 +70,7 @@ describe('an event pattern', () => {
     }
   });
 
-  test('with many wildcards is decided at once', () => {
+  test('with two hundred wildcards is matched in linear time', () => {
     const pattern = { a: [{ wildcard: `${'*a'.repeat(200)}*b` }] };
 
     expect(matches(pattern, { a: 'a'.repeat(200_000) })).toBe(false);
@@ -78,7 +78,7 @@ describe('an event pattern', () => {
   });
 });
 
-/** Objects whose leaves are scalars, and where no name is the operator. */
+/** Generates objects whose leaves are scalars and in which no name is the operator `$or`. */
 const aName = fc.string({ minLength: 1 }).filter((name) => name !== '$or');
 const aLeaf = fc.oneof(
   fc.string(),
@@ -107,8 +107,8 @@ function mapLeaves(event: Record<string, unknown>, map: (leaf: unknown) => unkno
 
 const isAccepted = (pattern: unknown) => JSON.stringify(pattern).length <= 4_096;
 
-describe('whatever the event', () => {
-  test('a pattern of its own leaves matches it, and so does one that asks only that they exist', () => {
+describe('for any event', () => {
+  test('a pattern of its own leaves matches, and so does one that only requires them to exist', () => {
     fc.assert(
       fc.property(tree, (event) => {
         const present = mapLeaves(event, () => [{ exists: true }]);
@@ -126,7 +126,7 @@ describe('whatever the event', () => {
     );
   });
 
-  test('the same pattern matches it as the only element of an array at any place', () => {
+  test('a pattern still matches when each leaf is the only element of an array', () => {
     fc.assert(
       fc.property(tree, (event) => {
         fc.pre(isAccepted(patternOf(event)));
@@ -137,7 +137,7 @@ describe('whatever the event', () => {
     );
   });
 
-  test('parsing says yes or InvalidEventPatternException, and matching yes or no', () => {
+  test('any pattern is parsed or refused with InvalidEventPatternException, and matching returns a boolean', () => {
     const operator = fc.constantFrom(
       'prefix',
       'suffix',
@@ -164,7 +164,7 @@ describe('whatever the event', () => {
     );
   });
 
-  test('nothing is too deep or too long', () => {
+  test('very deep and very long values are matched without an error', () => {
     const deep = JSON.parse(`{"a":${'['.repeat(50_000)}1${']'.repeat(50_000)}}`);
     const deepPattern = `${'{"a":'.repeat(600)}[1]${'}'.repeat(600)}`;
 

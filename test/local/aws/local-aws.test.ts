@@ -16,7 +16,7 @@ import { anEntry, collect, createTable, openAws } from './aws-under-test.ts';
 
 const portOf = ({ endpoint }: { readonly endpoint: string }) => Number(new URL(endpoint).port);
 
-/** Resolves with the code of the failure, or with `connected`. */
+/** Resolves with the error code of the failure, or with `connected`. */
 const tryToConnect = (port: number, host: string) =>
   new Promise<string>((resolve) => {
     const socket = connect(port, host, () => {
@@ -41,7 +41,7 @@ const post = (endpoint: string, options: { service?: string; target?: string; bo
   });
 
 describe('the server', () => {
-  test('serves the SDK with nothing but its environment', async () => {
+  test('serves an SDK client that is configured only by its environment variables', async () => {
     const { aws } = await openAws();
     const before = { ...process.env };
     Object.assign(process.env, aws.environment);
@@ -55,20 +55,20 @@ describe('the server', () => {
     expect((await client.send(new ListTablesCommand({}))).TableNames).toEqual([]);
   });
 
-  test('changes nothing in the environment of its own process', async () => {
+  test('does not change the environment of its own process', async () => {
     const before = { ...process.env };
     await openAws();
 
     expect({ ...process.env }).toEqual(before);
   });
 
-  test('gives no second one its port', async () => {
+  test('refuses to start on a port that is in use', async () => {
     const { aws } = await openAws();
 
     await expect(startLocalAws({ port: portOf(aws) })).rejects.toMatchObject({ code: 'EADDRINUSE' });
   });
 
-  test('listens on 127.0.0.1 and on no other address', async () => {
+  test('listens only on 127.0.0.1', async () => {
     const { aws } = await openAws();
     const others = Object.values(networkInterfaces())
       .flatMap((addresses) => addresses ?? [])
@@ -81,7 +81,7 @@ describe('the server', () => {
     }
   });
 
-  test('frees the port when it closes, though clients keep connections open', async () => {
+  test('frees its port when it closes, even when clients keep connections open', async () => {
     const aws = await startLocalAws();
     const client = new DynamoDBClient({
       endpoint: aws.endpoint,
@@ -97,7 +97,7 @@ describe('the server', () => {
     expect(portOf(second.aws)).toBe(portOf(aws));
   });
 
-  test('lets calls end that have arrived when it closes', async () => {
+  test('answers calls that arrived before it closed', async () => {
     const { promise: allArrived, resolve } = Promise.withResolvers<void>();
     let arrivedCount = 0;
     const beforeCall = ({ operation }: LocalAwsCall) => {
@@ -124,7 +124,7 @@ describe('the server', () => {
     await expect(aws.close()).resolves.toBeUndefined();
   });
 
-  test('survives a client that goes away in the middle of its request', async () => {
+  test('survives a client that disconnects in the middle of its request', async () => {
     const { aws, tables } = await openAws({ accessKeyId: 'local' });
     for (const service of ['dynamodb', 'events']) {
       await new Promise<void>((resolve) => {
@@ -151,14 +151,17 @@ describe('the server', () => {
   });
 });
 
-describe('what the local AWS does not know', () => {
+describe('an unusable call of the local AWS', () => {
   test.each([
     ['an unknown service', { service: 'sqs', target: 'AmazonSQS.SendMessage' }],
     ['an unknown operation', { service: 'events', target: 'AWSEvents.DeleteRule' }],
     ['no operation', { service: 'events' }],
-    ['a service that every object has', { service: 'constructor', target: 'x.keys' }],
-    ['an operation that every object has', { service: 'events', target: 'AWSEvents.constructor' }],
-  ])('%s is answered with UnknownOperationException', async (_what, call) => {
+    ['a service named as a property of every object', { service: 'constructor', target: 'x.keys' }],
+    [
+      'an operation named as a property of every object',
+      { service: 'events', target: 'AWSEvents.constructor' },
+    ],
+  ])('with %s is answered with UnknownOperationException', async (_what, call) => {
     const { aws } = await openAws({ accessKeyId: 'local' });
     const answer = await post(aws.endpoint, call);
 
@@ -166,7 +169,7 @@ describe('what the local AWS does not know', () => {
     expect(await answer.json()).toMatchObject({ __type: 'UnknownOperationException' });
   });
 
-  test('whoever does not sign is nobody', async () => {
+  test('without a signature is refused with 403', async () => {
     const { aws } = await openAws();
     const answer = await post(aws.endpoint, {});
 
@@ -174,7 +177,7 @@ describe('what the local AWS does not know', () => {
     expect(await answer.json()).toMatchObject({ __type: 'UnrecognizedClientException' });
   });
 
-  test('an operation that is missing reaches the SDK under that name', async () => {
+  test('to an operation that is not implemented is an UnknownOperationException in the SDK', async () => {
     const { events, tables } = await openAws();
     const transaction = new TransactWriteItemsCommand({ TransactItems: [] });
 
@@ -187,10 +190,10 @@ describe('what the local AWS does not know', () => {
   test.each([
     ['no JSON', 'no json'],
     ['no entries', '{}'],
-    ['entries that are none', '{"Entries":[null]}'],
+    ['an entry that is null', '{"Entries":[null]}'],
     ['a source that is a number', '{"Entries":[{"Source":1}]}'],
     ['a time that no date can be', '{"Entries":[{"Time":1e300}]}'],
-  ])('a body with %s is answered with SerializationException', async (_what, body) => {
+  ])('whose body has %s is answered with SerializationException', async (_what, body) => {
     const { aws } = await openAws({ accessKeyId: 'local' });
     const answer = await post(aws.endpoint, { service: 'events', target: 'AWSEvents.PutEvents', body });
 
@@ -205,7 +208,7 @@ describe('faults', () => {
       call.service === service ? { type, message: 'slow down', ...(status && { status }) } : undefined,
   });
 
-  test('DynamoDB refuses a call, and the work is not done', async () => {
+  test('make DynamoDB refuse a call, and its work is not done', async () => {
     let isRefusing = false;
     const fault = { type: 'ProvisionedThroughputExceededException', message: 'slow down' };
     const { tables } = await openAws({ faults: { beforeCall: () => (isRefusing ? fault : undefined) } });
@@ -222,7 +225,7 @@ describe('faults', () => {
     expect((await tables.send(new GetItemCommand({ TableName: 'table', Key }))).Item).toBeUndefined();
   });
 
-  test('EventBridge refuses a call, and the others go on', async () => {
+  test('make EventBridge refuse a call, and other services continue', async () => {
     const { aws, events, tables } = await openAws({ faults: refusing('events', 'ThrottlingException') });
     const delivered = collect(aws, { source: ['test'] });
     const put = events.send(new PutEventsCommand({ Entries: [anEntry()] }));
@@ -233,7 +236,7 @@ describe('faults', () => {
     expect(delivered).toEqual([]);
   });
 
-  test('a refusal has the status that it is given', async () => {
+  test('set the status of a refusal', async () => {
     const { tables } = await openAws({ faults: refusing('dynamodb', 'InternalServerError', 503) });
 
     await expect(tables.send(new ListTablesCommand({}))).rejects.toMatchObject({
@@ -242,7 +245,7 @@ describe('faults', () => {
     });
   });
 
-  test('a fault that throws is an InternalFailure, and the server goes on', async () => {
+  test('that throw are answered with InternalFailure, and the server continues', async () => {
     let isBroken = true;
     const { tables } = await openAws({
       faults: {
@@ -258,7 +261,7 @@ describe('faults', () => {
     await expect(tables.send(new ListTablesCommand({}))).resolves.toBeDefined();
   });
 
-  test('a lost reply of any service is work that was done', async () => {
+  test('can lose a reply after the work is done, for each service', async () => {
     let isLosing = false;
     const { aws, tables, events, secrets } = await openAws({ faults: { losesReply: () => isLosing } });
     const delivered = collect(aws, { source: ['test'] });
@@ -278,7 +281,7 @@ describe('faults', () => {
     expect((await secrets.send(new GetSecretValueCommand({ SecretId: 'key' }))).SecretString).toBe('second');
   });
 
-  test('single entries of PutEvents fail, and the others arrive', async () => {
+  test('can fail single entries of PutEvents, and the other entries arrive', async () => {
     const failEntry: LocalAwsFaults['failEntry'] = (_entry, index) =>
       ['InternalFailure', undefined, 'ThrottlingException'][index];
     const { aws, events } = await openAws({ faults: { failEntry } });

@@ -7,7 +7,7 @@ import { createTable, openAws } from './aws-under-test.ts';
 const TableName = 'operations';
 const ITEM_COUNT = 30;
 
-/** Counts what the database itself holds open, whatever the code around it believes. */
+/** Counts what the database itself holds open, independently of the code around it. */
 function watchOpenResources() {
   const open = new Set<object>();
   const { create } = databases;
@@ -34,7 +34,7 @@ function watchOpenResources() {
 test.each([
   ['queries that read to the end', {}],
   ['queries that stop at a limit', { Limit: 3 }],
-  ['queries that find nothing', { ExpressionAttributeValues: { ':pk': { S: 'nobody' } } }],
+  ['queries that find nothing', { ExpressionAttributeValues: { ':pk': { S: 'unknown' } } }],
 ])('the embedded table closes the iterators of %s', async (_what, fields) => {
   const open = watchOpenResources();
   const { tables } = await openAws();
@@ -53,6 +53,6 @@ test.each([
   for (let count = 0; count < 25; count++) await tables.send(query);
   await tables.send(new ScanCommand({ TableName, Limit: 2 }));
 
-  // An iterator closes a moment after the answer; the wait ends with the event that it awaits.
+  // An iterator closes a moment after the answer, so the test polls until none is open.
   await expect.poll(() => open.size, { timeout: 20_000 }).toBe(0);
 });

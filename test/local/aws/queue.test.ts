@@ -20,7 +20,7 @@ function aQueue() {
 }
 
 describe('a queue', () => {
-  test('hides what it hands out, and shows it again when nobody deletes it', () => {
+  test('hides a received message, and shows it again unless it is deleted in time', () => {
     const { queue, bodies, pass } = aQueue();
     queue.send('a');
 
@@ -29,7 +29,7 @@ describe('a queue', () => {
     expect(bodies()).toEqual(['a']);
   });
 
-  test('forgets what is deleted', () => {
+  test('removes a deleted message', () => {
     const { queue, bodies, pass } = aQueue();
     queue.send('a');
     const [message] = queue.receive(1);
@@ -39,7 +39,7 @@ describe('a queue', () => {
     expect([bodies(), queue.size]).toEqual([[], 0]);
   });
 
-  test('shows what is released at once', () => {
+  test('shows a released message at once', () => {
     const { queue, bodies } = aQueue();
     queue.send('a');
     queue.release(queue.receive(1)[0]?.messageId ?? '');
@@ -47,7 +47,7 @@ describe('a queue', () => {
     expect(bodies()).toEqual(['a']);
   });
 
-  test('gives up what was received too often, and goes on with the rest', () => {
+  test('moves a message that was received too often to the dead letters, and continues with the others', () => {
     const { queue, bodies, pass } = aQueue();
     queue.send('poison');
     for (let count = 0; count < 2; count++) {
@@ -60,7 +60,7 @@ describe('a queue', () => {
     expect(queue.deadLetters).toMatchObject([{ body: 'poison', receiveCount: 2 }]);
   });
 
-  test('hands out no more than is asked for', () => {
+  test('returns at most the requested number of messages', () => {
     const { queue } = aQueue();
     for (const body of ['a', 'b', 'c']) queue.send(body);
 

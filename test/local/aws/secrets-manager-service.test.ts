@@ -23,7 +23,7 @@ async function openSecrets() {
 const TOKEN = 'a'.repeat(32);
 
 describe('the local Secrets Manager, through the real client', () => {
-  test('gives the value by name, by ARN, and by ARN without its suffix', async () => {
+  test('returns the value by name, by ARN, and by ARN without its suffix', async () => {
     const { create, get } = await openSecrets();
     const { ARN = '' } = await create('folder/key', 'value');
 
@@ -33,7 +33,7 @@ describe('the local Secrets Manager, through the real client', () => {
     }
   });
 
-  test('rotates: the value before has the stage AWSPREVIOUS, the one before that has none', async () => {
+  test('gives the previous value the stage AWSPREVIOUS, and older values no stage', async () => {
     const { create, put, get } = await openSecrets();
     const { VersionId } = await create('key', 'first');
     await put('key', 'second');
@@ -45,7 +45,7 @@ describe('the local Secrets Manager, through the real client', () => {
     expect(await get('key', { VersionId })).toMatchObject({ SecretString: 'first', VersionStages: [] });
   });
 
-  test('a put that is repeated with its token rotates once', async () => {
+  test('rotates once for a put that is repeated with the same token', async () => {
     const { create, put, get } = await openSecrets();
     await create('key', 'first');
     await put('key', 'second', TOKEN);
@@ -56,7 +56,7 @@ describe('the local Secrets Manager, through the real client', () => {
     await expect(put('key', 'third', TOKEN)).rejects.toMatchObject({ name: 'ResourceExistsException' });
   });
 
-  test('does not create what is there, unless it is the same call again', async () => {
+  test('refuses to create a secret that exists, unless the call is a repetition', async () => {
     const { create } = await openSecrets();
     const { ARN } = await create('key', 'value', TOKEN);
 
@@ -64,7 +64,7 @@ describe('the local Secrets Manager, through the real client', () => {
     await expect(create('key', 'value')).rejects.toMatchObject({ name: 'ResourceExistsException' });
   });
 
-  test('says ResourceNotFoundException to whatever is not there', async () => {
+  test('answers ResourceNotFoundException for a secret or a stage that does not exist', async () => {
     const { create, put, get } = await openSecrets();
     await create('key', 'value');
     const notFound = { name: 'ResourceNotFoundException' };
@@ -74,7 +74,7 @@ describe('the local Secrets Manager, through the real client', () => {
     await expect(get('key', { VersionStage: 'AWSPREVIOUS' })).rejects.toMatchObject(notFound);
   });
 
-  test('holds what the process itself puts there', async () => {
+  test('returns values that the process itself stored', async () => {
     const { aws, get } = await openSecrets();
     aws.secrets.create('key', 'first');
     aws.secrets.put('key', 'second');

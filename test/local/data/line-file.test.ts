@@ -10,7 +10,7 @@ const FULL = Object.assign(new Error('ENOSPC: no space left on device, write'), 
   errno: -28,
 });
 
-/** A real file on a disk that takes only some of the bytes when it is full. */
+/** Opens a real file on a disk that writes only some of the bytes when it is full. */
 function setUp(firstContent?: string) {
   const path = join(aFolder(), 'lines');
   if (firstContent !== undefined) writeFileSync(path, firstContent);
@@ -32,7 +32,7 @@ function setUp(firstContent?: string) {
 }
 
 describe('a file of lines', () => {
-  test('has every line that was appended, each on its own, over any number of openings', () => {
+  test('contains every appended line on a line of its own, also after it is opened again', () => {
     const { open, lines, said } = setUp();
     open().append('one');
     const second = open();
@@ -43,7 +43,7 @@ describe('a file of lines', () => {
     expect(said).toEqual([]);
   });
 
-  test('ends a line that a crash has torn, and says so, before it appends the next one', () => {
+  test('ends a line that a crash has torn and reports it before it appends the next one', () => {
     const { open, lines, said, path } = setUp('{"whole":1}\n{"to');
     open().append('{"next":2}');
 
@@ -53,7 +53,7 @@ describe('a file of lines', () => {
     ]);
   });
 
-  test('throws when the disk is full, says it once, and says when it is over', () => {
+  test('throws while the disk is full, and reports the beginning and the end of that once each', () => {
     const { open, said, disk, path } = setUp();
     const file = open();
     disk.roomBytes = 3;
@@ -69,7 +69,7 @@ describe('a file of lines', () => {
     ]);
   });
 
-  test('never loses or joins a line that it took, wherever the disk fills and the process ends', () => {
+  test('never loses or joins an accepted line, wherever the disk fills up or the process ends', () => {
     for (let seed = 1; seed <= 300; seed++) {
       const dice = seededRandom(seed);
       const { open, lines, disk } = setUp();

@@ -1,4 +1,4 @@
-/** Every kind of thing that can go wrong in the wide world, and how often it does where a run has it at all. */
+/** Lists every kind of fault of the wide world, and its probability in a run that has it. */
 
 export const wideFaultKinds = [
   'lambda_crashed',
@@ -57,7 +57,7 @@ export const wideFaultKinds = [
 
 export type WideFault = (typeof wideFaultKinds)[number];
 
-/** The probability at each opportunity; kinds that the plan places by itself stand here with 0. */
+/** Probability per opportunity. Kinds that the plan places itself have 0 here. */
 export const WIDE_FAULT_RATES: Readonly<Record<WideFault, number>> = {
   lambda_crashed: 0.003,
   lambda_frozen: 0.4,

@@ -1,4 +1,4 @@
-/** Everything that differs between two wide runs, derived from the seed alone. */
+/** Derives everything that differs between two wide runs from the seed alone. */
 
 import { pollOptionsFor } from '../../../functions/poller/account/limits.ts';
 import type { Backfill } from '../../../shared/core/records/operation-record.ts';
@@ -9,25 +9,25 @@ import { WIDE_FAULT_RATES, type WideFault, wideFaultKinds } from './faults.ts';
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** How long a call takes, from the shortest to the longest, milliseconds. */
+/** The shortest and the longest duration of a call. */
 export type Duration = readonly [shortestMs: number, longestMs: number];
 
 export interface WidePlan {
   readonly seed: number;
   readonly projectCount: number;
-  /** Operations of each busy time. */
+  /** Number of operations of each busy time. */
   readonly operationCount: number;
-  /** Operations of each project from before the bridge. */
+  /** Number of operations of each project from before the bridge. */
   readonly historyCount: number;
   /** The operations of the second busy time begin within half a minute, near the end of an invocation. */
   readonly isBurst: boolean;
   readonly busyMs: number;
-  /** Between the first busy time and the second; 0: none. */
+  /** Time between the first busy time and the second; 0 when there is no gap. */
   readonly gapMs: number;
-  /** Nobody polls in the gap. */
+  /** True when no poller runs in the gap. */
   readonly isAsleep: boolean;
   readonly requestsPerMinute: number;
-  /** 0: no commands are sent. */
+  /** With 0 no commands are sent. */
   readonly commandRequestsPerMinute: number;
   readonly pollIntervalSeconds: number;
   readonly pollsAtOnce: number;
@@ -38,16 +38,18 @@ export interface WidePlan {
   readonly sweepIntervalMs: number;
   readonly backfill: Backfill;
   readonly isLeased: boolean;
-  /** One invocation at a time, as deployed; otherwise a new one begins beside one that has not ended. */
+  /**
+   * True when only one invocation runs at a time, as deployed. Otherwise a new one can begin while another one runs.
+   */
   readonly isReserved: boolean;
   readonly tableMs: Duration;
   readonly busMs: Duration;
   readonly upstreamMs: Duration;
-  /** Most rows that the upstream gives on a page, however many are asked for. */
+  /** The upstream puts at most this number of rows on a page, whatever was asked for. */
   readonly operationPageMax: number;
   readonly projectPageMax: number;
   readonly visibleLateMsMax: number;
-  /** Probability at each opportunity; 0 for the kinds that this run does not have. */
+  /** Probability per opportunity; 0 for the kinds that this run does not have. */
   readonly faults: Readonly<Record<WideFault, number>>;
 }
 
@@ -79,7 +81,7 @@ export function drawPlan(seed: number): WidePlan {
   const plan: WidePlan = {
     seed,
     projectCount: whole(1, 4),
-    // A list of very short pages takes many polls, and the run has only so many.
+    // A list of very short pages takes many polls, and the time of a run allows only a limited number.
     operationCount: isCapped ? whole(2, 5) : whole(2, 14),
     historyCount: whole(0, 6),
     isBurst: false,
@@ -138,7 +140,7 @@ function flavourOf(thrown: number): Flavour {
   return thrown < 0.11 ? 'hurried' : 'usual';
 }
 
-/** A few runs have one thing in plenty: projects, operations, or requests. */
+/** Gives a few runs a lot of one thing: projects, operations, or requests. */
 function flavoured(
   flavour: Flavour,
   { walkLimits, faults }: WidePlan,
@@ -161,7 +163,7 @@ function flavoured(
       };
     }
     case 'hurried':
-      // The whole limit is always spent: whoever sends without the lease sends too much.
+      // The whole limit is always spent, so a process that sends without the lease exceeds it.
       return {
         requestsPerMinute: whole(25, 50),
         pollIntervalSeconds: whole(1, 3),
@@ -172,7 +174,9 @@ function flavoured(
   }
 }
 
-/** What nothing could find is not asked for: it would be a broken promise of the world and not of the bridge. */
+/**
+ * Removes faults that no bridge could handle in such a run: the world would break the promise, and not the bridge.
+ */
 function withoutContradictions(
   faults: WidePlan['faults'],
   run: { readonly hasSweeps: boolean; readonly isLeased: boolean; readonly isCapped: boolean },
@@ -180,18 +184,18 @@ function withoutContradictions(
   const only = (kind: WideFault, isPossible: boolean) => ({ [kind]: isPossible ? faults[kind] : 0 });
   return {
     ...faults,
-    // Rows of one microsecond on both sides of a page end that never moves are out of everybody's sight.
+    // Rows of one microsecond on both sides of a page end that never moves cannot be found.
     ...only('operation_row_tied', run.hasSweeps && !run.isCapped),
     ...only('operation_reopened', run.hasSweeps),
-    // Leases are times of the wall clock: they need clocks that agree.
+    // A lease ends at a time of the wall clock, so it needs clocks that agree.
     ...only('clock_wrong', !run.isLeased),
   };
 }
 
-/** Each run has about a quarter of them; with all at once nothing would ever get done. */
+/** Each run has about a quarter of the faults: with all of them at once no work would ever be finished. */
 const SHARE_ON = 0.25;
 
-/** A few runs are calm: they show what goes wrong with nothing to blame. */
+/** A few runs have no faults: they show what goes wrong even without one. */
 const SHARE_CALM = 0.06;
 
 function drawFaults(random: Random): WidePlan['faults'] {

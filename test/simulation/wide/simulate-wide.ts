@@ -1,4 +1,7 @@
-/** One seed of the wide world: the whole poller, its HTTP client and its bus on a virtual cloud, then the checker. */
+/**
+ * Runs one seed of the wide world: the whole poller, its HTTP client and its bus on a virtual cloud, then the
+ * checker.
+ */
 
 import type { Violation } from '../check-history.ts';
 import { checkAccount, checkKey } from './checker/check-account.ts';
@@ -77,7 +80,7 @@ export async function simulateWide(
 
 const WEEK_MS = 7 * DAY_MS;
 
-/** Faults that are drawn with the plan and the operations, and not with the calls. */
+/** Counts faults that are drawn with the plan and the operations and not with the calls. */
 function countWhatWasDrawn({ world, upstream }: Stage): void {
   const { plan } = world;
   if (plan.gapMs >= WEEK_MS) world.fire(plan.isAsleep ? 'asleep_for_weeks' : 'quiet_for_weeks');

@@ -1,11 +1,11 @@
-/** What everything in one wide run shares: time, dice, counters, the trace, and the duration of every call. */
+/** Holds what all parts of one wide run share: time, dice, counters, the trace, and the duration of every call. */
 
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { createScheduler, everyTurn, type Process, type Scheduler } from '../scheduler.ts';
 import type { WideFault } from './faults.ts';
 import type { Duration, WidePlan } from './plan.ts';
 
-/** Takes one line of the trace: who did what, and why. */
+/** Takes one line of the trace: which process did what, and why. */
 export type Trace = (line: {
   readonly atMs: number;
   readonly who: string;
@@ -18,15 +18,16 @@ export interface WideWorld {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly fired: Map<WideFault, number>;
-  /** False in quiet times and at the end: then nothing goes wrong that has not gone wrong before. */
+  /** False in quiet times and at the end: no new fault starts then. */
   isChaotic: boolean;
-  /** Throws the dice for a fault and counts it when it fires. */
+  /** Draws whether a fault happens, and counts it when it does. */
   strikes(kind: WideFault): boolean;
   fire(kind: WideFault): void;
   note(who: string, what: string, why?: string): void;
   /**
-   * One call over a network: time passes, the effect happens at one instant, time passes again. What left a process arrives
-   * even when the process crashes or freezes; the answer comes back to it only while it lives.
+   * Performs one call over a network: time passes, the effect happens at one instant, and time passes again. A
+   * request that left a process arrives even when the process then crashes or freezes. The answer returns only while
+   * the process lives.
    */
   call<T>(owner: Process, duration: Duration, effect: () => T): Promise<T>;
 }

@@ -1,4 +1,4 @@
-/** Counts, on their way to the metrics, what the status of the account tells. */
+/** Counts what the account's status shows, on its way to the metrics. */
 
 import type { Tally } from '../../../../shared/core/records/account-status.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';

@@ -11,9 +11,9 @@ import { AUDIT_QUERIES_MAX, RECORDS_PER_QUERY } from '../../../../functions/api/
 import { ITEMS_PER_QUERY, QUERIES_MAX } from '../../../../functions/api/read-model/event-feed.ts';
 import { TOLD_MAX } from '../../../../functions/api/read-model/feed-position.ts';
 import { OPEN_OPERATIONS_MAX } from '../../../../functions/api/read-model/open-work.ts';
-import { CALLERS_MAX } from '../../../../functions/api/serving/fair-share.ts';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../../../functions/api/serving/read-request.ts';
 import { REQUEST_MS_MAX } from '../../../../functions/api/serving/serve-route.ts';
+import { CALLERS_MAX } from '../../../../functions/api/serving/shared-uses.ts';
 import { LIST_PAGES_MAX } from '../../../../shared/callers/token-store.ts';
 import { KEPT_SECONDS } from '../../../../shared/commands/audit-log.ts';
 import { KEPT_MS } from '../../../../shared/commands/idempotency-store.ts';

@@ -1,4 +1,4 @@
-/** Account Degraded and Recovered, and how the key is handled when it is refused. */
+/** Checks Account Degraded and Account Recovered, and how a refused key is handled. */
 
 import type { Violation } from '../../check-history.ts';
 import { MINUTE_MS } from '../plan.ts';
@@ -6,7 +6,10 @@ import type { LoggedRequest } from '../upstream/request-log.ts';
 import { isWithin } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
 
-/** So many requests may be under way when the first refusal comes back; more of them in a minute are a storm. */
+/**
+ * About this number of requests can be under way when the first refusal arrives; more refusals in a minute are a
+ * storm.
+ */
 const REFUSED_PER_MINUTE_MAX = 15;
 
 export function checkAccount({ stage, events }: Evidence): readonly Violation[] {
@@ -41,7 +44,7 @@ export function checkAccount({ stage, events }: Evidence): readonly Violation[] 
   ];
 }
 
-/** The very process that says so has read operations all along. */
+/** Returns true when the process that published Account Degraded had read operations during the last minute. */
 function wasServed(log: readonly LoggedRequest[], by: string, atMs: number): boolean {
   const READINGS_MIN = 3;
   const lately = log.filter(
@@ -53,10 +56,13 @@ function wasServed(log: readonly LoggedRequest[], by: string, atMs: number): boo
   );
 }
 
-/** A few seconds between two looks at the secret, one request, and a turn in the queue for the rate limit. */
+/** Covers a few seconds between two reads of the secret, one request, and the wait for the rate limit. */
 const NOTICED_WITHIN_MS = 30_000;
 
-/** A process whose key was refused notices the new one within the invocation, as long as it lives and is not asked to wait. */
+/**
+ * Checks that a process whose key was refused uses the new one within the invocation, unless it was disturbed or
+ * asked to wait.
+ */
 export function checkKey({ stage }: Evidence): readonly Violation[] {
   const { upstream, world, secretChanges } = stage;
   const { fired, plan } = world;

@@ -1,11 +1,11 @@
-/** Command Settled: once, true, and for every command that was recorded. */
+/** Checks Command Settled: published once, true, and for every command that was recorded. */
 
 import type { Violation } from '../../check-history.ts';
 import { SETTLE_WITHIN_MS } from '../people/commander.ts';
 import { isOver } from '../upstream/truth.ts';
 import type { Evidence, ToldEvent } from './evidence.ts';
 
-/** The deadline is one process's time, and its passing another's. */
+/** One process sets the deadline by its clock, and another decides by its own that it has passed. */
 const CLOCKS_DIFFER_MS_MAX = 30_000;
 
 const GOOD_ENDS: ReadonlySet<string> = new Set(['finished', 'skipped']);
@@ -19,10 +19,10 @@ export function checkCommands({ stage, events }: Evidence): readonly Violation[]
   return commands.flatMap(({ requestId, projectId, sentAtMs, isRecorded }) => {
     const wrong = (detail: string) => [{ rule: 'command-settled', operation_id: requestId, detail }];
     const own = settled.get(requestId) ?? [];
-    if (own.length > 1 && restores.length === 0) return wrong(`told as ${own.length} different events`);
+    if (own.length > 1 && restores.length === 0) return wrong(`published as ${own.length} different events`);
     const [first] = own;
     const wasRestored = restores.some(({ toMs }) => toMs < sentAtMs + SETTLE_WITHIN_MS);
-    if (first === undefined) return isRecorded && !wasRestored ? wrong('never told') : [];
+    if (first === undefined) return isRecorded && !wasRestored ? wrong('never published') : [];
     void projectId;
     return problemsOf(first.event, first.atMs - sentAtMs).flatMap(wrong);
   });
@@ -31,7 +31,7 @@ export function checkCommands({ stage, events }: Evidence): readonly Violation[]
     const isTrue = operations.every(({ operation_id, status }) =>
       upstream.truth.operationOf(operation_id)?.states.some((state) => state.status === status),
     );
-    if (!isTrue) return ['an operation never had the status that it is told with'];
+    if (!isTrue) return ['an operation never had the status that the event gives'];
     const areGood = operations.every(({ status }) => GOOD_ENDS.has(status));
     if (outcome === 'succeeded' && !areGood) return ['succeeded, though not all ended well'];
     if (outcome === 'failed' && (areGood || !operations.every(isOver))) return ['failed, though it did not'];

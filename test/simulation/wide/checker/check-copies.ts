@@ -1,4 +1,4 @@
-/** All copies of an event are one event, also after the table was set back. */
+/** Checks that all copies of an event have one id and one content, also after the table was restored. */
 
 import type { Violation } from '../../check-history.ts';
 import type { Evidence, Told } from './evidence.ts';
@@ -10,7 +10,7 @@ export function checkCopies({ stage, told }: Evidence): readonly Violation[] {
   const isRestored = stage.restores.length > 0;
   for (const copy of told) {
     const { event } = copy;
-    // After a restore the same is observed at another time, and in another way.
+    // After a restore the same transition is observed again, at another time and in another way.
     const bytes = isRestored ? contentOf(copy) : copy.detail;
     const before = bytesOf.get(event.id) ?? bytes;
     bytesOf.set(event.id, before);
@@ -25,7 +25,7 @@ export function checkCopies({ stage, told }: Evidence): readonly Violation[] {
   return violations;
 }
 
-/** An account is degraded and a project discovered more than once. */
+/** Events of other types can repeat: an account is degraded and a project discovered more than once. */
 function hasOneContent({ detailType }: Told): boolean {
   return detailType === 'Operation State Changed' || detailType === 'Command Settled';
 }

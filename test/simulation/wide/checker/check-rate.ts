@@ -1,4 +1,6 @@
-/** In no minute does the account send more than its limit, repetitions and commands included. */
+/**
+ * Checks that the account sends no more requests in any minute than its limit, including repetitions and commands.
+ */
 
 import { sharedRequestsPerMinute, unknownCommandsMax } from '../../../../shared/core/rates/account-rate.ts';
 import type { Violation } from '../../check-history.ts';
@@ -8,11 +10,11 @@ import type { Evidence } from './evidence.ts';
 
 export function checkRate({ stage }: Evidence): readonly Violation[] {
   const { plan } = stage.world;
-  // Without leases several pollers spend the limit at once: those runs look at safety alone.
+  // Without leases several pollers spend the limit at once. Those runs test only safety.
   if (!plan.isLeased || stage.restores.length > 0) return [];
   const rate = rateOf(plan);
   const limit = sharedRequestsPerMinute(rate) + unknownCommandsMax(rate.commandRequestsPerMinute);
-  // Requests travel for different times, so a minute of sending can arrive in a little less.
+  // The travel time of requests varies, so what is sent in a minute can arrive in slightly less.
   const windowMs = MINUTE_MS - plan.upstreamMs[1] / 2;
   const { log } = stage.upstream;
   let first = 0;

@@ -1,4 +1,7 @@
-/** The chains of a run whose table was set back: every event follows one that was told, and the last one is the truth. */
+/**
+ * Checks the chains of a run whose table was restored: every event follows a published one, and the last one is the
+ * truth.
+ */
 
 import type { Violation } from '../../check-history.ts';
 import { expectationsOf } from './check-operations.ts';
@@ -23,11 +26,11 @@ export function checkRestored(evidence: Evidence): readonly Violation[] {
       if (!isTrue || !followsOne([...chain, ...refused], told))
         violations.push({ rule: 'chain', operation_id, detail: told.detail });
     }
-    const isToldToTheEnd = chain.some(
+    const isPublishedToTheEnd = chain.some(
       ({ event }) => event.status === end?.status && event.failures_count === end?.failures_count,
     );
     const isOwed = expects === 'final_state' || (expects === 'final_state_if_told' && chain.length > 0);
-    if (isOwed && !isToldToTheEnd)
+    if (isOwed && !isPublishedToTheEnd)
       violations.push({ rule: 'final', operation_id, detail: JSON.stringify(end) });
     if (expects === 'nothing_ever' && chain.length > 0)
       violations.push({ rule: 'history', operation_id, detail: chain[0]?.detail ?? '' });

@@ -1,4 +1,7 @@
-/** What the code says of itself: no mistake of a programmer, no failure without a cause, no silence about a cause. */
+/**
+ * Checks the logs and metrics of the code: no programming mistake, no failure without a cause, and no fault without
+ * its metric.
+ */
 
 import type { MetricName } from '../../../../shared/runtime/metric-names.ts';
 import type { Violation } from '../../check-history.ts';
@@ -14,7 +17,7 @@ const MISTAKES: ReadonlySet<string> = new Set([
   'ERR_ASSERTION',
 ]);
 
-/** Named as the table names them, and injected. */
+/** These failures are injected under the names that the table uses. */
 const TABLE_FAILURES: ReadonlySet<string> = new Set([
   'ProvisionedThroughputExceededException',
   'TimeoutError',
@@ -65,7 +68,7 @@ function endings({ stage }: Evidence): readonly Violation[] {
     }));
 }
 
-/** A fault, and the metric that an alarm or a person waits for. */
+/** Pairs a fault with the metric on which an alarm or a person relies. */
 const HEARD: readonly (readonly [WideFault, MetricName])[] = [
   ['http_account_limit_used_up', 'UpstreamThrottled'],
   ['http_server_error', 'UpstreamFailed'],
@@ -73,7 +76,7 @@ const HEARD: readonly (readonly [WideFault, MetricName])[] = [
   ['bus_entry_refused', 'EventsParked'],
 ];
 
-/** Once may have been lost with a process that crashed just then. */
+/** A metric of a single occurrence can be lost with a process that crashes at that moment. */
 const OCCURRENCES_MIN = 6;
 
 function silences({ stage }: Evidence): readonly Violation[] {

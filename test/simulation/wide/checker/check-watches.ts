@@ -1,19 +1,19 @@
-/** What is said of operations beside their states: that a watch ended, and that one takes too long. */
+/** Checks Operation Watch Ended and Operation Stalled. */
 
 import type { Violation } from '../../check-history.ts';
 import { DAY_MS } from '../plan.ts';
 import { isOver, isWithin } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
 
-/** A failed operation is watched for so long. */
+/** A failed operation is watched for this time. */
 const WATCH_MS_MAX = 30 * DAY_MS;
 
-/** A poll says what it has read, and one of many pages takes its time. */
+/** A poll publishes what it has read, and a poll of many pages takes this long. */
 const READING_MS_MAX = 60_000;
 
 export function checkWatches({ stage, events }: Evidence): readonly Violation[] {
   const { truth } = stage.upstream;
-  // The bridge's own clock decides when a time has passed.
+  // The bridge decides by its own clock when a time has passed.
   const isClockRight = !stage.world.fired.has('clock_wrong');
   return events.flatMap(({ detailType, event, atMs }) => {
     const op = truth.operationOf(event.operation_id ?? '');

@@ -1,4 +1,7 @@
-/** What the checker reads: the upstream's truth and traffic, what was delivered, and what the code said of itself. */
+/**
+ * Collects what the checker reads: the upstream's truth and traffic, the delivered events, and the code's logs and
+ * metrics.
+ */
 
 import type { Violation } from '../../check-history.ts';
 import type { Delivery } from '../cloud/bus.ts';
@@ -10,7 +13,7 @@ export interface Told extends Delivery {
   readonly event: ToldEvent;
 }
 
-/** The fields of all details; which of them are there depends on the type. */
+/** Has the fields of all details; the detail type decides which of them are present. */
 export interface ToldEvent {
   readonly id: string;
   readonly project_id?: string;
@@ -33,15 +36,15 @@ export interface ToldEvent {
 
 export interface Evidence {
   readonly stage: Stage;
-  /** Every copy, in the order in which the bus took them; parked ones, which wait for a person, at the end. */
+  /** Every copy in the order in which the bus accepted them. Parked events, which wait for a person, come last. */
   readonly told: readonly Told[];
   /** The first copy of each event. */
   readonly events: readonly Told[];
-  /** Answers that reached a poller whole. */
+  /** Answers that a poller received completely. */
   readonly answers: readonly LoggedRequest[];
-  /** When an answer first showed the project to a poller; undefined: never. */
+  /** The time at which an answer first showed the project to a poller, or undefined when none did. */
   readonly shownAtMs: (project: TruthProject) => number | undefined;
-  /** When its operations were first listed to a poller; undefined: never. */
+  /** The time at which its operations were first listed to a poller, or undefined when they never were. */
   readonly listedAtMs: (project: TruthProject) => number | undefined;
 }
 

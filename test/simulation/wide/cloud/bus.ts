@@ -1,4 +1,6 @@
-/** EventBridge as the SDK's client shows it: ten entries a call, a limit of bytes, an answer for each entry. */
+/**
+ * Imitates EventBridge behind the SDK's client: ten entries a call, a limit of bytes, and an answer for each entry.
+ */
 
 import type { EventBridgeClient, PutEventsCommandInput } from '@aws-sdk/client-eventbridge';
 import type { DeliveredEvent } from '../../check-history.ts';
@@ -16,9 +18,9 @@ const CALL_BYTES_MAX = 256 * 1_024;
 
 export interface BusSide {
   readonly delivered: Delivery[];
-  /** What the bus has refused for good: it is set aside in the table, and gone when that is restored. */
+  /** Entries that the bus has refused for good. The table parks them, and a restore of the table loses them. */
   readonly refused: Delivery[];
-  /** What broke the rules of the service. */
+  /** Calls that broke the rules of the service. */
   readonly misuse: string[];
   readonly outages: readonly Span[];
 }

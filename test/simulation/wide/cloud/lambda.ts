@@ -1,4 +1,7 @@
-/** The poller as Lambda runs it: on a schedule, in environments that stay warm, freeze, and are killed at their time-out. */
+/**
+ * Runs the poller as Lambda does: on a schedule, in environments that stay warm, freeze, and are killed at their
+ * time-out.
+ */
 
 import type { AccountDeps } from '../../../../functions/poller/account/account-deps.ts';
 import {
@@ -19,14 +22,14 @@ interface Environment {
   readonly deps: AccountDeps;
   readonly memory: AccountMemory;
   isBusy: boolean;
-  /** It was frozen in the middle of an invocation: what it does late is no fault of its own. */
+  /** The environment was frozen in the middle of an invocation, so being late is not its own fault. */
   wasFrozen: boolean;
 }
 
-/** The feed allows for clocks that differ by half a minute; the close world has clocks that are a day wrong. */
+/** The feed allows for clocks that differ by half a minute. The close world has clocks that are wrong by a day. */
 const SKEW_MS_MAX = 25_000;
 
-/** A frozen environment wakes up long after others have taken over. */
+/** A frozen environment can wake up long after another one has taken over. */
 const FREEZE_MS_MAX = 5 * 60_000;
 
 export async function runSchedule(stage: Stage): Promise<void> {
@@ -108,7 +111,7 @@ async function invoke(stage: Stage, environment: Environment, timeoutMs: number)
   }
   ended.abort();
   environment.isBusy = false;
-  // Between two invocations nothing runs.
+  // Lambda freezes an environment between two invocations.
   process.isFrozen = true;
 }
 
@@ -122,7 +125,7 @@ async function killAtTimeout(stage: Stage, environment: Environment, timeoutMs: 
     !environment.isBusy || invocations.get(environment) !== invocation || process.isCrashed;
   if (isOver()) return;
   if (environment.wasFrozen) {
-    // The virtual machine stood still, and its clock of the time-out with it.
+    // The virtual machine was frozen, and the clock of its time-out with it.
     await world.scheduler.delay(undefined, FREEZE_MS_MAX + pollerSchedule.timeoutMs);
     if (!isOver()) process.isCrashed = true;
     return;

@@ -1,4 +1,4 @@
-/** Hears everything that the code says of itself. */
+/** Collects all logs and metrics of the code. */
 
 import type { MetricName } from '../../../../shared/runtime/metric-names.ts';
 import type { LogFields, LogLevel, Telemetry } from '../../../../shared/runtime/telemetry.ts';
@@ -14,7 +14,7 @@ export interface LogLine {
 
 export interface Ear {
   readonly lines: LogLine[];
-  /** Sum of each metric. */
+  /** The sum of each metric. */
   readonly sums: Map<MetricName, number>;
   telemetryOf(by: string): Telemetry;
 }

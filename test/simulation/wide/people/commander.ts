@@ -1,6 +1,6 @@
-/** Somebody sends commands through the bridge and asks for fresh readings, as the API does it for its callers. */
+/** Sends commands through the bridge and asks for fresh readings, as the API does for its callers. */
 
-import { type AccountRate, COMMAND_BURST } from '../../../../shared/core/rates/account-rate.ts';
+import { type AccountRate, commandBurstOf } from '../../../../shared/core/rates/account-rate.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
 import { recordCommand } from '../../../../shared/protocol/record-command.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
@@ -22,7 +22,10 @@ import { UPSTREAM_URL } from '../upstream/virtual-upstream.ts';
 
 export const SETTLE_WITHIN_MS = 90_000;
 
-/** Shared by all instances of the API, which is what its own shares come to (functions/api/serving/fair-share.ts). */
+/**
+ * All instances of the API share one budget here, which equals the sum of their shares
+ * (functions/api/serving/fair-share.ts).
+ */
 export async function sendCommands(stage: Stage): Promise<void> {
   const { world, timeline } = stage;
   const { plan, scheduler, random } = world;
@@ -53,7 +56,7 @@ function commandBudget(stage: Stage, owner: Process, rate: AccountRate): Request
   return createRequestBudget({
     clock: stage.world.scheduler.clockOf(owner),
     requestsPerMinute: Math.max(2, rate.commandRequestsPerMinute),
-    burst: COMMAND_BURST,
+    burst: commandBurstOf(rate.commandRequestsPerMinute),
   });
 }
 
@@ -122,7 +125,7 @@ async function sendOne(stage: Stage, process: Process, budget: RequestBudget): P
   }
 }
 
-/** Every request that leaves is noted, so that the poller knows of it. */
+/** Counts every request that is sent in the usage record, so that the poller knows of it. */
 function noting(budget: RequestBudget, usage: ReturnType<typeof createCommandUsage>): RequestBudget {
   return {
     ...budget,

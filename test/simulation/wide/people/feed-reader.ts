@@ -1,4 +1,4 @@
-/** A consumer that reads the event feed from the beginning to the end of the run. */
+/** Reads the event feed as a consumer does, from the beginning to the end of the run. */
 
 import { createEventFeed } from '../../../../functions/api/read-model/event-feed.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';

@@ -1,11 +1,11 @@
-/** A command: a compute is restarted, which starts one to three operations, unless the project is locked. */
+/** Answers a command: it restarts a compute, which starts one to three operations, unless the project is locked. */
 
 import type { WideWorld } from '../world.ts';
 import type { OperationSource } from './draw-operations.ts';
 import { jsonRow } from './pages.ts';
 import type { Truth, TruthProject } from './truth.ts';
 
-/** The operations of a command have ended some minutes later. */
+/** The operations of a command have ended within this time. */
 const LIFE_MS_MAX = 3 * 60_000;
 
 export function answerCommand(

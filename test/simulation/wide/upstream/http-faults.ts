@@ -1,4 +1,4 @@
-/** What HTTP and the networks under it do to an answer. */
+/** Draws what HTTP and the networks below it do to an answer. */
 
 import type { WideFault } from '../faults.ts';
 import type { WideWorld } from '../world.ts';
@@ -49,7 +49,7 @@ const FAULTS: readonly (readonly [WideFault, FaultOf])[] = [
   ['http_answer_not_json', () => ({ kind: 'not_json' })],
 ];
 
-/** Half of the body, then the connection breaks. */
+/** Streams half of the body and then breaks the connection. */
 export function cutOff(text: string): ReadableStream<Uint8Array> {
   const half = new TextEncoder().encode(text.slice(0, Math.floor(text.length / 2)));
   let isFirst = true;

@@ -1,4 +1,4 @@
-/** The upstream's two lists as JSON, a page at a time, with everything that foreign lists do. */
+/** Renders the upstream's two lists as JSON, one page at a time, with every irregularity that foreign lists have. */
 
 import { cursorOf, microsecondsOf, rowOf, stateAt } from '../../upstream-model.ts';
 import type { WideWorld } from '../world.ts';
@@ -11,10 +11,10 @@ export interface PageQuery {
 
 export interface ProjectsShown {
   readonly body: object;
-  /** With a row, and only by name. */
+  /** Projects with a row on this page. */
   readonly rowIds: readonly string[];
   readonly unavailableIds: readonly string[];
-  /** Visible, on this page, and not shown. */
+  /** Visible projects of this page that are not shown. */
   readonly withheldIds: readonly string[];
 }
 
@@ -50,7 +50,7 @@ function olderThan(there: readonly WideOperation[], cursor: string | undefined):
   return there.filter(({ createdUs }) => createdUs < belowUs);
 }
 
-/** By a number that has nothing to do with time; a cursor names the row after which to go on. */
+/** Orders the rows by a number that is unrelated to time. A cursor names the row after which to continue. */
 function behind(there: readonly WideOperation[], cursor: string | undefined): readonly WideOperation[] {
   const inOrder = there.toSorted((a, b) => scrambled(a.id) - scrambled(b.id));
   if (cursor === undefined) return inOrder;
@@ -99,7 +99,7 @@ function projectRow(world: WideWorld, project: TruthProject, nowMs: number): obj
   return { id, name: id, created_at: isoOf(createdMs), ...hints };
 }
 
-/** With the last change in the project; that is what makes the field worth believing. */
+/** Returns the time of the last change in the project, which makes this field a reliable hint. */
 function lastMoveMs(world: WideWorld, { operations, createdMs }: TruthProject, nowMs: number): number {
   const moves = operations.flatMap((op) => stateAt(op, nowMs)?.atMs ?? []);
   const latest = Math.max(createdMs, ...moves);

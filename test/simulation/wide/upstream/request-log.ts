@@ -1,27 +1,27 @@
-/** What the upstream remembers of its own traffic: part of the truth that the checker reads. */
+/** Records the upstream's traffic, which is part of the truth that the checker reads. */
 
 export type Route = 'projects' | 'operations' | 'operation' | 'command' | 'unknown';
 
 export interface LoggedRequest {
   readonly atMs: number;
-  /** The process that sent it. */
+  /** The process that sent the request. */
   readonly by: string;
   readonly isCommand: boolean;
   readonly route: Route;
   readonly projectId: string | undefined;
   readonly operationId: string | undefined;
   readonly key: string;
-  /** 0: no answer was given. */
+  /** The status of the answer, or 0 when none was given. */
   status: number;
-  /** Why, when it is not what the client asked for. */
+  /** Why the answer differs from what the client asked for. */
   reason: string;
-  /** Project ids with a row, or only by name. */
+  /** Ids of the projects that the page showed, with a row or only by name. */
   shownIds: readonly string[];
   withheldIds: readonly string[];
   unavailableIds: readonly string[];
-  /** Rows of operations that could not be parsed. */
+  /** Number of rows of operations that could not be parsed. */
   malformedCount: number;
-  /** The answer reached the client, whole. */
+  /** True when the client received the whole answer. */
   isDelivered: boolean;
 }
 

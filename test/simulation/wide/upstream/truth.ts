@@ -1,33 +1,33 @@
-/** What the upstream really has and had: the only source of what is true for the checker. */
+/** Holds what the upstream really has and had. The checker has no other source of the truth. */
 
 import type { TruthOperation, TruthState } from '../../upstream-model.ts';
 import { stateAt } from '../../upstream-model.ts';
 
-/** A stretch of time in which something holds. */
+/** A span of time in which something holds. */
 export interface Span {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
 export interface WideOperation extends TruthOperation {
-  /** Its row cannot be parsed before; 0: it always could. */
+  /** Until this time its row cannot be parsed; 0 when it always can. */
   readonly malformedUntilMs: number;
 }
 
 export interface TruthProject {
   readonly id: string;
-  /** As its row says: also of a project that was somebody else's until it was transferred. */
+  /** The creation time in its row, also for a project that belonged to another account until it was transferred. */
   readonly createdMs: number;
-  /** When the key can see it. */
+  /** Spans in which the key can see the project. */
   readonly visible: readonly Span[];
-  /** When the list names it as unavailable, and gives no row. */
+  /** Spans in which the list names it as unavailable and has no row for it. */
   readonly unavailable: readonly Span[];
-  /** When its row in the list cannot be parsed. */
+  /** Spans in which its row in the list cannot be parsed. */
   readonly malformed: readonly Span[];
-  /** When its operations answer 500. */
+  /** Spans in which its operations answer 500. */
   readonly failing: readonly Span[];
   readonly isUnordered: boolean;
-  /** Newest first; operations of commands are added while the run goes on. */
+  /** Operations, newest first. Those of commands are added during the run. */
   readonly operations: WideOperation[];
 }
 
@@ -80,7 +80,7 @@ export function lastStateOf(operation: WideOperation): TruthState | undefined {
   return operation.states.at(-1);
 }
 
-/** It had come to an end before that time, and nothing happened to it since. */
+/** Returns true when the operation had ended before that time and has not changed since. */
 export function wasOverBefore(operation: WideOperation, atMs: number): boolean {
   const then = stateAt(operation, atMs);
   return then !== undefined && then === lastStateOf(operation) && isOver(then);

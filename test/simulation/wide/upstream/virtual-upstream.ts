@@ -1,4 +1,7 @@
-/** The upstream as a `fetch`: keys, the limit of the account, pages, commands and faults, all on virtual time. */
+/**
+ * Implements the upstream as a `fetch`: keys, the limit of the account, pages, commands and faults, all on virtual
+ * time.
+ */
 
 import type { Process } from '../../scheduler.ts';
 import type { WideWorld } from '../world.ts';
@@ -14,9 +17,9 @@ export const UPSTREAM_URL = 'https://upstream.simulated/api/v2';
 export interface VirtualUpstream {
   readonly truth: Truth;
   readonly log: readonly LoggedRequest[];
-  /** The key that it accepts; `since`: and since when. */
+  /** The keys in the order in which they became valid, and since when. Only the last one is accepted. */
   readonly keys: { readonly key: string; readonly sinceMs: number }[];
-  /** `isCommand`: sent for somebody who commands something, and not by the poller. */
+  /** `isCommand` marks requests that the API sends for a caller, and not the poller. */
   fetchOf(owner: Process, isCommand: boolean): typeof fetch;
 }
 
@@ -57,7 +60,7 @@ export function createVirtualUpstream(
       entry = loggedRequest({ atMs: scheduler.now(), by: owner.name, isCommand, key });
       log.push(entry);
       const drawn = drawHttpFault(world);
-      // A refusal was never worked on; whatever is lost on its way back was.
+      // A refused request does no work; a request whose answer is lost does.
       const given = drawn?.kind === 'refused' ? drawn : answerTo(entry, url, init?.method ?? 'GET');
       entry.status = given.status;
       entry.reason ||= drawn?.kind ?? '';
@@ -151,7 +154,7 @@ function failedFetch(): Promise<never> {
   return Promise.reject(new TypeError('fetch failed'));
 }
 
-/** As `fetch` has it: the caller's signal ends the wait at once, with its own reason. */
+/** Behaves as `fetch` does: the caller's signal ends the wait at once, with its own reason. */
 function abortable<T>(signal: AbortSignal | undefined, start: () => Promise<T>): Promise<T> {
   if (signal?.aborted) return Promise.reject(signal.reason);
   return new Promise((resolve, reject) => {
