@@ -13,7 +13,6 @@ import {
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { isUnreadable } from '../../../../shared/store/unreadable.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
-
 import type { PollReport } from '../../project/poll-project.ts';
 import type { ProjectReader } from '../../project/read-stored.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
