@@ -36,7 +36,7 @@ export interface Scheduler {
  * Promise turns between two wake-ups. The number exceeds the longest chain of awaits between two I/O calls. If it
  * were too low, the order would differ, but it would still be the same for the same seed.
  */
-const TURNS_PER_WAKE_UP = 24;
+const TURNS_PER_WAKE_UP = 40;
 
 /** `drain` lets everything happen that can happen at one instant. */
 export function createScheduler(startMs: number, drain = someTurns): Scheduler {
