@@ -1,7 +1,7 @@
 /** Passes one call of a caller on to the upstream: the answer comes back unchanged, whatever its status, with a few of its headers. */
 
 import { isPassingRefusal } from '../core/rates/no-work.ts';
-import { decideRepetition } from '../core/rates/retry-delay.ts';
+import { callerPauseMs } from '../core/rates/retry-delay.ts';
 import type { Call } from './calls/call.ts';
 import { echoesKey } from './echoed-key.ts';
 import { type CallDeps, outgoingRequest, type RequestParts } from './outgoing-request.ts';
@@ -54,10 +54,10 @@ export async function forward(
     const { answer, retryAfterMs } = await sendWithKey(deps, outgoing, readWhole(deps, call, options));
     if (!isPassingRefusal(answer.status)) return answer;
     if (answer.status === 429 && retryAfterMs !== undefined) budget.pauseFor(retryAfterMs);
-    const decision = decideRepetition({ attempt, retryAfterMs, dice: random.next() });
-    if (decision.kind === 'give_up' || clock.now() + decision.delayMs > untilMs) return answer;
+    const pauseMs = callerPauseMs({ attempt, retryAfterMs, dice: random.next() });
+    if (clock.now() + pauseMs > untilMs) return answer;
     if (!(await mayWait())) return answer;
-    await clock.sleep(decision.delayMs, signal);
+    await clock.sleep(pauseMs, signal);
     if (!(await mayRepeat(untilMs - clock.now()))) return answer;
   }
 }

@@ -170,6 +170,18 @@ describe('refusals without any work done', () => {
     return service;
   };
 
+  test('are repeated until the patience of the caller ends, and not only four times', async () => {
+    const service = await startService();
+    Object.assign(service.upstream.faults, { unavailable: 1 });
+    const { answer, sleptMs } = await pass(service, 'listProjects', {}, { patienceMs: 10_000 });
+    const waitedMs = sleptMs.reduce((sum, each) => sum + each, 0);
+
+    expect(answer.status).toBe(503);
+    expect(waitedMs).toBeGreaterThan(7_000);
+    expect(waitedMs).toBeLessThanOrEqual(10_000);
+    expect(Math.max(...sleptMs)).toBeLessThanOrEqual(2_000);
+  });
+
   test('are repeated while the caller is patient', async () => {
     const service = await locked();
     const { answer, sleptMs } = await pass(service, 'deleteEndpoint', {}, { patienceMs: 60_000 });

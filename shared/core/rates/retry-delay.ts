@@ -48,11 +48,19 @@ export function decideRetry(failed: FailedAttempt): RetryDecision {
   return canRepeat(failed) ? decideRepetition(failed) : { kind: 'give_up' };
 }
 
-/** For an attempt that had no effect: only the number of attempts and the length of the pause count. */
-export function decideRepetition(refused: RefusedAttempt): RetryDecision {
+function decideRepetition(refused: RefusedAttempt): RetryDecision {
   if (refused.attempt >= ATTEMPTS_MAX) return { kind: 'give_up' };
   const delayMs = retryDelayMs(refused);
   return delayMs > PATIENCE_MS ? { kind: 'give_up' } : { kind: 'retry', delayMs };
+}
+
+/** A lock is released within seconds: a longer pause would only make its caller wait beyond the end of the lock. */
+const LOCK_PAUSE_MS_MAX = 2_000;
+
+/** The pause before a refused call of a waiting caller is sent again. The patience of the caller ends the repetitions. */
+export function callerPauseMs(refused: RefusedAttempt): number {
+  const delayMs = retryDelayMs(refused);
+  return refused.retryAfterMs === undefined ? Math.min(delayMs, LOCK_PAUSE_MS_MAX) : delayMs;
 }
 
 /** `Retry-After` is never shortened; otherwise half of an exponential step is certain and half is by chance. */
