@@ -18,7 +18,7 @@ import { createWarmAccounts } from './account/warm-accounts.ts';
 import { type Account, type Adapters, createAccount, type HandlerPorts } from './create-account.ts';
 
 /** What the handler needs of the Lambda context. */
-export interface InvocationContext {
+interface InvocationContext {
   getRemainingTimeInMillis(): number;
 }
 

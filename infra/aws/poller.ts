@@ -113,7 +113,7 @@ export class Poller extends Construct {
 }
 
 /** The schedule passes exactly what the handler parses. */
-export function pollRequestOf(account: BridgeConfig['accounts'][number]): PollAccountRequest {
+function pollRequestOf(account: BridgeConfig['accounts'][number]): PollAccountRequest {
   const { account_id, upstream_base_url, key_secret_arn, poller_requests_per_minute } = account;
   const { command_requests_per_minute } = account;
   const { poll_interval_seconds, linger_seconds, stalled_after_seconds, backfill, project_ids } = account;

@@ -5,7 +5,7 @@ import * as dynamodb from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 
-export const TTL_ATTRIBUTE = 'expires_at';
+const TTL_ATTRIBUTE = 'expires_at';
 
 export class State extends Construct {
   readonly table: dynamodb.Table;

@@ -11,7 +11,7 @@ import { POLLED_PROJECTS_MAX, PROJECT_ID_CHARACTERS_MAX, URL_CHARACTERS_MAX } fr
 const { shape: poll } = pollAccountRequest;
 const { shape: commands } = apiAccount;
 
-export const accountSettings = z
+const accountSettings = z
   .strictObject({
     /** Short name that stands in keys, events and metrics. */
     account_id: poll.account_id,

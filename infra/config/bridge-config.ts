@@ -78,7 +78,7 @@ const settings = z.strictObject({
     .default({}),
 });
 
-export const bridgeConfigSchema = settings.superRefine(({ name, accounts }, context) => {
+const bridgeConfigSchema = settings.superRefine(({ name, accounts }, context) => {
   const most = SCHEDULE_NAME_CHARACTERS_MAX - `${name}-poll-`.length;
   for (const [place, { account_id }] of accounts.entries()) {
     if (account_id.length <= most) continue;

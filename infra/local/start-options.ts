@@ -25,13 +25,13 @@ export interface StartOptions {
   readonly backfill: Backfill;
 }
 
-export interface SimulatedUpstream {
+interface SimulatedUpstream {
   readonly kind: 'simulated';
   readonly projectCount: number;
   readonly seed: number;
 }
 
-export interface RealUpstream {
+interface RealUpstream {
   readonly kind: 'real';
   readonly baseUrl: string;
   readonly apiKey: string;

@@ -20,14 +20,14 @@ export interface OperationPage {
   readonly serverDateMs?: number | undefined;
 }
 
-export interface ProjectRow {
+interface ProjectRow {
   readonly id: string;
   readonly name?: string | undefined;
   readonly created_at?: string | undefined;
   readonly updated_at?: string | undefined;
 }
 
-export interface ProjectPage {
+interface ProjectPage {
   readonly projects: readonly ProjectRow[];
   readonly malformedRowCount: number;
   readonly cursor: string | undefined;

@@ -44,7 +44,7 @@ export interface TokenOptions {
   readonly validForMs?: number;
 }
 
-export interface LogLine extends LogFields {
+interface LogLine extends LogFields {
   readonly level: string;
   readonly event: string;
 }

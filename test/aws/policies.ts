@@ -63,7 +63,7 @@ function holds(
 }
 
 /** Compares as IAM does: `*` stands for any text, `?` for one character. */
-export function isLike(pattern: string, text: string): boolean {
+function isLike(pattern: string, text: string): boolean {
   const source = pattern
     .split('*')
     .map((part) => part.replace(/[.+^${}()|[\]\\]/g, '\\$&').replaceAll('?', '.'))

@@ -14,7 +14,7 @@ export interface Quota {
   sizes(template: SizedTemplate): readonly (readonly [of: string, size: number])[];
 }
 
-export interface SizedTemplate {
+interface SizedTemplate {
   readonly resources: Resources;
   readonly template: Readonly<Record<string, Readonly<Record<string, unknown>> | undefined>>;
 }

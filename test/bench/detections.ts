@@ -13,7 +13,7 @@ export interface Detections {
   score(): Score;
 }
 
-export interface Score {
+interface Score {
   /** Seconds from each transition to its detection, in rising order. */
   readonly delaysS: Float64Array;
   /** Transitions that were detected themselves. The other ones happened between two reads and were passed over. */

@@ -6,7 +6,7 @@ import { rateLimitOf } from '../../shared/core/rates/rate-limit.ts';
 import { projectIdOf, projectOf } from './virtual-upstream.ts';
 import type { Workload } from './workload.ts';
 
-export type Decision =
+type Decision =
   | { readonly kind: 'poll'; readonly project: number }
   | { readonly kind: 'wait'; readonly untilMs: number };
 

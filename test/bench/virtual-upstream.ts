@@ -30,14 +30,14 @@ export interface VirtualUpstream {
 }
 
 /** Measures how long projects go unread. */
-export interface ReadingAge {
+interface ReadingAge {
   /** Forgets everything before this call. */
   startOver(): void;
   /** The longest time since then for which a project was not read, in seconds. */
   stalestS(): number;
 }
 
-export interface RequestCounts {
+interface RequestCounts {
   sent: number;
   /** Requests that were answered 429. */
   refused: number;
@@ -152,7 +152,7 @@ function createReadingAge(projectCount: number, now: () => number) {
 }
 
 /** Admits requests within sliding windows of a minute and a second. Refused requests do not count. */
-export function createWindow() {
+function createWindow() {
   const lately = new Float64Array(REQUESTS_PER_MINUTE_MAX).fill(Number.NEGATIVE_INFINITY);
   let admittedCount = 0;
   const before = (count: number) =>

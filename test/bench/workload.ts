@@ -5,16 +5,16 @@
 
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
 
-export const DAY_S = 86_400;
+const DAY_S = 86_400;
 
 /**
  * The time starts on 15 January 2026. At the beginning of the epoch, the sweep's interval of a day would not have
  * passed yet.
  */
 const ORIGIN_S = 1_768_435_200;
-export const SUSPEND_AFTER_S = 300;
+const SUSPEND_AFTER_S = 300;
 export const USE_S_MEAN = 240;
-export const SESSIONS_PER_DAY = 8;
+const SESSIONS_PER_DAY = 8;
 const ZIPF_EXPONENT = 1.1;
 const CYCLE_DEPTH = 0.8;
 const FAILS = 0.003;
@@ -30,7 +30,7 @@ export const DURATIONS = {
 } as const;
 const FAILED_FOR = [1_200, 1.5] as const;
 
-export type Action = keyof typeof DURATIONS;
+type Action = keyof typeof DURATIONS;
 
 export interface WorkOperation {
   readonly action: Action;
@@ -41,7 +41,7 @@ export interface WorkOperation {
   readonly states: readonly { readonly atS: number; readonly status: string }[];
 }
 
-export interface Transition {
+interface Transition {
   readonly atS: number;
   readonly operation: WorkOperation;
 }
@@ -101,7 +101,7 @@ export function createdS(operation: WorkOperation): number {
   return operation.states[0]?.atS ?? 0;
 }
 
-export function normal(random: Random): number {
+function normal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
 }
 

@@ -15,8 +15,8 @@ import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts
 import { createTable } from '../local/aws/aws-under-test.ts';
 
 export const API_KEY = 'end-to-end-canary-key';
-export const TABLE_NAME = 'end-to-end';
-export const EVENT_BUS_NAME = 'end-to-end';
+const TABLE_NAME = 'end-to-end';
+const EVENT_BUS_NAME = 'end-to-end';
 const KEY_SECRET_ID = 'upstream-key';
 
 export interface BridgeUnderTest {

@@ -26,15 +26,15 @@ import { createMemoryIndexes } from '../store/memory-indexes.ts';
 
 export const PROJECT_ID = anOperation().project_id;
 
-export type LogLine = Readonly<Record<string, unknown>> & { readonly event: string };
+type LogLine = Readonly<Record<string, unknown>> & { readonly event: string };
 
-export interface Measure {
+interface Measure {
   readonly metric: string;
   readonly value: number;
 }
 
 /** What the upstream answers now; a test changes it between invocations. */
-export interface Script {
+interface Script {
   projectIds: string[];
   unavailableProjectIds: string[];
   /** The most rows that a page of the project list holds, whatever is asked for. */

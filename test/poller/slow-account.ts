@@ -29,7 +29,7 @@ import { createMemoryTable } from '../simulation/memory-table.ts';
 import { createScheduler, type Process } from '../simulation/scheduler.ts';
 import { createUpstreamModel, NOTHING_ODD } from '../simulation/upstream-model.ts';
 
-export const ACCOUNT_ID = 'main';
+const ACCOUNT_ID = 'main';
 const START_MS = Date.UTC(2026, 0, 15, 12);
 const UPSTREAM_MS = 40;
 
@@ -47,7 +47,7 @@ export interface SlowOptions {
   readonly lingerMs?: number;
 }
 
-export interface Counts {
+interface Counts {
   pollCount: number;
   /** Entries that the bus took, copies among them. */
   takenCount: number;

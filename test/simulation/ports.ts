@@ -20,7 +20,7 @@ import type { Process } from './scheduler.ts';
 import type { UpstreamModel } from './upstream-model.ts';
 import type { World } from './world.ts';
 
-export class TableFault extends Error {}
+class TableFault extends Error {}
 
 /** The index as its readers see it: a change becomes visible some time after the write. */
 export interface LaggingIndex {

@@ -77,7 +77,7 @@ export interface Row {
   readonly updated_at: string;
 }
 
-export interface Page {
+interface Page {
   readonly operations: readonly Row[];
   readonly cursor: string | undefined;
 }

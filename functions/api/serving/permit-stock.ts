@@ -18,7 +18,7 @@ export interface PermitStock {
   obtain(standing: Standing, untilMs: number): Promise<Obtained>;
 }
 
-export type Obtained =
+type Obtained =
   /** There may be one now. */
   | { readonly kind: 'look' }
   /** The table does not answer: each instance keeps the limit on its own. */

@@ -27,7 +27,7 @@ export interface ChannelKind<
 }
 
 /** A secret that the notifier reads. Deploying grants exactly that. */
-export interface ChannelSecret<Setting extends string = string, Variable extends string = string> {
+interface ChannelSecret<Setting extends string = string, Variable extends string = string> {
   /** The setting that holds its complete ARN. Without it the channel is not set up. */
   readonly setting: Setting;
   /** The variable of the notifier's environment that gets the ARN. */
@@ -39,7 +39,7 @@ export interface ChannelSecret<Setting extends string = string, Variable extends
 }
 
 /** The outside world as a channel may use it. */
-export interface ChannelParts {
+interface ChannelParts {
   readonly secretOf: (secretId: string) => { current(): Promise<Secret> };
   /** Publishes to a topic of SNS. */
   readonly publisherOf: (topicArn: string) => (mail: Mail) => Promise<void>;
@@ -53,7 +53,7 @@ export interface Mail {
 }
 
 /** What the documentation says of the channel. */
-export interface ChannelGuide {
+interface ChannelGuide {
   /** Its pace, like `Slack five a minute`. */
   readonly pace: string;
   /** How it is set up, and what `npm start` does with it: a paragraph of Markdown. */
@@ -63,7 +63,7 @@ export interface ChannelGuide {
   readonly sampleOf: (message: Message, links: AlertLinks) => ChannelSample;
 }
 
-export interface ChannelBound {
+interface ChannelBound {
   readonly name: string;
   readonly value: number;
   readonly unit: string;
@@ -71,7 +71,7 @@ export interface ChannelBound {
 }
 
 /** A message as the channel shows it. */
-export interface ChannelSample {
+interface ChannelSample {
   /** Like `on Slack`. */
   readonly place: string;
   /** End of the name of a file with the sample. */

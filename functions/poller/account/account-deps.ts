@@ -40,7 +40,7 @@ export interface AccountLimits
     Readonly<WorkWatchDeps['limits']>,
     Readonly<QuietDeps['limits']> {}
 
-export interface PollingLimits {
+interface PollingLimits {
   /** Polls under way at once: one sick project delays no other, and a dozen sockets are enough for the rate limit. */
   readonly pollsAtOnce: number;
   /** The poller's share of the rate limit. */

@@ -13,7 +13,7 @@ export interface ListTurns {
   intervalMs(): number;
 }
 
-export interface ListChange {
+interface ListChange {
   readonly added: readonly Turn[];
   readonly gone: readonly Turn[];
 }

@@ -4,7 +4,7 @@
 export const PROJECTS_MAX = 100_000;
 
 /** As many pages as projects, so that a list with one row per page is read to its end, too. */
-export const LIST_PAGES_MAX = PROJECTS_MAX;
+export const LIST_PAGES_MAX = 100_000;
 
 /** After this many consecutive pages without a new project, the list is taken to go round in circles. */
 export const BARREN_PAGES_MAX = 100;
@@ -20,7 +20,7 @@ export interface ListingPage {
 }
 
 /** `end`: the list has ended. Every other value names the bound that was met before the end. */
-export type ListingEnd = 'end' | 'projects' | 'list_pages' | 'barren_pages';
+type ListingEnd = 'end' | 'projects' | 'list_pages' | 'barren_pages';
 
 /** What a complete listing, or one that met a bound, has shown. */
 export interface ListingResult {

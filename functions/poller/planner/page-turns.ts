@@ -14,7 +14,7 @@ export interface PageTurns {
   haveShownAllSince(sinceMs: number): boolean;
 }
 
-export interface PageReading extends PageEnd {
+interface PageReading extends PageEnd {
   /** Expected transitions per millisecond, at any time, of all projects on the page together. */
   readonly cold: number;
 }

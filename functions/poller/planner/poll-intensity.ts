@@ -13,7 +13,7 @@ const TRANSITIONS_PER_ARRIVAL = 3.75;
 const TRANSITIONS_PER_SUSPEND = 3;
 
 /** A compute is suspended five minutes after its last use (specification, "Compute endpoint"), and never before. */
-export const SUSPEND_AFTER_MS = 300_000;
+const SUSPEND_AFTER_MS = 300_000;
 
 /** How long the use of a compute goes on, on average; its suspend comes this long after it has become possible. */
 const USE_MS_MEAN = 240_000;

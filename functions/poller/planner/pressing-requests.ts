@@ -31,7 +31,7 @@ export type UrgencyShares = Readonly<Record<Urgency, number>>;
  * Hint: a true hint is the best use of a request; the list flags at most as many projects as change.
  * Wish: it comes from one caller, and it costs readings of all other projects.
  */
-export const URGENCY_SHARES: UrgencyShares = { command: 0.3, hint: 0.5, wish: 0.1 };
+const URGENCY_SHARES: UrgencyShares = { command: 0.3, hint: 0.5, wish: 0.1 };
 
 /** The share of this many permits can be saved up, so that the projects of one page of the list can be read in a row. */
 const SAVED_PERMITS_MAX = 100;

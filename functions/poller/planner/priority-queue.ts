@@ -11,7 +11,7 @@ export interface PriorityQueue<T> {
   shift(): QueueEntry<T> | undefined;
 }
 
-export interface QueueEntry<T> {
+interface QueueEntry<T> {
   readonly item: T;
   readonly priority: number;
 }

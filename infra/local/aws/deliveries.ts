@@ -17,12 +17,12 @@ export interface DeliveredEvent {
   readonly detail: Readonly<Record<string, unknown>>;
 }
 
-export type Deliver = (event: DeliveredEvent) => void | Promise<void>;
+type Deliver = (event: DeliveredEvent) => void | Promise<void>;
 
 /** A target may have a dead-letter handler. */
 export type Target = Deliver | { readonly deliver: Deliver; readonly deadLetter: Deliver };
 
-export interface Delivery {
+interface Delivery {
   readonly event: DeliveredEvent;
   readonly ruleName: string;
   readonly target: Target;

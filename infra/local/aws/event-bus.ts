@@ -10,7 +10,7 @@ import { toError } from '../../../shared/runtime/errors.ts';
 import { createDeliveries, type DeliveredEvent, type DeliveriesOptions, type Target } from './deliveries.ts';
 import { ServiceError } from './service.ts';
 
-export interface Rule {
+interface Rule {
   readonly name: string;
   readonly busName: string;
   /** JSON, or the object itself. Throws `InvalidEventPatternError` when AWS would refuse it. */
@@ -31,7 +31,7 @@ export interface PutEventsEntry {
   readonly Resources?: readonly string[] | undefined;
 }
 
-export interface PutEventsResult {
+interface PutEventsResult {
   readonly EventId?: string;
   readonly ErrorCode?: string;
   readonly ErrorMessage?: string;

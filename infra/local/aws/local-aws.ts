@@ -21,7 +21,7 @@ export interface LocalAwsCall {
   readonly operation: string;
 }
 
-export interface Refusal {
+interface Refusal {
   readonly type: string;
   readonly message: string;
   /** The default is 400, and 500 for InternalFailure. */

@@ -20,7 +20,7 @@ export interface LocalSecrets {
   get(id: string, choice?: SecretChoice): SecretVersion;
 }
 
-export interface SecretChoice {
+interface SecretChoice {
   readonly stage?: string | undefined;
   readonly versionId?: string | undefined;
 }

@@ -1,7 +1,7 @@
 /** Limits requests to 700 a minute per account and bursts of 40 a second per route (specification "Limits"). */
 
-export const REQUESTS_PER_MINUTE = 700;
-export const REQUESTS_PER_SECOND_AND_ROUTE = 40;
+const REQUESTS_PER_MINUTE = 700;
+const REQUESTS_PER_SECOND_AND_ROUTE = 40;
 
 export interface RequestLimits {
   /** Returns true when the request is within the limits. A refused request does not count. */

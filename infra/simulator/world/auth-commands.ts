@@ -6,13 +6,13 @@ import { type AuthState, type EmailServer, NO_AUTH, type OauthProvider } from '.
 export const AUTH_PROVIDER = 'stack';
 
 /** The service names itself in `owned_by` while it manages the auth project. */
-export const SERVICE_OWNER = 'service';
+const SERVICE_OWNER = 'service';
 
 export type AuthOutcome<Value> =
   | { readonly kind: 'done'; readonly next: AuthState; readonly value: Value }
   | AuthRefusal;
 
-export interface AuthRefusal {
+interface AuthRefusal {
   readonly kind: 'refused';
   readonly status: 400 | 404 | 409;
   readonly message: string;

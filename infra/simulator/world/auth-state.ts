@@ -1,6 +1,6 @@
 /** What is kept of one project's auth integration (specification "Auth integration" to "Email server"). */
 
-export interface AuthUser {
+interface AuthUser {
   readonly id: string;
   readonly email: string;
   readonly name: string | null;
@@ -14,7 +14,7 @@ export interface OauthProvider {
   readonly client_secret?: string | undefined;
 }
 
-export interface RedirectDomain {
+interface RedirectDomain {
   readonly domain: string;
   readonly auth_provider: string;
 }
@@ -31,7 +31,7 @@ export type EmailServer =
       readonly sender_name: string;
     };
 
-export interface AuthIntegration {
+interface AuthIntegration {
   readonly auth_provider: string;
   readonly auth_provider_project_id: string;
   readonly branch_id: string;

@@ -28,7 +28,7 @@ const AT_WORK: ReadonlySet<string> = new Set(['scheduling', 'running', 'cancelli
 
 const LOCKED = 'project already has running conflicting operations, scheduling of new ones is prohibited';
 
-export function isLocked({ operations }: ProjectState, nowMs: number): boolean {
+function isLocked({ operations }: ProjectState, nowMs: number): boolean {
   return operations.some(({ states, created_us, action }) => {
     if (created_us / 1_000 > nowMs || action === 'check_availability') return false;
     return AT_WORK.has(states.findLast(({ at_ms }) => at_ms <= nowMs)?.status ?? 'scheduling');

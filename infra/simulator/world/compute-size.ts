@@ -10,7 +10,7 @@ const AUTOSCALING_CU_MAX = 16;
 const FIXED_CU_MAX = 56;
 
 /** The service offers 0.25, 0.5, each integer from 1 to 16, and each even integer from 18 to 56. */
-export function isOffered(cu: number): boolean {
+function isOffered(cu: number): boolean {
   if (SHARED_CU.includes(cu)) return true;
   if (!Number.isInteger(cu) || cu < 1 || cu > FIXED_CU_MAX) return false;
   return cu <= AUTOSCALING_CU_MAX || cu % 2 === 0;

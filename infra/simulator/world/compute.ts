@@ -4,7 +4,7 @@ import type { Random } from '../../../shared/runtime/random.ts';
 import type { ComputeSize } from './compute-size.ts';
 import { drawEndpointId } from './names.ts';
 
-export type ComputeStateName = 'init' | 'active' | 'idle';
+type ComputeStateName = 'init' | 'active' | 'idle';
 
 /**
  * A state from an instant on. Phases are drawn ahead with the operations that cause them, so they may lie in the

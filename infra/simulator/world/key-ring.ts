@@ -7,10 +7,10 @@
 export const ORGANIZATION_ID = 'org-quiet-harbor-10000001';
 
 /** The organization has two people: an administrator, who owns the account, and a member. */
-export const ADMIN_ID = 'user-admin';
+const ADMIN_ID = 'user-admin';
 export const MEMBER_ID = 'user-member';
 
-export interface KeyRecord {
+interface KeyRecord {
   readonly id: number;
   readonly name: string;
   readonly created_at: string;

@@ -27,7 +27,7 @@ const everyEntry = {
 /** The command through the bridge that started an operation, and the client that sent it. */
 export const commandOrigin = z.object({ client_id: z.string(), request_id: z.string() });
 
-export const stateChangedEntry = z.object({
+const stateChangedEntry = z.object({
   ...everyEntry,
   type: z.literal('state_changed'),
   sequence: z.number().int().positive(),
@@ -43,7 +43,7 @@ export const stateChangedEntry = z.object({
   command: commandOrigin.optional(),
 });
 
-export const stalledEntry = z.object({
+const stalledEntry = z.object({
   ...everyEntry,
   type: z.literal('operation_stalled'),
   status: z.string(),
@@ -54,7 +54,7 @@ export const stalledEntry = z.object({
   threshold_ms: z.number(),
 });
 
-export const watchEndedEntry = z.object({
+const watchEndedEntry = z.object({
   ...everyEntry,
   type: z.literal('watch_ended'),
   /** `vanished`: gone upstream while open. `not_retried`: failed, and not retried within the watch period. */
@@ -63,7 +63,7 @@ export const watchEndedEntry = z.object({
   failures_count: z.number(),
 });
 
-export const projectSeenEntry = z.object({
+const projectSeenEntry = z.object({
   ...everyEntry,
   type: z.enum(['project_discovered', 'project_unreachable']),
   /** Why the project is out of reach. A discovery has no reason; entries of the first version have none and mean `gone`. */
@@ -84,7 +84,7 @@ const commandOperation = z.object({
   failures_count: z.number(),
 });
 
-export const commandSettledEntry = z.object({
+const commandSettledEntry = z.object({
   ...everyEntry,
   type: z.literal('command_settled'),
   /** `incomplete`: the deadline passed before every operation of the command had ended. */

@@ -28,7 +28,7 @@ export interface Adversary {
 type EventKind = 'command' | 'hint' | 'wish' | 'added' | 'removed';
 type CountedKind = EventKind | 'failure' | 'leftover' | 'listed';
 
-export interface Wait {
+interface Wait {
   readonly id: string;
   readonly waitedMs: number;
   readonly boundMs: number;

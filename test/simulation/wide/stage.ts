@@ -15,7 +15,7 @@ import { createWideWorld, type Trace, type WideWorld } from './world.ts';
 export const ACCOUNT_ID = 'main';
 
 /** One process that was started, with why it ended; for the checker's own rules about processes. */
-export interface Ending {
+interface Ending {
   readonly atMs: number;
   readonly by: string;
   readonly kind: 'killed' | 'failed';

@@ -23,7 +23,7 @@ export interface Timeline {
 }
 
 /** A project that failed last is left alone for up to five minutes; after that everything is as usual. */
-export const CALM_MS = 7.5 * MINUTE_MS;
+const CALM_MS = 7.5 * MINUTE_MS;
 
 /** Two and a half days: a daily sweep comes twice. */
 const AFTERWARDS_MS = 2.5 * DAY_MS;

@@ -16,7 +16,7 @@ import type { PollPlanner } from '../../planner/poll-planner.ts';
 import { type Leftovers, measureRelay } from './leftovers.ts';
 
 /** Keys of one page: two reads of a hundred items, and twenty calls of the bus at the most usual size. */
-export const PAGE_KEYS = 200;
+const PAGE_KEYS = 200;
 
 /** Four calls of ten entries go out side by side: enough to see whether the bus is back, and no storm while it is not. */
 const PROBE_KEYS = 40;

@@ -14,7 +14,7 @@ export interface Lease {
   release(): Promise<void>;
 }
 
-export interface LeaseStore {
+interface LeaseStore {
   /** `false` while the lease of another holder has not ended. */
   acquireLease(holder: string, durationMs: number): Promise<boolean>;
   /** Undefined when there is no lease item. `spending` is undefined when the last holder did not release its lease. */
@@ -33,7 +33,7 @@ export interface LeaseDeps {
 }
 
 /** What a process has spent of the rate limit, for the process after it. */
-export interface SpendingBudget {
+interface SpendingBudget {
   spending(): LeaseSpending;
   /** Undefined: the process before did not hand over what it has spent, so everything it may have spent is assumed. */
   takeOver(spending: LeaseSpending | undefined): void;

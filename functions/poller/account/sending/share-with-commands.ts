@@ -4,7 +4,7 @@ import { USAGE_LOOK_MS, unknownCommandsMax } from '../../../../shared/core/rates
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { PollerBudget } from '../../../../shared/upstream/request-budget.ts';
 
-export interface CommandsPort {
+interface CommandsPort {
   /** How many requests commands have ever sent for this account. */
   sentCount(): Promise<number>;
   /** The part of the rate limit that is reserved for commands. */

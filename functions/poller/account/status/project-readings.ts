@@ -29,7 +29,7 @@ export interface ProjectReadings {
   unreadBeforeMs: number | undefined;
 }
 
-export interface NotRead {
+interface NotRead {
   /** Its last complete reading or, when there was none, since when it is known. */
   readonly sinceMs: number;
   /** Since then it has failed while other requests of the account were answered. */
@@ -47,7 +47,7 @@ export interface ReadingDeps extends RecordAndRelayDeps {
 }
 
 /** A failure of some minutes is the upstream's usual trouble; by then six attempts have failed. */
-export const UNREACHABLE_AFTER_MS = 10 * 60_000;
+const UNREACHABLE_AFTER_MS = 10 * 60_000;
 
 /**
  * Reasons that are never published. A long first reading goes on; an item of the table that cannot be read cannot be written

@@ -49,7 +49,7 @@ export interface StatusDeps {
 }
 
 /** What the status says of the projects. */
-export type ProjectsSummary = Required<
+type ProjectsSummary = Required<
   Pick<StatusSample, 'project_count' | 'lastCompleteWalkAtMs' | 'unreadSinceMs' | 'unread'>
 >;
 

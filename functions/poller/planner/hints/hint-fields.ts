@@ -4,7 +4,7 @@ import type { FieldEvidence, HintRecall } from '../../../../shared/core/records/
 import { cautiousRecall, noteHint, RECALL_MIN, UNTRIED } from './hint-recall.ts';
 
 /** Which of them moves with an operation is not specified, so each is measured. */
-export const HINT_FIELDS = ['updated_at', 'compute_last_active_at', 'active_time'] as const;
+const HINT_FIELDS = ['updated_at', 'compute_last_active_at', 'active_time'] as const;
 
 /** A row of the project list, as far as it can be a hint. */
 export type ProjectRow = { readonly id: string } & Partial<

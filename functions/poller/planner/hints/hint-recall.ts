@@ -15,7 +15,7 @@ const DEVIATIONS_BELOW = 1;
 export const RECALL_MIN = 0.005;
 
 /** The greatest recall that is assumed: a project that no field ever shows must still be polled. */
-export const RECALL_MAX = 0.99;
+const RECALL_MAX = 0.99;
 
 export function noteHint(recall: HintRecall, hasMoved: boolean): HintRecall {
   const total = recall.foundCount + recall.missedCount;

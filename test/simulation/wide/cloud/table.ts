@@ -22,7 +22,7 @@ const ITEM_BYTES_MAX = 400 * 1_024;
 const KEYS_PER_PAGE = 5_000;
 
 /** Named as the SDK names it, so that a log line that blames the table can be told from one that blames the code. */
-export class TableFault extends Error {
+class TableFault extends Error {
   constructor(name: string) {
     super(name);
     this.name = name;

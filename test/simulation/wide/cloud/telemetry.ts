@@ -4,7 +4,7 @@ import type { MetricName } from '../../../../shared/runtime/metric-names.ts';
 import type { LogFields, LogLevel, Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { WideWorld } from '../world.ts';
 
-export interface LogLine {
+interface LogLine {
   readonly atMs: number;
   readonly by: string;
   readonly level: LogLevel;

@@ -5,7 +5,7 @@ import { ACTIONS, drawStates, type UpstreamModelOptions } from '../../upstream-m
 import { dice, type WidePlan } from '../plan.ts';
 import type { Span, WideOperation } from './truth.ts';
 
-export interface Birth {
+interface Birth {
   readonly projectId: string;
   readonly createdUs: number;
   /** No state begins later. */
