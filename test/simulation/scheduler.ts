@@ -33,10 +33,10 @@ export interface Scheduler {
 }
 
 /**
- * Promise turns between two wake-ups. The number exceeds the longest chain of awaits between two I/O calls. If it
- * were too low, the order would differ, but it would still be the same for the same seed.
+ * Promise turns between two wake-ups: more than any chain of awaits between two I/O calls needs. With too few of them the next
+ * wake-up overtakes such a chain, and the code under test seems slower than it is. A poll needs more than 40.
  */
-const TURNS_PER_WAKE_UP = 40;
+const TURNS_PER_WAKE_UP = 96;
 
 /** `drain` lets everything happen that can happen at one instant. */
 export function createScheduler(startMs: number, drain = someTurns): Scheduler {
