@@ -145,7 +145,7 @@ async function makeToken(route: Route, { scopes, projects, change }: Kind): Prom
   const token = await api.issueToken({
     client_id: `client-${tokens.size}`,
     scopes: scopesOf(route, scopes),
-    validForMs: 1e12,
+    validForMs: 7e9,
     ...(projects !== 'all' && { project_ids: own }),
   });
   return change === undefined ? token : change(token);
