@@ -1,0 +1,86 @@
+/** Runs StrykerJS over some files and tells what became of each mutant. */
+
+import { readFileSync } from 'node:fs';
+import { relative } from 'node:path';
+import { Stryker } from '@stryker-mutator/core';
+
+type Options = NonNullable<ConstructorParameters<typeof Stryker>[0]>;
+
+interface Place {
+  readonly line: number;
+  readonly column: number;
+}
+
+export interface MutantOutcome {
+  /** From the root of the project. */
+  readonly file: string;
+  /** From 1, as editors count. */
+  readonly line: number;
+  /** The whole line, without its indentation. */
+  readonly lineText: string;
+  readonly original: string;
+  readonly replacement: string;
+  /** Offsets in the text of the file. */
+  readonly from: number;
+  readonly to: number;
+  readonly isNoticed: boolean;
+  /** No test runs this code. */
+  readonly isUncovered: boolean;
+}
+
+export interface RunOptions {
+  readonly concurrency: number;
+  readonly isQuiet: boolean;
+}
+
+export async function runStryker(
+  files: readonly string[],
+  { concurrency, isQuiet }: RunOptions,
+): Promise<readonly MutantOutcome[]> {
+  const stryker = new Stryker({
+    mutate: [...files],
+    testRunner: 'vitest',
+    vitest: { configFile: 'test/mutation/vitest.config.ts', related: true, pool: 'forks' },
+    plugins: ['@stryker-mutator/vitest-runner'],
+    coverageAnalysis: 'perTest',
+    concurrency,
+    // TypeScript 7 has no JavaScript API by which StrykerJS could read the file: it must not find it.
+    tsconfigFile: 'no-tsconfig.json',
+    tempDirName: '.stryker-tmp',
+    ignorePatterns: ['.bridge', 'cdk.out', 'docs', 'coverage', 'reports'],
+    reporters: isQuiet ? [] : ['progress-append-only'],
+    logLevel: 'error' as NonNullable<Options['logLevel']>,
+    fileLogLevel: 'off' as NonNullable<Options['logLevel']>,
+    allowConsoleColors: false,
+  });
+  const results = await stryker.runMutationTest();
+  const texts = new Map<string, string>();
+  const textOf = (file: string): string => {
+    const text = texts.get(file) ?? readFileSync(file, 'utf8');
+    texts.set(file, text);
+    return text;
+  };
+  return results.flatMap(({ fileName, location, replacement, status }) => {
+    if (status === 'CompileError' || status === 'Ignored') return [];
+    const file = relative(process.cwd(), fileName);
+    const text = textOf(file);
+    const [from, to] = [offsetOf(text, location.start), offsetOf(text, location.end)];
+    return {
+      file,
+      line: location.start.line,
+      lineText: (text.split('\n')[location.start.line - 1] ?? '').trim(),
+      original: text.slice(from, to),
+      replacement: replacement ?? '',
+      from,
+      to,
+      isNoticed: status === 'Killed' || status === 'Timeout' || status === 'RuntimeError',
+      isUncovered: status === 'NoCoverage',
+    };
+  });
+}
+
+function offsetOf(text: string, { line, column }: Place): number {
+  let start = 0;
+  for (let count = 1; count < line; count++) start = text.indexOf('\n', start) + 1;
+  return start + column - 1;
+}

@@ -1,0 +1,52 @@
+/** Which code is mutated, how much of it the tests must notice, and which tests are asked: every glob stands here. */
+
+export interface Target {
+  readonly name: string;
+  /** The least share of mutants that the tests notice, in percent. */
+  readonly bar: number;
+  /** Every mutant that is left must carry its proof in equivalent.ts. */
+  readonly isProofNeeded: boolean;
+  readonly globs: readonly string[];
+  /** The tests that are asked: those of the folder, without processes, ports and long clocks, since each mutant runs many. */
+  readonly tests: readonly string[];
+  readonly slowTests?: readonly string[];
+}
+
+export const targets: readonly Target[] = [
+  {
+    name: 'core',
+    bar: 94,
+    isProofNeeded: true,
+    globs: ['shared/core/**/*.ts', 'functions/poller/planner/**/*.ts'],
+    tests: ['test/core/**/*.test.ts', 'test/poller/planner/**/*.test.ts'],
+  },
+  {
+    name: 'protocol',
+    bar: 88,
+    isProofNeeded: true,
+    globs: ['shared/protocol/**/*.ts'],
+    tests: ['test/protocol/**/*.test.ts'],
+  },
+  {
+    name: 'poller',
+    bar: 82,
+    isProofNeeded: false,
+    // handler.ts only reads the environment of Lambda; the tests of the stacks run it as a bundle.
+    globs: ['functions/poller/**/*.ts', '!functions/poller/planner/**', '!functions/poller/handler.ts'],
+    tests: ['test/poller/**/*.test.ts'],
+    slowTests: [
+      'test/poller/**/{backlog,busy-account,deadline,discovery,full-journal,unreadable-items}.test.ts',
+      'test/poller/planner/**',
+    ],
+  },
+  {
+    name: 'stores',
+    bar: 82,
+    isProofNeeded: false,
+    globs: ['shared/store/idempotency-store.ts', 'shared/store/event-feed.ts'],
+    tests: ['test/store/{idempotency-store,event-feed}.test.ts'],
+  },
+];
+
+/** Set while a target is run: StrykerJS reads the configuration of its tests in processes of its own. */
+export const TARGET_VARIABLE = 'MUTATION_TARGET';

@@ -1,0 +1,15 @@
+import { defineConfig } from 'vitest/config';
+import { TARGET_VARIABLE, targets } from './targets.ts';
+
+const target = targets.find(({ name }) => name === process.env[TARGET_VARIABLE]);
+if (target === undefined) throw new Error(`${TARGET_VARIABLE} names no target`);
+
+/** The tests that mutants are put to; StrykerJS runs them in a copy of the project. */
+export default defineConfig({
+  test: {
+    include: [...target.tests],
+    exclude: [...(target.slowTests ?? [])],
+    testTimeout: 30_000,
+    hookTimeout: 60_000,
+  },
+});
