@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join, relative, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { PURE_ROOMS, ROOMS } from './rooms.ts';
 
 const ROOT = resolve(import.meta.dirname, '..');
 
@@ -18,6 +19,7 @@ const sourceFiles = ['functions', 'infra', 'shared', 'test'].flatMap((folder) =>
     .map((name) => join(folder, name)),
 );
 const imports = sourceFiles.flatMap(importsOf);
+const targetsOf = Map.groupBy(imports, ({ file }) => file);
 
 function importsOf(file: string): readonly Import[] {
   const text = readFileSync(join(ROOT, file), 'utf8');
@@ -37,64 +39,162 @@ function offences(isForbidden: (found: Import) => boolean): readonly string[] {
     .map(({ file, line, specifier }) => `${file}:${line} imports ${specifier}`);
 }
 
+/** Each circle once, as a path that ends where it began. */
+function circles(graph: Readonly<Record<string, readonly string[]>>): readonly string[] {
+  const finished = new Set<string>();
+  const found: string[] = [];
+  const visit = (node: string, path: readonly string[]) => {
+    const start = path.indexOf(node);
+    if (start >= 0) {
+      found.push([...path.slice(start), node].join(' -> '));
+      return;
+    }
+    if (finished.has(node)) return;
+    for (const next of graph[node] ?? []) visit(next, [...path, node]);
+    finished.add(node);
+  };
+  for (const node of Object.keys(graph)) visit(node, []);
+  return found;
+}
+
+/** The files themselves, and what they import, directly or through others. */
+function reachedFrom(files: readonly string[]): ReadonlySet<string> {
+  const reached = new Set<string>();
+  const waiting = [...files];
+  for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+    if (reached.has(file)) continue;
+    reached.add(file);
+    waiting.push(...(targetsOf.get(file) ?? []).map(({ target }) => target));
+  }
+  return reached;
+}
+
 const isIn = (path: string, ...folders: readonly string[]) =>
   folders.some((folder) => path.startsWith(`${folder}/`));
 const isOurs = ({ target }: Import) => isIn(target, 'functions', 'infra', 'shared', 'test');
 
-describe('imports run one way', () => {
+describe('the map of the house', () => {
+  const roomOf = (path: string) => dirname(path);
+  const production = sourceFiles.filter((file) => isIn(file, 'functions', 'infra', 'shared'));
+  const crossings = imports.filter(
+    (found) =>
+      isIn(found.file, 'functions', 'infra', 'shared') &&
+      isOurs(found) &&
+      roomOf(found.file) !== roomOf(found.target),
+  );
+
   test('the reader of imports finds them', () => {
     expect(imports.length).toBeGreaterThan(200);
-    expect(imports.filter(isOurs).length).toBeGreaterThan(100);
+    expect(crossings.length).toBeGreaterThan(100);
   });
 
-  test('shared imports neither functions nor infra nor test', () => {
-    expect(
-      offences(({ file, target }) => isIn(file, 'shared') && isIn(target, 'functions', 'infra', 'test')),
-    ).toEqual([]);
+  test('names every folder, and no folder that is gone', () => {
+    expect(Object.keys(ROOMS).toSorted()).toEqual([...new Set(production.map(roomOf))].toSorted());
   });
 
-  test('functions import only themselves and shared, and no other function', () => {
-    const functionOf = (path: string) => path.split('/')[1];
+  test('every import from another folder is on the list of its folder', () => {
+    const isListed = ({ file, target }: Import) => ROOMS[roomOf(file)]?.includes(roomOf(target)) ?? false;
 
-    expect(offences(({ file, target }) => isIn(file, 'functions') && isIn(target, 'infra', 'test'))).toEqual(
-      [],
+    expect(offences((found) => crossings.includes(found) && !isListed(found))).toEqual([]);
+  });
+
+  test('every direction on the list is used', () => {
+    const used = new Set(crossings.map(({ file, target }) => `${roomOf(file)} -> ${roomOf(target)}`));
+    const listed = Object.entries(ROOMS).flatMap(([room, others]) =>
+      others.map((other) => `${room} -> ${other}`),
     );
-    expect(
-      offences(
-        ({ file, target }) =>
-          isIn(file, 'functions') && isIn(target, 'functions') && functionOf(file) !== functionOf(target),
-      ),
-    ).toEqual([]);
+
+    expect(listed.filter((direction) => !used.has(direction))).toEqual([]);
   });
 
-  test('nothing outside of it imports infra/aws, and nothing but tests imports test', () => {
+  test('the directions form no circle', () => {
+    expect(circles(ROOMS)).toEqual([]);
+  });
+
+  test('they run one way: infra -> functions -> shared', () => {
+    const forbidden: Readonly<Record<string, readonly string[]>> = {
+      shared: ['functions', 'infra', 'test'],
+      functions: ['infra', 'test'],
+      infra: ['test'],
+    };
+    const runsBack = ({ file, target }: Import) =>
+      isIn(target, ...(forbidden[file.split('/')[0] ?? ''] ?? []));
+
+    expect(offences(runsBack)).toEqual([]);
     expect(
       offences(({ file, target }) => isIn(target, 'infra/aws') && !isIn(file, 'infra/aws', 'test')),
     ).toEqual([]);
-    expect(offences(({ file, target }) => isIn(target, 'test') && !isIn(file, 'test'))).toEqual([]);
+  });
+
+  test('no function imports another', () => {
+    const functionOf = (path: string) => path.split('/')[1];
+    const isNeighbour = ({ file, target }: Import) =>
+      isIn(file, 'functions') && isIn(target, 'functions') && functionOf(file) !== functionOf(target);
+
+    expect(offences(isNeighbour)).toEqual([]);
   });
 });
 
-describe('the core is pure', () => {
-  const coreFiles = sourceFiles.filter((file) => isIn(file, 'shared/core'));
+describe('circles of imports', () => {
+  test('there is none between files', () => {
+    const graph = Object.fromEntries(
+      sourceFiles.map((file) => [
+        file,
+        (targetsOf.get(file) ?? []).filter(isOurs).map(({ target }) => target),
+      ]),
+    );
+
+    expect(circles(graph)).toEqual([]);
+  });
+
+  test('the search finds a circle where there is one', () => {
+    expect(circles({ a: ['b'], b: ['c'], c: ['b'] })).toEqual(['b -> c -> b']);
+  });
+});
+
+describe('a file of shared has at least two users', () => {
+  /** Each of these counts as one user of every file that it imports, directly or through others. */
+  const USERS: readonly string[] = [
+    ...['functions/api', 'functions/notifier', 'functions/poller'],
+    ...['infra/aws', 'infra/cli', 'infra/local', 'infra/simulator'],
+  ];
+  /** The API alone uses these today; the worker that sends queued commands is their second user. */
+  const ALREADY_SHARED: readonly string[] = ['shared/commands', 'shared/callers', 'shared/upstream'];
+
+  test('or it lives with its only user', () => {
+    const reached = USERS.map((user) => reachedFrom(sourceFiles.filter((file) => isIn(file, user))));
+    const lonely = sourceFiles.filter(
+      (file) =>
+        isIn(file, 'shared') &&
+        !isIn(file, ...ALREADY_SHARED) &&
+        file !== 'shared/events/consumer.ts' &&
+        reached.filter((files) => files.has(file)).length < 2,
+    );
+
+    expect(lonely).toEqual([]);
+  });
+});
+
+describe('the pure rooms are pure', () => {
+  const pureFiles = sourceFiles.filter((file) => isIn(file, ...PURE_ROOMS));
   /** A hash is a function of its input. */
   const allowedPackages: ReadonlySet<string> = new Set(['node:crypto']);
 
-  test('it imports nothing but itself', () => {
-    const isForeign = ({ target }: Import) => !isIn(target, 'shared/core') && !allowedPackages.has(target);
+  test('they import nothing but each other', () => {
+    const isForeign = ({ target }: Import) => !isIn(target, ...PURE_ROOMS) && !allowedPackages.has(target);
 
-    expect(offences((found) => isIn(found.file, 'shared/core') && isForeign(found))).toEqual([]);
+    expect(offences((found) => pureFiles.includes(found.file) && isForeign(found))).toEqual([]);
   });
 
   test.each([
-    ['a clock', /Date\.now|new Date\(\)|performance\./],
+    ['clock', /Date\.now|new Date\(\)|performance\./],
     ['randomness', /Math\.random|randomUUID|randomBytes/],
     ['waiting', /\basync\b|\bawait\b|Promise|setTimeout/],
-    ['the process', /process\.|console\./],
-  ])('it has no %s', (_what, pattern) => {
-    const found = coreFiles.filter((file) => pattern.test(readFileSync(join(ROOT, file), 'utf8')));
+    ['process', /process\.|console\./],
+  ])('they have no %s', (_what, pattern) => {
+    const found = pureFiles.filter((file) => pattern.test(readFileSync(join(ROOT, file), 'utf8')));
 
-    expect(coreFiles.length).toBeGreaterThan(8);
+    expect(pureFiles.length).toBeGreaterThan(30);
     expect(found).toEqual([]);
   });
 });
@@ -109,7 +209,7 @@ describe('I/O lives at the edges', () => {
     'shared/runtime/secret-key-source.ts',
     'functions/poller/create-handler.ts',
     'functions/notifier/create-handler.ts',
-    'functions/notifier/sns-publisher.ts',
+    'functions/notifier/channels/sns-publisher.ts',
     'functions/api/create-handler.ts',
     'shared/store/dynamodb-indexes.ts',
   ]);

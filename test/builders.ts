@@ -1,10 +1,10 @@
 /** Values that read aloud: `anOperation({ status: 'failed' })`. */
 
-import type { CommandRecord } from '../shared/core/command-record.ts';
-import { EMPTY_JOURNAL } from '../shared/core/journal.ts';
-import type { Operation } from '../shared/core/operation.ts';
-import type { OperationRecord, ReadingContext } from '../shared/core/operation-record.ts';
-import { recordReading } from '../shared/core/operation-record.ts';
+import type { CommandRecord } from '../shared/core/records/command-record.ts';
+import { EMPTY_JOURNAL } from '../shared/core/records/journal.ts';
+import type { Operation } from '../shared/core/records/operation.ts';
+import type { OperationRecord, ReadingContext } from '../shared/core/records/operation-record.ts';
+import { recordReading } from '../shared/core/records/operation-record.ts';
 
 export const NOON_MS = Date.UTC(2026, 0, 15, 12, 0, 0);
 

@@ -1,6 +1,9 @@
 /** The API over its ports: one set of adapters per account, one route table, one app. */
 
 import type { Hono } from 'hono';
+import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { createAuditLog } from '../../shared/commands/audit-log.ts';
+import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
 import type { ApiAccount, ApiSettings } from '../../shared/config/api-config.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -8,33 +11,30 @@ import type { Random } from '../../shared/runtime/random.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus } from '../../shared/store/account-status-store.ts';
-import { readAlertHistory } from '../../shared/store/alert-history.ts';
-import { createAuditLog } from '../../shared/store/audit-log.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createCommandUsage } from '../../shared/store/command-usage.ts';
-import { createEndedSessions } from '../../shared/store/ended-sessions.ts';
-import { createHeldPlaces } from '../../shared/store/held-places.ts';
-import { createIdempotencyStore } from '../../shared/store/idempotency-store.ts';
-import { createReadModel } from '../../shared/store/read-model.ts';
 import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
-import { createTokenStore } from '../../shared/store/token-store.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
 import { type KeySource, shareRefresh } from '../../shared/upstream/key-source.ts';
-import { createApp } from './app.ts';
-import { createAuthenticator } from './authenticate.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
 import { deafChannelReasons } from './bridge/channel-health.ts';
-import { passThroughRoutes } from './commands/pass-through-routes.ts';
-import type { UpstreamAccount } from './commands/upstream-account.ts';
+import { createReadModel } from './bridge/read-model.ts';
+import { readAlertHistory } from './console/alert-history.ts';
 import { createConsole } from './console/create-console.ts';
+import { createEndedSessions } from './console/ended-sessions.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
-import { createFairShare, type FairShare } from './fair-share.ts';
-import { createPatientCallers } from './patient-callers.ts';
-import type { RawRequest } from './read-request.ts';
-import type { Route } from './route.ts';
-import { type ServeDeps, serveCaller } from './serve-route.ts';
-import { createJwtVerifier } from './verify-jwt.ts';
+import { createApp } from './serving/app.ts';
+import { createAuthenticator } from './serving/authenticate.ts';
+import { createFairShare, type FairShare } from './serving/fair-share.ts';
+import { createHeldPlaces } from './serving/held-places.ts';
+import { createPatientCallers } from './serving/patient-callers.ts';
+import type { RawRequest } from './serving/read-request.ts';
+import type { Route } from './serving/route.ts';
+import { type ServeDeps, serveCaller } from './serving/serve-route.ts';
+import { createJwtVerifier } from './serving/verify-jwt.ts';
+import { passThroughRoutes } from './upstream/pass-through-routes.ts';
+import type { UpstreamAccount } from './upstream/upstream-account.ts';
 
 export interface ApiPorts {
   readonly table: Table;

@@ -10,10 +10,10 @@ import {
   type FlushableTelemetry,
 } from '../../shared/runtime/powertools-telemetry.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import { apiAccess } from '../../shared/store/access/api.ts';
 import { createDynamoDbCounters } from '../../shared/store/dynamodb-counters.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { apiAccess } from './access.ts';
 import { type Api, type ApiPorts, createApi } from './create-api.ts';
 
 export interface ApiFunction extends Api {

@@ -1,11 +1,11 @@
 /** What becomes of a message that was sent: it is noted as sent, kept as refused, or tried again after a pause. */
 
-import { pauseAfter } from '../../shared/alerts/channel-pace.ts';
 import { noteReported } from '../../shared/alerts/incident.ts';
 import { incidentOf } from '../../shared/alerts/pending-notice.ts';
 import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
-import type { SendResult } from './channel.ts';
 import type { MessageUnderWay } from './channel-store.ts';
+import type { SendResult } from './channels/channel.ts';
+import { pauseAfter } from './channels/channel-pace.ts';
 import type { StoredIncident } from './incident-store.ts';
 import { type WaitingNotice, WRITES_AT_ONCE } from './notice-store.ts';
 import { hold, type Turn } from './turn.ts';

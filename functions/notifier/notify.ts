@@ -3,10 +3,10 @@
 import * as z from 'zod';
 import { type Notice, noticeOf } from '../../shared/alerts/notice.ts';
 import type { PendingNotice } from '../../shared/alerts/pending-notice.ts';
-import { routeOf } from '../../shared/alerts/policy.ts';
 import { AppError, toError } from '../../shared/runtime/errors.ts';
-import type { Channel } from './channel.ts';
+import type { Channel } from './channels/channel.ts';
 import type { SendDeps } from './plan-round.ts';
+import { routeOf } from './policy.ts';
 import { sendDue } from './send-due.ts';
 
 export interface NotifierDeps extends SendDeps {

@@ -1,17 +1,17 @@
 /** What a channel sends next: of everything that waits, what is due now, as messages. */
 
 import { isDue } from '../../shared/alerts/incident.ts';
-import { type Message, type MessageLimits, planMessages } from '../../shared/alerts/message-plan.ts';
 import type { Notice } from '../../shared/alerts/notice.ts';
 import { hasEnded } from '../../shared/alerts/operation-standing.ts';
 import { incidentOf, type PendingNotice } from '../../shared/alerts/pending-notice.ts';
-import { mutedUntilMs, wasMuted } from '../../shared/alerts/policy.ts';
 import type { AlertPolicy } from '../../shared/config/notifier-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { AlertStore } from './alert-store.ts';
+import { type Message, type MessageLimits, planMessages } from './channels/message-plan.ts';
 import type { StoredIncident } from './incident-store.ts';
 import type { WaitingNotice } from './notice-store.ts';
+import { mutedUntilMs, wasMuted } from './policy.ts';
 
 export interface SendDeps {
   readonly store: AlertStore;

@@ -3,8 +3,8 @@
 import { type Incident, REMINDER_MS } from '../../shared/alerts/incident.ts';
 import type { Notice } from '../../shared/alerts/notice.ts';
 import { standingOf } from '../../shared/alerts/operation-standing.ts';
-import { mutedUntilMs } from '../../shared/alerts/policy.ts';
 import type { SendDeps } from './plan-round.ts';
+import { mutedUntilMs } from './policy.ts';
 
 export async function addReminders(deps: SendDeps, channel: string): Promise<void> {
   const { store, policy, clock } = deps;

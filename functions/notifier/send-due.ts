@@ -3,10 +3,10 @@
  * down that it went out, and then notes each of its notices. Whatever ends the process, at most that one message is repeated.
  */
 
-import { freeSlots, isAhead, PAUSE_MS_MAX } from '../../shared/alerts/channel-pace.ts';
-import type { MessageLimits } from '../../shared/alerts/message-plan.ts';
-import type { Channel } from './channel.ts';
 import type { ChannelState } from './channel-store.ts';
+import type { Channel } from './channels/channel.ts';
+import { freeSlots, isAhead, PAUSE_MS_MAX } from './channels/channel-pace.ts';
+import type { MessageLimits } from './channels/message-plan.ts';
 import { isAnyDue, planRound, type SendDeps } from './plan-round.ts';
 import { finishMessage, sendOne } from './send-message.ts';
 import { HOLD_MS, hold, type Look, slotsOf, type Turn } from './turn.ts';

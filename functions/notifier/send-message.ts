@@ -1,11 +1,11 @@
 /** Sends one message: names it in the channel's item first, so that whoever comes after a crash knows what may have been shown. */
 
-import { countedSends } from '../../shared/alerts/channel-pace.ts';
 import type { Notice } from '../../shared/alerts/notice.ts';
 import { incidentOf } from '../../shared/alerts/pending-notice.ts';
 import { toError } from '../../shared/runtime/errors.ts';
-import type { Channel, SendResult } from './channel.ts';
 import type { MessageUnderWay } from './channel-store.ts';
+import type { Channel, SendResult } from './channels/channel.ts';
+import { countedSends } from './channels/channel-pace.ts';
 import { noteSent, refuse, rest, type Sending, settle } from './message-outcome.ts';
 import { type Planned, planned } from './plan-round.ts';
 import { hold, type Turn } from './turn.ts';

@@ -1,9 +1,9 @@
 /** One holder's turn at a channel: whatever is written into the channel's item claims it anew. */
 
-import { freeSlots } from '../../shared/alerts/channel-pace.ts';
 import type { PendingNotice } from '../../shared/alerts/pending-notice.ts';
-import type { Channel } from './channel.ts';
 import type { ChannelState } from './channel-store.ts';
+import type { Channel } from './channels/channel.ts';
+import { freeSlots } from './channels/channel-pace.ts';
 import type { SendDeps } from './plan-round.ts';
 
 /** Above the longest single send (25 s) and below the sweep's interval, so that a crash holds nobody up for long. */

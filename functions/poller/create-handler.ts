@@ -8,9 +8,7 @@ import {
   type PollerEnvironment,
   pollAccountRequest,
 } from '../../shared/config/poller-config.ts';
-import { sharedRequestsPerMinute } from '../../shared/core/account-rate.ts';
-import { createPollPlanner } from '../../shared/core/poll-planner.ts';
-import type { StallThresholdsMs } from '../../shared/core/stall.ts';
+import { sharedRequestsPerMinute } from '../../shared/core/rates/account-rate.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import {
@@ -20,7 +18,6 @@ import {
 import type { Random } from '../../shared/runtime/random.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
-import { pollerAccess } from '../../shared/store/access/poller.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
@@ -28,13 +25,16 @@ import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { createUnreadableNotes } from '../../shared/store/unreadable.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
 import { guardKey } from '../../shared/upstream/key-source.ts';
-import { createAccountBudget } from './account-budget.ts';
-import { createLease } from './lease.ts';
-import { accountLimits, pollOptionsFor, STOP_RESERVE_MS } from './limits.ts';
-import { type AccountReport, pollAccount } from './poll-account.ts';
-import { type AccountDeps, type AccountMemory, emptyAccountMemory } from './run.ts';
-import { createTally } from './tally.ts';
-import { createWarmAccounts } from './warm-accounts.ts';
+import { pollerAccess } from './access.ts';
+import { createAccountBudget } from './account/account-budget.ts';
+import { createLease } from './account/lease.ts';
+import { accountLimits, pollOptionsFor, STOP_RESERVE_MS } from './account/limits.ts';
+import { type AccountReport, pollAccount } from './account/poll-account.ts';
+import { type AccountDeps, type AccountMemory, emptyAccountMemory } from './account/run.ts';
+import { createTally } from './account/tally.ts';
+import { createWarmAccounts } from './account/warm-accounts.ts';
+import { createPollPlanner } from './planner/poll-planner.ts';
+import type { StallThresholdsMs } from './project/stall.ts';
 
 export interface HandlerPorts {
   readonly clock: Clock;

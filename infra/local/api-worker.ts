@@ -7,9 +7,9 @@ import { createApiFunction } from '../../functions/api/create-handler.ts';
 import { apiEnvironment } from '../../shared/config/api-config.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
+import { forOwnHost } from '../process/own-host.ts';
+import { scaledClock } from '../process/scaled-clock.ts';
 import type { ApiWorkerSettings, FromApiWorker } from './local-api.ts';
-import { forOwnHost } from './own-host.ts';
-import { scaledClock } from './scaled-clock.ts';
 
 const { speed, originMs, port } = workerData as ApiWorkerSettings;
 const environment = readConfig(apiEnvironment, process.env, "The API's environment");

@@ -3,6 +3,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { UsageError } from '../process/option-values.ts';
+import { isSystemError, reasonOf } from '../process/system-error.ts';
 import type { DeliveredEvent } from './aws/deliveries.ts';
 import type { LocalDynamoDb } from './aws/dynamodb.ts';
 import { identify } from './data/identity.ts';
@@ -10,9 +12,7 @@ import { openLineFile } from './data/line-file.ts';
 import { makeFolder } from './data/make-folder.ts';
 import { openTables, PID_FILE } from './data/open-tables.ts';
 import { keptPepper, newPepper } from './data/pepper.ts';
-import { UsageError } from './option-values.ts';
 import type { StartOptions } from './start-options.ts';
-import { isSystemError, reasonOf } from './system-error.ts';
 
 export interface DataFolder extends AsyncDisposable {
   /** Undefined: they are in memory. */

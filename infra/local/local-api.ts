@@ -6,10 +6,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
 import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
 import { SCOPES } from '../../shared/callers/scopes.ts';
+import { createTokenStore } from '../../shared/callers/token-store.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import type { Table, TableIndexes } from '../../shared/store/table.ts';
-import { createTokenStore } from '../../shared/store/token-store.ts';
 
 export interface ApiWorkerSettings {
   readonly speed: number;

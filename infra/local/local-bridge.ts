@@ -3,6 +3,7 @@
 import type { PollAccountRequest } from '../../shared/config/poller-config.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { scaledClock } from '../process/scaled-clock.ts';
 import type { LocalAws } from './aws/local-aws.ts';
 import { endTokens, issueToken, openBridgeApi } from './bridge-api.ts';
 import { openBridgeAws } from './bridge-aws.ts';
@@ -15,7 +16,6 @@ import { type LocalNotifier, startLocalNotifier } from './local-notifier.ts';
 import { openUpstream, probeUpstream, type Upstream } from './local-upstream.ts';
 import { createProgress } from './progress.ts';
 import { createRunSummary, type RunSummary } from './run-summary.ts';
-import { scaledClock } from './scaled-clock.ts';
 import type { StartOptions } from './start-options.ts';
 import { eventLine, type LineStyle, paint } from './terminal.ts';
 

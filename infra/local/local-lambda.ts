@@ -4,7 +4,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { AccountReport } from '../../functions/poller/poll-account.ts';
+import type { AccountReport } from '../../functions/poller/account/poll-account.ts';
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 

@@ -11,12 +11,12 @@ import { Worker } from 'node:worker_threads';
 import type { BatchResponse } from '../../functions/notifier/notify.ts';
 import { alertRulePattern, notifierQueue, notifierSchedule } from '../../shared/config/notifier-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { UsageError } from '../process/option-values.ts';
 import type { LocalAws } from './aws/local-aws.ts';
 import { createLocalQueue, type QueueMessage } from './aws/queue.ts';
 import type { TopicMessage } from './aws/topics.ts';
 import type { WorkerSettings } from './local-lambda.ts';
 import type { FromNotifier, ToNotifier } from './notifier-worker.ts';
-import { UsageError } from './option-values.ts';
 import { type LineStyle, paint } from './terminal.ts';
 
 export interface LocalNotifierOptions extends WorkerSettings {

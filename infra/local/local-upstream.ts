@@ -6,9 +6,9 @@ import { createSecret } from '../../shared/runtime/secret.ts';
 import { createUpstreamClient } from '../../shared/upstream/client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError, type UpstreamError } from '../../shared/upstream/upstream-error.ts';
-import { UsageError } from './option-values.ts';
+import { UsageError } from '../process/option-values.ts';
+import { startUpstream } from '../simulator/start-upstream.ts';
 import type { StartOptions } from './start-options.ts';
-import { startUpstream } from './upstream/start-upstream.ts';
 
 export interface Upstream extends AsyncDisposable {
   readonly baseUrl: string;

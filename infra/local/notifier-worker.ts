@@ -6,8 +6,8 @@ import type { BatchResponse } from '../../functions/notifier/notify.ts';
 import { notifierEnvironment } from '../../shared/config/notifier-config.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
+import { scaledClock } from '../process/scaled-clock.ts';
 import type { WorkerSettings } from './local-lambda.ts';
-import { scaledClock } from './scaled-clock.ts';
 
 export interface ToNotifier {
   readonly id: number;

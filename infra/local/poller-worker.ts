@@ -6,8 +6,8 @@ import { pollerEnvironment } from '../../shared/config/poller-config.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { readConfig } from '../../shared/runtime/read-config.ts';
+import { scaledClock } from '../process/scaled-clock.ts';
 import type { FromWorker, ToWorker, WorkerSettings } from './local-lambda.ts';
-import { scaledClock } from './scaled-clock.ts';
 
 const { speed, originMs } = workerData as WorkerSettings;
 const clock = scaledClock(speed, originMs);

@@ -1,8 +1,8 @@
 /** The options of `npm start`. */
 
 import { parseArgs } from 'node:util';
-import type { Backfill } from '../../shared/core/operation-record.ts';
-import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from './option-values.ts';
+import type { Backfill } from '../../shared/core/records/operation-record.ts';
+import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from '../process/option-values.ts';
 
 export const START_HELP = `npm start -- [options]   the whole bridge on this machine
   --projects N     projects of the simulated service (default 25)

@@ -1,8 +1,8 @@
 /** `npm start`: the whole bridge on this machine, with the real SDK clients over HTTP. */
 
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { runCommand } from './command.ts';
-import { withDeadline } from './deadline.ts';
+import { runCommand } from '../process/command.ts';
+import { withDeadline } from '../process/deadline.ts';
 import { runLocalBridge } from './local-bridge.ts';
 import { parseStartOptions, START_HELP } from './start-options.ts';
 

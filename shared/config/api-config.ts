@@ -2,10 +2,12 @@
 
 import * as z from 'zod';
 import { SCOPES } from '../callers/scopes.ts';
-import { PARTS_PER_MINUTE } from '../core/account-rate.ts';
+import { PARTS_PER_MINUTE } from '../core/rates/account-rate.ts';
 import { readConfig } from '../runtime/read-config.ts';
-import { PLACES_MAX } from '../store/held-places.ts';
 import { upstreamBaseUrl } from './upstream-base-url.ts';
+
+/** The most places that one caller may hold: an AWS account runs 1,000 function invocations at once by default. */
+export const HELD_PLACES_MAX = 20;
 
 /** One account that callers may be let into. */
 const apiAccount = z.strictObject({
@@ -19,7 +21,7 @@ const apiAccount = z.strictObject({
   /** What one caller gets of it at most, so that nobody starves the others. */
   caller_requests_per_minute: z.number().int().min(2).max(700).default(125),
   /** Long polls that one caller may have at once, and as many commands that wait for a lock on their behalf. */
-  caller_waits_max: z.number().int().min(1).max(PLACES_MAX).default(5),
+  caller_waits_max: z.number().int().min(1).max(HELD_PLACES_MAX).default(5),
   /** As of the poller: a project is asked to be read at most once in this time. */
   poll_interval_seconds: z.number().min(0.5).max(300).default(5),
   /** The operations of a command may take so long before an event names those that are missing. */

@@ -1,7 +1,7 @@
 /** The one file that a team fills in, as a schema: whatever can have a default has one, and errors name the key. */
 
 import * as z from 'zod';
-import { REQUESTS_PER_MINUTE_MAX } from '../core/account-rate.ts';
+import { REQUESTS_PER_MINUTE_MAX } from '../core/rates/account-rate.ts';
 import { AppError } from '../runtime/errors.ts';
 import { apiAccounts, extraRoutes } from './api-config.ts';
 import {

@@ -1,7 +1,7 @@
 /** What the poller is told: its environment by the deployment, the account by the schedule that invokes it. */
 
 import * as z from 'zod';
-import { PARTS_PER_MINUTE } from '../core/account-rate.ts';
+import { PARTS_PER_MINUTE } from '../core/rates/account-rate.ts';
 import { upstreamBaseUrl } from './upstream-base-url.ts';
 
 export const pollerEnvironment = z.object({

@@ -1,9 +1,14 @@
 /** The event of a journal entry: a function of what is stored and of nothing else, so that all copies are byte-equal. */
 
-import type { CommandSettledEntry, JournalEntry, StalledEntry, StateChangedEntry } from '../core/journal.ts';
-import type { JournalRecord } from '../core/journal-record.ts';
-import { isTerminal } from '../core/operation.ts';
-import type { OperationRecord } from '../core/operation-record.ts';
+import type {
+  CommandSettledEntry,
+  JournalEntry,
+  StalledEntry,
+  StateChangedEntry,
+} from '../core/records/journal.ts';
+import type { JournalRecord } from '../core/records/journal-record.ts';
+import { isTerminal } from '../core/records/operation.ts';
+import type { OperationRecord } from '../core/records/operation-record.ts';
 import { DETAIL_TYPES, EVENT_SOURCE } from './event-names.ts';
 
 export interface BusEvent {

@@ -1,10 +1,10 @@
 /** Records what a command started, so that its operations are events at once and their end is told. */
 
-import type { CommandRecord } from '../core/command-record.ts';
-import { EMPTY_JOURNAL } from '../core/journal.ts';
-import type { JournalRecord } from '../core/journal-record.ts';
-import type { Operation } from '../core/operation.ts';
-import type { OperationRecord } from '../core/operation-record.ts';
+import type { CommandRecord } from '../core/records/command-record.ts';
+import { EMPTY_JOURNAL } from '../core/records/journal.ts';
+import type { JournalRecord } from '../core/records/journal-record.ts';
+import type { Operation } from '../core/records/operation.ts';
+import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { BridgeStore } from '../store/bridge-store.ts';
 import { type RecordDeps, recordOperation } from './record-operation.ts';

@@ -1,13 +1,13 @@
 /** Compare-and-set of one operation: the write either follows the state it was compared with, or it does not happen. */
 
-import { isJournalFull } from '../core/journal.ts';
-import type { Operation } from '../core/operation.ts';
+import { isJournalFull } from '../core/records/journal.ts';
+import type { Operation } from '../core/records/operation.ts';
 import {
   isOpen,
   type OperationRecord,
   type ReadingContext,
   recordReading,
-} from '../core/operation-record.ts';
+} from '../core/records/operation-record.ts';
 import type { BridgeStore, RecordResult } from '../store/bridge-store.ts';
 import { isUnreadable } from '../store/unreadable.ts';
 import type { UpstreamClient } from '../upstream/upstream-client.ts';

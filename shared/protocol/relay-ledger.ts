@@ -3,7 +3,7 @@
  * leftovers do not publish the same entry twice. Losing it costs copies and nothing else.
  */
 
-import { acknowledged, type JournalRecord } from '../core/journal-record.ts';
+import { acknowledged, type JournalRecord } from '../core/records/journal-record.ts';
 import { keyOf } from '../store/items.ts';
 
 export interface RelayLedger {

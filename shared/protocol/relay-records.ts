@@ -1,9 +1,9 @@
 /** Publishes what is recorded and acknowledges what arrived; a crash anywhere in between sends the same again. */
 
-import type { JournalEntry } from '../core/journal.ts';
-import { pendingEntries } from '../core/journal.ts';
-import { acknowledged, type JournalRecord } from '../core/journal-record.ts';
-import { type EntryOutcome, groupForRelay, planAcknowledgement } from '../core/relay-plan.ts';
+import type { JournalEntry } from '../core/records/journal.ts';
+import { pendingEntries } from '../core/records/journal.ts';
+import { acknowledged, type JournalRecord } from '../core/records/journal-record.ts';
+import { type EntryOutcome, groupForRelay, planAcknowledgement } from '../core/records/relay-plan.ts';
 import type { EventBus } from '../events/event-bus.ts';
 import { type BusEvent, renderEvent } from '../events/render-event.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';

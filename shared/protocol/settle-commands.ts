@@ -1,7 +1,7 @@
 /** Says so, once, when all operations of a command have ended or its deadline has passed. */
 
-import { type CommandRecord, settleCommand } from '../core/command-record.ts';
-import type { OperationRecord } from '../core/operation-record.ts';
+import { type CommandRecord, settleCommand } from '../core/records/command-record.ts';
+import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
 import type { BridgeStore } from '../store/bridge-store.ts';

@@ -6,7 +6,7 @@ import {
   type LearnedAccount,
   type StatusPoint,
   UNREAD_MAX,
-} from '../core/account-status.ts';
+} from '../core/records/account-status.ts';
 import { accountStatusKey } from './keys.ts';
 import type { Attribute, Table } from './table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from './unreadable.ts';

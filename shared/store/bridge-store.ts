@@ -1,15 +1,15 @@
 /** The writes and reads of the protocol for one account, over any `Table`. */
 
 import * as z from 'zod';
-import type { AccountRecord } from '../core/account-record.ts';
-import type { CommandRecord } from '../core/command-record.ts';
-import { SETTLED_KEPT_MS } from '../core/history.ts';
-import type { JournalEntry } from '../core/journal.ts';
-import { acknowledged, hasWork, type JournalRecord } from '../core/journal-record.ts';
-import type { OperationRecord } from '../core/operation-record.ts';
-import type { ProjectRecord } from '../core/project-record.ts';
-import type { Timestamp } from '../core/timestamp.ts';
-import type { Progress } from '../core/walk-progress.ts';
+import type { AccountRecord } from '../core/records/account-record.ts';
+import type { CommandRecord } from '../core/records/command-record.ts';
+import { SETTLED_KEPT_MS } from '../core/records/history.ts';
+import type { JournalEntry } from '../core/records/journal.ts';
+import { acknowledged, hasWork, type JournalRecord } from '../core/records/journal-record.ts';
+import type { OperationRecord } from '../core/records/operation-record.ts';
+import type { ProjectRecord } from '../core/records/project-record.ts';
+import type { Timestamp } from '../core/records/timestamp.ts';
+import type { Progress } from '../core/records/walk-progress.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { attributesOf, keyOf } from './items.ts';
 import {

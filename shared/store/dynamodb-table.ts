@@ -10,7 +10,7 @@ import {
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import { AppError } from '../runtime/errors.ts';
-import { type Access, readableAttributes } from './access/access.ts';
+import { type Access, readableAttributes } from './access.ts';
 import type {
   Condition,
   IndexPosition,

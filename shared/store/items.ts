@@ -1,8 +1,8 @@
 /** Table items and records: the form of everything that is read from the table, and what a record writes. */
 
 import * as z from 'zod';
-import type { JournalRecord } from '../core/journal-record.ts';
-import { normaliseTimestamp, type Timestamp } from '../core/timestamp.ts';
+import type { JournalRecord } from '../core/records/journal-record.ts';
+import { normaliseTimestamp, type Timestamp } from '../core/records/timestamp.ts';
 import { accountKey, commandKey, operationKey, projectKey, projectsListOf } from './keys.ts';
 import { toStored } from './stored-entry.ts';
 import { type Attribute, FEED_INDEX, type Key, LIST_INDEX } from './table.ts';

@@ -1,12 +1,12 @@
 /** From items to records, one by one: what cannot be read is named, kept out, and stops nothing else. */
 
 import type * as z from 'zod';
-import type { AccountRecord } from '../core/account-record.ts';
-import type { CommandRecord } from '../core/command-record.ts';
-import type { ForeignEntry, Journal } from '../core/journal.ts';
-import type { JournalRecord } from '../core/journal-record.ts';
-import type { OperationRecord } from '../core/operation-record.ts';
-import type { ProjectRecord } from '../core/project-record.ts';
+import type { AccountRecord } from '../core/records/account-record.ts';
+import type { CommandRecord } from '../core/records/command-record.ts';
+import type { ForeignEntry, Journal } from '../core/records/journal.ts';
+import type { JournalRecord } from '../core/records/journal-record.ts';
+import type { OperationRecord } from '../core/records/operation-record.ts';
+import type { ProjectRecord } from '../core/records/project-record.ts';
 import {
   accountEntry,
   accountItem,

@@ -3,7 +3,7 @@
  * started kilobyte of the whole item: short names keep the usual operation within one (measured by the steady state's test).
  */
 
-import type { JournalEntry } from '../core/journal.ts';
+import type { JournalEntry } from '../core/records/journal.ts';
 import type { Attribute } from './table.ts';
 
 const SHORT_NAMES: Readonly<Record<string, string>> = {

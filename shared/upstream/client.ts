@@ -5,9 +5,9 @@ import { type CallDeps, callUpstream } from './call-upstream.ts';
 // Of the whole table only these: its schemas are built when they are loaded, at every cold start.
 import { operationCalls } from './calls/operations.ts';
 import { projectCalls } from './calls/projects.ts';
+import * as schemas from './calls/schemas.ts';
 import { shareRefresh } from './key-source.ts';
 import { plainOperation } from './plain-operation.ts';
-import * as schemas from './schemas.ts';
 import type { SendDeps } from './send.ts';
 import type { UpstreamClient } from './upstream-client.ts';
 

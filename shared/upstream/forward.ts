@@ -1,6 +1,6 @@
 /** Passes one call of the table on: the answer comes back as it is, whatever its status, with few of its headers. */
 
-import { decideRetry } from '../core/retry-delay.ts';
+import { decideRetry } from '../core/rates/retry-delay.ts';
 import { type CallDeps, type LooseRequest, outgoingRequest } from './call-upstream.ts';
 import type { Call } from './calls/call.ts';
 import { echoesKey } from './echoed-key.ts';

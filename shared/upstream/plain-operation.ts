@@ -3,7 +3,7 @@
  * to the schema, which says the same about every row (a test holds the two together) and takes five times as long.
  */
 
-import type { Operation } from '../core/operation.ts';
+import type { Operation } from '../core/records/operation.ts';
 
 const ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 const NAME_CHARACTERS_MAX = 100;

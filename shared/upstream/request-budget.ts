@@ -12,9 +12,9 @@ import {
   unspend,
   usedUp,
   waitMs,
-} from '../core/rate-limit.ts';
-import { afterRefusal, FULL_SHARE, type LearnedLimit, shareAt } from '../core/rate-share.ts';
-import { RETRY_AFTER_MS_MAX } from '../core/retry-delay.ts';
+} from '../core/rates/rate-limit.ts';
+import { afterRefusal, FULL_SHARE, type LearnedLimit, shareAt } from '../core/rates/rate-share.ts';
+import { RETRY_AFTER_MS_MAX } from '../core/rates/retry-delay.ts';
 import type { Clock } from '../runtime/clock.ts';
 
 export interface RequestBudget {

@@ -1,7 +1,7 @@
 /** One call over HTTP: a permit for every attempt, the key, the time-out, and repetitions. */
 
 import type * as z from 'zod';
-import { decideRetry } from '../core/retry-delay.ts';
+import { decideRetry } from '../core/rates/retry-delay.ts';
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
 import type { Secret } from '../runtime/secret.ts';

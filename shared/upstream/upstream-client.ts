@@ -1,6 +1,6 @@
 /** The upstream as the rest of the bridge sees it; `client.ts` speaks HTTP, the simulation has its own. */
 
-import type { Operation } from '../core/operation.ts';
+import type { Operation } from '../core/records/operation.ts';
 import type { Permit } from './request-budget.ts';
 
 export interface CallOptions {

@@ -1,9 +1,9 @@
 /** Every way a call can fail, told as an `UpstreamError` without anything of the request or of the key. */
 
-import { parseRetryAfter } from '../core/retry-delay.ts';
+import { parseRetryAfter } from '../core/rates/retry-delay.ts';
 import type { Secret } from '../runtime/secret.ts';
+import { errorBodySchema } from './calls/schemas.ts';
 import { UnreadableBody } from './read-json.ts';
-import { errorBodySchema } from './schemas.ts';
 import { UpstreamError, type UpstreamErrorKind } from './upstream-error.ts';
 
 /** Which call it was, without ids, query or body. */

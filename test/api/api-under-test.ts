@@ -6,6 +6,7 @@ import { onTestFinished } from 'vitest';
 import { createApi } from '../../functions/api/create-api.ts';
 import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
+import { createTokenStore } from '../../shared/callers/token-store.ts';
 import {
   apiAccounts,
   type ExtraRoute,
@@ -19,7 +20,6 @@ import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
 import type { Table, TableCounters } from '../../shared/store/table.ts';
-import { createTokenStore } from '../../shared/store/token-store.ts';
 import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.ts';
 import { createMemoryIndexes } from '../store/memory-indexes.ts';
 

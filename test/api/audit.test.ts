@@ -1,8 +1,8 @@
 /** The audit as a program and as a person reads it: filters, pages, who may, and what cannot be read. */
 
 import { describe, expect, test } from 'vitest';
-import { createAuditLog } from '../../shared/store/audit-log.ts';
-import { AUDIT_QUERIES_MAX } from '../../shared/store/audit-reader.ts';
+import { AUDIT_QUERIES_MAX } from '../../functions/api/bridge/audit-reader.ts';
+import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import { auditKey } from '../../shared/store/keys.ts';
 import { ACCOUNT_ID, createApiUnderTest, type TokenOptions } from './api-under-test.ts';
 import { createUpstreamDouble } from './upstream-double.ts';

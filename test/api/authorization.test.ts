@@ -1,12 +1,12 @@
 /** Who may call what: every route, every kind of caller, every place where a project can be named. */
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import { createApp } from '../../functions/api/app.ts';
-import type { Route } from '../../functions/api/route.ts';
+import { createApp } from '../../functions/api/serving/app.ts';
+import type { Route } from '../../functions/api/serving/route.ts';
 import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
+import { createTokenStore } from '../../shared/callers/token-store.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { createTokenStore } from '../../shared/store/token-store.ts';
 import { type ApiUnderTest, createApiUnderTest } from './api-under-test.ts';
 import {
   initOf,

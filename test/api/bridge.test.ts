@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { healthOf } from '../../functions/api/bridge/health.ts';
-import { nextStatus } from '../../shared/core/account-status.ts';
-import { recordReading } from '../../shared/core/operation-record.ts';
+import { nextStatus } from '../../shared/core/records/account-status.ts';
+import { recordReading } from '../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';

@@ -2,8 +2,8 @@
 
 import { describe, expect, test } from 'vitest';
 import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
+import { createTokenStore } from '../../shared/callers/token-store.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { createTokenStore } from '../../shared/store/token-store.ts';
 import { type ApiUnderTest, createApiUnderTest, PEPPER } from './api-under-test.ts';
 import { initOf, sampleBodies, sampleOf } from './sample-requests.ts';
 import { createUpstreamDouble } from './upstream-double.ts';

@@ -1,11 +1,11 @@
 /** Callers that take what they can get, on several instances of the API, and what is left to the others: on virtual time. */
 
 import { describe, expect, test } from 'vitest';
-import { createFairShare, type FairShare } from '../../functions/api/fair-share.ts';
-import { createAccountBudget } from '../../functions/poller/account-budget.ts';
-import { emptyAccountMemory } from '../../functions/poller/run.ts';
-import { shareWithCommands } from '../../functions/poller/share-with-commands.ts';
-import { REQUESTS_PER_MINUTE_MAX } from '../../shared/core/account-rate.ts';
+import { createFairShare, type FairShare } from '../../functions/api/serving/fair-share.ts';
+import { createAccountBudget } from '../../functions/poller/account/account-budget.ts';
+import { emptyAccountMemory } from '../../functions/poller/account/run.ts';
+import { shareWithCommands } from '../../functions/poller/account/share-with-commands.ts';
+import { REQUESTS_PER_MINUTE_MAX } from '../../shared/core/rates/account-rate.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';

@@ -4,11 +4,11 @@
  */
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { Route } from '../../functions/api/route.ts';
+import type { Route } from '../../functions/api/serving/route.ts';
 import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
+import { createTokenStore } from '../../shared/callers/token-store.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { createTokenStore } from '../../shared/store/token-store.ts';
 import { type ApiUnderTest, createApiUnderTest, furtherCalls } from './api-under-test.ts';
 import { initOf, OTHER_PROJECT_ID, PROJECT_ID, sampleOf } from './sample-requests.ts';
 import { createUpstreamDouble } from './upstream-double.ts';

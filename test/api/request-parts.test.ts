@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createFairShare } from '../../functions/api/fair-share.ts';
-import { parseForm } from '../../functions/api/parse-form.ts';
-import { patienceMsOf } from '../../functions/api/patience.ts';
+import { createFairShare } from '../../functions/api/serving/fair-share.ts';
+import { parseForm } from '../../functions/api/serving/parse-form.ts';
+import { patienceMsOf } from '../../functions/api/serving/patience.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
 

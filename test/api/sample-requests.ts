@@ -1,6 +1,6 @@
 /** One well-formed request for every route that passes a call on. */
 
-import type { Route } from '../../functions/api/route.ts';
+import type { Route } from '../../functions/api/serving/route.ts';
 
 export const PROJECT_ID = 'bold-sound-12345678';
 export const OTHER_PROJECT_ID = 'calm-tree-87654321';

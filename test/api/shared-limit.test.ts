@@ -1,15 +1,15 @@
 /** Commands and the poller spend one rate limit, in processes that know of each other only through the table. */
 
 import { describe, expect, test } from 'vitest';
-import { createFairShare } from '../../functions/api/fair-share.ts';
-import { createAccountBudget } from '../../functions/poller/account-budget.ts';
-import { emptyAccountMemory } from '../../functions/poller/run.ts';
-import { shareWithCommands } from '../../functions/poller/share-with-commands.ts';
+import { createFairShare } from '../../functions/api/serving/fair-share.ts';
+import { createAccountBudget } from '../../functions/poller/account/account-budget.ts';
+import { emptyAccountMemory } from '../../functions/poller/account/run.ts';
+import { shareWithCommands } from '../../functions/poller/account/share-with-commands.ts';
 import {
   REQUESTS_PER_MINUTE_MAX,
   USAGE_LOOK_MS,
   unknownCommandsMax,
-} from '../../shared/core/account-rate.ts';
+} from '../../shared/core/rates/account-rate.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createCommandUsage, readCommandUsage } from '../../shared/store/command-usage.ts';

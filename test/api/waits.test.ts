@@ -1,8 +1,8 @@
 /** What one caller may hold up: long polls, commands that wait for a lock, and wishes for a fresh reading. */
 
 import { describe, expect, test } from 'vitest';
+import { createHeldPlaces } from '../../functions/api/serving/held-places.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { createHeldPlaces } from '../../shared/store/held-places.ts';
 import { projectKey, readRequestKey } from '../../shared/store/keys.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { ACCOUNT_ID, createApiUnderTest } from './api-under-test.ts';

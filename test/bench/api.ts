@@ -13,6 +13,7 @@ import { serve } from '@hono/node-server';
 import { createApi } from '../../functions/api/create-api.ts';
 import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
 import { SCOPES } from '../../shared/callers/scopes.ts';
+import { createTokenStore } from '../../shared/callers/token-store.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
@@ -20,7 +21,6 @@ import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createDynamoDbCounters } from '../../shared/store/dynamodb-counters.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
-import { createTokenStore } from '../../shared/store/token-store.ts';
 
 const ROUNDS = Number(process.argv[2] ?? 200);
 const WARM_UP = 50;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { countedDays } from '../../infra/cost/cost.ts';
+import { countedDays } from '../../infra/cli/cost/cost.ts';
 import { countDay } from './count-calls.ts';
 import { lowerBoundS } from './lower-bound.ts';
 import { type Figures, measure, type Row } from './measure.ts';

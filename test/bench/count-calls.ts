@@ -1,13 +1,13 @@
 /**
  * `npm run cost:count`: what one account's poller calls in a day at its default settings, counted on virtual time and kept in
- * infra/cost/counted.json, which the page of costs is made from.
+ * infra/cli/cost/counted.json, which the page of costs is made from.
  */
 
 import { writeFileSync } from 'node:fs';
 import { resolve } from 'node:path';
-import type { CountedDay } from '../../infra/cost/cost.ts';
+import type { CountedDay } from '../../infra/cli/cost/cost.ts';
 import { pollAccountRequest } from '../../shared/config/poller-config.ts';
-import { sharedRequestsPerMinute } from '../../shared/core/account-rate.ts';
+import { sharedRequestsPerMinute } from '../../shared/core/rates/account-rate.ts';
 import { createDetections } from './detections.ts';
 import { runBridge } from './virtual-bridge.ts';
 import { createWorkload } from './workload.ts';
@@ -61,7 +61,7 @@ if (import.meta.main) {
     const onHour = (hour: number) => process.stderr.write(`${size} projects, hour ${hour}\n`);
     days.push(await countDay(size, { onHour }));
   }
-  const file = resolve(import.meta.dirname, '../../infra/cost/counted.json');
+  const file = resolve(import.meta.dirname, '../../infra/cli/cost/counted.json');
   writeFileSync(file, `${JSON.stringify(days, undefined, 2)}\n`);
   console.log(`Written: ${file}. Now: npm run generate`);
 }

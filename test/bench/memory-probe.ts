@@ -4,10 +4,10 @@
  */
 
 import '../../functions/poller/create-handler.ts';
-import { accountLimits, pollOptionsFor, REQUEST_BURST } from '../../functions/poller/limits.ts';
-import { pollAccount } from '../../functions/poller/poll-account.ts';
-import { emptyAccountMemory } from '../../functions/poller/run.ts';
-import { createPollPlanner } from '../../shared/core/poll-planner.ts';
+import { accountLimits, pollOptionsFor, REQUEST_BURST } from '../../functions/poller/account/limits.ts';
+import { pollAccount } from '../../functions/poller/account/poll-account.ts';
+import { emptyAccountMemory } from '../../functions/poller/account/run.ts';
+import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';

@@ -4,12 +4,12 @@ import { execFileSync } from 'node:child_process';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
+import { activityOf } from '../../functions/poller/planner/project-activity.ts';
 import { bundleEntry, FOR_LAMBDA } from '../../infra/aws/bundle.ts';
-import { recordReading } from '../../shared/core/operation-record.ts';
-import { createPollPlanner } from '../../shared/core/poll-planner.ts';
-import { activityOf } from '../../shared/core/project-activity.ts';
+import { recordReading } from '../../shared/core/records/operation-record.ts';
+import { operationListSchema, operationSchema, parseRows } from '../../shared/upstream/calls/schemas.ts';
 import { plainOperation } from '../../shared/upstream/plain-operation.ts';
-import { operationListSchema, operationSchema, parseRows } from '../../shared/upstream/schemas.ts';
 
 const PROJECT_COUNT = 5_000;
 const DECISION_COUNT = 200_000;

@@ -1,8 +1,8 @@
 /** What the planner of production is compared with: each decides the next request. */
 
-import { REQUEST_BURST } from '../../functions/poller/limits.ts';
-import type { PollPlanner } from '../../shared/core/poll-planner.ts';
-import { rateLimitOf } from '../../shared/core/rate-limit.ts';
+import { REQUEST_BURST } from '../../functions/poller/account/limits.ts';
+import type { PollPlanner } from '../../functions/poller/planner/poll-planner.ts';
+import { rateLimitOf } from '../../shared/core/rates/rate-limit.ts';
 import { projectIdOf, projectOf } from './virtual-upstream.ts';
 import type { Workload } from './workload.ts';
 

@@ -3,19 +3,23 @@
  * an in-memory table that counts write units, and a bus that notes when each event came.
  */
 
-import { createLease } from '../../functions/poller/lease.ts';
+import { createLease } from '../../functions/poller/account/lease.ts';
 import {
   accountLimits,
   pollOptionsFor,
   REQUEST_BURST,
   STOP_RESERVE_MS,
-} from '../../functions/poller/limits.ts';
-import { pollAccount } from '../../functions/poller/poll-account.ts';
-import { type AccountDeps, type AccountMemory, emptyAccountMemory } from '../../functions/poller/run.ts';
-import { createTally } from '../../functions/poller/tally.ts';
+} from '../../functions/poller/account/limits.ts';
+import { pollAccount } from '../../functions/poller/account/poll-account.ts';
+import {
+  type AccountDeps,
+  type AccountMemory,
+  emptyAccountMemory,
+} from '../../functions/poller/account/run.ts';
+import { createTally } from '../../functions/poller/account/tally.ts';
+import { createPollPlanner, type PollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
-import { PARTS_PER_MINUTE } from '../../shared/core/account-rate.ts';
-import { createPollPlanner, type PollPlanner } from '../../shared/core/poll-planner.ts';
+import { PARTS_PER_MINUTE } from '../../shared/core/rates/account-rate.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';

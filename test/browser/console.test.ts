@@ -135,7 +135,7 @@ describe('somebody on call', () => {
 
   test('without the scope sees no action and cannot take one', async () => {
     const { origin, awsEndpoint, accessKey, token: development } = await calmBridge();
-    const issuing = runCommand('infra/local/tokens.ts', [
+    const issuing = runCommand('infra/cli/tokens.ts', [
       'create',
       '--client',
       'reader',

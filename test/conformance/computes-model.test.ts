@@ -2,11 +2,11 @@
 
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createUpstreamApp } from '../../infra/local/upstream/app.ts';
-import { createFaultDials } from '../../infra/local/upstream/faults.ts';
-import { createKeyRing } from '../../infra/local/upstream/keys/key-ring.ts';
-import { drawUuid } from '../../infra/local/upstream/names.ts';
-import { createWorld } from '../../infra/local/upstream/world.ts';
+import { createFaultDials } from '../../infra/simulator/faults/faults.ts';
+import { createUpstreamApp } from '../../infra/simulator/app.ts';
+import { createKeyRing } from '../../infra/simulator/world/key-ring.ts';
+import { drawUuid } from '../../infra/simulator/world/names.ts';
+import { createWorld } from '../../infra/simulator/world/world.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 
 const START_MS = Date.UTC(2026, 0, 15, 12);

@@ -5,7 +5,7 @@ import {
   type LocalUpstream,
   startUpstream,
   type UpstreamOptions,
-} from '../../infra/local/upstream/start-upstream.ts';
+} from '../../infra/simulator/start-upstream.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import type { Call } from '../../shared/upstream/calls/call.ts';
 import { type CallId, calls } from '../../shared/upstream/calls/calls.ts';

@@ -1,10 +1,10 @@
 /** With 5,000 projects and 100,000 operations a page reads no more than with ten: what it reads is counted, not timed. */
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import type { JournalRecord } from '../../shared/core/journal-record.ts';
-import { acknowledged } from '../../shared/core/journal-record.ts';
-import { recordReading } from '../../shared/core/operation-record.ts';
-import { recordDiscovery } from '../../shared/core/project-record.ts';
+import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
+import { acknowledged } from '../../shared/core/records/journal-record.ts';
+import { recordReading } from '../../shared/core/records/operation-record.ts';
+import { recordDiscovery } from '../../shared/core/records/project-record.ts';
 import { attributesOf, keyOf } from '../../shared/store/items.ts';
 import { createApiUnderTest } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';

@@ -1,18 +1,18 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { firstAccountRecord, recordHealth } from '../../shared/core/account-record.ts';
-import type { JournalEntry } from '../../shared/core/journal.ts';
-import { recordDiscovery, recordUnreachable } from '../../shared/core/project-record.ts';
-import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/core/rate-limit.ts';
+import { isReadDue, isWatchOver, watchIntervalMs } from '../../functions/poller/project/watch-rate.ts';
+import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/core/rates/rate-limit.ts';
+import { decideRetry, parseRetryAfter, retryDelayMs } from '../../shared/core/rates/retry-delay.ts';
+import { firstAccountRecord, recordHealth } from '../../shared/core/records/account-record.ts';
+import type { JournalEntry } from '../../shared/core/records/journal.ts';
+import { recordDiscovery, recordUnreachable } from '../../shared/core/records/project-record.ts';
 import {
   BATCH_BYTES_MAX,
   type EntryOutcome,
   planAcknowledgement,
   planBatches,
-} from '../../shared/core/relay-plan.ts';
-import { decideRetry, parseRetryAfter, retryDelayMs } from '../../shared/core/retry-delay.ts';
-import type { Timestamp } from '../../shared/core/timestamp.ts';
-import { isReadDue, isWatchOver, watchIntervalMs } from '../../shared/core/watch-rate.ts';
+} from '../../shared/core/records/relay-plan.ts';
+import type { Timestamp } from '../../shared/core/records/timestamp.ts';
 import { aRecord, NOON_MS } from '../builders.ts';
 
 const MINUTE_MS = 60_000;

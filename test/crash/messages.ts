@@ -1,6 +1,6 @@
 /** What the crash test and its upstream say to each other. */
 
-import type { GroundTruthOperation } from '../../infra/local/upstream/ground-truth.ts';
+import type { GroundTruthOperation } from '../../infra/simulator/world/ground-truth.ts';
 
 export interface UpstreamSettings {
   readonly seed: number;

@@ -1,7 +1,7 @@
 /** The options of `npm run crash-test`, and the moments at which it kills. */
 
 import { parseArgs } from 'node:util';
-import { parseInteger, UsageError } from '../../infra/local/option-values.ts';
+import { parseInteger, UsageError } from '../../infra/process/option-values.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 
 export const CRASH_TEST_HELP = `npm run crash-test -- [options]   kills a local bridge again and again and compares what it delivered with the truth

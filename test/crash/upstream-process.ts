@@ -1,6 +1,6 @@
 /** The simulated upstream in a process of its own, which no crash of the bridge touches; its parent asks it for the truth. */
 
-import { startUpstream } from '../../infra/local/upstream/start-upstream.ts';
+import { startUpstream } from '../../infra/simulator/start-upstream.ts';
 import type { FromUpstream, UpstreamSettings } from './messages.ts';
 
 const settings = JSON.parse(process.argv[2] ?? '{}') as UpstreamSettings;

@@ -2,12 +2,12 @@
 
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { STOP_RESERVE_MS } from '../../functions/poller/account/limits.ts';
 import { createPollerHandler, type PollerHandler } from '../../functions/poller/create-handler.ts';
-import { STOP_RESERVE_MS } from '../../functions/poller/limits.ts';
 import type { DeliveredEvent } from '../../infra/local/aws/deliveries.ts';
 import { type LocalAws, type LocalAwsFaults, startLocalAws } from '../../infra/local/aws/local-aws.ts';
-import { scaledClock } from '../../infra/local/scaled-clock.ts';
-import { type LocalUpstream, startUpstream } from '../../infra/local/upstream/start-upstream.ts';
+import { scaledClock } from '../../infra/process/scaled-clock.ts';
+import { type LocalUpstream, startUpstream } from '../../infra/simulator/start-upstream.ts';
 import { type PollAccountRequest, pollerEnvironment } from '../../shared/config/poller-config.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';

@@ -1,7 +1,7 @@
 /** The simulated service's log as the checker wants it. */
 
 import type { DeliveredEvent } from '../../infra/local/aws/deliveries.ts';
-import type { GroundTruthOperation } from '../../infra/local/upstream/ground-truth.ts';
+import type { GroundTruthOperation } from '../../infra/simulator/world/ground-truth.ts';
 import { checkHistory, type Violation } from '../simulation/check-history.ts';
 
 export const TERMINAL_STATUSES: ReadonlySet<string> = new Set(['finished', 'skipped', 'cancelled', 'error']);

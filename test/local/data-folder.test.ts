@@ -2,9 +2,9 @@ import { readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDataFolder } from '../../infra/local/data-folder.ts';
-import { UsageError } from '../../infra/local/option-values.ts';
 import type { StartOptions } from '../../infra/local/start-options.ts';
 import { parseStartOptions } from '../../infra/local/start-options.ts';
+import { UsageError } from '../../infra/process/option-values.ts';
 import { aFolder } from './a-folder.ts';
 import { runCommand } from './child-process.ts';
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { probeUpstream } from '../../infra/local/local-upstream.ts';
-import { UsageError } from '../../infra/local/option-values.ts';
+import { UsageError } from '../../infra/process/option-values.ts';
 
 /** An upstream that takes requests and never answers, and a clock that only the test moves. */
 async function aSilentUpstream() {

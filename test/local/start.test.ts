@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { DeliveredEvent } from '../../infra/local/aws/deliveries.ts';
-import { startUpstream } from '../../infra/local/upstream/start-upstream.ts';
+import { startUpstream } from '../../infra/simulator/start-upstream.ts';
 import { compareWithTruth, owedCount } from '../end-to-end/truth.ts';
 import { aFolder } from './a-folder.ts';
 import { runCommand, runProgram } from './child-process.ts';
@@ -273,7 +273,7 @@ describe('npm start ends in an orderly way', { timeout: 150_000 }, () => {
 
 describe('npm run upstream', () => {
   test('serves any client with the key it prints, and ends on Ctrl-C', async () => {
-    const command = runCommand('infra/local/upstream/serve.ts', [
+    const command = runCommand('infra/simulator/serve.ts', [
       '--seed',
       '3',
       '--api-key',
@@ -292,7 +292,7 @@ describe('npm run upstream', () => {
   });
 
   test('refuses a bad port with one sentence and exit code 2', async () => {
-    const command = runCommand('infra/local/upstream/serve.ts', ['--port', '70000']);
+    const command = runCommand('infra/simulator/serve.ts', ['--port', '70000']);
 
     expect(await command.ended()).toBe(2);
     expect(command.errors()).toBe('--port is "70000"; it takes a whole number from 0 to 65535.\n');

@@ -43,8 +43,8 @@ export const targets: readonly Target[] = [
     name: 'stores',
     bar: 82,
     isProofNeeded: false,
-    globs: ['shared/store/idempotency-store.ts', 'shared/store/event-feed.ts'],
-    tests: ['test/store/{idempotency-store,event-feed}.test.ts'],
+    globs: ['shared/commands/idempotency-store.ts', 'functions/api/bridge/event-feed.ts'],
+    tests: ['test/**/{idempotency-store,event-feed}.test.ts'],
   },
 ];
 

@@ -5,9 +5,9 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { MAIL_PACE } from '../../functions/notifier/mail-channel.ts';
-import { SLACK_PACE } from '../../functions/notifier/slack-channel.ts';
-import { rankOf } from '../../shared/alerts/wording.ts';
+import { MAIL_PACE } from '../../functions/notifier/channels/mail-channel.ts';
+import { SLACK_PACE } from '../../functions/notifier/channels/slack-channel.ts';
+import { rankOf } from '../../functions/notifier/channels/wording.ts';
 import { type Hours, live, type Outcome } from './alert-world.ts';
 import type { Sent } from './hostile-channels.ts';
 

@@ -4,7 +4,7 @@
  */
 
 import { createAlertStore } from '../../functions/notifier/alert-store.ts';
-import type { Channel } from '../../functions/notifier/channel.ts';
+import type { Channel } from '../../functions/notifier/channels/channel.ts';
 import { type NotifierDeps, notify } from '../../functions/notifier/notify.ts';
 import { sweep } from '../../functions/notifier/sweep.ts';
 import { alertPolicySchema, notifierQueue, notifierSchedule } from '../../shared/config/notifier-config.ts';

@@ -1,11 +1,11 @@
 /** A notifier with a table in memory, a clock that is moved by hand, and channels that can be down or crash. */
 
 import { createAlertStore } from '../../functions/notifier/alert-store.ts';
-import type { Channel } from '../../functions/notifier/channel.ts';
+import type { Channel } from '../../functions/notifier/channels/channel.ts';
+import type { ChannelPace } from '../../functions/notifier/channels/channel-pace.ts';
+import type { Message } from '../../functions/notifier/channels/message-plan.ts';
 import { type NotifierDeps, notify } from '../../functions/notifier/notify.ts';
 import { sweep } from '../../functions/notifier/sweep.ts';
-import type { ChannelPace } from '../../shared/alerts/channel-pace.ts';
-import type { Message } from '../../shared/alerts/message-plan.ts';
 import { type Notice, noticeOf } from '../../shared/alerts/notice.ts';
 import { alertPolicySchema } from '../../shared/config/notifier-config.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';

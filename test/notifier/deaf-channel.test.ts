@@ -2,7 +2,7 @@
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { deafChannelReasons } from '../../functions/api/bridge/channel-health.ts';
-import { type Resource, synthesize } from '../infra/stack-under-test.ts';
+import { type Resource, synthesize } from '../aws/stack-under-test.ts';
 import { aNotifier, anEvent } from './channel-under-test.ts';
 
 const MINUTE_MS = 60_000;

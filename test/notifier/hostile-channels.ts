@@ -1,10 +1,10 @@
 /** Slack's webhook and the mail topic as they can be at their worst, on virtual time, behind the real channels. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Channel, SendResult } from '../../functions/notifier/channel.ts';
-import { createMailChannel } from '../../functions/notifier/mail-channel.ts';
-import { createSlackChannel } from '../../functions/notifier/slack-channel.ts';
-import type { Message } from '../../shared/alerts/message-plan.ts';
+import type { Channel, SendResult } from '../../functions/notifier/channels/channel.ts';
+import { createMailChannel } from '../../functions/notifier/channels/mail-channel.ts';
+import type { Message } from '../../functions/notifier/channels/message-plan.ts';
+import { createSlackChannel } from '../../functions/notifier/channels/slack-channel.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 

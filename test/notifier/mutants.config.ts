@@ -23,7 +23,7 @@ export default defineConfig({
   ],
   test: {
     include: [
-      'test/alerts/message-plan.test.ts',
+      'test/notifier/message-plan.test.ts',
       'test/notifier/{notify,crash,interleaving,no-alert-is-lost}.test.ts',
     ],
     bail: 1,

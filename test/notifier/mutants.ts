@@ -10,11 +10,11 @@ const NOTICES = 'functions/notifier/notice-store.ts';
 const CHANNELS = 'functions/notifier/channel-store.ts';
 const INCIDENTS = 'functions/notifier/incident-store.ts';
 const NOTIFY = 'functions/notifier/notify.ts';
-const MESSAGES = 'shared/alerts/message-plan.ts';
-const PACE = 'shared/alerts/channel-pace.ts';
+const MESSAGES = 'functions/notifier/channels/message-plan.ts';
+const PACE = 'functions/notifier/channels/channel-pace.ts';
 const INCIDENT = 'shared/alerts/incident.ts';
 const STANDING = 'shared/alerts/operation-standing.ts';
-const POLICY = 'shared/alerts/policy.ts';
+const POLICY = 'functions/notifier/policy.ts';
 
 export const mutants: readonly Mutant[] = [
   {

@@ -1,7 +1,7 @@
 /** What lost alerts, repeated them or hid them once: each case failed on the notifier before its mending. */
 
 import { describe, expect, test } from 'vitest';
-import { plainSlack } from '../../shared/alerts/render-slack.ts';
+import { plainSlack } from '../../functions/notifier/channels/render-slack.ts';
 import { aNotice, aNotifier, anEvent, idsOf } from './channel-under-test.ts';
 
 const DAY_MINUTES = 1_440;

@@ -3,7 +3,7 @@
 import { createServer } from 'node:net';
 import { createEmulator, type Emulator } from 'emulate';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createSlackChannel } from '../../functions/notifier/slack-channel.ts';
+import { createSlackChannel } from '../../functions/notifier/channels/slack-channel.ts';
 import type { Thread } from '../../shared/alerts/incident.ts';
 import { type Notice, noticeOf } from '../../shared/alerts/notice.ts';
 import { noteOperations } from '../../shared/alerts/operation-standing.ts';

@@ -2,12 +2,12 @@
 
 import { describe, expect, test } from 'vitest';
 import { createAlertStore } from '../../functions/notifier/alert-store.ts';
-import { MAIL_PACE } from '../../functions/notifier/mail-channel.ts';
+import { MAIL_PACE } from '../../functions/notifier/channels/mail-channel.ts';
+import { renderMail } from '../../functions/notifier/channels/render-mail.ts';
+import { renderSlack } from '../../functions/notifier/channels/render-slack.ts';
+import { SLACK_PACE } from '../../functions/notifier/channels/slack-channel.ts';
 import { type NotifierDeps, notify } from '../../functions/notifier/notify.ts';
-import { SLACK_PACE } from '../../functions/notifier/slack-channel.ts';
 import { sweep } from '../../functions/notifier/sweep.ts';
-import { renderMail } from '../../shared/alerts/render-mail.ts';
-import { renderSlack } from '../../shared/alerts/render-slack.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import type { Table } from '../../shared/store/table.ts';
 import { aNotifier, anEvent, idsOf } from './channel-under-test.ts';

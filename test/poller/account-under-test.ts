@@ -1,13 +1,17 @@
 /** The production poller on virtual time, between an upstream that a test scripts and the in-memory table. */
 
-import { accountLimits, REQUEST_BURST } from '../../functions/poller/limits.ts';
-import { type AccountDeps, type AccountMemory, emptyAccountMemory } from '../../functions/poller/run.ts';
-import { createTally } from '../../functions/poller/tally.ts';
-import type { JournalRecord } from '../../shared/core/journal-record.ts';
-import type { Operation } from '../../shared/core/operation.ts';
-import type { Backfill } from '../../shared/core/operation-record.ts';
-import type { WalkLimits } from '../../shared/core/page-walk.ts';
-import { createPollPlanner } from '../../shared/core/poll-planner.ts';
+import { accountLimits, REQUEST_BURST } from '../../functions/poller/account/limits.ts';
+import {
+  type AccountDeps,
+  type AccountMemory,
+  emptyAccountMemory,
+} from '../../functions/poller/account/run.ts';
+import { createTally } from '../../functions/poller/account/tally.ts';
+import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
+import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
+import type { Operation } from '../../shared/core/records/operation.ts';
+import type { Backfill } from '../../shared/core/records/operation-record.ts';
+import type { WalkLimits } from '../../shared/core/records/page-walk.ts';
 import { type Command, recordCommand } from '../../shared/protocol/record-command.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';

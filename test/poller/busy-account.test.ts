@@ -1,7 +1,7 @@
 /** The whole poller on virtual time, where more is urgent than the rate limit allows: quiet projects are read all the same. */
 
 import { describe, expect, test } from 'vitest';
-import { createPollPlanner } from '../../shared/core/poll-planner.ts';
+import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { anOperation, commandRecord } from '../builders.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { emptyMemory } from '../../functions/poller/poll.ts';
-import { PROJECTS_MAX } from '../../shared/core/listing.ts';
+import { PROJECTS_MAX } from '../../functions/poller/planner/listing.ts';
+import { emptyMemory } from '../../functions/poller/project/poll.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { anOperation } from '../builders.ts';
 import { START_MS } from '../simulation/simulate.ts';

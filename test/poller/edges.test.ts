@@ -1,8 +1,8 @@
 /** Where time passes, lists are cut and projects come late: what an upstream does that looks like none of our own. */
 
 import { describe, expect, test } from 'vitest';
-import type { Operation } from '../../shared/core/operation.ts';
-import type { Backfill } from '../../shared/core/operation-record.ts';
+import type { Operation } from '../../shared/core/records/operation.ts';
+import type { Backfill } from '../../shared/core/records/operation-record.ts';
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
 import { anOperation } from '../builders.ts';
 import { START_MS } from '../simulation/simulate.ts';

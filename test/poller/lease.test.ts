@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { createLease } from '../../functions/poller/lease.ts';
+import { createLease } from '../../functions/poller/account/lease.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { emptyAccountMemory } from '../../functions/poller/run.ts';
+import { emptyAccountMemory } from '../../functions/poller/account/run.ts';
 import { anOperation } from '../builders.ts';
 import { START_MS } from '../simulation/simulate.ts';
 import { anAccount, PROJECT_ID } from './account-under-test.ts';

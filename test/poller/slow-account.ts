@@ -3,15 +3,15 @@
  * given time, and killed at the time-out like a Lambda function.
  */
 
-import { createLease } from '../../functions/poller/lease.ts';
-import { accountLimits, pollOptionsFor, STOP_RESERVE_MS } from '../../functions/poller/limits.ts';
-import { pollAccount } from '../../functions/poller/poll-account.ts';
-import { type AccountDeps, emptyAccountMemory } from '../../functions/poller/run.ts';
-import { createTally } from '../../functions/poller/tally.ts';
+import { createLease } from '../../functions/poller/account/lease.ts';
+import { accountLimits, pollOptionsFor, STOP_RESERVE_MS } from '../../functions/poller/account/limits.ts';
+import { pollAccount } from '../../functions/poller/account/poll-account.ts';
+import { type AccountDeps, emptyAccountMemory } from '../../functions/poller/account/run.ts';
+import { createTally } from '../../functions/poller/account/tally.ts';
+import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
-import { recordReading } from '../../shared/core/operation-record.ts';
-import { createPollPlanner } from '../../shared/core/poll-planner.ts';
-import type { EntryOutcome } from '../../shared/core/relay-plan.ts';
+import { recordReading } from '../../shared/core/records/operation-record.ts';
+import type { EntryOutcome } from '../../shared/core/records/relay-plan.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
 import type { MetricName } from '../../shared/runtime/metric-names.ts';

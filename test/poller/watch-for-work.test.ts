@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { watchForWork } from '../../functions/poller/watch-for-work.ts';
+import { watchForWork } from '../../functions/poller/account/watch-for-work.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { aRecord, commandRecord } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';

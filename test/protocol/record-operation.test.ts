@@ -1,8 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PENDING_ENTRIES_MAX } from '../../shared/core/journal.ts';
-import type { Operation } from '../../shared/core/operation.ts';
-import { type OperationRecord, recordReading } from '../../shared/core/operation-record.ts';
+import { PENDING_ENTRIES_MAX } from '../../shared/core/records/journal.ts';
+import type { Operation } from '../../shared/core/records/operation.ts';
+import { type OperationRecord, recordReading } from '../../shared/core/records/operation-record.ts';
 import { type RecordDeps, recordOperation } from '../../shared/protocol/record-operation.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { operationKey } from '../../shared/store/keys.ts';

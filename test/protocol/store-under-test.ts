@@ -1,6 +1,6 @@
 /** The production store over the in-memory table, and what a test lets go wrong around single calls. */
 
-import type { JournalRecord } from '../../shared/core/journal-record.ts';
+import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import { type BridgeStore, createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 

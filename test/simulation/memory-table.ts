@@ -1,7 +1,7 @@
 /** `Table` in memory, with DynamoDB's conditions, sparse index and write units; the simulation adds faults around it. */
 
-import { foreignAttributes, readableAttributes, readsMany } from '../../shared/store/access/access.ts';
-import { ACCESS, type Role } from '../../shared/store/access/roles.ts';
+import { ACCESS, type Role } from '../../infra/aws/roles.ts';
+import { foreignAttributes, readableAttributes, readsMany } from '../../shared/store/access.ts';
 import type {
   Attribute,
   Condition,

@@ -1,6 +1,6 @@
 /** Everything that differs between two runs, derived from the seed alone. */
 
-import type { Backfill } from '../../shared/core/operation-record.ts';
+import type { Backfill } from '../../shared/core/records/operation-record.ts';
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
 
 /** Every fault the simulation can inject; a campaign fails when one of them never fired. */

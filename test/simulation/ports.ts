@@ -1,6 +1,6 @@
 /** The ports of the production code, each with the faults of the real thing. */
 
-import type { EntryOutcome } from '../../shared/core/relay-plan.ts';
+import type { EntryOutcome } from '../../shared/core/records/relay-plan.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import {
   type Key,

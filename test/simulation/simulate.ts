@@ -1,9 +1,9 @@
 /** One seed: the production poller against a hostile world, then peace, then the checker. */
 
-import { pollAccount } from '../../functions/poller/poll-account.ts';
-import { type AccountDeps, emptyAccountMemory } from '../../functions/poller/run.ts';
-import type { JournalEntry } from '../../shared/core/journal.ts';
-import { createPollPlanner } from '../../shared/core/poll-planner.ts';
+import { pollAccount } from '../../functions/poller/account/poll-account.ts';
+import { type AccountDeps, emptyAccountMemory } from '../../functions/poller/account/run.ts';
+import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
+import type { JournalEntry } from '../../shared/core/records/journal.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';

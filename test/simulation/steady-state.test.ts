@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { emptyAccountMemory } from '../../functions/poller/run.ts';
+import { emptyAccountMemory } from '../../functions/poller/account/run.ts';
 import { deriveOptions, NO_FAULTS, type SimulationOptions } from './options.ts';
 import { dependenciesOf, invoke, setTheStage } from './simulate.ts';
 import { NOTHING_ODD } from './upstream-model.ts';

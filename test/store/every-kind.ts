@@ -3,28 +3,28 @@
  * items. The items of a released version are kept as a fixture, so that a later version is measured by them.
  */
 
-import { firstAccountRecord, recordHealth } from '../../shared/core/account-record.ts';
-import { nextStatus } from '../../shared/core/account-status.ts';
-import type { CommandRecord } from '../../shared/core/command-record.ts';
-import { settleCommand } from '../../shared/core/command-record.ts';
-import { createHintFields } from '../../shared/core/hint-fields.ts';
-import type { JournalRecord } from '../../shared/core/journal-record.ts';
+import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { createAuditLog } from '../../shared/commands/audit-log.ts';
+import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
+import { firstAccountRecord, recordHealth } from '../../shared/core/records/account-record.ts';
+import { nextStatus } from '../../shared/core/records/account-status.ts';
+import type { CommandRecord } from '../../shared/core/records/command-record.ts';
+import { settleCommand } from '../../shared/core/records/command-record.ts';
+import { createHintFields } from '../../shared/core/records/hint-fields.ts';
+import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import {
   type OperationRecord,
   recordReading,
   recordStall,
   recordWatchEnd,
-} from '../../shared/core/operation-record.ts';
-import { recordDiscovery, recordUnreachable } from '../../shared/core/project-record.ts';
-import type { Timestamp } from '../../shared/core/timestamp.ts';
+} from '../../shared/core/records/operation-record.ts';
+import { recordDiscovery, recordUnreachable } from '../../shared/core/records/project-record.ts';
+import type { Timestamp } from '../../shared/core/records/timestamp.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
-import { createAuditLog } from '../../shared/store/audit-log.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createCommandUsage, readCommandUsage } from '../../shared/store/command-usage.ts';
-import { createIdempotencyStore } from '../../shared/store/idempotency-store.ts';
 import { commandKey } from '../../shared/store/keys.ts';
 import type { Table, TableCounters } from '../../shared/store/table.ts';
-import { createTokenStore } from '../../shared/store/token-store.ts';
 import { aContext, anOperation, commandRecord, NOON_MS } from '../builders.ts';
 
 const PROJECT_ID = anOperation().project_id;

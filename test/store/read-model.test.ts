@@ -3,16 +3,20 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAuditReader } from '../../functions/api/bridge/audit-reader.ts';
+import { createReadModel, type ReadModel } from '../../functions/api/bridge/read-model.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
-import { type OperationRecord, recordReading, recordWatchEnd } from '../../shared/core/operation-record.ts';
-import { recordDiscovery } from '../../shared/core/project-record.ts';
+import { createAuditLog } from '../../shared/commands/audit-log.ts';
+import {
+  type OperationRecord,
+  recordReading,
+  recordWatchEnd,
+} from '../../shared/core/records/operation-record.ts';
+import { recordDiscovery } from '../../shared/core/records/project-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { createAuditLog } from '../../shared/store/audit-log.ts';
-import { createAuditReader } from '../../shared/store/audit-reader.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
-import { createReadModel, type ReadModel } from '../../shared/store/read-model.ts';
 import type { Table, TableIndexes } from '../../shared/store/table.ts';
 import { tableDefinition } from '../../shared/store/table-definition.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';

@@ -1,11 +1,11 @@
 /** What the protocol needs of a table, whatever it is made of: the same suite runs on every implementation. */
 
 import { describe, expect, test } from 'vitest';
-import { pendingEntries } from '../../shared/core/journal.ts';
-import { acknowledged } from '../../shared/core/journal-record.ts';
-import type { Operation } from '../../shared/core/operation.ts';
-import { isOpen, recordReading, recordWatchEnd } from '../../shared/core/operation-record.ts';
-import type { Timestamp } from '../../shared/core/timestamp.ts';
+import { pendingEntries } from '../../shared/core/records/journal.ts';
+import { acknowledged } from '../../shared/core/records/journal-record.ts';
+import type { Operation } from '../../shared/core/records/operation.ts';
+import { isOpen, recordReading, recordWatchEnd } from '../../shared/core/records/operation-record.ts';
+import type { Timestamp } from '../../shared/core/records/timestamp.ts';
 import { type BridgeStore, createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { operationKey, parkedWorkOf, projectKey } from '../../shared/store/keys.ts';
 import type { Table } from '../../shared/store/table.ts';

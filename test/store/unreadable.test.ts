@@ -1,15 +1,16 @@
 /** Items that this version cannot read, wholly or in part: what is said of them, and that they stay as they are. */
 
 import { describe, expect, test } from 'vitest';
-import { EMPTY_JOURNAL, pendingEntries } from '../../shared/core/journal.ts';
-import { recordReading } from '../../shared/core/operation-record.ts';
+import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
+import { EMPTY_JOURNAL, pendingEntries } from '../../shared/core/records/journal.ts';
+import { recordReading } from '../../shared/core/records/operation-record.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { silentTelemetry, type Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
-import { createIdempotencyStore } from '../../shared/store/idempotency-store.ts';
 import {
   accountStatusKey,
   commandUsageKey,
@@ -20,7 +21,6 @@ import {
 } from '../../shared/store/keys.ts';
 import { parseRecord } from '../../shared/store/parse-record.ts';
 import type { Attribute, Item } from '../../shared/store/table.ts';
-import { createTokenStore } from '../../shared/store/token-store.ts';
 import { createUnreadableNotes, isUnreadable, type UnreadableItem } from '../../shared/store/unreadable.ts';
 import { aContext, anOperation, aRecord, NOON_MS } from '../builders.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';

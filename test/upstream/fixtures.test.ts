@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import type { Operation } from '../../shared/core/operation.ts';
-import { recordReading } from '../../shared/core/operation-record.ts';
-import { startWalk, takePage } from '../../shared/core/page-walk.ts';
+import type { Operation } from '../../shared/core/records/operation.ts';
+import { recordReading } from '../../shared/core/records/operation-record.ts';
+import { startWalk, takePage } from '../../shared/core/records/page-walk.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
-import * as schemas from '../../shared/upstream/schemas.ts';
+import * as schemas from '../../shared/upstream/calls/schemas.ts';
 import { aContext } from '../builders.ts';
 
 const FOLDER = join(import.meta.dirname, '../fixtures/upstream');

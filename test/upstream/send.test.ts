@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { ATTEMPTS_MAX, PATIENCE_MS, RETRY_AFTER_MS_MAX } from '../../shared/core/retry-delay.ts';
+import { ATTEMPTS_MAX, PATIENCE_MS, RETRY_AFTER_MS_MAX } from '../../shared/core/rates/retry-delay.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import type { KeySource } from '../../shared/upstream/client.ts';
 import { guardKey } from '../../shared/upstream/key-source.ts';

@@ -2,9 +2,9 @@
 
 import * as z from 'zod';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
-import type { AuditPage, AuditRecord } from '../../../shared/store/audit-reader.ts';
-import type { ReadModel } from '../../../shared/store/read-model.ts';
+import type { AuditPage, AuditRecord } from './audit-reader.ts';
 import { cursor, limit } from './parts.ts';
+import type { ReadModel } from './read-model.ts';
 
 export const AUDIT_OUTCOMES = ['done', 'refused', 'unknown', 'open'] as const;
 

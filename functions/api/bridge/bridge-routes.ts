@@ -4,19 +4,17 @@ import * as z from 'zod';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import { SCOPES } from '../../../shared/callers/scopes.ts';
 import { cursorSealOf } from '../../../shared/callers/sealed-cursor.ts';
-import type { AccountStatus } from '../../../shared/core/account-status.ts';
-import { isSettled, type OperationRecord } from '../../../shared/core/operation-record.ts';
+import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
+import { isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { AppError } from '../../../shared/runtime/errors.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
-import { eventsOf } from '../../../shared/store/event-feed.ts';
-import type { ReadModel } from '../../../shared/store/read-model.ts';
-import type { PatientCallers } from '../patient-callers.ts';
-import { invalid } from '../read-request.ts';
-import type { ApiAnswer, ApiRequest, Route } from '../route.ts';
-import { sealedReadModel } from '../sealed-read-model.ts';
-import { notFound } from '../serve-route.ts';
+import type { PatientCallers } from '../serving/patient-callers.ts';
+import { invalid } from '../serving/read-request.ts';
+import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
+import { notFound } from '../serving/serve-route.ts';
 import { auditAnswer, auditQuery, readAudit } from './audit.ts';
+import { eventsOf } from './event-feed.ts';
 import { healthOf } from './health.ts';
 import { listOperations } from './list-operations.ts';
 import {
@@ -32,6 +30,8 @@ import {
   wait,
 } from './parts.ts';
 import { isVisibleTo, readFeed } from './read-feed.ts';
+import type { ReadModel } from './read-model.ts';
+import { sealedReadModel } from './sealed-read-model.ts';
 import { operationView, projectView } from './views.ts';
 import { waitFor } from './wait-for.ts';
 

@@ -1,6 +1,6 @@
 /** Whether events are on time and alerts reach people, decided from what the poller says of itself and from what is still unsent. */
 
-import type { AccountStatus, UnreadProject } from '../../../shared/core/account-status.ts';
+import type { AccountStatus, UnreadProject } from '../../../shared/core/records/account-status.ts';
 
 export interface Health {
   readonly healthy: boolean;

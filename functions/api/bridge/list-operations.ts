@@ -1,10 +1,10 @@
 /** A page of a project's operations, with filters. */
 
 import type * as z from 'zod';
-import { isOpen, type OperationRecord } from '../../../shared/core/operation-record.ts';
-import type { ReadModel } from '../../../shared/store/read-model.ts';
-import type { ApiAnswer } from '../route.ts';
+import { isOpen, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
+import type { ApiAnswer } from '../serving/route.ts';
 import type { operationQuery } from './parts.ts';
+import type { ReadModel } from './read-model.ts';
 import { operationView } from './views.ts';
 
 type OperationQuery = z.output<typeof operationQuery>;

@@ -3,11 +3,11 @@
 import type * as z from 'zod';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { type FeedEvent, fits } from '../../../shared/store/event-feed.ts';
-import type { ReadModel } from '../../../shared/store/read-model.ts';
-import type { PatientCallers } from '../patient-callers.ts';
-import type { ApiAnswer } from '../route.ts';
+import type { PatientCallers } from '../serving/patient-callers.ts';
+import type { ApiAnswer } from '../serving/route.ts';
+import { type FeedEvent, fits } from './event-feed.ts';
 import type { feedQuery } from './parts.ts';
+import type { ReadModel } from './read-model.ts';
 import { waitFor } from './wait-for.ts';
 
 export interface FeedRequest {

@@ -1,7 +1,7 @@
 /** Records as the API shows them. */
 
-import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/operation-record.ts';
-import type { ProjectRecord } from '../../../shared/core/project-record.ts';
+import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
+import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 
 export function operationView(record: OperationRecord): object {
   const { operation_id, project_id, action, branch_id, endpoint_id, status, failures_count } = record;

@@ -2,8 +2,8 @@
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
-import type { AuditPage, AuditRecord } from '../../../shared/store/audit-reader.ts';
 import { AUDIT_OUTCOMES, type AuditFilter, auditQuery } from '../bridge/audit.ts';
+import type { AuditPage, AuditRecord } from '../bridge/audit-reader.ts';
 import { duration, empty, type Html, operationPath, projectPath, time } from './parts.ts';
 
 const FILTERS = ['client_id', 'call', 'project_id', 'outcome', 'from', 'until'] as const;

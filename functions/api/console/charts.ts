@@ -1,8 +1,8 @@
 /** Drawings, made on the server: they need no script and are read out by their title. */
 
 import { html } from 'hono/html';
-import type { StatusPoint } from '../../../shared/core/account-status.ts';
-import type { OperationRecord } from '../../../shared/core/operation-record.ts';
+import type { StatusPoint } from '../../../shared/core/records/account-status.ts';
+import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import { duration, empty, type Html, operationPath, toneOf } from './parts.ts';
 
 const WIDTH = 960;

@@ -1,7 +1,7 @@
 /** What people can do from a page: each a normal, audited command, asked for by a form of their own session. */
 
 import type { Hono } from 'hono';
-import type { ApiAnswer } from '../route.ts';
+import type { ApiAnswer } from '../serving/route.ts';
 import { projectPath } from './parts.ts';
 import { confirmPage } from './project-page.ts';
 import { formOf, isOwnOrigin, textOf } from './request-parts.ts';

@@ -1,7 +1,7 @@
 /** Events as rows, each with its whole JSON. */
 
 import { html } from 'hono/html';
-import type { FeedEvent } from '../../../shared/store/event-feed.ts';
+import type { FeedEvent } from '../bridge/event-feed.ts';
 import { badge, type Html, json, operationPath, projectPath, time } from './parts.ts';
 
 export function eventTable(accountId: string, events: readonly FeedEvent[]): Html {

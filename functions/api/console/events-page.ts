@@ -3,7 +3,7 @@
 import { html } from 'hono/html';
 import { eventCatalog } from '../../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
-import type { FeedEvent, FeedFilter } from '../../../shared/store/event-feed.ts';
+import type { FeedEvent, FeedFilter } from '../bridge/event-feed.ts';
 import { eventTable } from './event-table.ts';
 import { empty, type Html } from './parts.ts';
 

@@ -1,10 +1,10 @@
 /** One operation: where the link of an alert leads. The verdict first, then who, then everything that is known. */
 
 import { html } from 'hono/html';
-import type { CommandRecord } from '../../../shared/core/command-record.ts';
-import { isOpen, type OperationRecord } from '../../../shared/core/operation-record.ts';
-import type { ToldAlert } from '../../../shared/store/alert-history.ts';
-import type { FeedEvent } from '../../../shared/store/event-feed.ts';
+import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
+import { isOpen, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
+import type { FeedEvent } from '../bridge/event-feed.ts';
+import type { ToldAlert } from './alert-history.ts';
 import { age, badge, duration, facts, type Html, json, operationPath, projectPath, time } from './parts.ts';
 
 export interface OperationView {

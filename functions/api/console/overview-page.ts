@@ -1,10 +1,10 @@
 /** The overview: is everything on time, what is open, what failed last. */
 
 import { html } from 'hono/html';
-import type { AccountStatus } from '../../../shared/core/account-status.ts';
-import type { OperationRecord } from '../../../shared/core/operation-record.ts';
-import type { ProjectRecord } from '../../../shared/core/project-record.ts';
-import type { FeedEvent } from '../../../shared/store/event-feed.ts';
+import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
+import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
+import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
+import type { FeedEvent } from '../bridge/event-feed.ts';
 import type { Health } from '../bridge/health.ts';
 import { delayChart } from './charts.ts';
 import { eventTable } from './event-table.ts';

@@ -1,7 +1,7 @@
 /** One project: what runs, what ran, its computes and what can be done with them. */
 
 import { html } from 'hono/html';
-import type { OperationRecord } from '../../../shared/core/operation-record.ts';
+import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import { timeline } from './charts.ts';
 import { age, badge, duration, empty, type Html, operationPath, projectPath, time } from './parts.ts';
 

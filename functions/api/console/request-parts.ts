@@ -1,8 +1,8 @@
 /** What a page reads of a browser's request. */
 
 import type { Context } from 'hono';
-import type { FeedFilter } from '../../../shared/store/event-feed.ts';
-import { readCapped } from '../read-capped.ts';
+import type { FeedFilter } from '../bridge/event-feed.ts';
+import { readCapped } from '../serving/read-capped.ts';
 
 export function filterOf(c: Context): FeedFilter {
   const value = (name: string) => c.req.query(name)?.slice(0, 100) || undefined;

@@ -1,7 +1,7 @@
 /** What a page shows of the upstream: through the API's own routes, so that callers see there what they may see. */
 
 import type { Caller } from '../../../shared/callers/authorize.ts';
-import type { ApiAnswer, Route } from '../route.ts';
+import type { ApiAnswer, Route } from '../serving/route.ts';
 import type { Compute } from './project-page.ts';
 import { textOf } from './request-parts.ts';
 

@@ -1,6 +1,6 @@
 /** The routes that explain the others. They are part of the table themselves, and open to everybody. */
 
-import type { Route } from '../route.ts';
+import type { Route } from '../serving/route.ts';
 import { docsPage, PAGE_POLICY } from './docs-page.ts';
 import { openApiDocument } from './openapi.ts';
 

@@ -3,8 +3,8 @@
 import * as z from 'zod';
 import { SCOPES } from '../../../shared/callers/scopes.ts';
 import { idNamesOf, idSchemaOf } from '../../../shared/upstream/calls/ids.ts';
-import { PROBLEM_MEDIA_TYPE, PROBLEM_TYPES, type ProblemType } from '../problem.ts';
-import type { Route } from '../route.ts';
+import { PROBLEM_MEDIA_TYPE, PROBLEM_TYPES, type ProblemType } from '../serving/problem.ts';
+import type { Route } from '../serving/route.ts';
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';

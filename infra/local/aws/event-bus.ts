@@ -99,10 +99,8 @@ export function createLocalEventBus(options: EventBusOptions): LocalEventBus {
   };
 
   function putEntry(entry: PutEventsEntry, index: number): PutEventsResult {
-    const refusal = refusalOf(entry);
+    const refusal = refusalOf(entry) ?? faultOf(options.failEntry?.(entry, index));
     if (refusal !== undefined) return refusal;
-    const ErrorCode = options.failEntry?.(entry, index);
-    if (ErrorCode !== undefined) return { ErrorCode, ErrorMessage: 'A fault of the local bus' };
     const event = envelopeOf(entry, options);
     const busName = busNameOf(entry.EventBusName ?? 'default');
     // A bus that does not exist takes the event, answers with an id, and loses it: so does AWS (aws-cli #9186).
@@ -122,6 +120,10 @@ export function createLocalEventBus(options: EventBusOptions): LocalEventBus {
       if (isMeant) for (const target of targets) deliveries.start({ event, ruleName, target });
     }
   }
+}
+
+function faultOf(ErrorCode: string | undefined): PutEventsResult | undefined {
+  return ErrorCode === undefined ? undefined : { ErrorCode, ErrorMessage: 'A fault of the local bus' };
 }
 
 function busNameOf(nameOrArn: string): string {

@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import { FOREIGN_HOST_SENTENCE, isOwnHost } from '../own-host.ts';
+import { FOREIGN_HOST_SENTENCE, isOwnHost } from '../../process/own-host.ts';
 import { type LocalDynamoDb, openLocalDynamoDb } from './dynamodb.ts';
 import { createEventBridgeService } from './event-bridge-service.ts';
 import { createLocalEventBus, type EventBusOptions, type LocalEventBus } from './event-bus.ts';

@@ -1,7 +1,7 @@
 /** `bridge.json`: which upstream the state of a data folder belongs to. */
 
 import { z } from 'zod';
-import { UsageError } from '../option-values.ts';
+import { UsageError } from '../../process/option-values.ts';
 import { keptText } from './kept-file.ts';
 
 const identitySchema = z.object({

@@ -1,7 +1,7 @@
 /** A file that only grows, by whole lines: what a crash or a full disk left half-written never swallows the next line. */
 
 import { appendFileSync, closeSync, fstatSync, openSync, readSync } from 'node:fs';
-import { reasonOf } from '../system-error.ts';
+import { reasonOf } from '../../process/system-error.ts';
 
 export interface LineFile {
   /** Throws the system's error when the line is not in the file afterwards. */

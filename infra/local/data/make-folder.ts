@@ -2,8 +2,8 @@
 
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { UsageError } from '../option-values.ts';
-import { codeOf, reasonOf } from '../system-error.ts';
+import { UsageError } from '../../process/option-values.ts';
+import { codeOf, reasonOf } from '../../process/system-error.ts';
 
 /** Throws `UsageError` when there is no such folder afterwards. */
 export function makeFolder(folder: string): void {

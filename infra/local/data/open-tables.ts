@@ -4,9 +4,9 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
+import { UsageError } from '../../process/option-values.ts';
+import { codeOf } from '../../process/system-error.ts';
 import { type LocalDynamoDb, openLocalDynamoDb } from '../aws/dynamodb.ts';
-import { UsageError } from '../option-values.ts';
-import { codeOf } from '../system-error.ts';
 import { makeOne } from './make-folder.ts';
 
 /** A bridge that was killed holds the lock until the system has taken its memory back, which takes milliseconds. */

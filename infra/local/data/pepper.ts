@@ -1,7 +1,7 @@
 /** `token-pepper`: keys the hashes of tokens, so that the tokens of one run are good in the next. */
 
 import { randomBytes } from 'node:crypto';
-import { UsageError } from '../option-values.ts';
+import { UsageError } from '../../process/option-values.ts';
 import { keptText } from './kept-file.ts';
 
 const PEPPER_BYTES = 32;

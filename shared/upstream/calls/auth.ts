@@ -1,9 +1,9 @@
 /** Auth integration, OAuth providers, redirect-URI whitelist and e-mail server. */
 
 import * as z from 'zod';
-import { projectId } from '../schemas.ts';
 import { defineCall } from './call.ts';
 import { branchId, idSchemas } from './ids.ts';
+import { projectId } from './schemas.ts';
 import { secret } from './secret-text.ts';
 
 const { auth_provider, oauth_provider_id } = idSchemas;

@@ -1,9 +1,9 @@
 /** Computes. */
 
 import * as z from 'zod';
-import { endpointSchema } from '../schemas.ts';
 import { defineCall } from './call.ts';
 import { branchId } from './ids.ts';
+import { endpointSchema } from './schemas.ts';
 
 /** Specification "Compute sizes": what is offered, up to 56. Which of them may scale is left to the service. */
 const computeUnits = z.number().min(0.25).max(56);

@@ -1,7 +1,7 @@
 /** The ids that stand in paths. By pattern only: no dot, slash or percent sign reaches a path. */
 
 import * as z from 'zod';
-import { operationId, projectId } from '../schemas.ts';
+import { operationId, projectId } from './schemas.ts';
 
 /** Specification "Compute endpoint": always starts with `ep-`. */
 export const endpointId = z.string().regex(/^ep-[a-z0-9-]{1,60}$/);

@@ -1,9 +1,9 @@
 /** Operations. */
 
 import * as z from 'zod';
-import { operationListSchema } from '../schemas.ts';
 import { defineCall } from './call.ts';
 import { pageCursor } from './page-cursor.ts';
+import { operationListSchema } from './schemas.ts';
 
 export const operationCalls = {
   /**

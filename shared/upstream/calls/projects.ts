@@ -1,9 +1,9 @@
 /** Projects. */
 
 import * as z from 'zod';
-import { projectListSchema } from '../schemas.ts';
 import { defineCall } from './call.ts';
 import { pageCursor } from './page-cursor.ts';
+import { projectListSchema } from './schemas.ts';
 
 export const projectCalls = {
   /**

@@ -1,8 +1,8 @@
 /** Everything that differs between two wide runs, derived from the seed alone. */
 
-import { pollOptionsFor } from '../../../functions/poller/limits.ts';
-import type { Backfill } from '../../../shared/core/operation-record.ts';
-import type { WalkLimits } from '../../../shared/core/page-walk.ts';
+import { pollOptionsFor } from '../../../functions/poller/account/limits.ts';
+import type { Backfill } from '../../../shared/core/records/operation-record.ts';
+import type { WalkLimits } from '../../../shared/core/records/page-walk.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { WIDE_FAULT_RATES, type WideFault, wideFaultKinds } from './faults.ts';
 

@@ -1,6 +1,6 @@
 /** In no minute does the account send more than its limit, repetitions and commands included. */
 
-import { sharedRequestsPerMinute, unknownCommandsMax } from '../../../../shared/core/account-rate.ts';
+import { sharedRequestsPerMinute, unknownCommandsMax } from '../../../../shared/core/rates/account-rate.ts';
 import type { Violation } from '../../check-history.ts';
 import { rateOf } from '../cloud/poller.ts';
 import { MINUTE_MS } from '../plan.ts';

@@ -1,12 +1,12 @@
 /** The poller as Lambda runs it: on a schedule, in environments that stay warm, freeze, and are killed at their time-out. */
 
-import { STOP_RESERVE_MS } from '../../../../functions/poller/limits.ts';
-import { pollAccount } from '../../../../functions/poller/poll-account.ts';
+import { STOP_RESERVE_MS } from '../../../../functions/poller/account/limits.ts';
+import { pollAccount } from '../../../../functions/poller/account/poll-account.ts';
 import {
   type AccountDeps,
   type AccountMemory,
   emptyAccountMemory,
-} from '../../../../functions/poller/run.ts';
+} from '../../../../functions/poller/account/run.ts';
 import { pollerSchedule } from '../../../../shared/config/poller-config.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Process } from '../../scheduler.ts';

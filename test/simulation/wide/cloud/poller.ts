@@ -1,13 +1,13 @@
 /** The poller's parts as its handler puts them together, on the virtual cloud. */
 
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
-import { createAccountBudget } from '../../../../functions/poller/account-budget.ts';
-import { createLease, type Lease } from '../../../../functions/poller/lease.ts';
-import { accountLimits, pollOptionsFor } from '../../../../functions/poller/limits.ts';
-import type { AccountDeps } from '../../../../functions/poller/run.ts';
-import { createTally } from '../../../../functions/poller/tally.ts';
-import { type AccountRate, sharedRequestsPerMinute } from '../../../../shared/core/account-rate.ts';
-import { createPollPlanner } from '../../../../shared/core/poll-planner.ts';
+import { createAccountBudget } from '../../../../functions/poller/account/account-budget.ts';
+import { createLease, type Lease } from '../../../../functions/poller/account/lease.ts';
+import { accountLimits, pollOptionsFor } from '../../../../functions/poller/account/limits.ts';
+import type { AccountDeps } from '../../../../functions/poller/account/run.ts';
+import { createTally } from '../../../../functions/poller/account/tally.ts';
+import { createPollPlanner } from '../../../../functions/poller/planner/poll-planner.ts';
+import { type AccountRate, sharedRequestsPerMinute } from '../../../../shared/core/rates/account-rate.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';

@@ -1,6 +1,6 @@
 /** The table over a network: every call takes its time, may be throttled, or may lose its reply. */
 
-import type { Role } from '../../../../shared/store/access/roles.ts';
+import type { Role } from '../../../../infra/aws/roles.ts';
 import type { Item, Table, TableCounters, TableIndexes, Update } from '../../../../shared/store/table.ts';
 import { createMemoryIndexes } from '../../../store/memory-indexes.ts';
 import type { MemoryTable } from '../../memory-table.ts';

@@ -1,6 +1,6 @@
 /** Somebody sends commands through the bridge and asks for fresh readings, as the API does it for its callers. */
 
-import { type AccountRate, COMMAND_BURST } from '../../../../shared/core/account-rate.ts';
+import { type AccountRate, COMMAND_BURST } from '../../../../shared/core/rates/account-rate.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
 import { recordCommand } from '../../../../shared/protocol/record-command.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
@@ -8,10 +8,10 @@ import { createSecretKeySource } from '../../../../shared/runtime/secret-key-sou
 import { createBridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { createCommandUsage } from '../../../../shared/store/command-usage.ts';
 import { computeCalls } from '../../../../shared/upstream/calls/computes.ts';
+import { operationSchema, parseRows } from '../../../../shared/upstream/calls/schemas.ts';
 import { createUpstreamClient, depsOf } from '../../../../shared/upstream/client.ts';
 import { forward } from '../../../../shared/upstream/forward.ts';
 import { createRequestBudget, type RequestBudget } from '../../../../shared/upstream/request-budget.ts';
-import { operationSchema, parseRows } from '../../../../shared/upstream/schemas.ts';
 import type { Process } from '../../scheduler.ts';
 import { createBusClient } from '../cloud/bus.ts';
 import { rateOf, secretsClient, timeoutSignal } from '../cloud/poller.ts';
@@ -21,7 +21,7 @@ import { UPSTREAM_URL } from '../upstream/virtual-upstream.ts';
 
 export const SETTLE_WITHIN_MS = 90_000;
 
-/** Shared by all instances of the API, which is what its own shares come to (functions/api/fair-share.ts). */
+/** Shared by all instances of the API, which is what its own shares come to (functions/api/serving/fair-share.ts). */
 export async function sendCommands(stage: Stage): Promise<void> {
   const { world, timeline } = stage;
   const { plan, scheduler, random } = world;

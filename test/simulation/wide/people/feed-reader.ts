@@ -1,7 +1,7 @@
 /** A consumer that reads the event feed from the beginning to the end of the run. */
 
+import { createEventFeed } from '../../../../functions/api/bridge/event-feed.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
-import { createEventFeed } from '../../../../shared/store/event-feed.ts';
 import { createUnreadableNotes } from '../../../../shared/store/unreadable.ts';
 import type { Process } from '../../scheduler.ts';
 import { createLateIndexes, createSlowTable } from '../cloud/table.ts';

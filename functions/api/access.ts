@@ -1,0 +1,65 @@
+/** What the API reads and writes: records to show, and what a command begins. How far the account is read is not its business. */
+
+import { TOKEN_ATTRIBUTES } from '../../shared/callers/token-store.ts';
+import { IDEMPOTENCY_ATTRIBUTES } from '../../shared/commands/idempotency-store.ts';
+import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/access.ts';
+import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
+import { CALLER_USAGE_ATTRIBUTES, USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
+import { PROGRESS_ATTRIBUTES, RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
+import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
+import { AUDIT_ATTRIBUTES } from './bridge/audit-reader.ts';
+import { ENDED_SESSION_ATTRIBUTES } from './console/ended-sessions.ts';
+import { HELD_ATTRIBUTES } from './serving/held-places.ts';
+
+const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
+const BEGUN = [...RECORD_ATTRIBUTES.operation, ...RECORD_ATTRIBUTES.command];
+const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
+
+/** How far the poller has got, and what it has learned. */
+const POLLERS_OWN: ReadonlySet<string> = new Set([
+  ...PROGRESS_ATTRIBUTES.filter((name) => name !== 'watermark'),
+  'history_until',
+  'learned',
+]);
+
+/** What is decided of an operation later on, by whoever reads it again. */
+const DECIDED_LATER: ReadonlySet<string> = new Set(['stalled_threshold_ms']);
+
+export const apiAccess = {
+  reads: {
+    protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES]).filter((name) => !POLLERS_OWN.has(name)),
+    alerts: [...KEY, 'body', 'outcome', 'waiting_since_ms', 'last_reason'],
+    tokens: distinct([...KEY, ...TOKEN_ATTRIBUTES]),
+    idempotency: distinct([...KEY, ...IDEMPOTENCY_ATTRIBUTES]),
+    callers: [...KEY, ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],
+    audit: [...KEY, ...AUDIT_ATTRIBUTES],
+  },
+  readsMany: ['protocol', 'audit'],
+  updates: {
+    protocol: distinct([...WORK, FEED_INDEX.sortKey, ...BEGUN, ...PARKED]).filter(
+      (name) => !DECIDED_LATER.has(name),
+    ),
+    readRequests: [...WORK, 'asked_at_ms'],
+    idempotency: distinct([...KEY, 'kind', 'expires_at', ...IDEMPOTENCY_ATTRIBUTES]),
+    audit: [
+      ...KEY,
+      'kind',
+      'expires_at',
+      ...LISTED,
+      'account_id',
+      'request_id',
+      'client_id',
+      'call',
+      'project_id',
+      'resource',
+      'received_at',
+      'outcome',
+      'status',
+      'problem',
+      'duration_ms',
+      'operation_ids',
+    ],
+    usage: [...KEY, ...USAGE_ATTRIBUTES, ...CALLER_USAGE_ATTRIBUTES],
+    callers: [...KEY, 'kind', 'expires_at', ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],
+  },
+} as const satisfies Access;

@@ -1,0 +1,35 @@
+/** The read model as one caller gets it: every cursor that leaves is sealed, and every cursor that comes back is opened. */
+
+import type { CursorSeal } from '../../../shared/callers/sealed-cursor.ts';
+import type { Page } from './page-cursor.ts';
+import type { PageRequest, ReadModel } from './read-model.ts';
+
+export function sealedReadModel(model: ReadModel, cursors: CursorSeal): ReadModel {
+  // Cursors of the table are JSON in base64: sealing the JSON itself keeps them short enough for a URL.
+  const open = (cursor: string) => Buffer.from(cursors.open(cursor)).toString('base64url');
+  const seal = (cursor: string) => cursors.seal(Buffer.from(cursor, 'base64url').toString());
+  const opened = <Request extends { readonly cursor?: string | undefined }>(request: Request): Request =>
+    request.cursor === undefined ? request : { ...request, cursor: open(request.cursor) };
+  const sealed = <Item>(page: Page<Item>): Page<Item> => ({
+    ...page,
+    next: page.next === undefined ? undefined : seal(page.next),
+  });
+  return {
+    ...model,
+    projects: async (request: PageRequest) => sealed(await model.projects(opened(request))),
+    operations: async (projectId: string, request: PageRequest) =>
+      sealed(await model.operations(projectId, opened(request))),
+    async audit(request) {
+      const page = await model.audit(opened(request));
+      return { ...page, ...sealed(page) };
+    },
+    feed: {
+      start: (from) => seal(model.feed.start(from)),
+      async since(cursor, limit) {
+        const page = await model.feed.since(open(cursor), limit);
+        return { ...page, cursor: seal(page.cursor) };
+      },
+      recent: async (request) => sealed(await model.feed.recent(opened(request))),
+    },
+  };
+}

@@ -1,0 +1,88 @@
+/** Who calls: by a token of the bridge, or by one of the configured OIDC issuer. */
+
+import type { Caller } from '../../../shared/callers/authorize.ts';
+import { isSameHash, TOKEN_PREFIX, tokenHash, tokenIdOf } from '../../../shared/callers/bridge-token.ts';
+import type { TokenReader, TokenRecord } from '../../../shared/callers/token-store.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Secret } from '../../../shared/runtime/secret.ts';
+
+export interface Authenticator {
+  /** `credentials`: what follows `Bearer `. Undefined: nobody we know, for whatever reason. */
+  authenticate(credentials: string): Promise<Caller | undefined>;
+  /** Who has the token of this id, as long as it is valid: for sessions that began with it. */
+  holderOf(tokenId: string): Promise<Caller | undefined>;
+}
+
+export interface AuthenticatorDeps {
+  readonly tokens: TokenReader;
+  readonly pepper: () => Promise<Secret>;
+  /** Of an OIDC issuer; undefined: only the bridge's own tokens count. */
+  readonly verifyJwt?: ((token: string) => Promise<Caller | undefined>) | undefined;
+  readonly clock: Clock;
+}
+
+/** A revoked token ends within this time, and a busy caller costs a read in it. */
+const CACHE_MS = 10_000;
+
+/** Tokens of so many callers are remembered; beyond, the oldest are read again. */
+export const CACHE_ENTRIES_MAX = 1_000;
+
+/** A JWT of an issuer is one or two kilobytes; servers refuse headers beyond eight. */
+export const CREDENTIALS_CHARACTERS_MAX = 8_000;
+
+/** Compared with when there is no record, so that an unknown id takes as long as a wrong secret. */
+const NO_HASH = '0'.repeat(64);
+
+export function createAuthenticator({ tokens, pepper, verifyJwt, clock }: AuthenticatorDeps): Authenticator {
+  const cache = new Map<
+    string,
+    { readonly record: Promise<TokenRecord | undefined>; readonly untilMs: number }
+  >();
+
+  const readCached = (tokenId: string): Promise<TokenRecord | undefined> => {
+    const known = cache.get(tokenId);
+    if (known !== undefined && clock.now() < known.untilMs) return known.record;
+    const record = tokens.read(tokenId);
+    cache.delete(tokenId);
+    cache.set(tokenId, { record, untilMs: clock.now() + CACHE_MS });
+    record.catch(() => cache.delete(tokenId));
+    const [oldest] = cache.keys();
+    if (cache.size > CACHE_ENTRIES_MAX && oldest !== undefined) cache.delete(oldest);
+    return record;
+  };
+
+  return {
+    async authenticate(credentials) {
+      if (credentials.length > CREDENTIALS_CHARACTERS_MAX) return undefined;
+      if (!credentials.startsWith(`${TOKEN_PREFIX}_`)) return verifyJwt?.(credentials);
+      const tokenId = tokenIdOf(credentials);
+      if (tokenId === undefined) return undefined;
+      const [record, key] = await Promise.all([readCached(tokenId), pepper()]);
+      const isRight = isSameHash(tokenHash(credentials, key), record?.hash ?? NO_HASH);
+      if (!isRight || record === undefined) return undefined;
+      return isValid(record, clock.now()) ? callerOf(record) : undefined;
+    },
+    async holderOf(tokenId) {
+      const record = await readCached(tokenId);
+      return record !== undefined && isValid(record, clock.now()) ? callerOf(record) : undefined;
+    },
+  };
+}
+
+function isValid({ revoked_at, expires_at_ms }: TokenRecord, nowMs: number): boolean {
+  return revoked_at === undefined && nowMs < expires_at_ms;
+}
+
+function callerOf({ client_id, account_id, scopes, project_ids }: TokenRecord): Caller {
+  return {
+    client_id,
+    account_id,
+    scopes: new Set(scopes),
+    projectIds: project_ids === undefined ? undefined : new Set(project_ids),
+  };
+}
+
+/** `Bearer <credentials>`; undefined for any other scheme, several headers joined by a comma, or none. */
+export function bearerOf(authorization: string | null | undefined): string | undefined {
+  return /^Bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(authorization?.trim() ?? '')?.[1];
+}

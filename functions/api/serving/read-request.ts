@@ -1,0 +1,176 @@
+/** What a caller sent, made into what a route takes: every part parsed, bounded, and refused by the name of its field. */
+
+import type * as z from 'zod';
+import { idNamesOf, idSchemaOf } from '../../../shared/upstream/calls/ids.ts';
+import { parseForm } from './parse-form.ts';
+import { type FieldFault, Problem } from './problem.ts';
+import type { Route } from './route.ts';
+
+/** As it came over the wire. */
+export interface RawRequest {
+  /** By their names in the path, decoded. */
+  readonly ids: Readonly<Record<string, string>>;
+  readonly query: URLSearchParams;
+  readonly headers: Headers;
+  /** Bytes as they really are, whatever a header says of them. */
+  readonly body: () => Promise<Uint8Array>;
+  /** Aborts when the caller has gone. */
+  readonly signal?: AbortSignal;
+}
+
+/** The largest body of the specification has a few hundred bytes. */
+export const BODY_BYTES_MAX = 64_000;
+
+/** The deepest body of the specification has three levels. */
+export const JSON_DEPTH_MAX = 20;
+
+/** More faults than this help nobody. */
+const FAULTS_MAX = 20;
+
+export function readIds(route: Route, ids: RawRequest['ids']): Readonly<Record<string, string>> {
+  const faults: FieldFault[] = [];
+  const read = idNamesOf(route.path).map((name) => {
+    const parsed = idSchemaOf(name).safeParse(ids[name]);
+    if (!parsed.success) faults.push({ field: `path.${name}`, reason: 'is not of the form of such an id' });
+    return [name, parsed.data ?? ''] as const;
+  });
+  if (faults.length > 0) throw invalid(faults);
+  return Object.fromEntries(read);
+}
+
+export function readQuery(route: Route, query: URLSearchParams): Readonly<Record<string, unknown>> {
+  const names = [...new Set(query.keys())];
+  const repeated = names.filter((name) => query.getAll(name).length > 1);
+  if (repeated.length > 0) {
+    throw invalid(
+      repeated.map((name) => ({ field: `query.${nameable(name)}`, reason: 'stands there more than once' })),
+    );
+  }
+  const values = Object.fromEntries(names.map((name) => [name, query.get(name)]));
+  if (route.query === undefined) {
+    if (names.length === 0) return {};
+    throw invalid(
+      names.map((name) => ({
+        field: `query.${nameable(name)}`,
+        reason: 'this call takes no such parameter',
+      })),
+    );
+  }
+  return parsePart('query', route.query, values);
+}
+
+/** Undefined when the route takes none; then nothing may be sent either. */
+export async function readBody(
+  route: Route,
+  raw: RawRequest,
+): Promise<Readonly<Record<string, unknown>> | undefined> {
+  const bytes = await raw.body();
+  if (bytes.byteLength > BODY_BYTES_MAX) {
+    throw new Problem('body-too-large', {
+      detail: `The body has ${bytes.byteLength} bytes; at most ${BODY_BYTES_MAX} are taken.`,
+    });
+  }
+  if (route.body === undefined) {
+    // Clients send empty objects with calls that have no body.
+    if (bytes.byteLength === 0 || isEmptyObject(bytes)) return undefined;
+    throw invalid([{ field: 'body', reason: 'this call takes none' }]);
+  }
+  return parsePart('body', route.body, parseBody(route.body, bytes, raw.headers.get('content-type')));
+}
+
+function parseBody(schema: z.ZodObject, bytes: Uint8Array, contentType: string | null): unknown {
+  const mediaType = contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
+  const text = decode(bytes);
+  if (mediaType === 'application/x-www-form-urlencoded') return parseForm(text, schema);
+  // Without a word about it, a body is JSON: that is what the upstream takes it for.
+  if (mediaType !== '' && mediaType !== 'application/json') {
+    throw new Problem('media-type-unsupported', {
+      detail: 'Send application/json or application/x-www-form-urlencoded.',
+    });
+  }
+  return parseJson(text);
+}
+
+function parseJson(text: string): unknown {
+  if (text === '') return {};
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw invalid([{ field: 'body', reason: 'is not JSON' }]);
+  }
+  if (depthOf(value) > JSON_DEPTH_MAX)
+    throw invalid([{ field: 'body', reason: `is nested more than ${JSON_DEPTH_MAX} deep` }]);
+  if (hasPrototypeName(value))
+    throw invalid([{ field: 'body', reason: 'has a field that no object may have' }]);
+  return value;
+}
+
+function parsePart(part: string, schema: z.ZodObject, value: unknown): Readonly<Record<string, unknown>> {
+  const parsed = schema.safeParse(value);
+  if (parsed.success) return parsed.data;
+  throw invalid(parsed.error.issues.flatMap((issue) => faultsOf(part, issue)));
+}
+
+function faultsOf(part: string, issue: z.core.$ZodIssue): readonly FieldFault[] {
+  const field = [part, ...issue.path.map(String)].join('.');
+  if (issue.code !== 'unrecognized_keys') return [{ field, reason: reasonOf(issue) }];
+  return issue.keys.map((name) => ({
+    field: `${field}.${nameable(name)}`,
+    reason: 'this call takes no such field',
+  }));
+}
+
+/** Says what is expected; of what was found only its type, for it may be a secret. */
+function reasonOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) return 'is required';
+  if (issue.code === 'invalid_format' && issue.format === 'regex') return 'is not of the expected form';
+  return issue.message;
+}
+
+/** A name somebody made up is told back as far as it is one. */
+export function nameable(name: string): string {
+  return /^[\w.-]{1,60}$/.test(name) ? name : '(unprintable)';
+}
+
+export function invalid(faults: readonly FieldFault[]): Problem {
+  const shown = faults.slice(0, FAULTS_MAX);
+  const detail = shown.map(({ field, reason }) => `${field}: ${reason}`).join('; ');
+  return new Problem('invalid-request', { detail: `${detail}.`, faults: shown });
+}
+
+function decode(bytes: Uint8Array): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    throw invalid([{ field: 'body', reason: 'is not UTF-8' }]);
+  }
+}
+
+function isEmptyObject(bytes: Uint8Array): boolean {
+  return bytes.byteLength < 10 && /^\s*\{\s*\}\s*$/.test(new TextDecoder().decode(bytes));
+}
+
+/** Stops at one level more than is allowed: how much deeper does not matter. */
+function depthOf(value: unknown, level = 0): number {
+  if (typeof value !== 'object' || value === null || level > JSON_DEPTH_MAX) return level;
+  return Object.values(value).reduce<number>(
+    (deepest, each) => Math.max(deepest, depthOf(each, level + 1)),
+    level + 1,
+  );
+}
+
+const PROTOTYPE_NAMES: ReadonlySet<string> = new Set(['__proto__', 'constructor', 'prototype']);
+
+function hasPrototypeName(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  return Object.entries(value).some(([name, each]) => PROTOTYPE_NAMES.has(name) || hasPrototypeName(each));
+}
+
+/** Every project that a body names, at any depth: each must be one that the caller may see. */
+export function projectIdsIn(value: unknown): readonly unknown[] {
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([name, each]) =>
+    name === 'project_id' ? [each] : projectIdsIn(each),
+  );
+}

@@ -1,0 +1,93 @@
+/** Access tokens of an OIDC issuer: pinned issuer and audience, asymmetric signatures only, a minute of clock skew. */
+
+import { JwtVerifier } from 'aws-jwt-verify';
+import { SimpleJwksCache } from 'aws-jwt-verify/jwk';
+import { decomposeUnverifiedJwt } from 'aws-jwt-verify/jwt';
+import * as z from 'zod';
+import type { Caller } from '../../../shared/callers/authorize.ts';
+import { SCOPES } from '../../../shared/callers/scopes.ts';
+import type { OidcSettings } from '../../../shared/config/api-config.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+
+const CLOCK_SKEW_SECONDS = 60;
+
+/** A JWKS is a few kilobytes; an issuer that is silent must not hold a request. */
+const JWKS_TIMEOUT_MS = 3_000;
+
+/** Everything of the token that means something here. Absent projects: none; `*`: all of the account. */
+const claims = z.object({
+  /** At most 255 ASCII characters (OpenID Connect Core, section 2). */
+  sub: z.string().regex(/^[\x20-\x7e]{1,255}$/),
+  /** A token without an end is one that nobody can take back. */
+  exp: z.number(),
+  iat: z.number(),
+  aud: z.union([z.string(), z.array(z.string())]),
+  /** Cognito says so of what it issues. */
+  token_use: z.string().optional(),
+  scope: z.string().max(4_000).default(''),
+  projects: z.array(z.string().max(100)).max(1_000).default([]),
+});
+
+/** Issuers give access tokens minutes to an hour; one that is good for longer than a day is a password. */
+const LIFETIME_SECONDS_MAX = 24 * 3_600;
+
+const KNOWN_SCOPES = new Set<string>(SCOPES);
+
+export function createJwtVerifier(
+  settings: OidcSettings,
+  clock: Pick<Clock, 'now'>,
+): (token: string) => Promise<Caller | undefined> {
+  const { issuer, audience, accessTokenAudience, jwksUrl, account_id } = settings;
+  const audiences = [audience, ...(accessTokenAudience === undefined ? [] : [accessTokenAudience])];
+  const verifier = JwtVerifier.create(
+    { issuer, audience: audiences, jwksUri: jwksUrl, graceSeconds: CLOCK_SKEW_SECONDS },
+    { jwksCache: new SimpleJwksCache({ fetcher: { fetch: fetchJwks } }) },
+  );
+  return async (token) => {
+    const verified = await verifier.verify(token).catch(() => undefined);
+    const parsed = claims.safeParse(verified);
+    if (!parsed.success) return undefined;
+    const { sub, exp, scope, projects } = parsed.data;
+    const isAccessToken = isForAccess(settings, typeOf(token), parsed.data);
+    if (!isAccessToken || !isShortLived(parsed.data, clock.now())) return undefined;
+    return {
+      // Clients of the bridge have no colon in their names, so nobody of the issuer is ever one of them.
+      client_id: `oidc:${new URL(issuer).host}:${sub}`,
+      account_id,
+      endsAtMs: exp * 1_000,
+      // Scopes of other services stand in the same claim.
+      scopes: new Set(scope.split(' ').filter((name) => KNOWN_SCOPES.has(name)) as (typeof SCOPES)[number][]),
+      projectIds: projects.includes('*') ? undefined : new Set(projects),
+    };
+  };
+}
+
+type Claims = z.output<typeof claims>;
+
+function typeOf(token: string): string {
+  const { typ } = decomposeUnverifiedJwt(token).header as { readonly typ?: unknown };
+  return typeof typ === 'string' ? typ : '';
+}
+
+/** An ID token says to a web page who has signed in. It lets nobody in here, though the same issuer has signed it. */
+function isForAccess(
+  { accessTokenAudience }: OidcSettings,
+  typ: string,
+  { aud, token_use }: Claims,
+): boolean {
+  if (token_use !== undefined) return token_use === 'access';
+  // RFC 9068, section 2.1.
+  if (/^(application\/)?at\+jwt$/i.test(typ)) return true;
+  return accessTokenAudience !== undefined && [aud].flat().includes(accessTokenAudience);
+}
+
+function isShortLived({ exp, iat }: Claims, nowMs: number): boolean {
+  const latest = nowMs / 1_000 + LIFETIME_SECONDS_MAX + CLOCK_SKEW_SECONDS;
+  return exp - iat <= LIFETIME_SECONDS_MAX && exp <= latest;
+}
+
+async function fetchJwks(url: string): Promise<ArrayBuffer> {
+  const response = await fetch(url, { redirect: 'error', signal: AbortSignal.timeout(JWKS_TIMEOUT_MS) });
+  if (!response.ok) throw new Error(`The issuer answered ${response.status} for its keys`);
+  return response.arrayBuffer();
+}

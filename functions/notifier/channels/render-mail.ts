@@ -1,0 +1,94 @@
+/** A message as a plain-text e-mail that reads well on a phone: short lines, the verdict first, the ids last. */
+
+import type { Notice } from '../../../shared/alerts/notice.ts';
+import { mailSubject, mailText } from './clean-text.ts';
+import { incidentCountOf, type Message } from './message-plan.ts';
+import {
+  type AlertLinks,
+  countsOf,
+  factsOf,
+  meaningOf,
+  operationUrl,
+  placeOf,
+  titleOf,
+  worstOf,
+} from './wording.ts';
+
+export interface Mail {
+  /** ASCII, one line, below 100 characters. */
+  readonly subject: string;
+  readonly body: string;
+}
+
+/** A person who has to read more looks at the console. */
+export const MAIL_NOTICES_MAX = 2_000;
+
+/** SNS takes 256 KB of message (Publish); the head and the links have room above this. */
+export const MAIL_BYTES_MAX = 240_000;
+
+/** Of one notice in a digest. */
+export function mailBytesOf(notice: Notice): number {
+  return Buffer.byteLength(digestLine(notice)) + 1;
+}
+
+const VALUE_CHARACTERS_MAX = 120;
+const ERROR_CHARACTERS_MAX = 600;
+
+export function renderMail(message: Message, links: AlertLinks): Mail {
+  const notices = message.flat();
+  const [first] = notices;
+  return notices.length === 1 && first !== undefined ? singleMail(first, links) : digestMail(message, links);
+}
+
+function singleMail(notice: Notice, links: AlertLinks): Mail {
+  const facts = factsOf(notice).map(({ label, value }) =>
+    factLine(label, mailText(value, VALUE_CHARACTERS_MAX)),
+  );
+  const error =
+    notice.error === undefined ? [] : ['', 'Error:', `  ${mailText(notice.error, ERROR_CHARACTERS_MAX)}`];
+  const lines = [titleOf(notice), meaningOf(notice), '', ...facts, ...error, ...linkLines(notice, links)];
+  return {
+    subject: mailSubject(`${severityWord([notice])}: ${titleOf(notice)}: ${mailText(placeOf(notice), 70)}`),
+    body: `${lines.join('\n')}\n`,
+  };
+}
+
+function digestMail(message: Message, links: AlertLinks): Mail {
+  const notices = message.flat();
+  const lines = notices.map(digestLine);
+  const incidentCount = incidentCountOf(message);
+  const runbook = links.runbookUrl === undefined ? [] : ['', `Runbook: ${links.runbookUrl}`];
+  return {
+    subject: mailSubject(
+      `${severityWord(notices)}: ${notices.length} alerts of ${incidentCount === 1 ? 'one incident' : `${incidentCount} incidents`}`,
+    ),
+    body: `${[countsOf(notices), '', ...lines, ...runbook].join('\n')}\n`,
+  };
+}
+
+function digestLine(notice: Notice): string {
+  const { project_id, action, operation_id } = notice;
+  const place =
+    project_id === undefined
+      ? mailText(placeOf(notice), 63)
+      : `${mailText(project_id, 60)} ${mailText(action ?? '', 40)}`;
+  const operation = operation_id === undefined ? '' : ` ${mailText(operation_id, 40)}`;
+  return `- ${titleOf(notice)}: ${place}${operation}`;
+}
+
+function linkLines(notice: Notice, links: AlertLinks): readonly string[] {
+  const url = operationUrl(notice, links);
+  const lines = [
+    ...(url === undefined ? [] : [`Open: ${url}`]),
+    ...(links.runbookUrl === undefined ? [] : [`Runbook: ${links.runbookUrl}`]),
+  ];
+  return lines.length === 0 ? [] : ['', ...lines];
+}
+
+function factLine(label: string, value: string): string {
+  return `${`${label}:`.padEnd(12)}${value}`;
+}
+
+function severityWord(notices: readonly Notice[]): string {
+  return { critical: 'Critical', warning: 'Warning', info: 'Good news' }[worstOf(notices)];
+}

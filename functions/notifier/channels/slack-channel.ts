@@ -1,0 +1,100 @@
+/**
+ * Slack, by incoming webhook or by bot token, as the secret says. Answers are judged by what Slack documents: of a webhook 200
+ * with `ok`, and anything else failed.
+ */
+
+import { systemClock } from '../../../shared/runtime/clock.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import type { Channel, SendResult } from './channel.ts';
+import type { MessageLimits } from './message-plan.ts';
+import {
+  plainSlack,
+  renderSlack,
+  SLACK_CHARACTERS_MAX,
+  SLACK_NOTICES_MAX,
+  slackCharactersOf,
+} from './render-slack.ts';
+import { botOf, post, resultOf, type Sent, sendByBot } from './slack-bot.ts';
+import {
+  type Call,
+  failure,
+  MESSAGE_ERRORS,
+  readStart,
+  request,
+  type SlackOptions,
+} from './slack-request.ts';
+
+/** Slack takes a message a second; people take fewer. */
+export const SLACK_PACE: MessageLimits = {
+  messageCountMax: 5,
+  perMs: 60_000,
+  noticesPerMessageMax: SLACK_NOTICES_MAX,
+  sizeMax: SLACK_CHARACTERS_MAX,
+  sizeOf: slackCharactersOf,
+};
+
+/** For everything that one message takes. An answer that came after 12 s was seen, and a message without one is repeated. */
+const TIMEOUT_MS = 25_000;
+
+export function createSlackChannel(options: SlackOptions): Channel {
+  return {
+    name: 'slack',
+    pace: SLACK_PACE,
+    async send(message, thread, operations) {
+      const patience = new AbortController();
+      const ended = new AbortController();
+      const { clock = systemClock } = options;
+      clock.sleep(TIMEOUT_MS, ended.signal).then(
+        () => patience.abort(new DOMException('No answer came in time', 'TimeoutError')),
+        () => {},
+      );
+      try {
+        const call: Call = { ...options, signal: patience.signal };
+        return await sendWithin(call, { message, thread, operations });
+      } catch (error) {
+        // The message of a fetch error can hold the URL, and the URL is the secret.
+        return { kind: 'failed', reason: toError(error).name, isUncertain: true };
+      } finally {
+        ended.abort();
+      }
+    },
+  };
+}
+
+async function sendWithin(call: Call, sent: Sent): Promise<SendResult> {
+  const { message } = sent;
+  const text = (await call.credentials.current()).reveal().trim();
+  const bot = botOf(text);
+  const plain = plainSlack(message);
+  if (bot !== undefined) {
+    const result = await sendByBot(call, bot, sent);
+    return result.kind === 'refused' ? resultOf(await post(call, bot, plain)) : result;
+  }
+  const result = await sendByWebhook(call, text, renderSlack(message, call.links));
+  // The words alone say what has to be said, should the blocks be at fault.
+  return result.kind === 'refused' ? judged(await sendByWebhook(call, text, plain)) : result;
+}
+
+/** Slack names its reason when the message is at fault. A bare 400 can come from anything on the way, and is tried again. */
+function judged(result: SendResult): SendResult {
+  if (result.kind !== 'refused' || MESSAGE_ERRORS.has(result.reason)) return withStatus(result);
+  return { kind: 'failed', reason: 'Slack answered 400' };
+}
+
+function withStatus(result: SendResult): SendResult {
+  return result.kind === 'refused' ? { ...result, reason: 'Slack answered 400' } : result;
+}
+
+/** `refused`: a 400, with the code that the answer names. */
+async function sendByWebhook(call: Call, text: string, body: object): Promise<SendResult> {
+  const { webhookOrigin } = call;
+  const url = URL.parse(text);
+  if (url?.origin !== new URL(webhookOrigin).origin) {
+    return { kind: 'failed', reason: `the webhook's URL is not at ${webhookOrigin}` };
+  }
+  const response = await request(call, url, { body, headers: {} });
+  const answer = (await readStart(response)).trim();
+  if (response.status === 200 && answer === 'ok') return { kind: 'sent' };
+  if (response.status === 400) return { kind: 'refused', reason: answer };
+  return failure(response, `Slack answered ${response.status}`);
+}

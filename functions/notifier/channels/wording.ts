@@ -1,0 +1,150 @@
+/** The words of an alert: what happened, what to do, and where to look; the channels only lay them out. */
+
+import type { Notice, NoticeKind, Severity } from '../../../shared/alerts/notice.ts';
+
+export interface AlertLinks {
+  /** Of the bridge's pages; without it an alert names ids only. */
+  readonly consoleBaseUrl?: string | undefined;
+  readonly runbookUrl?: string | undefined;
+}
+
+interface Words {
+  readonly title: string;
+  readonly meaning: string;
+}
+
+const WORDS: Record<NoticeKind, Words> = {
+  failed: { title: 'Operation failed', meaning: 'It may still be retried; the bridge keeps watching it.' },
+  given_up: {
+    title: 'Operation failed and given up',
+    meaning: 'No retry will come. Repeat the command, or ask the service for help with the operation id.',
+  },
+  attempt_failed: {
+    title: 'An attempt failed',
+    meaning: 'The operation goes on: the failed attempt came and went between two reads.',
+  },
+  stalled: {
+    title: 'Operation takes too long',
+    meaning: 'It is still open. Look whether other operations of the project wait for it.',
+  },
+  vanished: {
+    title: 'Operation vanished',
+    meaning: 'It disappeared while it was open; its outcome is not known. Check the project.',
+  },
+  cancelled: {
+    title: 'Operation cancelled after failing',
+    meaning: 'It ended without success and will not be retried. Nothing else is known to be wrong.',
+  },
+  reminder: {
+    title: 'Still failing',
+    meaning: 'It was reported before, and its end has not been seen since.',
+  },
+  channel_deaf: {
+    title: 'Alert channel takes no messages',
+    meaning:
+      'Its alerts are kept and sent when it works again. Until then they reach people on other channels only.',
+  },
+  channel_back: {
+    title: 'Alert channel works again',
+    meaning: 'Everything that it had missed is being sent to it.',
+  },
+  unreadable: {
+    title: 'An event could not be read whole',
+    meaning:
+      'This alert says what could be read of it. Look at the event on the bus, and upgrade the bridge if it is older.',
+  },
+  recovered: { title: 'Operation recovered', meaning: 'It finished after failing. Nothing to do.' },
+  account_degraded: {
+    title: 'Account cannot be read',
+    meaning: 'Events are late until this ends. Nothing is lost.',
+  },
+  account_recovered: {
+    title: 'Account can be read again',
+    meaning: 'What happened meanwhile is being read now.',
+  },
+};
+
+export function titleOf({ kind, has_ended }: Notice): string {
+  return has_ended ? `${WORDS[kind].title} (it has ended since)` : WORDS[kind].title;
+}
+
+export function meaningOf({ kind, reason, has_ended, unread }: Notice): string {
+  if (has_ended) return 'This came late: the end of the operation was reported before. Nothing to do.';
+  if (unread === 'newer_schema' && kind !== 'unreadable')
+    return `${WORDS[kind].meaning} The event is of a newer version than this notifier.`;
+  if (kind !== 'account_degraded') return WORDS[kind].meaning;
+  const advice =
+    reason === 'key_rejected'
+      ? 'The key is rejected: put a valid one into the secret.'
+      : 'The upstream does not answer.';
+  return `${advice} ${WORDS[kind].meaning}`;
+}
+
+export interface Fact {
+  readonly label: string;
+  readonly value: string;
+}
+
+export function factsOf(notice: Notice): readonly Fact[] {
+  const attempts = notice.failures_count === undefined ? undefined : `${notice.failures_count} failed`;
+  const open = notice.open_ms === undefined ? undefined : `${Math.round(notice.open_ms / 60_000)} min`;
+  const facts: readonly (readonly [string, string | undefined])[] = [
+    ['Project', notice.project_id],
+    ['Action', notice.action],
+    ['Status', notice.status],
+    ['Attempts', attempts],
+    ['Branch', notice.branch_id],
+    ['Compute', notice.endpoint_id],
+    ['Open for', open],
+    ['Since', notice.since],
+    ['Started by', notice.client_id],
+    ['Channel', notice.channel],
+    ['Answer', notice.channel === undefined ? undefined : notice.reason],
+    ['Account', notice.channel === undefined ? notice.account_id : undefined],
+    ['Operation', notice.operation_id],
+  ];
+  return facts.flatMap(([label, value]) => (value === undefined ? [] : [{ label, value }]));
+}
+
+/** Ids as the upstream makes them; anything else would make a link that lies or breaks the message, so it gets none. */
+const PLAIN_ID = /^[A-Za-z0-9_-]{1,80}$/;
+
+export function operationUrl(notice: Notice, { consoleBaseUrl }: AlertLinks): string | undefined {
+  const { account_id, project_id = '', operation_id = '' } = notice;
+  const hasPage = [account_id, project_id, operation_id].every((id) => PLAIN_ID.test(id));
+  if (consoleBaseUrl === undefined || !hasPage) return undefined;
+  return `${consoleBaseUrl}/console/accounts/${account_id}/projects/${project_id}/operations/${operation_id}`;
+}
+
+const RANK: Record<Severity, number> = { info: 0, warning: 1, critical: 2 };
+
+export function rankOf(severity: Severity): number {
+  return RANK[severity];
+}
+
+/** In a title: what it is about. */
+export function placeOf({ account_id, project_id, action, channel }: Notice): string {
+  if (channel !== undefined) return channel;
+  if (project_id === undefined) return account_id;
+  return action === undefined ? project_id : `${action} in ${project_id}`;
+}
+
+export function worstOf(notices: readonly Notice[]): Severity {
+  return notices.reduce<Severity>(
+    (worst, { severity }) => (RANK[severity] > RANK[worst] ? severity : worst),
+    'info',
+  );
+}
+
+/** `12 x Operation failed, 1 x Operation recovered`, and how many of them a mute kept back. */
+export function countsOf(notices: readonly Notice[]): string {
+  const counts = new Map<string, number>();
+  for (const notice of notices) counts.set(titleOf(notice), (counts.get(titleOf(notice)) ?? 0) + 1);
+  const mutedCount = notices.filter(({ was_muted }) => was_muted).length;
+  const text = [...counts].map(([title, count]) => `${count} x ${title}`).join(', ');
+  return mutedCount === 0 ? text : `${text}; a mute kept ${mutedCount} of them back`;
+}
+
+export function isAtLeast(severity: Severity, least: Severity): boolean {
+  return RANK[severity] >= RANK[least];
+}

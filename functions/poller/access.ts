@@ -1,0 +1,32 @@
+/** What the poller reads and writes: records, what it has learned of the account, and whose turn it is to poll. */
+
+import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/access.ts';
+import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
+import { USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
+import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
+import { FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
+
+const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
+const LEASE = ['holder', 'expires_at_ms', 'spending'] as const;
+const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
+
+export const pollerAccess = {
+  reads: {
+    protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES, ...LEASE]),
+    usage: [...KEY, ...USAGE_ATTRIBUTES],
+  },
+  readsMany: ['protocol'],
+  updates: {
+    protocol: distinct([
+      ...WORK,
+      ...LISTED,
+      FEED_INDEX.sortKey,
+      ...RECORDS,
+      ...STATUS_ATTRIBUTES,
+      ...PARKED,
+      ...LEASE,
+    ]),
+    // Asked for and fulfilled: the index no longer shows it.
+    readRequests: [...KEY, WORK_INDEX.partitionKey],
+  },
+} as const satisfies Access;

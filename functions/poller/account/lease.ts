@@ -1,0 +1,68 @@
+/**
+ * Which process polls an account. Safety of the records rests on conditional writes and not on the lease, but the rate limit
+ * rests on it: a process sends only while its lease holds by its own clocks, and hands over what it has spent.
+ */
+
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { BridgeStore, LeaseSpending } from '../../../shared/store/bridge-store.ts';
+
+export interface Lease {
+  /** False: another process holds the lease. */
+  acquire(durationMs: number): Promise<boolean>;
+  /** Whether this process may still send to the upstream. */
+  holds(): boolean;
+  release(): Promise<void>;
+}
+
+export interface LeaseDeps {
+  readonly store: Pick<BridgeStore, 'acquireLease' | 'readLease' | 'releaseLease'>;
+  readonly clock: Pick<Clock, 'now'>;
+  /** Milliseconds that only ever rise, whatever is done to the clock of the machine. */
+  readonly monotonicMs: () => number;
+  readonly newId: () => string;
+  readonly budget: SpendingBudget;
+}
+
+/** What a process has spent of the rate limit, for the process after it. */
+export interface SpendingBudget {
+  spending(): LeaseSpending;
+  /** Undefined: the process before did not hand over what it has spent, so everything it may have spent is assumed. */
+  takeOver(spending: LeaseSpending | undefined): void;
+}
+
+interface Held {
+  readonly holder: string;
+  readonly durationMs: number;
+  readonly fromMs: number;
+  readonly fromMonotonicMs: number;
+}
+
+export function createLease({ store, clock, monotonicMs, newId, budget }: LeaseDeps): Lease {
+  let held: Held | undefined;
+  return {
+    async acquire(durationMs) {
+      const holder = newId();
+      const before = await store.readLease();
+      // From before the write: the table counts from some time after it.
+      const times = { fromMs: clock.now(), fromMonotonicMs: monotonicMs() };
+      if (!(await store.acquireLease(holder, durationMs))) return false;
+      held = { holder, durationMs, ...times };
+      budget.takeOver(before?.spending);
+      return true;
+    },
+
+    /** Both clocks are asked: one stands still while some machines are frozen, and the other one can be set. */
+    holds() {
+      if (held === undefined) return false;
+      const elapsedMs = Math.max(clock.now() - held.fromMs, monotonicMs() - held.fromMonotonicMs);
+      return elapsedMs < held.durationMs;
+    },
+
+    async release() {
+      if (held === undefined) return;
+      const { holder } = held;
+      held = undefined;
+      await store.releaseLease(holder, budget.spending());
+    },
+  };
+}

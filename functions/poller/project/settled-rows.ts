@@ -1,0 +1,71 @@
+/**
+ * Which settled operations were seen in which state: one number each, so that thousands of projects with a page of
+ * them fit into a small function. A changed row is taken for an unchanged one only if two of 2^53 numbers fall together;
+ * the operation itself is in the table all the same.
+ */
+
+import type { OperationState } from '../../../shared/core/records/transition.ts';
+
+export interface SettledRows {
+  /** Sorted numbers, one of each row. */
+  readonly prints: Float64Array;
+  has(id: string, state: OperationState): boolean;
+}
+
+const NONE = new Float64Array(0);
+
+export const NO_SETTLED_ROWS: SettledRows = settledRowsOf(new Map());
+
+export function settledRowsOf(states: ReadonlyMap<string, OperationState>): SettledRows {
+  if (states.size === 0) return among(NONE);
+  const prints = new Float64Array(states.size);
+  let place = 0;
+  for (const [id, state] of states) prints[place++] = fingerprint(id, state);
+  return among(prints.toSorted());
+}
+
+/** Rows of one project that are kept while a walk takes several polls: 8 bytes each. Beyond, earlier rows are read again. */
+export const JOINED_ROWS_MAX = 50_000;
+
+/** Both together; when they are too many, the rows of the last poll alone. */
+export function joinSettledRows(latest: SettledRows, earlier: SettledRows): SettledRows {
+  const prints = new Set([...latest.prints, ...earlier.prints]);
+  return prints.size > JOINED_ROWS_MAX ? latest : among(Float64Array.from(prints).toSorted());
+}
+
+function among(sorted: Float64Array): SettledRows {
+  return {
+    prints: sorted,
+    has(id, state) {
+      const wanted = fingerprint(id, state);
+      let low = 0;
+      let high = sorted.length;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if ((sorted[middle] ?? 0) < wanted) low = middle + 1;
+        else high = middle;
+      }
+      return sorted[low] === wanted;
+    },
+  };
+}
+
+/** 53 bits of two multiplicative hashes, each stirred at the end as MurmurHash3 does. */
+function fingerprint(id: string, { status, failures_count }: OperationState): number {
+  const text = `${id} ${status} ${failures_count}`;
+  let first = 0x9e37_79b9;
+  let second = 0x85eb_ca6b;
+  for (let place = 0; place < text.length; place++) {
+    const unit = text.charCodeAt(place);
+    first = Math.imul(first ^ unit, 0x0100_0193);
+    second = Math.imul(second ^ unit, 0x5bd1_e995) ^ (second >>> 15);
+  }
+  const HIGH_BITS = 21;
+  return (stir(first) >>> (32 - HIGH_BITS)) * 2 ** 32 + (stir(second) >>> 0);
+}
+
+function stir(bits: number): number {
+  let mixed = Math.imul(bits ^ (bits >>> 16), 0x85eb_ca6b);
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2_ae35);
+  return mixed ^ (mixed >>> 16);
+}

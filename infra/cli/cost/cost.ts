@@ -1,0 +1,112 @@
+/** What a month costs, from the calls of a day as they were counted (counted.json), and a price list. */
+
+import { metricUnits, splitMetrics } from '../../../shared/runtime/metric-names.ts';
+import { functionDefinitions } from '../../functions.ts';
+import counted from './counted.json' with { type: 'json' };
+import { prices } from './prices.ts';
+
+/** One account, its poller at the default settings; `npm run cost:count` counts it anew. */
+export interface CountedDay {
+  readonly projects: number;
+  readonly operations: number;
+  /** To the upstream: they cost nothing but the time that they take. */
+  readonly requests: number;
+  readonly events: number;
+  /** Request units, of the table and all of its indexes. */
+  readonly write_units: number;
+  readonly read_units: number;
+  /** Invocations together. */
+  readonly alive_seconds: number;
+  readonly invocations: number;
+}
+
+export interface CostLine {
+  readonly item: string;
+  readonly amount: string;
+  readonly usd: number;
+}
+
+export const countedDays: readonly CountedDay[] = counted;
+
+const DAYS = 30.4;
+const MINUTES = DAYS * 24 * 60;
+
+/** Stopped near the end of its minute, an invocation has a moment of its own before and after the polling. */
+const START_AND_STOP_SECONDS = 0.5;
+
+/** Its sweep, once a minute. */
+const NOTIFIER_SECONDS = 0.2;
+
+/** Lambda polls the queue for its function, five times at once, about three times a minute each. */
+const QUEUE_RECEIVES_PER_MINUTE = 15;
+
+/** Names under which a split metric reports all month: the usual three statuses and now and then a failure. */
+const SPLIT_NAMES = 4;
+
+export function monthlyCost(day: CountedDay, alarmCount: number): readonly CostLine[] {
+  const { poller, notifier } = functionDefinitions;
+  const invocations = day.invocations * DAYS;
+  const pollerSeconds = day.alive_seconds * DAYS + invocations * START_AND_STOP_SECONDS;
+  const gbSeconds =
+    pollerSeconds * (poller.memoryMb / 1_024) + MINUTES * NOTIFIER_SECONDS * (notifier.memoryMb / 1_024);
+  const calls = invocations + MINUTES;
+  const [writes, reads, events] = [day.write_units, day.read_units, day.events].map((count) => count * DAYS);
+  const metricCount = metricCountOf();
+  const million = (units: number, price: number) => (units / 1e6) * price;
+  return [
+    line(
+      'Lambda',
+      `${inWords(gbSeconds)} GB s, ${inWords(calls)} invocations`,
+      gbSeconds * prices.lambdaPerGbSecondArm + million(calls, prices.lambdaPerMillionRequests),
+    ),
+    line(
+      'DynamoDB',
+      `${inWords(writes ?? 0)} write and ${inWords(reads ?? 0)} read units`,
+      million(writes ?? 0, prices.dynamoDbPerMillionWriteUnits) +
+        million(reads ?? 0, prices.dynamoDbPerMillionReadUnits),
+    ),
+    line(
+      'EventBridge',
+      `${inWords(events ?? 0)} events`,
+      million(events ?? 0, prices.eventBridgePerMillionEvents),
+    ),
+    line('Scheduler', `${inWords(calls)} invocations`, million(calls, prices.schedulerPerMillionInvocations)),
+    line(
+      'SQS',
+      `${inWords(MINUTES * QUEUE_RECEIVES_PER_MINUTE)} empty receives`,
+      million(MINUTES * QUEUE_RECEIVES_PER_MINUTE, prices.sqsPerMillionRequests),
+    ),
+    line(
+      'CloudWatch',
+      `${metricCount} metrics, ${alarmCount} alarms, a dashboard, ${gigabytes(MINUTES)} GB of logs`,
+      metricCount * prices.cloudWatchPerMetricMonth +
+        alarmCount * prices.cloudWatchPerAlarmMonth +
+        prices.cloudWatchPerDashboardMonth +
+        Number(gigabytes(MINUTES)) * prices.logsPerGb,
+    ),
+    line('Secrets Manager', '2 secrets', 2 * prices.secretPerMonth),
+  ];
+}
+
+export function totalOf(lines: readonly CostLine[]): number {
+  return lines.reduce((sum, { usd }) => sum + usd, 0);
+}
+
+function metricCountOf(): number {
+  const split = Object.keys(splitMetrics).length;
+  return Object.keys(metricUnits).length - split + split * SPLIT_NAMES;
+}
+
+/** A few lines and metrics an invocation, about four kilobytes. */
+function gigabytes(invocations: number): string {
+  return ((invocations * 4_000) / 1e9).toFixed(2);
+}
+
+function line(item: string, amount: string, usd: number): CostLine {
+  return { item, amount, usd };
+}
+
+function inWords(value: number): string {
+  if (value >= 1e6) return `${(value / 1e6).toFixed(1)} million`;
+  return value >= 1e3 ? `${Math.round(value / 1e3)} thousand` : String(Math.round(value));
+}

@@ -1,0 +1,78 @@
+/** One message of each kind, made from events as the catalog has them: for the documentation and `npm run alerts`. */
+
+import type { Message } from '../../../functions/notifier/channels/message-plan.ts';
+import type { AlertLinks } from '../../../functions/notifier/channels/wording.ts';
+import { type Notice, noticeOf } from '../../../shared/alerts/notice.ts';
+import * as catalog from '../../../shared/events/catalog.ts';
+
+export interface AlertSample {
+  readonly name: string;
+  readonly message: Message;
+}
+
+export const SAMPLE_LINKS: AlertLinks = {
+  consoleBaseUrl: 'https://bridge.example.com',
+  runbookUrl: 'https://bridge.example.com/runbook',
+};
+
+const failed = {
+  ...catalog.operationStateChanged.example,
+  previous_status: 'running',
+  status: 'failed',
+  terminal: false,
+  failures_count: 1,
+  new_failures: 1,
+  error: 'storage unavailable',
+  command: { client_id: 'deployer', request_id: '2f6d3a54-1d3b-4f5c-9a2b-1f0f4f3f9f10' },
+};
+
+const { detailType: stateChanged } = catalog.operationStateChanged;
+
+export function alertSamples(): readonly AlertSample[] {
+  return [
+    single('failed', stateChanged, failed),
+    single('escalated', stateChanged, { ...failed, failures_count: 3 }),
+    single('given_up', stateChanged, { ...failed, status: 'error', terminal: true, failures_count: 4 }),
+    single('attempt_failed', stateChanged, { ...failed, status: 'running', error: undefined }),
+    single('recovered', stateChanged, {
+      ...failed,
+      status: 'finished',
+      terminal: true,
+      new_failures: 0,
+      error: undefined,
+    }),
+    single('stalled', catalog.operationStalled.detailType, catalog.operationStalled.example),
+    single('not_retried', catalog.operationWatchEnded.detailType, catalog.operationWatchEnded.example),
+    single('vanished', catalog.operationWatchEnded.detailType, {
+      ...catalog.operationWatchEnded.example,
+      reason: 'vanished',
+      status: 'running',
+    }),
+    single('account_degraded', catalog.accountDegraded.detailType, catalog.accountDegraded.example),
+    single('account_recovered', catalog.accountRecovered.detailType, catalog.accountRecovered.example),
+    {
+      name: 'digest',
+      message: [Array.from({ length: 4 }, (_, index) => failure(index, 'solitary-cell-58208823'))],
+    },
+    {
+      name: 'storm',
+      message: Array.from({ length: 6 }, (_, index) => [failure(index, `quiet-pond-1234567${index}`)]),
+    },
+  ];
+}
+
+function single(name: string, detailType: string, detail: object): AlertSample {
+  return { name, message: [[noticeFrom(detailType, detail)]] };
+}
+
+function failure(index: number, projectId: string): Notice {
+  const operationId = `d6ad21e4-725d-493f-a495-43867ad88d0${index}`;
+  const identity = { id: `sample-${index}`, project_id: projectId, operation_id: operationId };
+  return noticeFrom(stateChanged, { ...failed, ...identity });
+}
+
+function noticeFrom(detailType: string, detail: object): Notice {
+  const notice = noticeOf(detailType, detail);
+  if (notice === undefined) throw new Error(`A sample of ${detailType} alerts nobody`);
+  return notice;
+}

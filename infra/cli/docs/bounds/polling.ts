@@ -1,0 +1,231 @@
+/** Bounds of reading, recording and publishing operations. */
+
+import {
+  POLLS_END_MS,
+  pollOptionsFor,
+  RELEASE_MS,
+  REPORT_MS,
+} from '../../../../functions/poller/account/limits.ts';
+import { EVENTS_PER_SECOND_MAX } from '../../../../functions/poller/account/relay-leftovers.ts';
+import { DELAYS_MAX } from '../../../../functions/poller/account/tally.ts';
+import { WORK_COUNTED_MAX, WORK_READ_MAX } from '../../../../functions/poller/account/tell-status.ts';
+import { WARM_ACCOUNTS_MAX } from '../../../../functions/poller/account/warm-accounts.ts';
+import { PLACES_MAX } from '../../../../functions/poller/project/poll-project.ts';
+import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/settled-rows.ts';
+import { FAILED_WATCH_MS_MAX } from '../../../../functions/poller/project/watch-rate.ts';
+import { POINTS_MAX } from '../../../../shared/core/records/account-status.ts';
+import { FORGOTTEN_AFTER_MS } from '../../../../shared/core/records/history.ts';
+import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../../../shared/core/records/journal.ts';
+import { ERROR_TEXT_CHARACTERS_MAX } from '../../../../shared/core/records/operation-record.ts';
+import { SWEEP_DEPTH_MS, UNORDERED_PAGES_MAX } from '../../../../shared/core/records/page-walk.ts';
+import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../../../shared/core/records/relay-plan.ts';
+import { PUBLISH_CALLS_AT_ONCE } from '../../../../shared/protocol/relay-records.ts';
+import { BATCH_ROUNDS_MAX, WORK_PAGE_KEYS, WORK_PAGES_MAX } from '../../../../shared/store/dynamodb-table.ts';
+import { type BoundGroup, boundMet } from './bound.ts';
+
+const { walkLimits, backfillDepthMs } = pollOptionsFor('open', {});
+
+export const pollingBounds: BoundGroup = {
+  title: 'Polling, recording and publishing',
+  bounds: [
+    {
+      name: 'Pages that one poll of a project reads',
+      value: walkLimits.pagesMax,
+      unit: 'pages',
+      reason: 'One project with a long list must not hold up the others.',
+      whenMet: 'The next poll of the project goes on from the stored cursor.',
+      signal: '`WalkAgeMs`, with the alarm `no-complete-walk`',
+    },
+    {
+      name: 'Pages of an unordered list that one poll reads',
+      value: UNORDERED_PAGES_MAX,
+      unit: 'pages',
+      reason:
+        'A list that is not newest first is read to its end again and again, and must leave the rate limit to other projects.',
+      whenMet:
+        'The next poll goes on from the stored cursor. What is new at the end of the list is seen later.',
+      signal: 'Log line `list.unordered`',
+    },
+    {
+      name: 'Age from which an unknown row near the watermark counts as forgotten',
+      value: FORGOTTEN_AFTER_MS,
+      unit: 'ms',
+      reason: 'The table forgets settled operations fifteen days later, and clocks may be wrong.',
+      whenMet:
+        'The row is history and is not published. Rows that are a day newer than everything recorded stay news at any age.',
+      signal: 'Log line `rows.forgotten`',
+    },
+    {
+      name: 'Rows of one project that are kept in memory while a walk takes several polls',
+      value: JOINED_ROWS_MAX,
+      unit: 'rows',
+      reason: 'Eight bytes each, for each project that is walked at the time.',
+      whenMet: 'Earlier rows are read from the table once more.',
+      signal: 'None is needed: nothing is left out.',
+    },
+    {
+      name: 'Open and unpublished items that one poll of a project reads',
+      value: PLACES_MAX,
+      unit: 'items',
+      reason: 'A project has a few; after an outage of the bus there may be thousands.',
+      whenMet: 'The next poll reads the ones behind them.',
+      signal: '`UnpublishedBacklog`',
+    },
+    {
+      name: 'Unsent entries of one item',
+      value: PENDING_ENTRIES_MAX,
+      unit: 'entries',
+      reason: 'An item of the table holds 400 KB, and every write of it is billed by its size.',
+      whenMet:
+        'Nothing more is recorded of the operation until the bus takes entries of it; then its state follows as one more entry.',
+      signal: '`TransitionsDeferred`; log line `journal.full`',
+    },
+    {
+      name: 'Events that the relay of a backlog publishes',
+      value: EVENTS_PER_SECOND_MAX,
+      unit: 'events a second',
+      reason: 'Polling keeps most of the processor that 256 MB of Lambda have.',
+      whenMet: 'The backlog drains at this rate.',
+      signal: '`UnpublishedAgeMs`, with the alarm `unpublished-events`',
+    },
+    {
+      name: 'Calls of the bus that one relay has under way',
+      value: PUBLISH_CALLS_AT_ONCE,
+      unit: 'calls',
+      reason: 'A kill at any moment repeats at most the entries of these calls.',
+      whenMet: 'The next call waits for one of them.',
+      signal: 'None is needed: nothing is left out.',
+    },
+    {
+      name: 'Keys of the work index that one reading of all of it takes',
+      value: WORK_PAGES_MAX * WORK_PAGE_KEYS,
+      unit: 'keys',
+      reason: 'Everything that polls reads the index in pages; only small tools read all of it.',
+      whenMet: 'The reading fails with `work_index_too_large`.',
+      signal: 'Error `work_index_too_large` in the log',
+    },
+    {
+      name: 'Items of the work index that the status counts',
+      value: WORK_COUNTED_MAX,
+      unit: 'items',
+      reason: 'Counting a backlog every minute would cost more than it says.',
+      whenMet: 'The status shows this many open operations at most.',
+      signal: 'Log line `work.not_counted`',
+    },
+    {
+      name: 'Time for polls to end after the stop signal',
+      value: POLLS_END_MS,
+      unit: 'ms',
+      reason: 'The longest chain of calls that is left to a poll takes 2.6 s with slow services.',
+      whenMet: 'The invocation ends without waiting for the call under way.',
+      signal: '`InvocationsCutShort`; log line `invocation.cut_short`',
+    },
+    {
+      name: 'Time for health, status and lease at the end of an invocation',
+      value: REPORT_MS + RELEASE_MS,
+      unit: 'ms',
+      reason: 'They fit between the end of the polls and the time-out of the function.',
+      whenMet: 'The invocation ends without waiting for them; the next one writes them.',
+      signal: '`InvocationsCutShort`; log line `invocation.cut_short`',
+    },
+    {
+      name: 'Accounts that one warm environment keeps',
+      value: WARM_ACCOUNTS_MAX,
+      unit: 'accounts',
+      reason: 'What is kept of an account with thousands of projects is tens of megabytes.',
+      whenMet: 'The account that was served longest ago begins as after a cold start.',
+      signal: 'Log line `projects.listed` of an account that was listed before',
+    },
+    {
+      name: 'Age of operations that the first reading of a project looks at',
+      value: backfillDepthMs,
+      unit: 'ms',
+      reason:
+        'What is older would be forgotten before a later reading meets it. `backfill: all` lifts this bound.',
+      whenMet: 'Older operations are not recorded; they are history.',
+      signal: 'None is needed: it is the configured depth.',
+    },
+    {
+      name: 'Depth of the daily sweep below the watermark',
+      value: SWEEP_DEPTH_MS,
+      unit: 'ms',
+      reason: 'How late a row may become visible and still be found.',
+      whenMet: 'An operation that becomes visible later than this is not found.',
+      signal: '`LateOperations` counts those that came late and were found.',
+    },
+    {
+      name: 'Time for which a failed operation is watched',
+      value: FAILED_WATCH_MS_MAX,
+      unit: 'ms',
+      reason: 'Nobody retries an operation after that.',
+      whenMet: 'The watch ends; a later retry is published all the same when a reading shows it.',
+      signal: 'Event `Operation Watch Ended` with `reason: not_retried`',
+    },
+    {
+      name: 'Rounds of one batch read of the table',
+      value: BATCH_ROUNDS_MAX,
+      unit: 'rounds',
+      reason: 'The SDK has waited already before each of them.',
+      whenMet: 'The poll or the request fails, and the next one tries again.',
+      signal: 'Log line `poll.failed` or `request.failed` with `table_throttled`',
+    },
+    {
+      name: 'Items that are looked into for the age of the backlog',
+      value: WORK_READ_MAX,
+      unit: 'items',
+      reason: 'It is one read of the table a minute.',
+      whenMet: '`UnpublishedAgeMs` is the age of the oldest entry among these items.',
+      signal: '`UnpublishedBacklog` is larger than what is looked into.',
+    },
+    {
+      name: 'Detection delays of one minute that the status keeps',
+      value: DELAYS_MAX,
+      unit: 'delays',
+      reason: 'More of them do not change a percentile.',
+      whenMet:
+        'The percentiles of the console are those of the first ones. `DetectionDelayMs` has all of them.',
+      signal: boundMet('delays_kept'),
+    },
+    {
+      name: 'Minutes that the status of an account shows',
+      value: POINTS_MAX,
+      unit: 'points',
+      reason: 'Two hours fit into one small item.',
+      whenMet: 'The oldest point is dropped.',
+      signal: 'None is needed: the time of each point is shown.',
+    },
+    {
+      name: 'Entries that an item keeps after they are acknowledged',
+      value: HISTORY_ENTRIES_MAX,
+      unit: 'entries',
+      reason: 'An operation that fails and is retried for days must not outgrow its item.',
+      whenMet: 'The oldest acknowledged entry leaves the history; it has been published.',
+      signal: 'The first `sequence` of the history is larger than 1.',
+    },
+    {
+      name: 'Text of an upstream error in records and events',
+      value: ERROR_TEXT_CHARACTERS_MAX,
+      unit: 'characters',
+      reason: 'A few lines; the item stays near one write unit.',
+      whenMet: 'The text is cut.',
+      signal: 'The text has exactly this length.',
+    },
+    {
+      name: 'Entries of one PutEvents call',
+      value: BATCH_ENTRIES_MAX,
+      unit: 'entries',
+      reason: 'EventBridge takes no more.',
+      whenMet: 'Another call follows.',
+      signal: 'None is needed: nothing is left out.',
+    },
+    {
+      name: 'Size of one PutEvents call',
+      value: BATCH_BYTES_MAX,
+      unit: 'bytes',
+      reason: 'Well below what EventBridge takes in every region.',
+      whenMet:
+        'Another call follows; a single entry that is too large is sent alone, and set aside when the bus refuses it.',
+      signal: '`EventsParked`; log line `event.parked`',
+    },
+  ],
+};

@@ -1,0 +1,199 @@
+/** Bounds of the API, the console and the feed. */
+
+import { AUDIT_QUERIES_MAX, RECORDS_PER_QUERY } from '../../../../functions/api/bridge/audit-reader.ts';
+import { ITEMS_PER_QUERY, QUERIES_MAX, TOLD_MAX } from '../../../../functions/api/bridge/event-feed.ts';
+import { FILTERED_PAGES_MAX } from '../../../../functions/api/bridge/list-operations.ts';
+import { PAGE_MAX, WAIT_SECONDS_MAX } from '../../../../functions/api/bridge/parts.ts';
+import { OPEN_OPERATIONS_MAX } from '../../../../functions/api/bridge/read-model.ts';
+import {
+  CACHE_ENTRIES_MAX,
+  CREDENTIALS_CHARACTERS_MAX,
+} from '../../../../functions/api/serving/authenticate.ts';
+import { CALLERS_MAX } from '../../../../functions/api/serving/fair-share.ts';
+import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../../../functions/api/serving/read-request.ts';
+import { REQUEST_MS_MAX } from '../../../../functions/api/serving/serve-route.ts';
+import { RECORD_MS_MAX } from '../../../../functions/api/upstream/pass-through.ts';
+import { BODY_CHARACTERS_MAX } from '../../../../functions/api/upstream/send-once.ts';
+import { LIST_PAGES_MAX } from '../../../../shared/callers/token-store.ts';
+import { KEPT_SECONDS } from '../../../../shared/commands/audit-log.ts';
+import { KEPT_MS } from '../../../../shared/commands/idempotency-store.ts';
+import { ACCOUNTS_MAX } from '../../../../shared/config/bridge-config.ts';
+import {
+  POLLED_PROJECTS_MAX,
+  SECRET_ARN_CHARACTERS_MAX,
+} from '../../../../shared/config/deployment-bounds.ts';
+import type { BoundGroup } from './bound.ts';
+
+export const readingBounds: BoundGroup = {
+  title: 'API, console and feed',
+  bounds: [
+    {
+      name: 'Accounts of one bridge',
+      value: ACCOUNTS_MAX,
+      unit: 'accounts',
+      reason: 'The role of each function names every account, and IAM has no room for more.',
+      whenMet: 'A configuration with more is refused.',
+      signal: 'The configuration is refused with a sentence.',
+    },
+    {
+      name: 'Body of a request',
+      value: BODY_BYTES_MAX,
+      unit: 'bytes',
+      reason: 'The largest body of the specification has a few hundred bytes.',
+      whenMet: 'The request is refused.',
+      signal: 'Answer 413 with both sizes',
+    },
+    {
+      name: 'Depth of a JSON body',
+      value: JSON_DEPTH_MAX,
+      unit: 'levels',
+      reason: 'The deepest body of the specification has three.',
+      whenMet: 'The request is refused.',
+      signal: 'Answer 400 with the field',
+    },
+    {
+      name: 'Credentials of a request',
+      value: CREDENTIALS_CHARACTERS_MAX,
+      unit: 'characters',
+      reason: 'Servers refuse longer headers.',
+      whenMet: 'The request is refused.',
+      signal: 'Answer 401',
+    },
+    {
+      name: 'Time of one request',
+      value: REQUEST_MS_MAX,
+      unit: 'ms',
+      reason: 'API Gateway gives up after 30 s.',
+      whenMet: 'The request to the upstream is cancelled. A command that was sent may have been carried out.',
+      signal: 'Answer 504',
+    },
+    {
+      name: 'Time in which the operations of a command are recorded before its answer leaves',
+      value: RECORD_MS_MAX,
+      unit: 'ms',
+      reason: 'The caller has an answer to get, and the poller finds the operations.',
+      whenMet: 'The answer leaves; the events come with the next poll.',
+      signal: 'Log line `command.not_recorded`',
+    },
+    {
+      name: 'Answer that is kept under an `Idempotency-Key`',
+      value: BODY_CHARACTERS_MAX,
+      unit: 'characters',
+      reason: 'An item of the table has at most 400 kB.',
+      whenMet: 'The status is kept without the body.',
+      signal: 'The repeated answer has no body.',
+    },
+    {
+      name: 'Time for which an `Idempotency-Key` is known',
+      value: KEPT_MS,
+      unit: 'ms',
+      reason: 'It covers a queue that was stuck overnight.',
+      whenMet: 'The key counts as new.',
+      signal: 'None: documented with the header',
+    },
+    {
+      name: 'Rows of one page of a list',
+      value: PAGE_MAX,
+      unit: 'rows',
+      reason: 'A page is one read of the table.',
+      whenMet: 'A request for more is refused; a longer list goes on with a cursor.',
+      signal: 'Answer 400; `cursor` in the answer',
+    },
+    {
+      name: 'Pages that one request with a filter reads',
+      value: FILTERED_PAGES_MAX,
+      unit: 'pages',
+      reason: 'A filter that fits little must not read a whole project.',
+      whenMet: 'The answer has fewer rows, perhaps none.',
+      signal: '`cursor` in the answer',
+    },
+    {
+      name: 'Items that one request of the feed reads',
+      value: QUERIES_MAX * ITEMS_PER_QUERY,
+      unit: 'items',
+      reason: 'A filter that fits nothing must not read a whole account.',
+      whenMet: 'The answer has fewer events, perhaps none.',
+      signal: '`cursor` in the answer',
+    },
+    {
+      name: 'Records that one page of the audit reads',
+      value: AUDIT_QUERIES_MAX * RECORDS_PER_QUERY,
+      unit: 'records',
+      reason: 'A filter that fits nothing must not read 400 days.',
+      whenMet: 'The answer has fewer records, perhaps none.',
+      signal: '`cursor` in the answer',
+    },
+    {
+      name: 'Projects that the configuration names, in all accounts together',
+      value: POLLED_PROJECTS_MAX,
+      unit: 'projects',
+      reason: 'They stand in the template, which has 1 MB for everything.',
+      whenMet: 'The configuration is refused before anything is deployed.',
+      signal: 'the error of `cdk synth`',
+    },
+    {
+      name: 'Length of the ARN of a secret',
+      value: SECRET_ARN_CHARACTERS_MAX,
+      unit: 'characters',
+      reason: 'The policies of a role name up to 30 of them, and IAM has room for 10,240 characters.',
+      whenMet: 'The configuration is refused before anything is deployed.',
+      signal: 'the error of `cdk synth`',
+    },
+    {
+      name: 'Events that a cursor of the feed remembers',
+      value: TOLD_MAX,
+      unit: 'events',
+      reason: 'The cursor has to fit into a URL.',
+      whenMet: 'With more events in half a minute some of them come again; none is missing.',
+      signal: 'The `id` of a repeated event is the same.',
+    },
+    {
+      name: 'Seconds that `wait` waits',
+      value: WAIT_SECONDS_MAX,
+      unit: 's',
+      reason: 'API Gateway gives up after 30 s.',
+      whenMet: 'The answer shows the state as it is.',
+      signal: 'The state in the answer',
+    },
+    {
+      name: 'Open operations that the console and health read at once',
+      value: OPEN_OPERATIONS_MAX,
+      unit: 'operations',
+      reason: 'An account with more is in trouble that a page would not help.',
+      whenMet: 'The console lists these; the number of unpublished events is that of these.',
+      signal: '`open_operation_count` of the status is larger than the list; `UnpublishedAgeMs`',
+    },
+    {
+      name: 'Tokens of one account',
+      value: 100 * LIST_PAGES_MAX,
+      unit: 'tokens',
+      reason: 'More than anybody keeps an eye on.',
+      whenMet: 'The list of tokens ends; every token works.',
+      signal: 'The list has exactly this length.',
+    },
+    {
+      name: 'Callers whose token is remembered for seconds',
+      value: CACHE_ENTRIES_MAX,
+      unit: 'callers',
+      reason: 'It saves reads of the table.',
+      whenMet: 'The oldest one is read again.',
+      signal: 'None is needed: only a read more.',
+    },
+    {
+      name: 'Callers whose share of the rate limit is remembered',
+      value: CALLERS_MAX,
+      unit: 'callers',
+      reason: 'It bounds the memory of an instance.',
+      whenMet: 'The oldest one starts with a full bucket; the limit of the account holds all the same.',
+      signal: 'None is needed: the limit of the account is kept.',
+    },
+    {
+      name: 'Time for which audit records are kept',
+      value: 1_000 * KEPT_SECONDS,
+      unit: 'ms',
+      reason: 'Longer than a year, for whoever asks once a year.',
+      whenMet: 'The record leaves the table.',
+      signal: 'None: the oldest record shows it.',
+    },
+  ],
+};

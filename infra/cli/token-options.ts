@@ -1,0 +1,119 @@
+/** The options of `npm run tokens`. */
+
+import { parseArgs } from 'node:util';
+import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
+import { parseInteger, UsageError } from '../process/option-values.ts';
+
+export const TOKENS_HELP = `npm run tokens -- create --client NAME --scopes S,S [options]   prints a new token, once
+npm run tokens -- list [options]
+npm run tokens -- revoke TOKEN_ID [options]
+  --client NAME     who it is for: stands in events, in the audit and in this list
+  --scopes S,S      ${wrap(SCOPES)}
+  --projects P,P    only these projects (default: all of the account)
+  --days N          how long it is valid, 1 to 90 (default 30)
+  --account ID      (default main)
+  --table NAME      (default operations-bridge)
+  --pepper-secret N name of the secret that keys the hashes (default operations-bridge/token-pepper)
+  --endpoint URL    a local AWS, as npm start prints it (default: AWS itself, with your credentials)
+  --access-key KEY  of that local AWS, as npm start prints it (default: AWS_ACCESS_KEY_ID)`;
+
+interface Place {
+  readonly account: string;
+  readonly table: string;
+  readonly pepperSecret: string;
+  readonly endpoint: string | undefined;
+  readonly accessKey: string | undefined;
+}
+
+export type TokenOptions = Place &
+  (
+    | {
+        readonly command: 'create';
+        readonly client: string;
+        readonly scopes: readonly Scope[];
+        readonly projects: readonly string[] | undefined;
+        readonly days: number;
+      }
+    | { readonly command: 'list' }
+    | { readonly command: 'revoke'; readonly tokenId: string }
+  );
+
+/** Undefined: help was asked for. Throws `UsageError`, or what `parseArgs` throws. */
+export function parseTokenOptions(args: readonly string[]): TokenOptions | undefined {
+  const { values, positionals } = parseArgs({
+    args: [...args],
+    allowPositionals: true,
+    options: {
+      client: { type: 'string' },
+      scopes: { type: 'string' },
+      projects: { type: 'string' },
+      days: { type: 'string', default: '30' },
+      account: { type: 'string', default: 'main' },
+      table: { type: 'string', default: 'operations-bridge' },
+      'pepper-secret': { type: 'string', default: 'operations-bridge/token-pepper' },
+      endpoint: { type: 'string' },
+      'access-key': { type: 'string' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  const [command, tokenId] = positionals;
+  if (values.help || command === undefined) return undefined;
+  const { account, table, endpoint } = values;
+  const accessKey = values['access-key'] ?? process.env['AWS_ACCESS_KEY_ID'];
+  const place: Place = { account, table, pepperSecret: values['pepper-secret'], endpoint, accessKey };
+  switch (command) {
+    case 'create':
+      return {
+        ...place,
+        command,
+        client: parseClient(values.client),
+        scopes: parseScopes(values.scopes),
+        projects: values.projects?.split(',').map((project) => project.trim()),
+        days: parseInteger('days', values.days, { min: 1, max: 90 }),
+      };
+    case 'list':
+      return { ...place, command };
+    case 'revoke':
+      if (tokenId === undefined)
+        throw new UsageError('Say which token to revoke: its id, as "list" shows it.');
+      return { ...place, command, tokenId: idOf(tokenId) };
+    default:
+      throw new UsageError(`"${command}" is no command; there are create, list and revoke.`);
+  }
+}
+
+/** People paste the whole token when they want it gone. */
+function idOf(text: string): string {
+  return /^opb_([0-9a-f]{18})_/.exec(text)?.[1] ?? text;
+}
+
+function parseClient(client: string | undefined): string {
+  if (client !== undefined && /^[a-z0-9][a-z0-9._-]{0,62}$/.test(client)) return client;
+  throw new UsageError(
+    `--client is ${client === undefined ? 'missing' : `"${client}"`}; it takes a name of lower-case letters, digits, dots and dashes.`,
+  );
+}
+
+function parseScopes(text: string | undefined): readonly Scope[] {
+  const names = (text ?? '')
+    .split(',')
+    .map((name) => name.trim())
+    .filter((name) => name !== '');
+  if (names.length === 0) throw new UsageError(`--scopes is missing; it takes some of ${SCOPES.join(', ')}.`);
+  return names.map((name) => {
+    const scope = SCOPES.find((each) => each === name);
+    if (scope === undefined) throw new UsageError(`--scopes has "${name}"; there are ${SCOPES.join(', ')}.`);
+    return scope;
+  });
+}
+
+/** Under the column of explanations. */
+function wrap(names: readonly string[]): string {
+  const lines: string[] = [];
+  for (const name of names) {
+    const last = lines.at(-1);
+    if (last !== undefined && last.length + name.length < 70) lines[lines.length - 1] = `${last} ${name}`;
+    else lines.push(name);
+  }
+  return lines.join(`\n${' '.repeat(20)}`);
+}

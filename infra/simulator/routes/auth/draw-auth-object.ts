@@ -1,0 +1,21 @@
+/** The id, the secrets and the creation time of a new auth object. */
+
+import type { Random } from '../../../../shared/runtime/random.ts';
+import { drawSecret, drawUuid } from '../../world/names.ts';
+import type { World } from '../../world/world.ts';
+
+/** Where the ids, secrets and times of new auth objects come from. */
+export interface AuthRouteDeps {
+  readonly world: World;
+  /** Draws ids and keys; it is apart from the world's dice, so that auth calls do not change the lives of projects. */
+  readonly idDice: Random;
+}
+
+export function drawAuthObject({ world, idDice }: AuthRouteDeps) {
+  const drawn = {
+    id: drawUuid(idDice),
+    secret: `ssk_${drawSecret(idDice)}`,
+    publicKey: `pck_${drawSecret(idDice)}`,
+  };
+  return { drawn, createdAt: new Date(world.nowMs).toISOString() };
+}

@@ -1,0 +1,37 @@
+/** Routes of the e-mail server of an auth integration. */
+
+import type { Hono } from 'hono';
+import * as z from 'zod';
+import * as commands from '../../world/auth-commands.ts';
+import type { EmailServer } from '../../world/auth-state.ts';
+import { refusal, type UpstreamEnv } from '../upstream-context.ts';
+import { AUTH_PATH, applyOutcome, inPathProject, text, withBody } from './requests.ts';
+
+const emailServerBody = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('shared') }),
+  z.object({
+    type: z.literal('standard'),
+    host: text,
+    port: z.number().int().min(1).max(65_535),
+    username: text,
+    password: text,
+    sender_email: z.email(),
+    sender_name: text,
+  }),
+]);
+
+export function addEmailServerRoutes(app: Hono<UpstreamEnv>): void {
+  app.get(`${AUTH_PATH}/email_server`, (c) =>
+    inPathProject(c, ({ auth }) => {
+      if (auth.integration === undefined) return refusal(c, 404, 'auth integration not found');
+      return c.json(auth.emailServer satisfies EmailServer);
+    }),
+  );
+  app.patch(`${AUTH_PATH}/email_server`, (c) =>
+    withBody(c, emailServerBody, (body) =>
+      inPathProject(c, (project) =>
+        applyOutcome(c, project, commands.updateEmailServer(project.auth, body), 200),
+      ),
+    ),
+  );
+}

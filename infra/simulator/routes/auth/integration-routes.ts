@@ -1,0 +1,70 @@
+/** Routes of the auth integration itself: create, list, delete, its keys, and the transfer of its ownership. */
+
+import type { Hono } from 'hono';
+import * as z from 'zod';
+import * as commands from '../../world/auth-commands.ts';
+import { drawSecret } from '../../world/names.ts';
+import { refusal, type UpstreamEnv } from '../upstream-context.ts';
+import { type AuthRouteDeps, drawAuthObject } from './draw-auth-object.ts';
+import {
+  AUTH_PATH,
+  applyOutcome,
+  inPathProject,
+  inProject,
+  projectFields,
+  text,
+  withBody,
+} from './requests.ts';
+
+const createIntegrationBody = z.object({
+  ...projectFields,
+  branch_id: text,
+  database_name: text.optional(),
+  role_name: text.optional(),
+});
+const keysBody = z.object(projectFields);
+
+export function addIntegrationRoutes(app: Hono<UpstreamEnv>, deps: AuthRouteDeps): void {
+  app.post('/api/v2/projects/auth/create', (c) =>
+    withBody(c, createIntegrationBody, (body) =>
+      inProject(c, body.project_id, (project) => {
+        if (!project.branchIds.has(body.branch_id)) return refusal(c, 404, 'branch not found');
+        const drawing = drawAuthObject(deps);
+        return applyOutcome(c, project, commands.createIntegration(project.auth, body, drawing), 201);
+      }),
+    ),
+  );
+  app.post('/api/v2/projects/auth/keys', (c) =>
+    withBody(c, keysBody, (body) =>
+      inProject(c, body.project_id, (project) =>
+        applyOutcome(c, project, commands.createKeys(project.auth, drawAuthObject(deps).drawn), 201),
+      ),
+    ),
+  );
+  app.get(`${AUTH_PATH}/integrations`, (c) =>
+    inPathProject(c, ({ auth }) =>
+      c.json({ data: auth.integration === undefined ? [] : [auth.integration] }),
+    ),
+  );
+  app.delete(`${AUTH_PATH}/integration/:auth_provider`, (c) =>
+    inPathProject(c, (project) => {
+      if (c.req.param('auth_provider') !== commands.AUTH_PROVIDER)
+        return refusal(c, 404, 'auth integration not found');
+      return applyOutcome(c, project, commands.deleteIntegration(project.auth), 200);
+    }),
+  );
+}
+
+export function addTransferRoute(app: Hono<UpstreamEnv>, { idDice }: AuthRouteDeps): void {
+  app.post('/api/v2/projects/auth/transfer_ownership', (c) =>
+    withBody(c, keysBody, (body) =>
+      inProject(c, body.project_id, (project) => {
+        const outcome = commands.startTransfer(project.auth, drawSecret(idDice));
+        if (outcome.kind === 'refused') return refusal(c, outcome.status, outcome.message);
+        project.auth = outcome.next;
+        const { origin: host } = new URL(c.req.url);
+        return c.json({ url: `${host}/auth/transfer/${project.id}?code=${outcome.value}` });
+      }),
+    ),
+  );
+}

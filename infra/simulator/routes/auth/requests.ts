@@ -1,0 +1,57 @@
+/** What the routes of the auth integration share: a checked body, the project of a request, and the answer to a command's outcome. */
+
+import * as z from 'zod';
+import type { AuthOutcome, SdkKeySet } from '../../world/auth-commands.ts';
+import { AUTH_PROVIDER } from '../../world/auth-commands.ts';
+import type { EmailServer, OauthProvider } from '../../world/auth-state.ts';
+import type { ProjectState } from '../../world/project-state.ts';
+import { findProject } from '../find-project.ts';
+import { parseBody } from '../request-body.ts';
+import { refusal, type UpstreamContext } from '../upstream-context.ts';
+
+/** Paths of the auth calls that name their project in the path. */
+export const AUTH_PATH = '/api/v2/projects/:project_id/auth';
+
+export const text = z.string().min(1).max(2_000);
+export const authProvider = z.literal(AUTH_PROVIDER, { error: 'unknown auth_provider' });
+/** Fields of every body that names its project itself. */
+export const projectFields = { project_id: text, auth_provider: authProvider };
+
+/** Answers 400 unless the body is of the schema. */
+export async function withBody<Schema extends z.ZodType>(
+  c: UpstreamContext,
+  schema: Schema,
+  act: (body: z.output<Schema>) => Response,
+): Promise<Response> {
+  const parsed = await parseBody(c, schema);
+  return parsed.kind === 'refused' ? parsed.response : act(parsed.body);
+}
+
+/** Answers 404 unless the project exists and the key may see it. */
+export function inProject(
+  c: UpstreamContext,
+  projectId: string,
+  act: (project: ProjectState) => Response,
+): Response {
+  const found = findProject(c, projectId);
+  return found instanceof Response ? found : act(found);
+}
+
+/** Stores what a command changed and answers with its value, or with its refusal. */
+export function applyOutcome(
+  c: UpstreamContext,
+  project: ProjectState,
+  outcome: AuthOutcome<SdkKeySet | OauthProvider | EmailServer | { readonly id: string } | undefined>,
+  status: 200 | 201 | 204,
+): Response {
+  if (outcome.kind === 'refused') return refusal(c, outcome.status, outcome.message);
+  project.auth = outcome.next;
+  return outcome.value === undefined
+    ? c.body(null, status)
+    : c.json(outcome.value, status === 204 ? 200 : status);
+}
+
+/** The same for calls that name their project in the path. */
+export function inPathProject(c: UpstreamContext, act: (project: ProjectState) => Response): Response {
+  return inProject(c, c.req.param('project_id') ?? '', act);
+}

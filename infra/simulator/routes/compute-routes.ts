@@ -1,0 +1,134 @@
+/** Routes of computes (specification: "Endpoints"). */
+
+import type { Hono } from 'hono';
+import * as z from 'zod';
+import { type ComputeSettings, DEFAULT_SETTINGS } from '../world/compute.ts';
+import * as commands from '../world/compute-commands.ts';
+import type { ProjectState } from '../world/project-state.ts';
+import { endpointRow } from './endpoint-row.ts';
+import { inProject } from './find-project.ts';
+import { parseBody } from './request-body.ts';
+import { startedRows } from './rows.ts';
+import { refusal, type UpstreamContext, type UpstreamEnv } from './upstream-context.ts';
+
+const cu = z.number();
+const settable = {
+  autoscaling_limit_min_cu: cu.optional(),
+  autoscaling_limit_max_cu: cu.optional(),
+  suspend_timeout_seconds: z.number().int().min(-1).max(604_800).optional(),
+  pooler_enabled: z.boolean().optional(),
+  pooler_mode: z.literal('transaction').optional(),
+  disabled: z.boolean().optional(),
+  passwordless_access: z.boolean().optional(),
+  settings: z.record(z.string(), z.unknown()).optional(),
+  name: z.string().min(1).max(100).optional(),
+};
+const createBody = z.object({
+  endpoint: z.object({ ...settable, branch_id: z.string(), type: z.enum(['read_write', 'read_only']) }),
+});
+const updateBody = z.object({ endpoint: z.object({ ...settable, branch_id: z.string().optional() }) });
+const ENDPOINTS_PATH = '/api/v2/projects/:project_id/endpoints';
+
+export function addComputeRoutes(app: Hono<UpstreamEnv>): void {
+  addReadingRoutes(app);
+  addChangingRoutes(app);
+  addLifecycleRoutes(app);
+}
+
+function addReadingRoutes(app: Hono<UpstreamEnv>): void {
+  app.get(ENDPOINTS_PATH, (c) =>
+    inProject(c, (project, nowMs) =>
+      c.json({ endpoints: project.computes.map((compute) => endpointRow(compute, project.id, nowMs)) }),
+    ),
+  );
+  app.get(`${ENDPOINTS_PATH}/:endpoint_id`, (c) =>
+    inProject(c, (project, nowMs) => {
+      const compute = commands.findCompute(project, endpointIdOf(c));
+      if (compute === undefined) return refusal(c, 404, 'endpoint not found');
+      return c.json({ endpoint: endpointRow(compute, project.id, nowMs) });
+    }),
+  );
+}
+
+function addChangingRoutes(app: Hono<UpstreamEnv>): void {
+  app.post(ENDPOINTS_PATH, async (c) => {
+    const parsed = await parseBody(c, createBody);
+    if (parsed.kind === 'refused') return parsed.response;
+    const { branch_id, type, ...fields } = parsed.body.endpoint;
+    const config = { ...DEFAULT_SETTINGS, ...changeOf(fields, DEFAULT_SETTINGS), type };
+    return act(c, (project, nowMs) => commands.createEndpoint(project, { branch_id, config }, nowMs), 201);
+  });
+  app.patch(`${ENDPOINTS_PATH}/:endpoint_id`, async (c) => {
+    const parsed = await parseBody(c, updateBody);
+    if (parsed.kind === 'refused') return parsed.response;
+    const { branch_id, ...fields } = parsed.body.endpoint;
+    const endpointId = endpointIdOf(c);
+    return act(c, (project, nowMs) => {
+      const before = commands.findCompute(project, endpointId)?.config ?? DEFAULT_SETTINGS;
+      const change = { branch_id, config: changeOf(fields, before) };
+      return commands.updateEndpoint(project, { endpointId, change }, nowMs);
+    });
+  });
+  app.delete(`${ENDPOINTS_PATH}/:endpoint_id`, (c) =>
+    inProject(c, (project, nowMs) => {
+      const outcome = commands.deleteEndpoint(project, endpointIdOf(c), nowMs);
+      if (outcome.kind === 'refused') return refusal(c, outcome.status, outcome.message);
+      if (outcome.value === 'already_deleted') return c.body(null, 204);
+      return c.json(startedRow(outcome.value, project, nowMs));
+    }),
+  );
+}
+
+/** Restart, start and suspend: each answers with the operations that it started. */
+function addLifecycleRoutes(app: Hono<UpstreamEnv>): void {
+  app.post(`${ENDPOINTS_PATH}/:endpoint_id/restart`, (c) =>
+    act(c, (project, nowMs) => commands.restartEndpoint(project, endpointIdOf(c), nowMs)),
+  );
+  app.post(`${ENDPOINTS_PATH}/:endpoint_id/start`, (c) =>
+    act(c, (project, nowMs) => commands.startEndpoint(project, endpointIdOf(c), nowMs)),
+  );
+  app.post(`${ENDPOINTS_PATH}/:endpoint_id/suspend`, (c) =>
+    act(c, (project, nowMs) => commands.suspendEndpoint(project, endpointIdOf(c), nowMs)),
+  );
+}
+
+/** A size that is given by one limit alone leaves the other as it was. */
+function changeOf(
+  fields: z.output<typeof updateBody>['endpoint'],
+  before: ComputeSettings,
+): Partial<Omit<ComputeSettings, 'type'>> {
+  const { suspend_timeout_seconds, pooler_enabled, disabled, passwordless_access, settings, name } = fields;
+  const change = {
+    size: {
+      minCu: fields.autoscaling_limit_min_cu ?? before.size.minCu,
+      maxCu: fields.autoscaling_limit_max_cu ?? before.size.maxCu,
+    },
+    suspendTimeoutSeconds: suspend_timeout_seconds,
+    poolerEnabled: pooler_enabled,
+    disabled,
+    passwordlessAccess: passwordless_access,
+    settings,
+    name,
+  };
+  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
+}
+
+function act(
+  c: UpstreamContext,
+  command: (project: ProjectState, nowMs: number) => commands.Outcome<commands.Started>,
+  status: 200 | 201 = 200,
+): Response {
+  return inProject(c, (project, nowMs) => {
+    const outcome = command(project, nowMs);
+    if (outcome.kind === 'refused') return refusal(c, outcome.status, outcome.message);
+    return c.json(startedRow(outcome.value, project, nowMs), status);
+  });
+}
+
+function startedRow({ compute, operations }: commands.Started, project: ProjectState, nowMs: number) {
+  return { endpoint: endpointRow(compute, project.id, nowMs), operations: startedRows(operations, nowMs) };
+}
+
+function endpointIdOf(c: UpstreamContext): string {
+  return c.req.param('endpoint_id') ?? '';
+}

@@ -1,0 +1,139 @@
+/**
+ * The simulation's own door, under `/_control`: no part of the service. Tests in any language turn dials, connect to a
+ * compute and look at the users table with it. It listens where the service does, on this machine alone.
+ */
+
+import type { Context, Hono } from 'hono';
+import * as z from 'zod';
+import { dialsSchema, type FaultDials } from '../faults/faults.ts';
+import type { RequestLimits } from '../faults/limits.ts';
+import { connect, findCompute } from '../world/compute-commands.ts';
+import { maxConnectionsOf, resourcesOf } from '../world/compute-size.ts';
+import type { KeyRing } from '../world/key-ring.ts';
+import type { ProjectState } from '../world/project-state.ts';
+import type { World } from '../world/world.ts';
+
+export interface ControlDeps {
+  readonly world: World;
+  readonly faults: FaultDials;
+  readonly keys: KeyRing;
+  readonly limits: RequestLimits;
+  readonly now: () => number;
+  readonly passMs: (durationMs: number) => void;
+}
+
+/** As many as the Console could send in a minute, and no more. */
+const consoleBody = z.strictObject({ requests: z.number().int().min(1).max(700) });
+
+/** A jump of more than a month would have the simulation draw for minutes. */
+const timeBody = z.strictObject({
+  pass_ms: z
+    .number()
+    .int()
+    .min(1)
+    .max(31 * 24 * 3_600_000),
+});
+
+const keyBody = z.strictObject({ key: z.string().min(1), user_id: z.string().min(1).optional() });
+
+export function addControlRoutes(app: Hono, deps: ControlDeps): void {
+  addTimeRoutes(app, deps);
+  addKeyRoutes(app, deps);
+  addDialRoutes(app, deps);
+  addProjectRoutes(app, deps);
+}
+
+function addTimeRoutes(app: Hono, { world, limits, now, passMs }: ControlDeps): void {
+  app.post('/_control/time', (c) =>
+    withBody(c, timeBody, ({ pass_ms }) => {
+      passMs(pass_ms);
+      world.advanceTo(now());
+      return c.json({ now: new Date(world.nowMs).toISOString() });
+    }),
+  );
+  app.post('/_control/console', (c) =>
+    withBody(c, consoleBody, ({ requests }) => {
+      // Specification: the requests of the Console count toward the same rate limit.
+      const admitted = Array.from({ length: requests }, (_, place) =>
+        limits.admit(`console ${place}`, world.nowMs),
+      );
+      return c.json({ admitted: admitted.filter(Boolean).length });
+    }),
+  );
+}
+
+function addKeyRoutes(app: Hono, { keys }: ControlDeps): void {
+  app.post('/_control/keys', (c) =>
+    withBody(c, keyBody, ({ key, user_id }) => {
+      // The API makes keys with a key: the Console makes the first one of each person.
+      keys.add(key, user_id);
+      return c.body(null, 204);
+    }),
+  );
+  app.post('/_control/keys/revoke', (c) =>
+    withBody(c, keyBody, ({ key }) => c.body(null, keys.delete(key) ? 204 : 404)),
+  );
+  app.post('/_control/projects/:project_id/leave-organization', (c) => {
+    keys.removeProject(c.req.param('project_id'));
+    return c.body(null, 204);
+  });
+  app.delete('/_control/members/:user_id', (c) => {
+    keys.removeMember(c.req.param('user_id'));
+    return c.body(null, 204);
+  });
+}
+
+function addDialRoutes(app: Hono, { faults }: ControlDeps): void {
+  app.get('/_control/dials', (c) => c.json(faults));
+  app.patch('/_control/dials', (c) =>
+    withBody(c, dialsSchema, (dials) => {
+      Object.assign(faults, dials);
+      return c.json(faults);
+    }),
+  );
+}
+
+function addProjectRoutes(app: Hono, { world }: ControlDeps): void {
+  app.post('/_control/projects/:project_id/endpoints/:endpoint_id/connect', (c) => {
+    const project = world.project(c.req.param('project_id'));
+    const endpointId = c.req.param('endpoint_id');
+    const outcome = project && connect(project, endpointId, world.nowMs);
+    if (project === undefined || outcome === undefined) return c.json({ message: 'project not found' }, 404);
+    if (outcome.kind === 'refused') return c.json({ message: outcome.message }, outcome.status);
+    return c.json(factsOf(project, endpointId));
+  });
+  app.get('/_control/projects/:project_id/endpoints/:endpoint_id', (c) => {
+    const project = world.project(c.req.param('project_id'));
+    const facts = project && factsOf(project, c.req.param('endpoint_id'));
+    return facts === undefined ? c.json({ message: 'endpoint not found' }, 404) : c.json(facts);
+  });
+  app.get('/_control/projects/:project_id/users', (c) => {
+    const project = world.project(c.req.param('project_id'));
+    if (project === undefined) return c.json({ message: 'project not found' }, 404);
+    return c.json({ users: project.auth.users });
+  });
+}
+
+/** Answers 400 with what is wrong unless the body is of the schema. */
+async function withBody<Schema extends z.ZodType>(
+  c: Context,
+  schema: Schema,
+  act: (body: z.output<Schema>) => Response,
+): Promise<Response> {
+  const parsed = schema.safeParse(await c.req.json().catch(() => undefined));
+  return parsed.success ? act(parsed.data) : c.json({ message: z.prettifyError(parsed.error) }, 400);
+}
+
+/** What the API does not show of a compute: its resources, its connections, `max_connections` of its Postgres. */
+function factsOf(project: ProjectState, endpointId: string) {
+  const compute = findCompute(project, endpointId);
+  if (compute === undefined) return undefined;
+  const { size } = compute.config;
+  return {
+    endpoint_id: endpointId,
+    connection_count: compute.connectionCount,
+    max_connections: maxConnectionsOf(size),
+    min: resourcesOf(size.minCu),
+    max: resourcesOf(size.maxCu),
+  };
+}

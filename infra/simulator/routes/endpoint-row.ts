@@ -1,0 +1,42 @@
+/** A compute as the service shows it. Specification "Compute endpoint"; `started_at` and `name` as observed. */
+
+import { type Compute, phaseAt } from '../world/compute.ts';
+import { wholeSeconds } from './rows.ts';
+
+const PROXY_HOST = 'us-east-2.aws.example.tech';
+
+export function endpointRow(compute: Compute, projectId: string, nowMs: number): Record<string, unknown> {
+  const { config, endpoint_id, branch_id } = compute;
+  const { current, pending } = phaseAt(compute, nowMs);
+  const past = compute.phases.filter(({ atMs }) => atMs <= nowMs);
+  const started = past.findLast((phase) => phase.current === 'active' && phase.pending === undefined);
+  const suspended = past.findLast((phase) => phase.current === 'idle' && phase.pending === undefined);
+  const isSuspended = suspended !== undefined && suspended.atMs >= (started?.atMs ?? 0);
+  return {
+    host: `${endpoint_id}.${PROXY_HOST}`,
+    id: endpoint_id,
+    ...(config.name !== undefined && { name: config.name }),
+    project_id: projectId,
+    branch_id,
+    autoscaling_limit_min_cu: config.size.minCu,
+    autoscaling_limit_max_cu: config.size.maxCu,
+    region_id: 'aws-us-east-2',
+    type: config.type,
+    current_state: current,
+    ...(pending !== undefined && { pending_state: pending }),
+    settings: config.settings,
+    pooler_enabled: config.poolerEnabled,
+    pooler_mode: 'transaction',
+    disabled: config.disabled,
+    passwordless_access: config.passwordlessAccess,
+    ...(started && { last_active: wholeSeconds(started.atMs) }),
+    creation_source: 'console',
+    created_at: wholeSeconds(compute.createdAtMs),
+    updated_at: wholeSeconds(Math.max(compute.updatedAtMs, past.at(-1)?.atMs ?? 0)),
+    ...(started && { started_at: wholeSeconds(started.atMs) }),
+    ...(isSuspended && { suspended_at: wholeSeconds(suspended.atMs) }),
+    proxy_host: PROXY_HOST,
+    suspend_timeout_seconds: config.suspendTimeoutSeconds,
+    provisioner: 'k8s-pod',
+  };
+}

@@ -1,0 +1,27 @@
+/** The project that a request means, as far as its key may see it. */
+
+import type { ProjectState } from '../world/project-state.ts';
+import { refusal, type UpstreamContext } from './upstream-context.ts';
+
+/** Deleted, unknown and forbidden look alike (public contract: 404 also means "no permission"). */
+export function findProject(c: UpstreamContext, projectId: string): ProjectState | Response {
+  const { isMember, projectId: scope } = c.get('principal');
+  if (scope !== undefined && scope !== projectId) return outsideScope(c, scope);
+  const project = isMember ? c.get('world').project(projectId) : undefined;
+  return project ?? refusal(c, 404, 'project not found');
+}
+
+/** Observed text. */
+export function outsideScope(c: UpstreamContext, scope: string): Response {
+  const sentence = 'not allowed to perform actions outside the project this key is scoped to';
+  return refusal(c, 404, `${sentence}; subject_project_id:"${scope}"`);
+}
+
+/** Answers 404 unless the project of the path exists and the key may see it. */
+export function inProject(
+  c: UpstreamContext,
+  use: (project: ProjectState, nowMs: number) => Response,
+): Response {
+  const found = findProject(c, c.req.param('project_id') ?? '');
+  return found instanceof Response ? found : use(found, c.get('world').nowMs);
+}

@@ -1,0 +1,134 @@
+/** Rows as the service shows them: the observed fields, and times cut to whole seconds. */
+
+import type { WorldOperation, WorldProject } from '../world/project-state.ts';
+
+/** One account owns everything here; of the form of the service's organisation ids. */
+const OWNER_ID = 'org-quiet-harbor-10000001';
+
+/** As observed on projects of the free plan. */
+const SIZE_LIMIT_MIB = 512;
+const COMPUTE_UNITS_MIN = 0.25;
+
+/** Statuses in which the service is at work, so that the duration grows from read to read (observed: 0, then 31). */
+const AT_WORK: ReadonlySet<string> = new Set(['running', 'cancelling']);
+
+/** One text is public ("compute unavailable"); the others are of its kind. */
+const ERROR_TEXTS: Readonly<Record<string, string>> = {
+  start_compute: 'compute unavailable',
+  check_availability: 'compute unavailable',
+  apply_config: 'could not apply the configuration to the compute',
+};
+
+export function operationRow(op: WorldOperation, nowMs: number): Record<string, unknown> {
+  const createdMs = op.created_us / 1_000;
+  const state = op.states.findLast(({ at_ms }) => at_ms <= nowMs) ?? op.states[0];
+  const { status = 'scheduling', at_ms: sinceMs = createdMs, failures_count = 0 } = state ?? {};
+  const hasFailed = failures_count > 0 || status === 'error';
+  const untilMs = AT_WORK.has(status) ? nowMs : sinceMs;
+  return {
+    id: op.id,
+    project_id: op.project_id,
+    branch_id: op.branch_id,
+    ...(op.endpoint_id !== undefined && { endpoint_id: op.endpoint_id }),
+    action: op.action,
+    status,
+    ...(hasFailed && { error: ERROR_TEXTS[op.action] ?? 'storage unavailable' }),
+    failures_count,
+    created_at: wholeSeconds(createdMs),
+    updated_at: wholeSeconds(sinceMs),
+    // From the creation on, as observed on the second operation of a chain.
+    total_duration_ms: status === 'scheduling' ? 0 : Math.floor(Math.max(0, untilMs - createdMs)),
+  };
+}
+
+/** As in `GET /projects`; without the specification's `locked`, which no payload since 2023 has. */
+export function projectRow(project: WorldProject, nowMs: number): Record<string, unknown> {
+  const activeSeconds = activeSecondsOf(project, nowMs);
+  return {
+    ...commonFields(project, nowMs),
+    active_time: activeSeconds,
+    cpu_used_sec: Math.floor(activeSeconds * COMPUTE_UNITS_MIN),
+    quota_reset_at: monthStart(nowMs, 1),
+  };
+}
+
+/** As in `GET /projects/{id}`: what one project used, where the list has other names or nothing. */
+export function projectDetailRow(project: WorldProject, nowMs: number): Record<string, unknown> {
+  const activeSeconds = activeSecondsOf(project, nowMs);
+  const cpuSeconds = Math.floor(activeSeconds * COMPUTE_UNITS_MIN);
+  return {
+    ...commonFields(project, nowMs),
+    data_storage_bytes_hour: 0,
+    data_transfer_bytes: 0,
+    written_data_bytes: 0,
+    compute_time_seconds: cpuSeconds,
+    active_time_seconds: activeSeconds,
+    cpu_used_sec: cpuSeconds,
+    consumption_period_start: monthStart(nowMs, 0),
+    consumption_period_end: monthStart(nowMs, 1),
+    owner: { email: 'owner@example.com', name: 'Owner', branches_limit: 10, subscription_type: 'free_v3' },
+  };
+}
+
+function commonFields(project: WorldProject, nowMs: number): Record<string, unknown> {
+  const lastOperation = project.operations.findLast(({ created_us }) => created_us / 1_000 <= nowMs);
+  const updatedMs = lastOperation === undefined ? project.created_at_ms : lastOperation.created_us / 1_000;
+  const lastSpan = project.activeSpans.findLast(({ fromMs }) => fromMs <= nowMs);
+  return {
+    id: project.id,
+    platform_id: 'aws',
+    region_id: 'aws-us-east-2',
+    name: project.id,
+    provisioner: 'k8s-pod',
+    default_endpoint_settings: {
+      autoscaling_limit_min_cu: COMPUTE_UNITS_MIN,
+      autoscaling_limit_max_cu: 2,
+      suspend_timeout_seconds: 0,
+    },
+    settings: {
+      allowed_ips: { ips: [], protected_branches_only: false },
+      enable_logical_replication: false,
+      maintenance_window: { weekdays: [5], start_time: '07:00', end_time: '08:00' },
+      block_public_connections: false,
+      block_vpc_connections: false,
+      hipaa: false,
+    },
+    pg_version: 17,
+    proxy_host: 'us-east-2.aws.example.tech',
+    branch_logical_size_limit: SIZE_LIMIT_MIB,
+    branch_logical_size_limit_bytes: SIZE_LIMIT_MIB * 1_024 ** 2,
+    store_passwords: true,
+    creation_source: 'console',
+    created_at: wholeSeconds(project.created_at_ms),
+    updated_at: wholeSeconds(updatedMs),
+    synthetic_storage_size: 0,
+    owner_id: OWNER_ID,
+    org_id: OWNER_ID,
+    history_retention_seconds: 86_400,
+    // Omitted on projects whose compute never ran (public contract).
+    ...(lastSpan && { compute_last_active_at: wholeSeconds(Math.min(nowMs, lastSpan.untilMs)) }),
+  };
+}
+
+function activeSecondsOf({ activeSpans }: WorldProject, nowMs: number): number {
+  const activeMs = activeSpans.reduce(
+    (sum, { fromMs, untilMs }) => sum + Math.max(0, Math.min(nowMs, untilMs) - fromMs),
+    0,
+  );
+  return Math.floor(activeMs / 1_000);
+}
+
+function monthStart(nowMs: number, monthsLater: number): string {
+  const now = new Date(nowMs);
+  return wholeSeconds(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + monthsLater));
+}
+
+/** Observed: cut, not rounded; the fraction shows in cursors only. */
+export function wholeSeconds(epochMs: number): string {
+  return `${new Date(Math.floor(epochMs / 1_000) * 1_000).toISOString().slice(0, 19)}Z`;
+}
+
+/** The operations that a call has started, as its answer shows them: the first one runs and the others wait for it. */
+export function startedRows(operations: readonly WorldOperation[], nowMs: number): readonly object[] {
+  return operations.map((operation) => operationRow(operation, nowMs));
+}

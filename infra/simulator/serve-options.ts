@@ -1,0 +1,98 @@
+/** The options of `npm run upstream`. */
+
+import { parseArgs } from 'node:util';
+import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from '../process/option-values.ts';
+import { dialsSchema, type FaultDials } from './faults/faults.ts';
+
+export const SERVE_HELP = `npm run upstream -- [options]   the simulated service, alone
+  --port P       port on 127.0.0.1 (default: any free one)
+  --api-key K    the key it accepts (default: made from the seed)
+  --seed S       decides everything that happens (default 1)
+  --projects N   projects at the start (default 25)
+  --speed X      its time runs X times as fast (default 1)
+  --dial D=X     turns a fault dial up from the start, as often as wanted:
+                 rateLimited internalError unavailable htmlError droppedConnection halfBody partialProjects (0 to 1),
+                 retryAfterSeconds, latencyMs, visibleLateMs
+  --ties X       chance that two operations share the microsecond of their creation (default 0)
+  --stuck X      chance that an operation never ends (default 0)
+  --trouble X    how often operations fail, are cancelled or skipped: 1 as a service would, 0 never (default 1)
+  --for D        stop after 90s, 5m, 2h (default: until Ctrl-C)`;
+
+export interface ServeOptions {
+  readonly port: number;
+  readonly apiKey: string;
+  readonly seed: number;
+  readonly projectCount: number;
+  readonly speed: number;
+  readonly forMs: number | undefined;
+  readonly dials: Partial<FaultDials>;
+  readonly tieChance: number;
+  readonly stuckChance: number;
+  readonly trouble: number;
+}
+
+/** Undefined: help was asked for. Throws `UsageError`, or what `parseArgs` throws. */
+export function parseServeOptions(args: readonly string[]): ServeOptions | undefined {
+  const { values } = parseArgs({
+    args: [...args],
+    options: {
+      port: { type: 'string', default: '0' },
+      'api-key': { type: 'string' },
+      seed: { type: 'string', default: '1' },
+      projects: { type: 'string', default: '25' },
+      speed: { type: 'string', default: '1' },
+      for: { type: 'string' },
+      dial: { type: 'string', multiple: true, default: [] },
+      ties: { type: 'string', default: '0' },
+      stuck: { type: 'string', default: '0' },
+      trouble: { type: 'string', default: '1' },
+      help: { type: 'boolean', short: 'h', default: false },
+    },
+  });
+  if (values.help) return undefined;
+  const seed = parseInteger('seed', values.seed, { min: 0, max: 2 ** 31 });
+  return {
+    port: parsePort('port', values.port),
+    // A throw-away key of a simulated service: printed and guessable on purpose.
+    apiKey: parseApiKey(values['api-key'] ?? `simulated-key-${seed}`),
+    seed,
+    projectCount: parseInteger('projects', values.projects, { min: 1, max: 5_000 }),
+    speed: parseSpeed(values.speed),
+    forMs: values.for === undefined ? undefined : parseDuration('for', values.for),
+    dials: parseDials(values.dial),
+    tieChance: parseShare('ties', values.ties),
+    stuckChance: parseShare('stuck', values.stuck),
+    trouble: parseShare('trouble', values.trouble),
+  };
+}
+
+/** `name=value`, checked as the control checks it. */
+function parseDials(texts: readonly string[]): Partial<FaultDials> {
+  const dials = Object.fromEntries(
+    texts.map((text) => {
+      const [name = '', value = ''] = text.split('=', 2);
+      return [name, value.trim() === '' ? Number.NaN : Number(value)];
+    }),
+  );
+  const parsed = dialsSchema.safeParse(dials);
+  if (parsed.success) return withoutUndefined(parsed.data);
+  const [issue] = parsed.error.issues;
+  const name = issue?.path.join('.') || (issue?.code === 'unrecognized_keys' ? issue.keys.join(', ') : '');
+  throw new UsageError(`--dial ${name} is not usable: ${issue?.message}. Write it as --dial unavailable=0.1`);
+}
+
+function withoutUndefined(dials: object): Partial<FaultDials> {
+  return Object.fromEntries(Object.entries(dials).filter(([, value]) => value !== undefined));
+}
+
+function parseShare(name: string, text: string): number {
+  const share = Number(text);
+  if (text.trim() !== '' && share >= 0 && share <= 1) return share;
+  throw new UsageError(`--${name} takes a number from 0 to 1, not "${text}".`);
+}
+
+/** What can stand in a header and, unquoted, in the printed command. */
+function parseApiKey(text: string): string {
+  if (/^[A-Za-z0-9._~+/=-]{1,200}$/.test(text)) return text;
+  throw new UsageError('--api-key takes up to 200 letters, digits and . _ ~ + / = -, without spaces.');
+}

@@ -1,0 +1,94 @@
+/** The simulated service as a server on this machine's loopback. */
+
+import { once } from 'node:events';
+import type { Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { createAdaptorServer } from '@hono/node-server';
+import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
+import { seededRandom } from '../../shared/runtime/random.ts';
+import { forOwnHost } from '../process/own-host.ts';
+import { createUpstreamApp } from './app.ts';
+import { createFaultDials, type FaultDials } from './faults/faults.ts';
+import { createRequestLimits } from './faults/limits.ts';
+import { createKeyRing } from './world/key-ring.ts';
+import { drawSecret, drawUuid } from './world/names.ts';
+import { createWorld, type World, type WorldOptions } from './world/world.ts';
+
+export interface UpstreamOptions extends Omit<WorldOptions, 'startAtMs'> {
+  /** When its world begins to live, apart from its history; the clock's present when absent. */
+  readonly startAtMs?: number;
+  readonly port?: number | undefined;
+  /** Accepted until `revokeKey`. */
+  readonly apiKeys: readonly string[];
+  /** Dials that are turned up from the start; all can be turned later. */
+  readonly dials?: Partial<FaultDials>;
+  readonly clock?: Clock;
+}
+
+export interface LocalUpstream extends AsyncDisposable {
+  /** Ends with `/api/v2`. */
+  readonly baseUrl: string;
+  /** At the present of the clock: no timer advances it, because nothing is lost by drawing lives late. */
+  world(): World;
+  readonly faults: FaultDials;
+  addKey(key: string): void;
+  /** Specification "Authentication", rule 7: immediate and permanent. */
+  revokeKey(key: string): void;
+  close(): Promise<void>;
+}
+
+export async function startUpstream(options: UpstreamOptions): Promise<LocalUpstream> {
+  const { clock = systemClock, seed } = options;
+  let passedMs = 0;
+  const now = () => clock.now() + passedMs;
+  const world = createWorld({ ...options, startAtMs: options.startAtMs ?? clock.now() });
+  const faults = { ...createFaultDials(), ...options.dials };
+  const idDice = seededRandom(seed + 2);
+  const secretDice = seededRandom(seed + 3);
+  const keys = createKeyRing({
+    secrets: options.apiKeys,
+    drawSecret: () => drawSecret(secretDice),
+    now,
+  });
+  const app = createUpstreamApp({
+    world,
+    now,
+    passMs: (durationMs) => {
+      passedMs += durationMs;
+    },
+    keys,
+    idDice: secretDice,
+    limits: createRequestLimits(),
+    faults,
+    random: seededRandom(seed + 1),
+    newId: () => drawUuid(idDice),
+    sleep: (durationMs) => clock.sleep(durationMs),
+  });
+  const server = createAdaptorServer({
+    fetch: forOwnHost((request, connection) => app.fetch(request, connection)),
+    overrideGlobalObjects: false,
+  }) as Server;
+  await listen(server, options.port ?? 0);
+  const close = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return {
+    baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v2`,
+    world() {
+      world.advanceTo(now());
+      return world;
+    },
+    faults,
+    addKey: (key) => keys.add(key),
+    revokeKey: (key) => void keys.delete(key),
+    close,
+    [Symbol.asyncDispose]: close,
+  };
+}
+
+/** Rejects with Node's own error when the port is taken. Only this machine can connect. */
+async function listen(server: Server, port: number): Promise<void> {
+  server.listen(port, '127.0.0.1');
+  await once(server, 'listening');
+}

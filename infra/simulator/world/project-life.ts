@@ -1,0 +1,82 @@
+/** One project as time passes: sessions of its users, suspends after them, checks in the background. */
+
+import { type Compute, enterPhases } from './compute.ts';
+import { runChain, runStart } from './operation-chain.ts';
+import { drawWaitMs, kinds } from './operation-life.ts';
+import { runSession } from './project-session.ts';
+import type { ProjectState } from './project-state.ts';
+
+const HOUR_MS = 3_600_000;
+
+/** Public contract: availability checks take a few seconds and were seen two to four hours apart. */
+const CHECK_GAP_MS = { min: 2 * HOUR_MS, max: 4 * HOUR_MS };
+
+interface DueEvent {
+  readonly atMs: number;
+  readonly happen: () => void;
+}
+
+/** A project that a user has just made: storage first, then its compute. */
+export function beginNewLife(project: ProjectState, atMs: number): void {
+  const made = runStart(project, { compute: project.main, kinds: [kinds.create_timeline], atMs });
+  beginLife(project, made.endMs);
+}
+
+/** A project that was there before anybody looked. */
+export function beginLife(project: ProjectState, atMs: number): void {
+  project.nextSessionMs = atMs + drawWaitMs(project.meanGapMs, project.random);
+  project.nextCheckMs = atMs + project.random.next() * CHECK_GAP_MS.max;
+}
+
+/** When something happens next; nothing changes before. */
+export function dueMsOf(project: ProjectState): number {
+  return nextEvent(project).atMs;
+}
+
+/** Strictly in the order of time, so that it does not matter in which steps time advances. */
+export function live(project: ProjectState, toMs: number): void {
+  const { operations } = project;
+  const countBefore = operations.length;
+  for (let event = nextEvent(project); event.atMs <= toMs; event = nextEvent(project)) event.happen();
+  // A chain's second operation may be younger than the first of a suspend that falls between them.
+  if (operations.length > countBefore) operations.sort((a, b) => a.created_us - b.created_us);
+}
+
+function nextEvent(project: ProjectState): DueEvent {
+  const { nextSessionMs, nextCheckMs, computes } = project;
+  let next: DueEvent = { atMs: nextSessionMs, happen: () => haveSession(project) };
+  if (nextCheckMs < next.atMs) next = { atMs: nextCheckMs, happen: () => check(project) };
+  for (const compute of computes) {
+    const untilMs = compute.activeSpan?.untilMs ?? Number.POSITIVE_INFINITY;
+    if (untilMs < next.atMs) next = { atMs: untilMs, happen: () => suspend(project, compute) };
+  }
+  return next;
+}
+
+/** Sessions follow each other, so that no two of their chains conflict (the service would answer 423). */
+function haveSession(project: ProjectState): void {
+  // Whoever deleted all computes left nothing to do.
+  const hasComputes = project.computes.length > 0;
+  const endMs = hasComputes ? runSession(project, project.nextSessionMs) : project.nextSessionMs;
+  project.nextSessionMs = endMs + drawWaitMs(project.meanGapMs, project.random);
+}
+
+function check(project: ProjectState): void {
+  const atMs = project.nextCheckMs;
+  // Specification: branches without a compute are not checked.
+  if (project.computes.length > 0)
+    runChain(project, { compute: project.main, kinds: [kinds.check_availability], atMs });
+  const { min, max } = CHECK_GAP_MS;
+  project.nextCheckMs = atMs + min + project.random.next() * (max - min);
+}
+
+function suspend(project: ProjectState, compute: Compute): void {
+  const atMs = compute.activeSpan?.untilMs ?? 0;
+  compute.activeSpan = undefined;
+  compute.connectionCount = 0;
+  const { endMs } = runChain(project, { compute, kinds: [kinds.suspend_compute], atMs });
+  enterPhases(compute, atMs, [
+    { atMs, current: 'active', pending: 'idle' },
+    { atMs: endMs, current: 'idle' },
+  ]);
+}

@@ -1,0 +1,91 @@
+/** What the simulated service knows of one project: its computes, its operations, and what happens next. */
+
+import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
+import { type AuthState, NO_AUTH } from './auth-state.ts';
+import { type ActiveSpan, type Compute, createCompute } from './compute.ts';
+import type { GroundTruthState } from './ground-truth.ts';
+import { drawBranchId, drawProjectId } from './names.ts';
+
+export interface WorldOperation {
+  readonly id: string;
+  readonly project_id: string;
+  readonly branch_id: string;
+  readonly endpoint_id: string | undefined;
+  readonly action: string;
+  /** Microseconds since the epoch: as fine as the service's cursors. */
+  readonly created_us: number;
+  /** Drawn at once, so the later ones may lie in the future. */
+  readonly states: readonly GroundTruthState[];
+}
+
+/** What the HTTP face may see of a project. */
+export interface WorldProject {
+  readonly id: string;
+  readonly created_at_ms: number;
+  /** Oldest first. */
+  readonly operations: readonly WorldOperation[];
+  /** Oldest first, of all computes. */
+  readonly activeSpans: readonly Readonly<ActiveSpan>[];
+  readonly computes: readonly Compute[];
+  readonly branchIds: ReadonlySet<string>;
+  readonly auth: AuthState;
+}
+
+export interface ProjectState extends WorldProject {
+  readonly operations: WorldOperation[];
+  readonly activeSpans: ActiveSpan[];
+  readonly computes: Compute[];
+  /** Of the default branch, while it has one. */
+  main: Compute;
+  readonly branchIds: Set<string>;
+  readonly deletedEndpointIds: Set<string>;
+  auth: AuthState;
+  readonly random: Random;
+  /** Dice of their own: a world with ties or stuck operations is otherwise the same world. */
+  readonly oddities: Random;
+  readonly meanGapMs: number;
+  readonly tieChance: number;
+  readonly stuckChance: number;
+  readonly trouble: number;
+  nextSessionMs: number;
+  nextCheckMs: number;
+}
+
+export interface ProjectOptions {
+  readonly seed: number;
+  readonly createdAtMs: number;
+  readonly meanGapMs: number;
+  /** Chance that an operation is created in the very microsecond of the one before it in its chain. */
+  readonly tieChance: number;
+  /** Chance that an operation, once running, never ends. */
+  readonly stuckChance: number;
+  /** How often operations fail, are cancelled or skipped: 1 as a service would, 0 never. */
+  readonly trouble: number;
+}
+
+export function createProjectState({ seed, createdAtMs, ...odds }: ProjectOptions): ProjectState {
+  const random = seededRandom(seed);
+  const id = drawProjectId(random);
+  const main = drawCompute(random, createdAtMs);
+  return {
+    ...odds,
+    id,
+    created_at_ms: createdAtMs,
+    operations: [],
+    activeSpans: [],
+    computes: [main],
+    main,
+    branchIds: new Set([main.branch_id]),
+    deletedEndpointIds: new Set(),
+    auth: NO_AUTH,
+    random,
+    oddities: seededRandom(seed + 1),
+    nextSessionMs: Number.POSITIVE_INFINITY,
+    nextCheckMs: Number.POSITIVE_INFINITY,
+  };
+}
+
+/** A new branch with its compute. */
+export function drawCompute(random: Random, atMs: number): Compute {
+  return createCompute(random, { branch_id: drawBranchId(random), atMs });
+}

@@ -1,0 +1,216 @@
+/** Each function as it is deployed: its bundle in a process of its own, its environment from the template, real event shapes. */
+
+import { execFile } from 'node:child_process';
+import { mkdtempSync, readFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { promisify } from 'node:util';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { App } from 'aws-cdk-lib';
+import { Template } from 'aws-cdk-lib/assertions';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import example from '../../bridge.config.example.ts';
+import { BridgeStack } from '../../infra/aws/bridge-stack.ts';
+import { bundleFunction } from '../../infra/aws/bundle.ts';
+import { type FunctionName, functionDefinitions } from '../../infra/functions.ts';
+import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
+import { issueDevelopmentToken } from '../../infra/local/local-api.ts';
+import { type LocalUpstream, startUpstream } from '../../infra/simulator/start-upstream.ts';
+import { parseBridgeConfig } from '../../shared/config/bridge-config.ts';
+import { operationStateChanged } from '../../shared/events/catalog.ts';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { createTable } from '../local/aws/aws-under-test.ts';
+import type { Resource } from './stack-under-test.ts';
+
+const PEPPER = 'a-pepper';
+const TOPIC_ARN = 'arn:aws:sns:us-east-1:000000000000:operations-bridge-alerts';
+
+let upstream: LocalUpstream;
+let aws: LocalAws;
+let resources: readonly [string, Resource][];
+const folders = new Map<FunctionName, string>();
+
+beforeAll(async () => {
+  upstream = await startUpstream({ seed: 5, projectCount: 2, apiKeys: ['a-key'] });
+  aws = await startLocalAws();
+  const output = mkdtempSync(join(tmpdir(), 'bundles-'));
+  const parsed = parseBridgeConfig(example, 'a test');
+  const [account] = parsed.accounts;
+  // A deployment takes no address of its own machine, so the upstream of this test comes in behind the check.
+  const config = {
+    ...parsed,
+    accounts: parsed.accounts.map((each) => ({ ...each, upstream_base_url: upstream.baseUrl })),
+  };
+  const bundleOf = (name: FunctionName) => {
+    folders.set(name, bundleFunction(name, output));
+    return folders.get(name) ?? '';
+  };
+  const stack = new BridgeStack(new App(), config.name, { config, bundleOf });
+  resources = Object.entries(Template.fromStack(stack).toJSON()['Resources'] as Record<string, Resource>);
+  aws.bus.createBus(config.name);
+  aws.topics.create(TOPIC_ARN);
+  aws.secrets.create(account?.key_secret_arn ?? '', 'a-key');
+  aws.secrets.create(config.api.token_pepper_secret_arn, PEPPER);
+  const client = dynamoDb();
+  await createTable(client, tableDefinition(config.name));
+  client.destroy();
+}, 60_000);
+
+afterAll(async () => {
+  await aws.close();
+  await upstream.close();
+});
+
+function dynamoDb(): DynamoDBClient {
+  return new DynamoDBClient({
+    endpoint: aws.endpoint,
+    region: 'us-east-1',
+    credentials: aws.credentials,
+  });
+}
+
+/** What CloudFormation would put in place of its references. */
+function resolved(value: unknown): string {
+  if (typeof value === 'string') return value;
+  const { Ref } = value as { Ref?: string };
+  const target = resources.find(([id]) => id === Ref)?.[1];
+  if (target?.Type === 'AWS::DynamoDB::Table') return target.Properties.TableName as string;
+  if (target?.Type === 'AWS::Events::EventBus') return target.Properties.Name as string;
+  if (target?.Type === 'AWS::SNS::Topic') return TOPIC_ARN;
+  return 'https://api.example';
+}
+
+function environmentOf(name: FunctionName): Record<string, string> {
+  const [, fn] =
+    resources.find(
+      ([, { Type, Properties }]) =>
+        Type === 'AWS::Lambda::Function' && Properties.FunctionName === `operations-bridge-${name}`,
+    ) ?? [];
+  const variables = Object.entries(fn?.Properties.Environment.Variables as Record<string, unknown>);
+  return Object.fromEntries(variables.map(([key, value]) => [key, resolved(value)]));
+}
+
+// biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
+type Invoked = { readonly result: any; readonly stdout: string };
+
+async function invoke(name: FunctionName, event: unknown, remainingMs = 30_000): Promise<Invoked> {
+  const env = {
+    PATH: process.env['PATH'] ?? '',
+    ...aws.environment,
+    ...environmentOf(name),
+    AWS_LAMBDA_FUNCTION_NAME: name,
+  };
+  const script = resolve(import.meta.dirname, 'invoke-bundle.mjs');
+  const bundle = join(folders.get(name) ?? '', 'index.mjs');
+  const { stdout } = await promisify(execFile)(
+    process.execPath,
+    [script, bundle, JSON.stringify(event), String(remainingMs)],
+    { env },
+  );
+  const [, result = ''] = /\nRESULT (.*)\n/.exec(stdout) ?? [];
+  return { result: JSON.parse(result), stdout };
+}
+
+describe('as deployed', () => {
+  test('the poller reads the account that its schedule names, and publishes', {
+    timeout: 60_000,
+  }, async () => {
+    const schedule = resources.find(
+      ([, { Properties }]) => Properties?.Name === 'operations-bridge-poll-main',
+    )?.[1];
+
+    const { result, stdout } = await invoke('poller', JSON.parse(schedule?.Properties.Target.Input), 12_000);
+
+    expect(result).toMatchObject({ outcome: 'stopped' });
+    expect(result.pollCount).toBeGreaterThan(1);
+    expect(stdout).toContain('"WalkAgeMs"');
+    expect(stdout).not.toContain('a-key');
+  });
+
+  test.each(Object.keys(functionDefinitions) as FunctionName[])(
+    '%s has its credentials from the environment, and no other way to look for them',
+    (name) => {
+      const text = readFileSync(join(folders.get(name) ?? '', 'index.mjs'), 'utf8');
+      const elsewhere = ['AWS_WEB_IDENTITY_TOKEN_FILE', 'sso_start_url'];
+
+      expect(elsewhere.filter((variable) => text.includes(variable))).toEqual([]);
+      expect(text.includes('AWS_SESSION_TOKEN')).toBe(true);
+    },
+  );
+
+  test('the API lets a caller with a token in, and nobody else', { timeout: 60_000 }, async () => {
+    const client = dynamoDb();
+    const token = await issueDevelopmentToken(createDynamoDbTable(client, 'operations-bridge'), {
+      accountId: 'main',
+      pepper: PEPPER,
+      clock: systemClock,
+    });
+    client.destroy();
+    const event = (headers: object) => ({
+      version: '2.0',
+      routeKey: '$default',
+      rawPath: '/api/v2/projects',
+      rawQueryString: 'limit=1',
+      headers,
+      isBase64Encoded: false,
+      requestContext: {
+        domainName: 'api.example',
+        http: { method: 'GET', path: '/api/v2/projects', sourceIp: '192.0.2.1' },
+        requestId: 'r',
+        stage: '$default',
+      },
+    });
+
+    const answers = await Promise.all([
+      invoke('api', event({ authorization: `Bearer ${token}` })),
+      invoke('api', event({})),
+    ]);
+
+    expect(answers.map(({ result }) => result.statusCode)).toEqual([200, 401]);
+    expect(JSON.parse(answers[0]?.result.body).projects).toHaveLength(1);
+  });
+
+  test('the notifier takes a batch of its queue and writes a mail', { timeout: 60_000 }, async () => {
+    const detail = {
+      ...operationStateChanged.example,
+      status: 'failed',
+      terminal: false,
+      failures_count: 1,
+      new_failures: 1,
+    };
+    const body = JSON.stringify({
+      id: 'e',
+      source: 'operations-bridge',
+      'detail-type': 'Operation State Changed',
+      detail,
+    });
+
+    const { result } = await invoke('notifier', {
+      Records: [{ messageId: 'm-1', body, eventSource: 'aws:sqs' }],
+    });
+
+    expect(result).toEqual({ batchItemFailures: [] });
+    expect(aws.topics.published).toHaveLength(1);
+    expect(aws.topics.published[0]?.message).toContain('https://api.example/console/');
+  });
+
+  test("the notifier's sweep finds nothing left to tell", { timeout: 60_000 }, async () => {
+    expect((await invoke('notifier', {})).result).toEqual({ batchItemFailures: [] });
+    expect(aws.topics.published).toHaveLength(1);
+  });
+});
+
+test('cdk synth needs no network, no credentials and no Docker, and no rule finds anything', {
+  timeout: 120_000,
+}, async () => {
+  const root = resolve(import.meta.dirname, '../..');
+  const out = mkdtempSync(join(tmpdir(), 'cdk-out-'));
+  const env = { PATH: process.env['PATH'] ?? '', HOME: out, AWS_EC2_METADATA_DISABLED: 'true' };
+  const args = ['synth', '--quiet', '--no-notices', '--output', out, '-c', 'config=bridge.config.example.ts'];
+
+  const { stderr } = await promisify(execFile)(join(root, 'node_modules/.bin/cdk'), args, { cwd: root, env });
+
+  expect(stderr).not.toMatch(/ERROR|AwsSolutions/);
+});

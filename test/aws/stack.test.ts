@@ -1,0 +1,551 @@
+/** What is deployed, held against the definitions that the code and the local bridge use. */
+
+import { beforeAll, describe, expect, test } from 'vitest';
+import { CANARY_SOURCE } from '../../infra/aws/events.ts';
+import { ACCESS } from '../../infra/aws/roles.ts';
+import { ACKNOWLEDGED } from '../../infra/aws/rules.ts';
+import { type FunctionName, functionDefinitions } from '../../infra/functions.ts';
+import { apiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
+import { ACCOUNTS_MAX } from '../../shared/config/bridge-config.ts';
+import { alertPolicySchema, alertRulePattern, notifierQueue } from '../../shared/config/notifier-config.ts';
+import { pollAccountRequest } from '../../shared/config/poller-config.ts';
+import { eventCatalog } from '../../shared/events/catalog.ts';
+import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
+import type { Access } from '../../shared/store/access.ts';
+import {
+  accountKey,
+  alertChannelKey,
+  alertIncidentKey,
+  alertNoticeKey,
+  auditKey,
+  idempotencyKey,
+  PARTITIONS,
+  projectKey,
+  readRequestKey,
+  tokenKey,
+} from '../../shared/store/keys.ts';
+import { INDEXES } from '../../shared/store/table.ts';
+import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { createMemoryTable } from '../simulation/memory-table.ts';
+import { type Resource, type Synthesized, synthesize } from './stack-under-test.ts';
+
+let stack: Synthesized;
+beforeAll(() => {
+  stack = synthesize();
+});
+
+const FUNCTIONS = Object.keys(functionDefinitions) as FunctionName[];
+
+const functionOf = (name: FunctionName): Resource => {
+  const found = stack
+    .ofType('AWS::Lambda::Function')
+    .find(({ Properties }) => Properties.FunctionName === `operations-bridge-${name}`);
+  if (found === undefined) throw new Error(`There is no function ${name}`);
+  return found;
+};
+
+/** As the function will see it: references become names. */
+const environmentOf = (name: FunctionName): Record<string, string> => {
+  const variables = functionOf(name).Properties.Environment.Variables as Record<string, unknown>;
+  const fromProcess = Object.entries(variables).map(([key, value]) => [
+    key,
+    typeof value === 'string' ? value : 'https://resolved.example/resolved',
+  ]);
+  return { ...stack.filedOf(name), ...(Object.fromEntries(fromProcess) as Record<string, string>) };
+};
+
+describe('the table', () => {
+  test('has the keys and indexes of its definition', () => {
+    const [table] = stack.ofType('AWS::DynamoDB::Table');
+    const definition = tableDefinition('operations-bridge');
+    const byName = (list: { AttributeName?: string | undefined }[]) =>
+      list.toSorted((a, b) => String(a.AttributeName).localeCompare(String(b.AttributeName)));
+
+    expect(table?.Properties.KeySchema).toEqual(definition.KeySchema);
+    expect(table?.Properties.GlobalSecondaryIndexes).toEqual(definition.GlobalSecondaryIndexes);
+    expect(byName(table?.Properties.AttributeDefinitions)).toEqual(
+      byName([...(definition.AttributeDefinitions ?? [])]),
+    );
+  });
+
+  test('cannot be lost: not by a mistake, not with the stack, not by a bad write', () => {
+    const [table] = stack.ofType('AWS::DynamoDB::Table');
+
+    expect(table?.DeletionPolicy).toBe('Retain');
+    expect(table?.Properties).toMatchObject({
+      BillingMode: 'PAY_PER_REQUEST',
+      DeletionProtectionEnabled: true,
+      PointInTimeRecoverySpecification: { PointInTimeRecoveryEnabled: true },
+      SSESpecification: { SSEEnabled: true },
+      TimeToLiveSpecification: { AttributeName: 'expires_at', Enabled: true },
+    });
+  });
+});
+
+describe('the functions', () => {
+  test.each(FUNCTIONS)('%s has an environment that its own schema accepts', (name) => {
+    const parsed = functionDefinitions[name].environment.safeParse(environmentOf(name));
+
+    expect(parsed.error).toBeUndefined();
+    const known = Object.keys(functionDefinitions[name].environment.shape);
+    expect(Object.keys(environmentOf(name)).filter((variable) => !known.includes(variable))).toEqual([]);
+  });
+
+  test.each(FUNCTIONS)('%s runs on Node 24 and arm64, traced, with its own log and role', (name) => {
+    expect(functionOf(name).Properties).toMatchObject({
+      Runtime: 'nodejs24.x',
+      Architectures: ['arm64'],
+      Handler: 'index.handler',
+      TracingConfig: { Mode: 'Active' },
+      MemorySize: functionDefinitions[name].memoryMb,
+      Timeout: Math.ceil(functionDefinitions[name].timeoutMs / 1_000),
+    });
+  });
+
+  test("the API's accounts and routes are those of the file", () => {
+    const settings = readApiSettings(apiEnvironment.parse(environmentOf('api')));
+
+    expect(
+      settings.accounts.map(({ account_id, requests_per_minute }) => [account_id, requests_per_minute]),
+    ).toEqual([['main', 250]]);
+    expect(settings.extraRoutes.map(({ id }) => id)).toEqual(['startEndpoint']);
+  });
+
+  test("the notifier's policy is that of the file", () => {
+    expect(alertPolicySchema.parse(JSON.parse(environmentOf('notifier')['ALERT_POLICY'] ?? ''))).toEqual(
+      stack.config.alerts.policy,
+    );
+  });
+});
+
+describe('polling', () => {
+  const schedules = () =>
+    stack
+      .ofType('AWS::Scheduler::Schedule')
+      .filter(({ Properties }) => String(Properties.Name).includes('-poll-'));
+
+  test('one schedule per account hands over what the handler parses', () => {
+    const inputs = schedules().map(({ Properties }) =>
+      pollAccountRequest.parse(JSON.parse(Properties.Target.Input)),
+    );
+
+    expect(inputs).toMatchObject([
+      {
+        account_id: 'main',
+        requests_per_minute: 350,
+        command_requests_per_minute: 250,
+        stalled_after_seconds: { create_branch: [300] },
+      },
+    ]);
+    expect(schedules()[0]?.Properties).toMatchObject({
+      ScheduleExpression: 'rate(1 minute)',
+      FlexibleTimeWindow: { Mode: 'OFF' },
+      Target: { RetryPolicy: { MaximumRetryAttempts: 0 } },
+    });
+  });
+
+  test('no retries, and a queue for failures', () => {
+    expect(stack.ofType('AWS::Lambda::EventInvokeConfig')[0]?.Properties).toMatchObject({
+      MaximumRetryAttempts: 0,
+      MaximumEventAgeInSeconds: 60,
+      DestinationConfig: { OnFailure: {} },
+    });
+  });
+
+  test('as many pollers as accounts', () => {
+    const [first] = stack.config.accounts;
+    const two = synthesize({ accounts: [first, { ...first, account_id: 'second' }] as never });
+
+    expect(
+      two
+        .ofType('AWS::Scheduler::Schedule')
+        .filter(({ Properties }) => String(Properties.Name).includes('-poll-')),
+    ).toHaveLength(2);
+  });
+
+  test('no concurrency is reserved unless the file says so: a new AWS account has none to spare', () => {
+    const reservedIn = (synthesized: Synthesized) =>
+      synthesized
+        .ofType('AWS::Lambda::Function')
+        .map(({ Properties }) => Properties.ReservedConcurrentExecutions as number | undefined)
+        .filter((reserved) => reserved !== undefined);
+
+    expect(reservedIn(stack)).toEqual([]);
+    const set = synthesize({ reserved_concurrency: { api: 50, poller: 2 } });
+    expect(new Set(reservedIn(set))).toEqual(new Set([2, 50]));
+  });
+});
+
+describe('events', () => {
+  test('are archived, and described in the registry as they are defined', () => {
+    expect(stack.ofType('AWS::Events::Archive')[0]?.Properties).toMatchObject({
+      EventPattern: { source: [EVENT_SOURCE] },
+      RetentionDays: 30,
+    });
+    const schemas = stack
+      .ofType('AWS::EventSchemas::Schema')
+      .map(
+        ({ Properties }) =>
+          JSON.parse(Properties.Content) as { title: string; properties: { detail: { properties: object } } },
+      );
+    expect(schemas.map(({ title }) => title).toSorted()).toEqual(
+      eventCatalog.map(({ detailType }) => detailType).toSorted(),
+    );
+    for (const { detailType, detail } of eventCatalog) {
+      const schema = schemas.find(({ title }) => title === detailType);
+      expect(Object.keys(schema?.properties.detail.properties ?? {})).toEqual(Object.keys(detail.shape));
+    }
+  });
+
+  test("nobody but the bridge's own roles may speak in its name", () => {
+    const [policy] = stack.ofType('AWS::Events::EventBusPolicy');
+
+    expect(policy?.Properties.Statement).toMatchObject({
+      Effect: 'Deny',
+      Action: 'events:PutEvents',
+      Condition: { StringEquals: { 'events:source': EVENT_SOURCE }, ArnNotEquals: {} },
+    });
+    const roles = stack
+      .ofType('AWS::IAM::Role')
+      .map(({ Properties }) => JSON.stringify(Properties.RoleName ?? ''));
+    const trusted = JSON.stringify(policy?.Properties.Statement.Condition.ArnNotEquals);
+    for (const name of ['poller', 'api']) {
+      expect(roles.some((role) => role.includes(`operations-bridge-${name}-`))).toBe(true);
+      expect(trusted).toContain(`:role/operations-bridge-${name}-`);
+    }
+  });
+
+  test('a canary goes through the bus and a rule every five minutes', () => {
+    const schedule = stack
+      .ofType('AWS::Scheduler::Schedule')
+      .find(({ Properties }) => Properties.Name === 'operations-bridge-canary');
+
+    expect(JSON.parse(schedule?.Properties.Target.Input).Entries[0]).toMatchObject({ Source: CANARY_SOURCE });
+    expect(
+      stack
+        .ofType('AWS::Events::Rule')
+        .find(({ Properties }) => Properties.Name === 'operations-bridge-canary')?.Properties.EventPattern,
+    ).toEqual({ source: [CANARY_SOURCE] });
+  });
+});
+
+describe('alerts', () => {
+  test('come by the same rule and through the same queue settings as locally', () => {
+    const rule = stack
+      .ofType('AWS::Events::Rule')
+      .find(({ Properties }) => Properties.Name === 'operations-bridge-alerts');
+    const queue = stack
+      .ofType('AWS::SQS::Queue')
+      .find(({ Properties }) => Properties.QueueName === 'operations-bridge-alerts');
+
+    expect(rule?.Properties.EventPattern).toEqual(alertRulePattern);
+    expect(queue?.Properties).toMatchObject({
+      VisibilityTimeout: notifierQueue.visibilityTimeoutMs / 1_000,
+      RedrivePolicy: { maxReceiveCount: notifierQueue.receiveCountMax },
+    });
+    expect(stack.ofType('AWS::Lambda::EventSourceMapping')[0]?.Properties).toMatchObject({
+      BatchSize: notifierQueue.batchSize,
+      FunctionResponseTypes: ['ReportBatchItemFailures'],
+    });
+  });
+
+  test('and alarms go to the addresses of the file, each by a topic of its own', () => {
+    const topicNameOf = (id: string) => stack.resource(id)?.Properties.TopicName as string;
+
+    expect(
+      stack
+        .ofType('AWS::SNS::Subscription')
+        .map(({ Properties }) => [
+          topicNameOf(Properties.TopicArn.Ref),
+          Properties.Protocol,
+          Properties.Endpoint,
+        ]),
+    ).toEqual([
+      ['operations-bridge-alerts', 'email', 'oncall@example.com'],
+      ['operations-bridge-alarms', 'email', 'oncall@example.com'],
+    ]);
+  });
+});
+
+describe('the front door', () => {
+  test('lets three prefixes in, at a limited rate, and logs no path', () => {
+    const routes = stack
+      .ofType('AWS::ApiGatewayV2::Route')
+      .map(({ Properties }) => Properties.RouteKey as string);
+    const [stage] = stack.ofType('AWS::ApiGatewayV2::Stage');
+
+    expect(routes.toSorted()).toEqual([
+      'ANY /api/v2/{proxy+}',
+      'ANY /bridge/v1/{proxy+}',
+      'ANY /console/{proxy+}',
+      'GET /console',
+    ]);
+    expect(stage?.Properties.DefaultRouteSettings).toEqual({
+      ThrottlingBurstLimit: 100,
+      ThrottlingRateLimit: 50,
+    });
+    expect(stage?.Properties.AccessLogSettings.Format).not.toMatch(/path|query|authorization|header/i);
+  });
+});
+
+describe('alarms', () => {
+  const alarms = () => stack.ofType('AWS::CloudWatch::Alarm');
+
+  test('silence of what must speak is an alarm', () => {
+    const breaching = alarms()
+      .filter(({ Properties }) => Properties.TreatMissingData === 'breaching')
+      .map(({ Properties }) => Properties.AlarmName);
+
+    expect(breaching).toEqual([
+      'operations-bridge-no-complete-walk-main',
+      'operations-bridge-canary-missing',
+      'operations-bridge-channel-deaf',
+    ]);
+  });
+
+  test('each tells people, and links to its article', () => {
+    for (const { Properties } of alarms()) {
+      expect(Properties.AlarmActions).toHaveLength(1);
+      expect(Properties.AlarmDescription).toMatch(/Runbook: https:\/\/\S+#[a-z-]+$/);
+    }
+  });
+});
+
+describe('privileges', () => {
+  interface Statement {
+    readonly Sid?: string;
+    readonly Action: string | string[];
+    readonly Resource: unknown;
+  }
+  const statementsOf = (name: FunctionName): Statement[] => {
+    const roleId = (functionOf(name).Properties.Role['Fn::GetAtt'] as string[])[0];
+    return stack
+      .ofType('AWS::IAM::Policy')
+      .filter(({ Properties }) => Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === roleId))
+      .flatMap(({ Properties }) => Properties.PolicyDocument.Statement as Statement[]);
+  };
+  const actionsOf = (name: FunctionName) =>
+    statementsOf(name)
+      .flatMap(({ Sid, Action }) => [Action].flat().map((action) => `${Sid} ${action}`))
+      .toSorted();
+
+  test('the poller reads and updates items, publishes, and reads its keys: nothing else', () => {
+    expect(actionsOf('poller')).toEqual([
+      'Failures sqs:SendMessage',
+      'Publish events:PutEvents',
+      'QueryWork dynamodb:Query',
+      'ReadProtocol dynamodb:BatchGetItem',
+      'ReadProtocol dynamodb:GetItem',
+      'ReadUsage dynamodb:GetItem',
+      'UpdateProtocol dynamodb:UpdateItem',
+      'UpdateReadRequests dynamodb:UpdateItem',
+      'UpstreamKeys secretsmanager:GetSecretValue',
+      'WriteLog logs:CreateLogStream',
+      'WriteLog logs:PutLogEvents',
+    ]);
+  });
+
+  test('the API publishes only the events that commands bring about', () => {
+    expect(actionsOf('api')).toEqual([
+      'Publish events:PutEvents',
+      'QueryAccounts dynamodb:Query',
+      'QueryCreated dynamodb:Query',
+      'QueryList dynamodb:Query',
+      'ReadAlerts dynamodb:GetItem',
+      'ReadAudit dynamodb:BatchGetItem',
+      'ReadAudit dynamodb:GetItem',
+      'ReadCallers dynamodb:GetItem',
+      'ReadIdempotency dynamodb:GetItem',
+      'ReadProtocol dynamodb:BatchGetItem',
+      'ReadProtocol dynamodb:GetItem',
+      'ReadTokens dynamodb:GetItem',
+      'Secrets secretsmanager:GetSecretValue',
+      'UpdateAudit dynamodb:UpdateItem',
+      'UpdateCallers dynamodb:UpdateItem',
+      'UpdateIdempotency dynamodb:UpdateItem',
+      'UpdateProtocol dynamodb:UpdateItem',
+      'UpdateReadRequests dynamodb:UpdateItem',
+      'UpdateUsage dynamodb:UpdateItem',
+      'WriteLog logs:CreateLogStream',
+      'WriteLog logs:PutLogEvents',
+    ]);
+    expect(statementsOf('api').find(({ Sid }) => Sid === 'Publish')).toMatchObject({
+      Condition: {
+        'ForAllValues:StringEquals': { 'events:detail-type': ['Operation State Changed', 'Command Settled'] },
+      },
+    });
+  });
+
+  test('the notifier reads its queue and writes mails', () => {
+    expect(actionsOf('notifier')).toEqual([
+      'Mail sns:Publish',
+      'QueryList dynamodb:Query',
+      'QueryWork dynamodb:Query',
+      'Queue sqs:DeleteMessage',
+      'Queue sqs:GetQueueAttributes',
+      'Queue sqs:ReceiveMessage',
+      'ReadAlerts dynamodb:BatchGetItem',
+      'ReadAlerts dynamodb:GetItem',
+      'UpdateAlerts dynamodb:UpdateItem',
+      'WriteLog logs:CreateLogStream',
+      'WriteLog logs:PutLogEvents',
+    ]);
+  });
+
+  type Conditions = Record<string, Record<string, string | string[]>>;
+  const tableStatementsOf = (name: FunctionName) =>
+    statementsOf(name).flatMap(({ Sid = '', Condition }: Statement & { Condition?: Conditions }) => {
+      const partitions = Condition?.['ForAllValues:StringLike']?.['dynamodb:LeadingKeys'];
+      const attributes = Condition?.['ForAllValues:StringEquals']?.['dynamodb:Attributes'];
+      const bound = { ...Condition?.['StringEqualsIfExists'] };
+      return partitions === undefined ? [] : [{ Sid, partitions: [partitions].flat(), attributes, bound }];
+    });
+
+  test('each function reads its own partitions of the table and of its indexes, and updates fewer', () => {
+    const of = (name: FunctionName) =>
+      tableStatementsOf(name).map(({ Sid, partitions }) => [Sid, ...partitions]);
+
+    expect(of('poller')).toEqual([
+      ['ReadProtocol', 'A#*'],
+      ['ReadUsage', 'USAGE#*'],
+      ['UpdateProtocol', 'A#*'],
+      ['UpdateReadRequests', 'READ#*'],
+      ['QueryWork', 'main', 'READ#*'],
+    ]);
+    expect(of('notifier')).toEqual([
+      ['ReadAlerts', 'ALERT#*'],
+      ['UpdateAlerts', 'ALERT#*'],
+      ['QueryWork', 'ALERT#*'],
+      ['QueryList', 'ALERT#*#critical', 'ALERT#*#warning', 'ALERT#*#info', 'ALERT#*#reminders'],
+    ]);
+    expect(of('api')).toEqual([
+      ['ReadProtocol', 'A#*'],
+      ['ReadAlerts', 'ALERT#*'],
+      ['ReadTokens', 'TOKEN#*'],
+      ['ReadIdempotency', 'IDEMPOTENCY#*'],
+      ['ReadCallers', 'CALLER#*'],
+      ['ReadAudit', 'AUDIT#*'],
+      ['UpdateProtocol', 'A#*'],
+      ['UpdateReadRequests', 'READ#*'],
+      ['UpdateIdempotency', 'IDEMPOTENCY#*'],
+      ['UpdateAudit', 'AUDIT#*'],
+      ['UpdateUsage', 'USAGE#*'],
+      ['UpdateCallers', 'CALLER#*'],
+      ['QueryAccounts', 'main'],
+      ['QueryCreated', 'A#*'],
+      ['QueryList', 'PROJECTS#*', 'AUDIT#*'],
+    ]);
+  });
+
+  test('items are read and updated in the attributes that the tests hold the code to, and never shown whole', () => {
+    for (const name of Object.keys(functionDefinitions) as FunctionName[]) {
+      const { reads, updates }: Access = ACCESS[name];
+      const items = tableStatementsOf(name).filter(({ Sid }) => !Sid.startsWith('Query'));
+      const granted = Object.fromEntries(items.map(({ Sid, attributes }) => [Sid, attributes]));
+      const sidOf = (verb: string, partition: string) =>
+        `${verb}${partition.charAt(0).toUpperCase()}${partition.slice(1)}`;
+
+      expect(granted).toEqual({
+        ...Object.fromEntries(Object.entries(reads).map(([key, names]) => [sidOf('Read', key), names])),
+        ...Object.fromEntries(Object.entries(updates).map(([key, names]) => [sidOf('Update', key), names])),
+      });
+      for (const { Sid, bound } of items)
+        expect(bound).toEqual(
+          Sid.startsWith('Read')
+            ? { 'dynamodb:Select': 'SPECIFIC_ATTRIBUTES' }
+            : { 'dynamodb:ReturnValues': ['NONE', 'UPDATED_NEW'] },
+        );
+    }
+  });
+
+  test('how far the account is read, and who reads it, is the poller’s alone to write', () => {
+    const { api } = ACCESS;
+    const written: readonly string[] = api.updates.protocol;
+
+    for (const name of [
+      'watermark',
+      'resume',
+      'swept_at_ms',
+      'arrivals',
+      'boot_at',
+      'is_listed',
+      'holder',
+      'learned',
+    ])
+      expect(written).not.toContain(name);
+    const table = createMemoryTable();
+    const project = { key: projectKey('a', 'p'), set: { watermark: 'soon' } };
+    expect(() => table.as('api').sync.update(project)).toThrow('The api may not write watermark');
+    expect(() => table.as('notifier').sync.get(tokenKey('t'))).toThrow('The notifier may not read TOKEN#t');
+    expect(table.as('poller').sync.update(project)).toBe('applied');
+    expect(() => table.as('poller').sync.update({ key: tokenKey('t'), set: {} })).toThrow(
+      'may not write pk, sk',
+    );
+  });
+
+  test('the policy of a role is within what IAM stores, with as many accounts as there may be', () => {
+    const INLINE_POLICY_CHARACTERS_MAX = 10_240;
+    const [first] = stack.config.accounts;
+    const secretOf = (name: string) =>
+      `arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/${name}-AbCdEf`;
+    const accounts = Array.from({ length: ACCOUNTS_MAX }, (_, place) => ({
+      ...first,
+      account_id: `a-long-name-of-account-${place}`,
+      key_secret_arn: secretOf(`upstream-key-${place}`),
+      command_key_secret_arn: secretOf(`command-key-${place}`),
+    }));
+    const many = synthesize({ accounts: accounts as never });
+    for (const { Properties } of many.ofType('AWS::IAM::Policy'))
+      expect(JSON.stringify(Properties.PolicyDocument).length).toBeLessThan(INLINE_POLICY_CHARACTERS_MAX);
+  });
+
+  test('every key is in one of the partitions', () => {
+    const keys = [
+      accountKey('a'),
+      projectKey('a', 'p'),
+      readRequestKey('a', 'p'),
+      tokenKey('t'),
+      idempotencyKey('h'),
+      auditKey('a', 'r'),
+      alertIncidentKey('slack', 'i'),
+      alertNoticeKey('slack', 'n'),
+      alertChannelKey('slack'),
+    ];
+    const known = Object.values(PARTITIONS).map((partition) => partition.slice(0, -1));
+
+    expect(keys.filter(({ pk }) => !known.some((prefix) => pk.startsWith(prefix)))).toEqual([]);
+  });
+
+  test('nobody may delete, and no resource of a statement has a wildcard', () => {
+    const statements = stack.resources
+      .filter(([, { Type }]) => /^AWS::IAM::(Managed)?Policy$/.test(Type))
+      .flatMap(([, { Properties }]) => Properties.PolicyDocument.Statement as Statement[]);
+
+    for (const { Action, Resource } of statements) {
+      expect(
+        [Action].flat().filter((action) => action.includes('*') || /Delete(Item|Table)/.test(action)),
+      ).toEqual([]);
+      // Neither everything nor a part of it: X-Ray, which knows no resources, is AWS's own managed policy.
+      expect([Resource].flat().filter((resource) => JSON.stringify(resource).includes('*'))).toEqual([]);
+    }
+    expect(INDEXES.length).toBeGreaterThan(1);
+  });
+
+  test("X-Ray's is the only managed policy of AWS, and each acknowledged rule names the resources that it is about", () => {
+    const managed = stack
+      .ofType('AWS::IAM::Role')
+      .flatMap(({ Properties }) => Properties.ManagedPolicyArns ?? []);
+
+    expect(new Set(managed.map((each) => JSON.stringify(each))).size).toBe(1);
+    expect(JSON.stringify(managed[0])).toContain(':iam::aws:policy/AWSXRayDaemonWriteAccess');
+    for (const { at, reason } of ACKNOWLEDGED) {
+      expect(at.every((path) => path.includes('/'))).toBe(true);
+      expect(reason.split(' ').length).toBeGreaterThan(5);
+    }
+  });
+
+  test('no secret stands in the template, only ARNs', () => {
+    expect(stack.ofType('AWS::SecretsManager::Secret')).toEqual([]);
+    expect(stack.text).not.toMatch(/SecretString|"(password|api_key|token)":\s*"[^"]{8,}/i);
+  });
+});

@@ -1,0 +1,108 @@
+import { randomBytes } from 'node:crypto';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createAuthenticator } from '../../functions/api/serving/authenticate.ts';
+import { parseTokenOptions } from '../../infra/cli/token-options.ts';
+import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
+import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import { createSecret } from '../../shared/runtime/secret.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
+import { tableDefinition } from '../../shared/store/table-definition.ts';
+import { createTable } from '../local/aws/aws-under-test.ts';
+import { runCommand } from '../local/child-process.ts';
+
+const TABLE = 'tokens-under-test';
+const PEPPER = randomBytes(16).toString('hex');
+let aws: LocalAws;
+let client: DynamoDBClient;
+
+beforeAll(async () => {
+  aws = await startLocalAws();
+  aws.secrets.create('a-pepper', PEPPER);
+  const { credentials } = aws;
+  client = new DynamoDBClient({ endpoint: aws.endpoint, region: 'us-east-1', credentials });
+  await createTable(client, tableDefinition(TABLE));
+});
+
+afterAll(async () => {
+  client.destroy();
+  await aws.close();
+});
+
+async function tokens(...args: readonly string[]) {
+  const place = [
+    '--endpoint',
+    aws.endpoint,
+    '--access-key',
+    aws.credentials.accessKeyId,
+    '--table',
+    TABLE,
+    '--pepper-secret',
+    'a-pepper',
+  ];
+  const command = runCommand('infra/cli/tokens.ts', [...args, ...place]);
+  const code = await command.ended();
+  return { code, output: command.output(), errors: command.errors() };
+}
+
+const authenticate = (token: string) =>
+  createAuthenticator({
+    tokens: createTokenStore(createDynamoDbTable(client, TABLE), systemClock),
+    pepper: async () => createSecret(PEPPER),
+    clock: systemClock,
+  }).authenticate(token);
+
+describe('npm run tokens', () => {
+  test('creates a token that works, lists it without its secret, and revokes it', {
+    timeout: 60_000,
+  }, async () => {
+    const created = await tokens(
+      'create',
+      '--client',
+      'my-app',
+      '--scopes',
+      'computes:read,computes:restart',
+      '--projects',
+      'a-1,b-2',
+    );
+    const token = /^opb_\S+$/m.exec(created.output)?.[0] ?? '';
+    expect(created.code).toBe(0);
+    expect(await authenticate(token)).toEqual({
+      client_id: 'my-app',
+      account_id: 'main',
+      scopes: new Set(['computes:read', 'computes:restart']),
+      projectIds: new Set(['a-1', 'b-2']),
+    });
+
+    const listed = await tokens('list');
+    const [, id = '', secret = ''] = token.split('_');
+    expect(listed.output).toContain(`${id}   valid`);
+    expect(listed.output).not.toContain(secret);
+
+    // The whole token instead of its id is what people have at hand.
+    expect((await tokens('revoke', token)).output).toMatch(/is revoked/);
+    expect(await authenticate(token)).toBeUndefined();
+    expect((await tokens('list')).output).toContain(`${id}   revoked`);
+    expect((await tokens('revoke', id)).output).toMatch(/There is no token/);
+  });
+
+  test('says in one sentence what is wrong where nothing answers', { timeout: 60_000 }, async () => {
+    const command = runCommand('infra/cli/tokens.ts', ['list', '--endpoint', 'http://127.0.0.1:9']);
+
+    expect(await command.ended()).toBe(2);
+    expect(command.errors()).toMatch(/^That did not work .*check that npm start runs.*127\.0\.0\.1:9\.\n$/);
+  });
+
+  test.each([
+    [['create', '--scopes', 'computes:read'], /--client is missing/],
+    [['create', '--client', 'Ä', '--scopes', 'computes:read'], /--client is "Ä"/],
+    [['create', '--client', 'a'], /--scopes is missing/],
+    [['create', '--client', 'a', '--scopes', 'everything'], /"everything"; there are projects:read/],
+    [['create', '--client', 'a', '--scopes', 'auth:read', '--days', '91'], /--days is "91"/],
+    [['revoke'], /Say which token/],
+    [['destroy'], /"destroy" is no command/],
+  ])('%j is refused with a sentence', (args, sentence) => {
+    expect(() => parseTokenOptions(args)).toThrow(sentence);
+  });
+});

@@ -1,0 +1,94 @@
+/** What a read leaves out for a caller without the scope for secrets. */
+
+import { describe, expect, test } from 'vitest';
+import { withoutSecrets } from '../../functions/api/upstream/hidden-secrets.ts';
+import { SCOPES } from '../../shared/callers/scopes.ts';
+import { createApiUnderTest } from '../api/api-under-test.ts';
+import { PROJECT_ID } from '../api/sample-requests.ts';
+import { createUpstreamDouble } from '../api/upstream-double.ts';
+
+const CANARY = 'canary0123456789';
+
+const BY_NAME: readonly (readonly [string, string])[] = [
+  ['a field', `{"password":"${CANARY}"}`],
+  ['a list', `{"passwords":["${CANARY}",["${CANARY}"]]}`],
+  ['an object', `{"client_secret":{"value":"${CANARY}","of":[{"x":"${CANARY}"}]}}`],
+  ['an escaped name', `{"pass\\u0077ord":"${CANARY}"}`],
+  ['capitals', `{"PASSWORD":"${CANARY}"}`],
+  ['camel case', `{"clientSecret":"${CANARY}"}`],
+  ['dashes', `{"client-secret":"${CANARY}"}`],
+  ['another word before', `{"smtp_password":"${CANARY}"}`],
+  ['another word after', `{"password_again":"${CANARY}"}`],
+  ['an API key', `{"api_key":"${CANARY}"}`],
+  ['a server key', `{"secret_server_key":"${CANARY}"}`],
+  ['a connection URI', `{"connection_uri":"postgres://u:${CANARY}@h/db"}`],
+  ['a name that stands there twice', `{"password":"${CANARY}","password":""}`],
+  ['a list at the top', `[{"password":"${CANARY}"}]`],
+  ['a refresh token', `{"refreshToken":"${CANARY}"}`],
+  ['credentials', `{"credentials":{"user":"u","key":"${CANARY}"}}`],
+];
+
+const BY_SHAPE: readonly (readonly [string, string])[] = [
+  ['a connection string', `{"uri":"postgresql://user:${CANARY}@host:5432/db?sslmode=require"}`],
+  ['an escaped connection string', `{"uri":"postgresql:\\/\\/user:${CANARY}@host\\/db"}`],
+  ['a connection string in a list', `{"uris":[["redis://:${CANARY}@host"]]}`],
+  ['a key and value pair', `{"text":"host=h user=u password=${CANARY} dbname=d"}`],
+  ['a query', `{"text":"https://h/x?a=b&password=${CANARY}"}`],
+  ['a private key', `{"text":"-----BEGIN RSA PRIVATE KEY-----\\n${CANARY}\\n-----END RSA PRIVATE KEY-----"}`],
+  ['half a private key', `{"text":"-----BEGIN PRIVATE KEY-----\\n${CANARY}"}`],
+  ['a JSON Web Token', `{"text":"eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiJ4In0.${CANARY}"}`],
+  ['a key with a prefix', `{"text":"napi_${CANARY}"}`],
+  ['a name of a field', `{"postgres://u:${CANARY}@h":1}`],
+  ['plain text', `postgres://u:${CANARY}@host/db`],
+  ['HTML', `<p>postgres://u:${CANARY}@host/db</p>`],
+];
+
+describe('a secret is left out', () => {
+  test.each([...BY_NAME, ...BY_SHAPE])('in %s', (_name, text) => {
+    const shown = withoutSecrets(text);
+
+    expect(shown).toBeDefined();
+    expect(shown).not.toContain(CANARY);
+    if (text.startsWith('{') || text.startsWith('['))
+      expect(() => JSON.parse(shown ?? '') as unknown).not.toThrow();
+  });
+
+  test('and an answer that is too deep to look through is not shown at all', () => {
+    expect(withoutSecrets(`${'['.repeat(5_000)}${']'.repeat(5_000)}`)).toBeUndefined();
+  });
+});
+
+describe('nothing else is left out', () => {
+  test.each([
+    '{"passwordless_access":true,"password_updated_at":"2026-01-15T12:00:00Z"}',
+    '{"pagination":{"cursor":"a-token"},"keys":[{"id":1,"name":"x","last_used_at":null}]}',
+    '{"jwks_url":"https://api.example/v1/.well-known/jwks.json","pub_client_key":"pck_1"}',
+    '{ "big" : 12345678901234567890, "space": "kept" }',
+    '{"time":"10:20:30@home","url":"https://host/path:with@signs"}',
+    '{"a":"\\"b\\": c","d":{}}',
+    '',
+    'plain words',
+  ])('of %j, byte by byte', (text) => expect(withoutSecrets(text)).toBe(text));
+});
+
+describe.each([200, 201, 202, 203, 206, 404, 500])('an answer with the status %i', (status) => {
+  test('shows its secrets to the scope for them, and to nobody else', async () => {
+    const body = { password: CANARY, uri: `postgres://u:${CANARY}@h/db` };
+    const upstream = createUpstreamDouble(() => Response.json(body, { status }));
+    const api = createApiUnderTest({
+      upstreamBaseUrl: 'https://upstream.example/api/v2',
+      upstreamKey: 'the-key-of-the-account',
+      fetch: upstream.fetch,
+    });
+    const read = async (scopes: readonly (typeof SCOPES)[number][]) => {
+      const authorization = `Bearer ${await api.issueToken({ scopes })}`;
+      const path = `/api/v2/projects/${PROJECT_ID}/auth/email_server`;
+      return (await api.app.request(path, { headers: { authorization } })).text();
+    };
+
+    expect(await read(SCOPES)).toBe(JSON.stringify(body));
+    expect(await read(SCOPES.filter((scope) => scope !== 'secrets:read'))).toBe(
+      '{"password":"","uri":"postgres://u:@h/db"}',
+    );
+  });
+});

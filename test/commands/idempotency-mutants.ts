@@ -1,0 +1,52 @@
+/** Mistakes that the simulation of repeated commands must notice; each fits its file in one place. */
+
+import type { Mutant } from '../simulation/mutants.ts';
+
+const STORE = 'shared/commands/idempotency-store.ts';
+const SEND = 'functions/api/upstream/send-once.ts';
+
+export const mutants: readonly Mutant[] = [
+  {
+    name: 'claim-without-condition',
+    mistake: 'a key is taken from whoever holds it',
+    file: STORE,
+    find: '      condition,\n    });\n    return result',
+    replace: '    });\n    return result',
+  },
+  {
+    name: 'dead-is-free',
+    mistake: 'a command of a process that died is sent again',
+    file: STORE,
+    find: "{ kind: 'less', name: 'kept_until_ms', value: clock.now() },",
+    replace:
+      "{ kind: 'less', name: 'kept_until_ms', value: clock.now() }, { kind: 'less', name: 'running_until_ms', value: clock.now() },",
+  },
+  {
+    name: 'dead-runs-for-ever',
+    mistake: 'a command of a process that died is said to be running for ever',
+    file: STORE,
+    find: "return { kind: nowMs < stored.running_until_ms ? 'running' : 'unknown' };",
+    replace: "return { kind: 'running' };",
+  },
+  {
+    name: 'failed-is-unworked',
+    mistake: 'a command that failed after its work is sent again',
+    file: 'functions/api/upstream/no-work.ts',
+    find: 'return PROVE_NO_WORK.has(status);',
+    replace: 'return PROVE_NO_WORK.has(status) || status >= 400;',
+  },
+  {
+    name: 'lost-is-unsent',
+    mistake: 'a command whose answer was lost is sent again',
+    file: SEND,
+    find: 'const isUnsent = error instanceof Problem && error.status < 500;',
+    replace: 'const isUnsent = true;',
+  },
+  {
+    name: 'secret-is-kept',
+    mistake: 'an answer with a secret is kept',
+    file: SEND,
+    find: 'body: target.isSecret ? undefined : keptBody(answer, await sealOf(deps, attempt)),',
+    replace: 'body: keptBody(answer, await sealOf(deps, attempt)),',
+  },
+];

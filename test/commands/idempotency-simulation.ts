@@ -1,0 +1,167 @@
+/**
+ * One seed: callers that send the same commands again and again, each attempt in a process of its own that may die, over
+ * a table that fails as DynamoDB does and an upstream whose answers get lost. The production code decides.
+ */
+
+import { Problem } from '../../functions/api/serving/problem.ts';
+import type { ApiAnswer, ApiRequest } from '../../functions/api/serving/route.ts';
+import { sendOnce } from '../../functions/api/upstream/send-once.ts';
+import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
+import { createSecret } from '../../shared/runtime/secret.ts';
+import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
+import { calls } from '../../shared/upstream/calls/calls.ts';
+import { createMemoryTable } from '../simulation/memory-table.ts';
+import { deriveOptions } from '../simulation/options.ts';
+import { createFaultyTable, createLaggingIndex } from '../simulation/ports.ts';
+import type { Process } from '../simulation/scheduler.ts';
+import { createWorld, type World } from '../simulation/world.ts';
+
+const START_MS = Date.UTC(2026, 0, 15, 12);
+const CHAOS_MS = 200_000;
+const QUIET_MS = 400_000;
+const COMMANDS = 6;
+
+export interface IdempotencyViolation {
+  readonly rule: 'twice' | 'untrue' | 'differs' | 'secret' | 'stuck';
+  readonly detail: string;
+}
+
+interface Command {
+  readonly key: string;
+  readonly isSecret: boolean;
+  /** Of each execution at the upstream, the body of its answer. */
+  readonly executions: string[];
+  /** Bodies of successes that any caller got. */
+  readonly successes: Set<string>;
+  readonly lastTold: Map<string, string>;
+}
+
+export async function simulateIdempotency(seed: number): Promise<readonly IdempotencyViolation[]> {
+  const options = deriveOptions(seed);
+  const world = createWorld(
+    {
+      ...options,
+      faults: {
+        ...options.faults,
+        pause: 0.03,
+        table_reply_lost: 0.1,
+        crash_after_call: 0.05,
+        crash_before_call: 0.05,
+      },
+    },
+    START_MS,
+  );
+  const table = createMemoryTable().as('api');
+  const index = createLaggingIndex(world);
+  const commands = Array.from({ length: COMMANDS }, (_, place) => aCommand(place));
+  const violations: IdempotencyViolation[] = [];
+  let processCount = 0;
+
+  const attempt = async (command: Command, caller: string): Promise<string> => {
+    const owner: Process = { name: `process-${++processCount}`, isCrashed: false, clockSkewMs: 0 };
+    const clock = world.scheduler.clockOf(owner);
+    const deps = {
+      idempotency: createIdempotencyStore(createFaultyTable(world, { table, index, owner }), clock),
+      pepper: async () => createSecret('a-pepper'),
+      telemetry: silentTelemetry,
+    };
+    const target = { id: 'restartEndpoint', call: calls.restartEndpoint, isSecret: command.isSecret };
+    const answered = sendOnce(deps, target, requestOf(command, owner), () =>
+      execute(world, owner, command),
+    ).then(
+      (answer) => told(command, answer, violations),
+      (error: unknown) => (error instanceof Problem ? error.type : 'failed'),
+    );
+    // Whoever waits for a process that died gives up some time.
+    const gaveUp = world.scheduler.delay(undefined, 30_000).then(() => 'no answer');
+    const result = await Promise.race([answered, gaveUp]);
+    command.lastTold.set(caller, result);
+    return result;
+  };
+
+  const caller = async (command: Command, name: string): Promise<void> => {
+    while (world.scheduler.now() < START_MS + CHAOS_MS + QUIET_MS - 60_000) {
+      const result = await attempt(command, name);
+      if (isFinal(result) && !world.isChaotic) return;
+      await world.scheduler.delay(undefined, 500 + world.random.next() * 8_000);
+    }
+  };
+
+  for (const command of commands) for (const name of ['a', 'b']) void caller(command, name);
+  await world.scheduler.runUntil(START_MS + CHAOS_MS);
+  world.isChaotic = false;
+  await world.scheduler.runUntil(START_MS + CHAOS_MS + QUIET_MS);
+
+  return [...violations, ...commands.flatMap(judge)];
+}
+
+function aCommand(place: number): Command {
+  return {
+    key: `key-${place}`,
+    isSecret: place % 3 === 2,
+    executions: [],
+    successes: new Set(),
+    lastTold: new Map(),
+  };
+}
+
+function requestOf({ key }: Command, owner: Process): ApiRequest {
+  return {
+    requestId: owner.name,
+    caller: { client_id: 'an-app', account_id: 'main', scopes: new Set(), projectIds: undefined },
+    ids: { project_id: 'bold-sound-12345678', endpoint_id: 'ep-little-smoke-851426' },
+    query: {},
+    body: undefined,
+    headers: { 'idempotency-key': key },
+    signal: new AbortController().signal,
+  };
+}
+
+/** The upstream: refuses without work, works and answers, works and fails, or its answer is lost on the way. */
+async function execute(world: World, owner: Process, command: Command): Promise<ApiAnswer> {
+  const answer = await world.call(owner, () => {
+    const refusal = world.isChaotic ? [423, 429, 503, 409][Math.floor(world.random.next() * 8)] : undefined;
+    if (refusal !== undefined) return answerOf(refusal, 'not now');
+    command.executions.push(`answer-${command.key}-${command.executions.length}`);
+    if (world.strikes('upstream_unavailable')) return answerOf(500, 'it broke afterwards');
+    return answerOf(200, command.executions.at(-1) ?? '');
+  });
+  if (world.strikes('upstream_network')) {
+    throw new Problem('upstream-unavailable', { detail: 'The connection was lost.' });
+  }
+  return answer;
+}
+
+function answerOf(status: number, text: string): ApiAnswer {
+  return { status, headers: { 'content-type': 'application/json' }, body: new TextEncoder().encode(text) };
+}
+
+function told(command: Command, answer: ApiAnswer, violations: IdempotencyViolation[]): string {
+  const isReplayed = answer.headers?.['idempotency-replayed'] === 'true';
+  const body =
+    typeof answer.body === 'string' ? answer.body : new TextDecoder().decode(answer.body as Uint8Array);
+  if (answer.status >= 300) return `refused ${answer.status}`;
+  if (isReplayed && command.isSecret) violations.push({ rule: 'secret', detail: command.key });
+  if (!command.executions.includes(body))
+    violations.push({ rule: 'untrue', detail: `${command.key}: ${body}` });
+  command.successes.add(body);
+  return 'done';
+}
+
+/** What a caller can act on: it is done, or nobody knows; anything else asks for another attempt. */
+function isFinal(result: string): boolean {
+  return result === 'done' || result === 'outcome-unknown' || result === 'secret-already-issued';
+}
+
+function judge(command: Command): readonly IdempotencyViolation[] {
+  const { key, executions, successes, lastTold } = command;
+  const violations: IdempotencyViolation[] = [];
+  if (executions.length > 1)
+    violations.push({ rule: 'twice', detail: `${key}: ${executions.length} executions` });
+  if (successes.size > 1)
+    violations.push({ rule: 'differs', detail: `${key}: ${[...successes].join(', ')}` });
+  for (const [caller, result] of lastTold) {
+    if (!isFinal(result)) violations.push({ rule: 'stuck', detail: `${key}, caller ${caller}: ${result}` });
+  }
+  return violations;
+}

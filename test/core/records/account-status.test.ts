@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import { nextStatus, POINTS_MAX, type StatusSample } from '../../../shared/core/records/account-status.ts';
+import { createHintFields } from '../../../shared/core/records/hint-fields.ts';
+import { readAccountStatus, writeAccountStatus } from '../../../shared/store/account-status-store.ts';
+import { NOON_MS } from '../../builders.ts';
+import { createMemoryTable } from '../../simulation/memory-table.ts';
+
+const sample = (fields: Partial<StatusSample> = {}): StatusSample => ({
+  account_id: 'main',
+  nowMs: NOON_MS,
+  sinceMs: NOON_MS - 60_000,
+  lastCompleteWalkAtMs: NOON_MS - 5_000,
+  project_count: 3,
+  open_operation_count: 1,
+  requests_per_minute: 350,
+  tally: { requestCount: 42, throttledCount: 1, delaysMs: [300, 100, 200] },
+  ...fields,
+});
+
+describe('the status of an account', () => {
+  test('tells what happened since the last time', () => {
+    expect(nextStatus(undefined, sample())).toEqual({
+      account_id: 'main',
+      written_at: '2026-01-15T12:00:00.000Z',
+      last_complete_walk_at: '2026-01-15T11:59:55.000Z',
+      project_count: 3,
+      open_operation_count: 1,
+      requests_per_minute: 350,
+      points: [
+        {
+          at_ms: NOON_MS,
+          duration_ms: 60_000,
+          request_count: 42,
+          throttled_count: 1,
+          transition_count: 3,
+          delay_p50_ms: 200,
+          delay_p95_ms: 300,
+          delay_max_ms: 300,
+        },
+      ],
+    });
+  });
+
+  test('knows no delay without a transition, and no complete walk before there was one', () => {
+    const tally = { requestCount: 1, throttledCount: 0, delaysMs: [] };
+    const status = nextStatus(undefined, sample({ tally, lastCompleteWalkAtMs: undefined }));
+
+    expect(status.points[0]?.delay_p50_ms).toBeUndefined();
+    expect(status.last_complete_walk_at).toBeUndefined();
+  });
+
+  test('comes back from the table as it was, at two hours of points, in a few kilobytes', async () => {
+    const table = createMemoryTable();
+    let status = nextStatus(undefined, sample());
+    for (let minute = 1; minute < 200; minute++) {
+      status = nextStatus(
+        status,
+        sample({
+          nowMs: NOON_MS + minute * 60_000,
+          tally: { requestCount: 350, throttledCount: 0, delaysMs: minute % 2 === 0 ? [] : [1_234] },
+        }),
+      );
+    }
+
+    await writeAccountStatus(table, status);
+
+    expect(status.points).toHaveLength(POINTS_MAX);
+    expect(await readAccountStatus(table, 'main')).toEqual(status);
+    expect(table.spent.base).toBeLessThanOrEqual(8);
+  });
+
+  test('comes back with what was found out about the upstream, and without it when that is unreadable', async () => {
+    const table = createMemoryTable();
+    const share = { share: 0.56, changedAtMs: NOON_MS - 30_000, ceiling: 0.7, holdMs: 300_000 };
+    const hints = createHintFields();
+    hints.takeListing([{ id: 'a', updated_at: 1 }]);
+    hints.noteTransition('a');
+    hints.takeListing([{ id: 'a', updated_at: 2 }]);
+    const learned = { limit: { share, pausedUntilMs: NOON_MS + 900 }, hints: hints.evidence() };
+    const status = nextStatus(undefined, sample({ learned }));
+    await writeAccountStatus(table, status);
+
+    expect(learned.hints[0]).toMatchObject({ name: 'updated_at', hitCount: 1, moveCount: 1 });
+    expect(await readAccountStatus(table, 'main')).toEqual(status);
+    await table.update({ key: { pk: 'A#main', sk: 'STATUS' }, set: { learned: 'of another version' } });
+    expect(await readAccountStatus(table, 'main')).toEqual({ ...status, learned: undefined });
+  });
+
+  test('of another version is none', async () => {
+    const table = createMemoryTable();
+    await table.update({ key: { pk: 'A#main', sk: 'STATUS' }, set: { kind: 'status', points: 'other' } });
+
+    expect(await readAccountStatus(table, 'main')).toBeUndefined();
+  });
+});

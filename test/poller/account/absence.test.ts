@@ -1,0 +1,141 @@
+import { describe, expect, test } from 'vitest';
+import {
+  type Absence,
+  asksForListing,
+  isGone,
+  judgeByListing,
+  noteNotFound,
+  noteShown,
+  provesFirstListing,
+  restMs,
+} from '../../../functions/poller/account/absence.ts';
+import type { ListingResult } from '../../../functions/poller/planner/listing.ts';
+import { seededRandom } from '../../../shared/runtime/random.ts';
+
+const MINUTE_MS = 60_000;
+const ID = 'gone-1';
+
+const aListing = (change: Partial<ListingResult> = {}): ListingResult => ({
+  startedAtMs: Number.MAX_SAFE_INTEGER,
+  projectIds: new Set(),
+  unavailableCount: 0,
+  malformedRowCount: 0,
+  end: 'end',
+  ...change,
+});
+
+function notFoundAt(...timesMs: readonly number[]): Absence {
+  const known = timesMs.reduce<Absence | undefined>((absence, ms) => noteNotFound(absence, ms), undefined);
+  if (known === undefined) throw new Error('At least one time');
+  return known;
+}
+
+const absentFrom = (absence: Absence, listing: ListingResult, ...timesMs: readonly number[]) =>
+  timesMs.reduce((known, nowMs) => judgeByListing(known, ID, { listing, nowMs }), absence);
+
+describe('a project is gone', () => {
+  test('after 404s of a minute and two whole listings without it', () => {
+    const missing = notFoundAt(0, 30_000, MINUTE_MS);
+    expect(isGone(missing, 'list')).toBe(false);
+    expect(isGone(absentFrom(missing, aListing(), 10), 'list')).toBe(false);
+    expect(isGone(absentFrom(missing, aListing(), 10, 20), 'list')).toBe(true);
+  });
+
+  test('not after fewer 404s, and not after 404s of less than a minute', () => {
+    expect(isGone(absentFrom(notFoundAt(0, MINUTE_MS), aListing(), 10, 20), 'list')).toBe(false);
+    expect(isGone(absentFrom(notFoundAt(0, 1, MINUTE_MS - 1), aListing(), 10, 20), 'list')).toBe(false);
+  });
+
+  test.each([
+    ['a row that cannot be read', { malformedRowCount: 1 }],
+    ['an unavailable project', { unavailableCount: 1 }],
+    ['a bound that was met', { end: 'projects' as const }],
+  ])('after ten minutes and three listings when each leaves a doubt: %s', (_, doubt) => {
+    const listing = aListing(doubt);
+    const tenMinutes = notFoundAt(0, 5 * MINUTE_MS, 10 * MINUTE_MS);
+    const times = [0, 5 * MINUTE_MS, 10 * MINUTE_MS];
+    expect(isGone(absentFrom(tenMinutes, listing, ...times), 'list')).toBe(true);
+    expect(isGone(absentFrom(tenMinutes, listing, 0, 10 * MINUTE_MS), 'list')).toBe(false);
+    expect(isGone(absentFrom(tenMinutes, listing, 0, 1, 2), 'list')).toBe(false);
+    expect(isGone(absentFrom(notFoundAt(0, 1, 2), listing, ...times), 'list')).toBe(false);
+  });
+
+  test('never by a listing that shows it, however often it is missing besides', () => {
+    const random = seededRandom(3);
+    for (let round = 0; round < 200; round++) {
+      let absence = notFoundAt(0);
+      for (let step = 1; step < 30; step++) {
+        const nowMs = step * 2 * MINUTE_MS;
+        absence = noteNotFound(absence, nowMs);
+        // Never twice in a row.
+        const projectIds = new Set(step % 2 === 0 || random.next() < 0.2 ? [ID] : []);
+        absence = judgeByListing(absence, ID, { listing: aListing({ projectIds }), nowMs });
+        expect(isGone(absence, 'list')).toBe(false);
+      }
+    }
+  });
+
+  test('not by a listing that began before the first 404', () => {
+    const missing = notFoundAt(1_000, 2_000, 90_000);
+    const early = aListing({ startedAtMs: 999 });
+
+    expect(isGone(absentFrom(missing, early, 1, 2, 3), 'list')).toBe(false);
+  });
+
+  test('by a page that shows it, the listings before it count no more', () => {
+    const missing = absentFrom(notFoundAt(0, 1, MINUTE_MS), aListing(), 10);
+
+    expect(isGone(absentFrom(noteShown(missing, 20), aListing(), 30), 'list')).toBe(false);
+  });
+
+  test('after 404s of ten minutes where no list can be read', () => {
+    expect(isGone(notFoundAt(0, 1, 10 * MINUTE_MS - 1), 'none')).toBe(false);
+    expect(isGone(notFoundAt(0, 1, 10 * MINUTE_MS), 'none')).toBe(true);
+    expect(isGone(notFoundAt(0, 10 * MINUTE_MS), 'none')).toBe(false);
+  });
+});
+
+describe('a project asks for a listing', () => {
+  const missing = notFoundAt(0, 1, 2);
+
+  test('after three 404s, and no more once two whole ones lack it', () => {
+    expect(asksForListing(notFoundAt(0, 1), 10)).toBe(false);
+    expect(asksForListing(missing, 10)).toBe(true);
+    expect(asksForListing(absentFrom(missing, aListing(), 10), 11)).toBe(true);
+    expect(asksForListing(absentFrom(missing, aListing(), 10, 11), 12)).toBe(false);
+  });
+
+  test('every five minutes while each listing leaves a doubt', () => {
+    const doubted = absentFrom(missing, aListing({ malformedRowCount: 1 }), 10);
+
+    expect(asksForListing(doubted, 10 + 5 * MINUTE_MS - 1)).toBe(false);
+    expect(asksForListing(doubted, 10 + 5 * MINUTE_MS)).toBe(true);
+  });
+
+  test('less and less often while listings show it, and at least once in an hour', () => {
+    const shows = aListing({ projectIds: new Set([ID]) });
+    const waitMs = (listingCount: number) => {
+      const listed = absentFrom(missing, shows, ...Array.from({ length: listingCount }, () => 0));
+      let nowMs = 0;
+      while (!asksForListing(listed, nowMs)) nowMs += MINUTE_MS;
+      return nowMs / MINUTE_MS;
+    };
+
+    expect([1, 2, 3, 20].map(waitMs)).toEqual([2, 4, 8, 60]);
+  });
+});
+
+test('the first listing is proved by one that is complete, or by the third that lacks rows', () => {
+  expect(provesFirstListing(aListing({ unavailableCount: 9 }), 1)).toBe(true);
+  expect(provesFirstListing(aListing({ malformedRowCount: 1 }), 2)).toBe(false);
+  expect(provesFirstListing(aListing({ malformedRowCount: 1 }), 3)).toBe(true);
+  expect(provesFirstListing(aListing({ end: 'projects' }), 1)).toBe(false);
+});
+
+test('all projects that answer 404 have a fifth of the limit together', () => {
+  const rest = { requestsPerMinute: 350, isKnownGone: false };
+
+  expect(restMs({ ...rest, notFoundProjectCount: 700 })).toBeCloseTo(10 * MINUTE_MS);
+  expect(restMs({ ...rest, notFoundProjectCount: 1 })).toBeLessThan(1_000);
+  expect(restMs({ ...rest, notFoundProjectCount: 1, isKnownGone: true })).toBe(15 * MINUTE_MS);
+});

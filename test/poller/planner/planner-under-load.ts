@@ -1,0 +1,100 @@
+/** The planner on virtual time: one permit after the other at the pace of the rate limit, and who waited for how long. */
+
+import {
+  createPollPlanner,
+  type PlannerLimits,
+  type PollDecision,
+  type PollPlanner,
+  type PollResult,
+} from '../../../functions/poller/planner/poll-planner.ts';
+import type { ArrivalHistory, ProjectActivity } from '../../../functions/poller/planner/project-activity.ts';
+import { seededRandom } from '../../../shared/runtime/random.ts';
+
+export const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+
+export const quiet: ProjectActivity = {
+  openSinceMs: undefined,
+  activeSinceMs: [],
+  arrivalCount: 8,
+  observedMs: DAY_MS,
+};
+
+/** An operation was always begun just now. */
+export const busy = (nowMs: number): ProjectActivity => ({ ...quiet, openSinceMs: nowMs });
+
+export const readWell: PollResult = {
+  hasFailed: false,
+  foundTransition: false,
+  hasLeftovers: false,
+  activity: undefined,
+};
+
+export interface LoadSettings extends Partial<PlannerLimits> {
+  readonly projectIds: readonly string[];
+  readonly histories?: ReadonlyMap<string, ArrivalHistory>;
+  readonly requestsPerMinute: number;
+  /** Share of the permits that really come; the rest was spent by others. */
+  readonly permitShare?: number;
+  readonly seed: number;
+}
+
+export interface Load {
+  readonly activityOf?: (projectId: string, nowMs: number) => ProjectActivity;
+  readonly resultOf?: (projectId: string, nowMs: number) => Partial<PollResult>;
+  /** Called again and again, so long after the last time. */
+  readonly happens?: (plan: PollPlanner, nowMs: number) => void;
+  readonly everyMs?: number;
+}
+
+export function runPlanner(settings: LoadSettings) {
+  const { projectIds, histories, seed, permitShare = 1, ...limits } = settings;
+  const random = seededRandom(seed);
+  const plan = createPollPlanner({
+    pollIntervalMsMin: 5_000,
+    failureBackoffMsMax: MINUTE_MS,
+    listing: undefined,
+    ...limits,
+  });
+  const permitMs = MINUTE_MS / limits.requestsPerMinute / permitShare;
+  const roundMs = (projectIds.length * MINUTE_MS) / limits.requestsPerMinute;
+  const readAtMs = new Map<string, number>();
+  const readCounts = new Map<string, number>();
+  let nowMs = random.next() * 1_000;
+  const startedAtMs = nowMs;
+  let longestWaitMs = 0;
+  plan.setProjects(projectIds, histories);
+
+  return {
+    plan,
+    nowMs: () => nowMs,
+    readCount: (id: string) => readCounts.get(id) ?? 0,
+    waitedMs: (id: string) => nowMs - (readAtMs.get(id) ?? startedAtMs),
+    unreadCount: () => projectIds.filter((id) => !readCounts.has(id)).length,
+    /** Those that are waiting now included. */
+    longestWaitRounds: () => {
+      const waiting = projectIds.map((id) => nowMs - (readAtMs.get(id) ?? startedAtMs));
+      return Math.max(longestWaitMs, ...waiting) / Math.max(roundMs, MINUTE_MS / 4);
+    },
+    pass(durationMs: number, load: Load = {}): void {
+      const endMs = nowMs + durationMs;
+      let happensAtMs = nowMs;
+      for (; nowMs < endMs; nowMs += permitMs) {
+        for (; happensAtMs <= nowMs; happensAtMs += load.everyMs ?? durationMs)
+          load.happens?.(plan, happensAtMs);
+        serve(plan.next(nowMs), load);
+      }
+    },
+  };
+
+  /** A reading takes no time: what is under way is no part of these questions. */
+  function serve(decision: PollDecision, load: Load): void {
+    if (decision.kind !== 'poll') return;
+    const { projectId } = decision;
+    longestWaitMs = Math.max(longestWaitMs, nowMs - (readAtMs.get(projectId) ?? startedAtMs));
+    readAtMs.set(projectId, nowMs);
+    readCounts.set(projectId, (readCounts.get(projectId) ?? 0) + 1);
+    const activity = load.activityOf?.(projectId, nowMs) ?? quiet;
+    plan.report(projectId, { ...readWell, activity, ...load.resultOf?.(projectId, nowMs) }, nowMs);
+  }
+}

@@ -1,0 +1,435 @@
+import { describe, expect, test } from 'vitest';
+import type { PageEnd } from '../../../functions/poller/planner/list-pages.ts';
+import {
+  createPollPlanner,
+  type PollPlanner,
+  type PollResult,
+} from '../../../functions/poller/planner/poll-planner.ts';
+import type { ProjectActivity } from '../../../functions/poller/planner/project-activity.ts';
+import type { ProjectRow } from '../../../shared/core/records/hint-fields.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const limits = {
+  pollIntervalMsMin: 5_000,
+  requestsPerMinute: 350,
+  failureBackoffMsMax: 60_000,
+  listing: undefined,
+};
+const result = {
+  hasFailed: false,
+  foundTransition: false,
+  hasLeftovers: false,
+  activity: undefined,
+};
+const quiet: ProjectActivity = {
+  openSinceMs: undefined,
+  activeSinceMs: [],
+  arrivalCount: 0,
+  observedMs: DAY_MS,
+};
+
+const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
+
+/** The last page of the list. */
+function pageOf(rows: readonly ProjectRow[], end: Partial<PageEnd> = {}) {
+  return { rows, isEmpty: rows.length === 0, cursor: undefined, ...end };
+}
+
+function aPlanner(...ids: readonly string[]): PollPlanner {
+  const created = createPollPlanner(limits);
+  created.setProjects(ids);
+  return created;
+}
+
+/** Polls at the pace of the rate limit, and counts per project. */
+function pollFor(
+  plan: PollPlanner,
+  durationMs: number,
+  activityAt: (projectId: string, nowMs: number) => ProjectActivity,
+) {
+  const counts = new Map<string, number>();
+  for (let nowMs = 0; nowMs < durationMs; ) {
+    const decision = plan.next(nowMs);
+    if (decision.kind === 'wait') nowMs = Math.max(nowMs + 1, Math.ceil(decision.untilMs));
+    else if (decision.kind === 'list') plan.reportPage(decision.page, pageOf([]), nowMs);
+    else {
+      nowMs += MINUTE_MS / limits.requestsPerMinute;
+      const { projectId } = decision;
+      counts.set(projectId, (counts.get(projectId) ?? 0) + 1);
+      plan.report(projectId, { ...result, activity: activityAt(projectId, nowMs) }, nowMs);
+    }
+  }
+  return counts;
+}
+
+describe('the planner', () => {
+  test('hands every project out once, and none twice while it is under way', () => {
+    const plan = aPlanner('a', 'b');
+    const first = [plan.next(0), plan.next(0)].map((each) => each.kind === 'poll' && each.projectId);
+
+    expect(new Set(first)).toEqual(new Set(['a', 'b']));
+    expect(plan.next(0)).toEqual({ kind: 'wait', untilMs: Number.POSITIVE_INFINITY });
+  });
+
+  test('adds projects to those that it has, and removes some of them', () => {
+    const plan = aPlanner('a', 'b');
+    plan.addProjects(['b', 'c']);
+    plan.removeProjects(['a', 'unknown']);
+    const chosen = [plan.next(0), plan.next(0)].map((each) => each.kind === 'poll' && each.projectId);
+
+    expect(new Set(chosen)).toEqual(new Set(['b', 'c']));
+    expect(plan.next(0)).toEqual({ kind: 'wait', untilMs: Number.POSITIVE_INFINITY });
+  });
+
+  test('polls no project more often than the configured interval', () => {
+    const plan = aPlanner('a');
+    plan.next(0);
+    plan.report('a', result, 1_000);
+
+    expect(plan.next(5_999)).toEqual({ kind: 'wait', untilMs: 6_000 });
+    expect(plan.next(6_000)).toEqual({ kind: 'poll', projectId: 'a' });
+  });
+
+  test('a command or a hint makes a project the next one, whatever its interval', () => {
+    const plan = aPlanner('a', 'b', 'c');
+    for (const id of ['a', 'b', 'c']) {
+      plan.next(0);
+      plan.report(id, result, 0);
+    }
+    plan.markHot('c');
+
+    expect(plan.next(1_000)).toEqual({ kind: 'poll', projectId: 'c' });
+  });
+
+  test('a hint that arrives while its project is being polled asks for one more poll', () => {
+    const plan = aPlanner('a');
+    plan.next(0);
+    plan.markHot('a');
+    plan.report('a', result, 100);
+
+    expect(plan.next(100)).toEqual({ kind: 'poll', projectId: 'a' });
+    plan.report('a', result, 200);
+    expect(plan.next(200)).toMatchObject({ kind: 'wait' });
+  });
+
+  test('polls four times as often where sixteen times as much is to be expected', () => {
+    const ids = Array.from({ length: 400 }, (_, index) => `p${index}`);
+    const busy = { ...quiet, arrivalCount: 320 };
+    const usual = { ...quiet, arrivalCount: 20 };
+    const counts = pollFor(aPlanner(...ids), 120 * MINUTE_MS, (id) => (id === 'p0' ? busy : usual));
+
+    const ratio = (counts.get('p0') ?? 0) / (counts.get('p1') ?? 1);
+    expect(ratio).toBeGreaterThan(3.2);
+    expect(ratio).toBeLessThan(4.8);
+  });
+
+  test('polls an open operation much more often than a quiet project, and less as it ages', () => {
+    const ids = Array.from({ length: 1_000 }, (_, index) => `p${index}`);
+    const activityAt = (openSinceMs: number) => (id: string) => ({
+      ...quiet,
+      arrivalCount: 8,
+      openSinceMs: id === 'p0' ? openSinceMs : undefined,
+    });
+    const young = pollFor(aPlanner(...ids), 20 * MINUTE_MS, (id, nowMs) => activityAt(nowMs)(id));
+    const old = pollFor(aPlanner(...ids), 20 * MINUTE_MS, (id, nowMs) => activityAt(nowMs - DAY_MS)(id));
+
+    expect(young.get('p0')).toBeGreaterThan(10 * (old.get('p0') ?? 0));
+    expect(old.get('p0')).toBeGreaterThanOrEqual(young.get('p1') ?? 0);
+  });
+
+  test('starves nobody, however many projects are hot', () => {
+    const ids = Array.from({ length: 50 }, (_, index) => `p${index}`);
+    const counts = pollFor(aPlanner(...ids), 10 * MINUTE_MS, (id, nowMs) =>
+      id === 'p0' ? quiet : { ...quiet, openSinceMs: nowMs },
+    );
+
+    expect(counts.get('p0')).toBeGreaterThanOrEqual(9);
+  });
+
+  test('leaves a project that fails alone for longer each time, up to a limit', () => {
+    const plan = aPlanner('a');
+    let nowMs = 0;
+    const pauses = Array.from({ length: 6 }, () => {
+      plan.next(nowMs);
+      plan.report('a', { ...result, hasFailed: true }, nowMs);
+      const decision = plan.next(nowMs);
+      const pauseMs = decision.kind === 'wait' ? decision.untilMs - nowMs : 0;
+      nowMs += pauseMs;
+      return pauseMs;
+    });
+
+    expect(pauses).toEqual([5_000, 10_000, 20_000, 40_000, 60_000, 60_000]);
+  });
+
+  test('goes on where another process has stopped: what is known to be busy comes before what is quiet', () => {
+    const ids = Array.from({ length: 400 }, (_, index) => `p${index}`);
+    const history = (arrivalCount: number) => ({ arrivalCount, observedMs: DAY_MS });
+    const histories = new Map(ids.map((id) => [id, history(id === 'p399' ? 1_000 : 1)]));
+    const busyPolls = (known: boolean) => {
+      const plan = createPollPlanner(limits);
+      plan.setProjects(ids, known ? histories : undefined);
+      const activityAt = (id: string) => ({ ...quiet, ...histories.get(id) });
+      return pollFor(plan, MINUTE_MS, activityAt).get('p399') ?? 0;
+    };
+
+    expect(busyPolls(true)).toBeGreaterThanOrEqual(5);
+    expect(busyPolls(false)).toBeLessThanOrEqual(1);
+  });
+
+  test('knows a busy project by its day, however short the time that a page of it shows', () => {
+    const plan = createPollPlanner(limits);
+    plan.setProjects(['a'], new Map([['a', { arrivalCount: 240, observedMs: DAY_MS }]]));
+    const lastHour = { ...quiet, arrivalCount: 100, observedMs: 60 * MINUTE_MS };
+    for (const nowMs of [0, MINUTE_MS]) {
+      plan.next(nowMs);
+      plan.report('a', { ...result, activity: lastHour }, nowMs);
+    }
+
+    const history = plan.historyOf('a');
+    expect(history?.observedMs).toBe(DAY_MS);
+    expect(history?.arrivalCount).toBeCloseTo(240 - 240 / 1_440 + 100 / 60, 6);
+  });
+
+  test('forgets projects that are gone and starts with new ones at once', () => {
+    const plan = aPlanner('a', 'b');
+    plan.next(0);
+    plan.report('a', result, 0);
+    plan.setProjects(['a', 'c']);
+
+    expect(plan.next(0)).toEqual({ kind: 'poll', projectId: 'c' });
+    expect(plan.next(0)).toMatchObject({ kind: 'wait' });
+  });
+});
+
+describe('the reason to go on', () => {
+  const poll = (plan: PollPlanner, nowMs: number, fields: Partial<PollResult> = {}) => {
+    const decision = plan.next(nowMs);
+    if (decision.kind === 'poll')
+      plan.report(decision.projectId, { ...result, activity: quiet, ...fields }, nowMs);
+    return decision.kind;
+  };
+
+  test('is every project that was not read since, except those that fail', () => {
+    const plan = aPlanner('a', 'b');
+    poll(plan, 0);
+    expect(plan.need(0, 0).hasReadAll).toBe(false);
+    poll(plan, 0, { hasFailed: true });
+    expect(plan.need(0, 0).hasReadAll).toBe(true);
+    expect(plan.need(60_000, 60_000).hasReadAll).toBe(false);
+  });
+
+  test('is a hint until it was followed, and events that did not reach the bus', () => {
+    const plan = aPlanner('a');
+    poll(plan, 0);
+    plan.markHot('a');
+    expect(plan.need(0, 10).hasWork).toBe(true);
+    const decision = plan.next(10);
+    expect(plan.need(0, 20).hasWork).toBe(true);
+    plan.report('a', { ...result, activity: quiet, hasLeftovers: true }, 20);
+    expect(decision.kind).toBe('poll');
+    expect(plan.need(0, 30).hasWork).toBe(true);
+    poll(plan, 6_000);
+    expect(plan.need(0, 6_000).hasWork).toBe(false);
+  });
+
+  test('is an open operation, the younger the more', () => {
+    const plan = aPlanner('a');
+    poll(plan, 1_000, { activity: { ...quiet, openSinceMs: 0 } });
+
+    expect(plan.need(0, 1_000).expectedTransitionsPerMs).toBeGreaterThan(1 / 5_000);
+    expect(plan.need(0, 3_600_000).expectedTransitionsPerMs).toBeLessThan(1 / 60_000);
+  });
+
+  test('is gone with one reading of a list that has proved itself, until a project is older than the cap', () => {
+    const plan = createPollPlanner({ ...limits, listing });
+    plan.setProjects(['a', 'b']);
+    const proven = { recall: { foundCount: 200, missedCount: 2 }, hitCount: 200, moveCount: 210 };
+    plan.restoreHints([{ name: 'updated_at', ...proven }]);
+    for (let count = 0; count < 2; count++) poll(plan, 0);
+    expect(plan.need(30_000, 30_000)).toMatchObject({ hasReadAll: false, hasWork: false });
+    plan.reportPage(0, pageOf([]), 30_000);
+
+    expect(plan.need(30_000, 30_000)).toMatchObject({ hasReadAll: true, hasWork: false });
+    expect(plan.need(30_001, 30_001)).toMatchObject({ hasReadAll: false });
+    expect(plan.need(30_000, 61_000)).toMatchObject({ hasReadAll: true, hasWork: true });
+  });
+});
+
+describe('the pages of the project list', () => {
+  const full = pageOf([{ id: 'a' }], { cursor: 'a' });
+
+  /** Polls whoever has a turn now, and says which pages had one. */
+  function pagesAt(plan: PollPlanner, nowMs: number) {
+    const pages: unknown[] = [];
+    for (let decision = plan.next(nowMs); decision.kind !== 'wait'; decision = plan.next(nowMs)) {
+      if (decision.kind === 'list') pages.push([decision.page, decision.cursor]);
+      else plan.report(decision.projectId, { ...result, activity: quiet }, nowMs);
+    }
+    return pages;
+  }
+
+  test('have turns of their own: each is read from where the one before it ended', () => {
+    const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
+    plan.setProjects(['a', 'b', 'c']);
+    expect(pagesAt(plan, 0)).toEqual([]);
+    plan.reportPage(0, full, 0);
+    expect(pagesAt(plan, 1)).toEqual([[1, 'a']]);
+    plan.reportPage(1, pageOf([{ id: 'b' }, { id: 'c' }]), 1);
+
+    expect(pagesAt(plan, 2)).toEqual([]);
+    expect(pagesAt(plan, MINUTE_MS + 1)).toEqual([
+      [0, undefined],
+      [1, 'a'],
+    ]);
+  });
+
+  test('are read at least once in the longest interval, also when they give no hints or the account is empty', () => {
+    const plan = createPollPlanner({
+      ...limits,
+      requestsPerMinute: 700,
+      listing: { ...listing, hintIntervalMsMin: undefined },
+    });
+    plan.setProjects([]);
+    plan.reportPage(0, pageOf([]), 0);
+
+    expect(pagesAt(plan, MINUTE_MS - 1)).toEqual([]);
+    expect(pagesAt(plan, MINUTE_MS)).toHaveLength(1);
+  });
+
+  test('are read less often when they are many, and still every few minutes', () => {
+    const intervalS = (pageCount: number, requestsPerMinute: number) => {
+      const silent = { ...listing, hintIntervalMsMin: undefined };
+      const plan = createPollPlanner({ ...limits, requestsPerMinute, listing: silent });
+      plan.setProjects([]);
+      // Twice: only with the last of them it is known how many there are.
+      for (let count = 0; count < 2 * pageCount; count++) {
+        const page = count % pageCount;
+        plan.reportPage(
+          page,
+          pageOf([{ id: `p${page}` }], { cursor: page + 1 < pageCount ? `p${page}` : undefined }),
+          0,
+        );
+      }
+      const decision = plan.next(0);
+      return decision.kind === 'wait' ? decision.untilMs / 1_000 : 0;
+    };
+
+    expect(intervalS(1, 700)).toBe(60);
+    expect(intervalS(13, 700)).toBeCloseTo((13 * 60) / 3.5);
+    expect(intervalS(1, 10)).toBe(300);
+  });
+
+  test('are not hurried by their deadline before their usual interval is over', () => {
+    const silent = { ...listing, hintIntervalMsMin: undefined };
+    const plan = createPollPlanner({ ...limits, requestsPerMinute: 10, listing: silent });
+    plan.setProjects([]);
+    plan.reportPage(0, pageOf([]), 0);
+    for (let nowMs = 0; nowMs < 5 * MINUTE_MS; nowMs += 1_000) expect(pagesAt(plan, nowMs)).toEqual([]);
+
+    expect(pagesAt(plan, 5 * MINUTE_MS)).toHaveLength(1);
+  });
+
+  test('come oftener the more is to be expected of the projects on them', () => {
+    const busy = { ...quiet, arrivalCount: 900 };
+    const ids = Array.from({ length: 40 }, (_, place) => `p${place}`);
+    const rowsOf = (page: number) => ids.slice(20 * page, 20 * page + 20).map((id) => ({ id }));
+    const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
+    plan.setProjects(ids);
+    plan.reportPage(0, pageOf(rowsOf(0), { cursor: 'p19' }), 0);
+    const counts = [0, 0];
+    for (let nowMs = 0; nowMs < 30 * MINUTE_MS; ) {
+      const decision = plan.next(nowMs);
+      nowMs = decision.kind === 'wait' ? Math.max(nowMs + 1, decision.untilMs) : nowMs + 200;
+      if (decision.kind === 'poll') {
+        const isBusy = ids.indexOf(decision.projectId) < 20;
+        plan.report(decision.projectId, { ...result, activity: isBusy ? busy : quiet }, nowMs);
+      } else if (decision.kind === 'list') {
+        const { page } = decision;
+        counts[page] = (counts[page] ?? 0) + 1;
+        plan.reportPage(page, pageOf(rowsOf(page), { cursor: page === 0 ? 'p19' : undefined }), nowMs);
+      }
+    }
+
+    expect(counts[0]).toBeGreaterThan(2 * (counts[1] ?? 0));
+    expect(counts[1]).toBeGreaterThan(29);
+  });
+
+  test('that cannot be read are tried again later and later, and keep nobody waiting', () => {
+    const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
+    plan.setProjects(['a']);
+    plan.reportPage(0, pageOf([{ id: 'a' }]), 0);
+    const triedAtMs: number[] = [];
+    for (let nowMs = MINUTE_MS; nowMs < 3 * MINUTE_MS; nowMs += 1_000) {
+      if (pagesAt(plan, nowMs).length === 0) continue;
+      triedAtMs.push(nowMs - MINUTE_MS);
+      plan.reportPage(0, undefined, nowMs);
+    }
+
+    expect(triedAtMs).toEqual([0, 5_000, 15_000, 35_000, 75_000]);
+  });
+
+  test('that have gone are read no more', () => {
+    const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
+    plan.setProjects(['a']);
+    plan.reportPage(0, full, 0);
+    expect(pagesAt(plan, 1)).toEqual([[1, 'a']]);
+    plan.reportPage(0, pageOf([{ id: 'a' }]), 2);
+    plan.reportPage(1, pageOf([]), 3);
+
+    expect(pagesAt(plan, MINUTE_MS + 3)).toEqual([[0, undefined]]);
+  });
+});
+
+describe('the project list as a hint', () => {
+  const withHints = { ...limits, requestsPerMinute: 600, listing, pollIntervalMsMin: 1_000 };
+
+  test('a project whose field moved is polled next; one that is new or missing is no hint', () => {
+    const plan = createPollPlanner(withHints);
+    plan.setProjects(['a', 'b']);
+    for (let count = 0; count < 3; count++) {
+      const decision = plan.next(0);
+      if (decision.kind === 'poll') plan.report(decision.projectId, { ...result, activity: quiet }, 0);
+    }
+    const before = [
+      { id: 'a', updated_at: '1' },
+      { id: 'b', updated_at: '1' },
+    ];
+    plan.reportPage(0, pageOf(before), 0);
+    plan.reportPage(0, pageOf([{ id: 'b', updated_at: '2' }]), 0);
+
+    expect(plan.next(500)).toEqual({ kind: 'poll', projectId: 'b' });
+    expect(plan.next(500)).toMatchObject({ kind: 'wait' });
+  });
+
+  test('a field that never tells loses its share of the requests', () => {
+    const listsIn = (tells: boolean) => {
+      const ids = Array.from({ length: 100 }, (_, index) => `p${index}`);
+      const plan = createPollPlanner(withHints);
+      plan.setProjects(ids);
+      plan.reportPage(0, pageOf(ids.map((id) => ({ id }))), 0);
+      let listCount = 0;
+      const values = new Map<string, number>();
+      let pollCount = 0;
+      for (let nowMs = 0; nowMs < 60 * MINUTE_MS; ) {
+        const decision = plan.next(nowMs);
+        if (decision.kind === 'wait') nowMs = Math.max(nowMs + 1, decision.untilMs);
+        else if (decision.kind === 'list') {
+          nowMs += MINUTE_MS / withHints.requestsPerMinute;
+          listCount += 1;
+          const rows = ids.map((id) => ({ id, updated_at: tells ? values.get(id) : 'never' }));
+          plan.reportPage(decision.page, pageOf(rows), nowMs);
+        } else {
+          nowMs += MINUTE_MS / withHints.requestsPerMinute;
+          pollCount += 1;
+          const foundTransition = pollCount % 50 === 0;
+          values.set(decision.projectId, (values.get(decision.projectId) ?? 0) + Number(foundTransition));
+          plan.report(decision.projectId, { ...result, foundTransition, activity: quiet }, nowMs);
+        }
+      }
+      return listCount;
+    };
+
+    expect(listsIn(false)).toBeLessThan(listsIn(true) / 5);
+  });
+});

@@ -1,0 +1,143 @@
+/** What stands on this machine for the time of a run is for the programs of that run alone. */
+
+import { mkdtempSync, readdirSync, statSync } from 'node:fs';
+import { request } from 'node:http';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { openDataFolder } from '../../infra/local/data-folder.ts';
+import { issueDevelopmentToken, revokeDevelopmentTokens } from '../../infra/local/local-api.ts';
+import { isOwnHost } from '../../infra/process/own-host.ts';
+import { startUpstream } from '../../infra/simulator/start-upstream.ts';
+import { createTokenStore } from '../../shared/callers/token-store.ts';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import { openAws } from '../local/aws/aws-under-test.ts';
+import { createMemoryTable } from '../simulation/memory-table.ts';
+import { createMemoryIndexes } from '../store/memory-indexes.ts';
+
+const REAL_KEY = 'napi_the_key_of_a_real_account';
+
+/** `fetch` sets the header itself; a page that was reached by rebinding has its own name in it. */
+function ask(
+  url: string,
+  headers: Readonly<Record<string, string>>,
+  body = '',
+): Promise<{ status: number; text: string }> {
+  const { promise, resolve, reject } = Promise.withResolvers<{ status: number; text: string }>();
+  const outgoing = request(url, { method: body === '' ? 'GET' : 'POST', headers }, (response) => {
+    const chunks: Buffer[] = [];
+    response.on('data', (chunk: Buffer) => chunks.push(chunk));
+    response.on('end', () =>
+      resolve({ status: response.statusCode ?? 0, text: Buffer.concat(chunks).toString() }),
+    );
+  });
+  outgoing.on('error', reject);
+  outgoing.end(body);
+  return promise;
+}
+
+const signedWith = (accessKeyId: string, service = 'secretsmanager') => ({
+  authorization: `AWS4-HMAC-SHA256 Credential=${accessKeyId}/20260115/us-east-1/${service}/aws4_request, SignedHeaders=host, Signature=00`,
+  'x-amz-target': 'secretsmanager.GetSecretValue',
+});
+
+const secret = JSON.stringify({ SecretId: 'a-key' });
+
+describe('the local AWS', () => {
+  const hosts = [
+    'evil.example',
+    'evil.example:8080',
+    '127.0.0.1.evil.example',
+    'localhost.evil.example',
+    '0.0.0.0',
+    '10.0.0.1',
+  ];
+  test.each(hosts)(
+    'gives nothing to a page that calls it %j, not even with the key of the run',
+    async (host) => {
+      const { aws } = await openAws();
+      aws.secrets.create('a-key', REAL_KEY);
+
+      const answer = await ask(aws.endpoint, { host, ...signedWith(aws.credentials.accessKeyId) }, secret);
+
+      expect(answer.status).not.toBe(200);
+      expect(answer.text).not.toContain(REAL_KEY);
+    },
+  );
+
+  test.each(['local', '', 'x', 'AKIAIOSFODNN7EXAMPLE', '0'.repeat(32)])(
+    'gives nothing to a program that signs with %j',
+    async (accessKeyId) => {
+      const { aws } = await openAws();
+      aws.secrets.create('a-key', REAL_KEY);
+
+      for (const service of ['secretsmanager', 'dynamodb', 'events', 'sns']) {
+        const answer = await ask(aws.endpoint, signedWith(accessKeyId, service), secret);
+        expect([service, answer.status, answer.text.includes(REAL_KEY)]).toEqual([service, 403, false]);
+      }
+      expect([...aws.counts]).toEqual([]);
+    },
+  );
+
+  test('gives it to whoever signs with the key of the run, which is another one each time', async () => {
+    const [{ aws }, other] = [await openAws(), await openAws()];
+    aws.secrets.create('a-key', REAL_KEY);
+
+    const answer = await ask(aws.endpoint, signedWith(aws.credentials.accessKeyId), secret);
+
+    expect(answer.text).toContain(REAL_KEY);
+    expect(aws.credentials.accessKeyId).toMatch(/^[0-9a-f]{32}$/);
+    expect(other.aws.credentials.accessKeyId).not.toBe(aws.credentials.accessKeyId);
+  });
+});
+
+test.each(['127.0.0.1', '127.0.0.1:3000', 'localhost', 'LOCALHOST:80', '[::1]:3000'])(
+  '%s is this machine',
+  (host) => expect(isOwnHost(host)).toBe(true),
+);
+
+test('the simulated upstream answers nobody who calls it by another name', async () => {
+  const upstream = await startUpstream({ seed: 1, projectCount: 1, apiKeys: ['a-key'] });
+  onTestFinished(() => upstream.close());
+  const authorization = 'Bearer a-key';
+
+  expect((await ask(`${upstream.baseUrl}/projects`, { authorization })).status).toBe(200);
+  expect((await ask(`${upstream.baseUrl}/projects`, { authorization, host: 'evil.example' })).status).toBe(
+    421,
+  );
+});
+
+test('what is kept on disk is for its owner alone', async () => {
+  const dataDir = join(mkdtempSync(join(tmpdir(), 'own-')), 'data');
+  const upstream = { kind: 'simulated', seed: 1, projectCount: 1 };
+  const surroundings = { clock: systemClock, print: () => {} };
+  const folder = await openDataFolder({ dataDir, upstream, speed: 1 } as never, surroundings);
+  onTestFinished(() => folder[Symbol.asyncDispose]());
+  folder.keepEvent({ id: 'x' } as never);
+  folder.keepLogLine('a line');
+
+  const modeOf = (path: string) => (statSync(path).mode & 0o777).toString(8);
+  const entries = readdirSync(dataDir).map((name) => [name, modeOf(join(dataDir, name))] as const);
+
+  expect(modeOf(dataDir)).toBe('700');
+  expect(new Map(entries).get('tables')).toBe('700');
+  const files = entries.filter(([name]) => name !== 'tables');
+  expect(files.length).toBeGreaterThan(4);
+  expect(new Set(files.map(([, mode]) => mode))).toEqual(new Set(['600']));
+});
+
+test('the development token ends with its run, and with the next one when its run was killed', async () => {
+  const table = createMemoryTable();
+  const clock = { now: () => 1_000, sleep: async () => {} };
+  const indexes = createMemoryIndexes(table);
+  const store = createTokenStore(table, clock);
+  await issueDevelopmentToken(table, { accountId: 'main', pepper: 'a-pepper', clock });
+  await revokeDevelopmentTokens(table, { indexes, accountId: 'main', clock });
+  await issueDevelopmentToken(table, { accountId: 'main', pepper: 'a-pepper', clock });
+
+  const tokens = await store.list(indexes, 'main');
+
+  expect(
+    tokens.map(({ revoked_at }) => revoked_at !== undefined).toSorted((a, b) => Number(a) - Number(b)),
+  ).toEqual([false, true]);
+});

@@ -1,0 +1,53 @@
+/** Every function of a file, with its name and its number of lines. */
+
+import { parseSync } from 'oxc-parser';
+
+export interface MeasuredFunction {
+  readonly path: string;
+  readonly name: string;
+  /** Where it begins, counted from 1. */
+  readonly line: number;
+  readonly lines: number;
+}
+
+/** Nodes of the ESTree, as far as the walk needs them. */
+interface Node {
+  readonly type: string;
+  readonly start: number;
+  readonly end: number;
+  readonly [property: string]: unknown;
+}
+
+const FUNCTIONS: ReadonlySet<string> = new Set([
+  'FunctionDeclaration',
+  'FunctionExpression',
+  'ArrowFunctionExpression',
+]);
+
+export function functionsIn(path: string, text: string): readonly MeasuredFunction[] {
+  const found: MeasuredFunction[] = [];
+  const lineAt = (offset: number) => text.slice(0, offset).split('\n').length;
+  const visit = (node: Node, name: string) => {
+    if (FUNCTIONS.has(node.type)) {
+      const line = lineAt(node.start);
+      found.push({ path, name: nameOf(node) ?? name, line, lines: lineAt(node.end) - line + 1 });
+    }
+    for (const child of childrenOf(node)) visit(child, nameOf(node) ?? name);
+  };
+  visit(parseSync(path, text).program as unknown as Node, 'the file');
+  return found;
+}
+
+/** The name that a declaration, a variable or a property gives to what it holds. */
+function nameOf(node: Node): string | undefined {
+  const holder = (node['id'] ?? node['key']) as { readonly name?: string } | null | undefined;
+  return holder?.name;
+}
+
+function childrenOf(node: Node): readonly Node[] {
+  return Object.values(node).flat().filter(isNode);
+}
+
+function isNode(value: unknown): value is Node {
+  return typeof value === 'object' && value !== null && 'type' in value && 'start' in value;
+}
