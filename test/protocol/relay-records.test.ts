@@ -214,7 +214,7 @@ describe('what the bus refuses', () => {
 
     const parked = world.table.sync.peek(parkedKey(keyOf(record), 2));
     expect(parked).toMatchObject({ kind: 'parked', code: 'EntryTooLarge' });
-    const event = JSON.parse(String(parked?.['event'])) as BusEvent;
+    const event = JSON.parse(parked?.['event'] as string) as BusEvent;
     expect(event.detailType).toBe('Operation State Changed');
     expect(idOf(event)).toBe(record.entries[1]?.id);
     expect(report).toMatchObject({ publishedCount: 2, unpublishedCount: 0, parkedCount: 1 });
