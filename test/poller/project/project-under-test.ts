@@ -145,9 +145,11 @@ export function aProject(fields: Partial<PollOptions> = {}) {
       pollProject(deps, { projectId: PROJECT_ID, bootAt: BOOT_AT, ...request }, memory),
     /** What was called since the last time, shortly. */
     takeCalls: () =>
-      calls.splice(0).map(({ name, cursor, limit, operationId }) =>
-        [name, operationId, cursor, limit].filter((part) => part !== undefined).join(' '),
-      ),
+      calls
+        .splice(0)
+        .map(({ name, cursor, limit, operationId }) =>
+          [name, operationId, cursor, limit].filter((part) => part !== undefined).join(' '),
+        ),
     /** What was published since the last time. */
     takeEvents: () => events.splice(0),
   };

@@ -48,20 +48,23 @@ describe('the first walk of a project', () => {
     ['all', ['shallow', 'deep']],
     ['open', []],
     ['none', []],
-  ] as const)('with backfill %s tells of %j among ended operations of any age', async (backfill, expected) => {
-    const { script, poll, events } = aProject({ backfill, backfillDepthMs: 3 * DAY_MS });
-    script.rows = [
-      row('shallow', 2 * DAY_MS, { status: 'finished' }),
-      row('deep', 400 * DAY_MS, { status: 'finished' }),
-    ];
-    script.pageRowsMax = 1;
+  ] as const)(
+    'with backfill %s tells of %j among ended operations of any age',
+    async (backfill, expected) => {
+      const { script, poll, events } = aProject({ backfill, backfillDepthMs: 3 * DAY_MS });
+      script.rows = [
+        row('shallow', 2 * DAY_MS, { status: 'finished' }),
+        row('deep', 400 * DAY_MS, { status: 'finished' }),
+      ];
+      script.pageRowsMax = 1;
 
-    await poll();
-    await poll();
-    await poll();
+      await poll();
+      await poll();
+      await poll();
 
-    expect(toldIds(events).toSorted()).toEqual([...expected].toSorted());
-  });
+      expect(toldIds(events).toSorted()).toEqual([...expected].toSorted());
+    },
+  );
 
   test('goes no deeper below its head than it is told to, unless all history is wanted', async () => {
     const { script, poll, calls } = aProject({ backfillDepthMs: DAY_MS });
@@ -270,7 +273,10 @@ describe('what the table may have forgotten', () => {
 
   test('is no news a month later, says so once, and is remembered', async () => {
     const project = aProject({ sweepIntervalMs: 1_000 * DAY_MS, backfill: 'all' });
-    const { script, poll, pass, expireAll } = { ...project, expireAll: () => project.table.sync.expire(Infinity) };
+    const { script, poll, pass, expireAll } = {
+      ...project,
+      expireAll: () => project.table.sync.expire(Infinity),
+    };
     script.rows = [oldRow(MINUTE_MS)];
     await poll();
     project.takeEvents();
@@ -537,7 +543,10 @@ describe('the end of a list', () => {
     await poll();
     const known = memory().listEnd;
     pass(HOUR_MS);
-    script.rows = [...endedRows(6, { newestMs: NOON_MS + HOUR_MS, stepMs: 2 * MINUTE_MS, name: 'new' }), ...script.rows];
+    script.rows = [
+      ...endedRows(6, { newestMs: NOON_MS + HOUR_MS, stepMs: 2 * MINUTE_MS, name: 'new' }),
+      ...script.rows,
+    ];
     await poll();
 
     expect(known).toEqual({ cursor: 'row-2', isProven: true });
