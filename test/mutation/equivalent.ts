@@ -12,4 +12,45 @@ export interface Equivalent {
   readonly proof: string;
 }
 
-export const equivalents: readonly Equivalent[] = [];
+const RECORD_OPERATION = 'shared/protocol/record-operation.ts';
+
+export const equivalents: readonly Equivalent[] = [
+  {
+    file: RECORD_OPERATION,
+    line: '} catch {',
+    original: "{ return 'unknown'; }",
+    replacement: '{}',
+    proof: "The caller compares the result with 'recorded' and with nothing else.",
+  },
+  {
+    file: RECORD_OPERATION,
+    line: "return 'unknown';",
+    original: "'unknown'",
+    replacement: '""',
+    proof: "The caller compares the result with 'recorded' and with nothing else.",
+  },
+  ...['record === undefined → false', "{ kind: 'unresolved' } → {}", '\'unresolved\' → ""'].map((change) => {
+    const [original = '', replacement = ''] = change.split(' → ');
+    return {
+      file: RECORD_OPERATION,
+      line: "return record === undefined ? { kind: 'unresolved' } : { kind: 'unchanged', record };",
+      original,
+      replacement,
+      proof: 'A first reading always is a transition, so nothing is unchanged of which nothing is recorded.',
+    };
+  }),
+  {
+    file: 'shared/protocol/relay-ledger.ts',
+    line: 'if (throughOf.size > ACKNOWLEDGED_MAX && oldest !== undefined) throughOf.delete(oldest);',
+    original: 'oldest !== undefined',
+    replacement: 'true',
+    proof: 'A key was set in the statement before, so the map has an oldest one.',
+  },
+  {
+    file: 'shared/protocol/relay-records.ts',
+    line: "outcome: outcomes[index] ?? { kind: 'retry' as const, code: 'NoResult' },",
+    original: "'NoResult'",
+    replacement: '""',
+    proof: 'Nobody reads the code of an entry that is sent again.',
+  },
+];

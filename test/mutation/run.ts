@@ -20,8 +20,6 @@ import { TARGET_VARIABLE, type Target, targets } from './targets.ts';
 const CODE_COLUMNS = 100;
 const REPORTS = 'reports/mutation';
 
-process.exitCode = await main();
-
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
@@ -124,3 +122,5 @@ function rowOfCells([name, ...cells]: readonly (string | number)[]): string {
     ...cells.map((cell) => String(cell).padStart(COUNT_COLUMNS)),
   ].join('');
 }
+
+process.exitCode = await main();
