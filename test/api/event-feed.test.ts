@@ -50,11 +50,16 @@ function setUp() {
     store,
     unreadable,
     nowMs: () => nowMs,
-    pass(durationMs: number) {
+    pass: (durationMs: number) => {
       nowMs += durationMs;
     },
     /** Records one more state of an operation, as seen at this time. */
-    async move(id: string, status: string, atMs = nowMs, fields: Parameters<typeof anOperation>[0] = {}) {
+    move: async (
+      id: string,
+      status: string,
+      atMs = nowMs,
+      fields: Parameters<typeof anOperation>[0] = {},
+    ) => {
       const recorded = await store.readOperation(fields.project_id ?? PROJECT_ID, id);
       const next = recordReading(recorded, anOperation({ id, status, ...fields }), at(atMs));
       if (next === undefined) throw new Error('Nothing changed');
@@ -63,7 +68,7 @@ function setUp() {
     },
     record: (record: JournalRecord) => store.record(record, undefined),
     /** Everything that the feed tells from this cursor on, and where it stands then. */
-    async readOn(cursor: string, limit?: number) {
+    readOn: async (cursor: string, limit?: number) => {
       const events: FeedEvent[] = [];
       let place = cursor;
       for (let page = 0; page < 500; page++) {
@@ -78,7 +83,7 @@ function setUp() {
 }
 
 const namesOf = (events: readonly FeedEvent[]) =>
-  events.map(({ detail }) => `${detail['operation_id']} ${detail['status']}`);
+  events.map(({ detail }) => [detail['operation_id'], detail['status']].join(' '));
 
 describe('a feed from the beginning', () => {
   test('gives every event that is remembered, oldest first, as it is on the bus', async () => {
@@ -367,7 +372,7 @@ describe('recent events', () => {
       pass(SECOND_MS);
     }
     let readCount = 0;
-    const { getMany } = table;
+    const getMany = table.getMany.bind(table);
     table.getMany = async (keys) => {
       readCount += 1;
       return getMany(keys);

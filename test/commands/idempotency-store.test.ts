@@ -38,7 +38,7 @@ function setUp() {
     claim: (holder: string, fingerprint?: string) => store.claim(attempt(holder, fingerprint), RUNNING_MS),
     stored: () => table.sync.peek(key),
     damage: (set: Readonly<Record<string, string | number>>) => void table.sync.update({ key, set }),
-    pass(durationMs: number) {
+    pass: (durationMs: number) => {
       nowMs += durationMs;
     },
   };
@@ -196,7 +196,7 @@ describe('a key that was given back because the upstream did no work', () => {
   test('while somebody asks is running for him: the next one who asks finds it free', async () => {
     const { store, table, clock, claim } = setUp();
     await claim('first');
-    const { update } = table;
+    const update = table.update.bind(table);
     const late = createIdempotencyStore(
       {
         ...table,
@@ -215,7 +215,7 @@ describe('a key that was given back because the upstream did no work', () => {
   test('and deleted while somebody asks is running for him, too', async () => {
     const { table, clock, claim } = setUp();
     await claim('first');
-    const { update } = table;
+    const update = table.update.bind(table);
     const late = createIdempotencyStore(
       {
         ...table,

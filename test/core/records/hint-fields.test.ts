@@ -219,7 +219,7 @@ describe('what is learned of a field', () => {
 });
 
 describe('the share of transitions that a field tells of', () => {
-  const after = (hits: number, misses: number) => {
+  const recallOf = (hits: number, misses: number) => {
     let recall = UNTRIED;
     for (let place = 0; place < Math.max(hits, misses); place++) {
       if (place < hits) recall = noteHint(recall, true);
@@ -229,19 +229,19 @@ describe('the share of transitions that a field tells of', () => {
   };
 
   test('is estimated low, and less low the more is known', () => {
-    expect(cautiousRecall(after(9, 1))).toBeLessThan(0.9);
-    expect(cautiousRecall(after(90, 10))).toBeGreaterThan(cautiousRecall(after(9, 1)));
+    expect(cautiousRecall(recallOf(9, 1))).toBeLessThan(0.9);
+    expect(cautiousRecall(recallOf(90, 10))).toBeGreaterThan(cautiousRecall(recallOf(9, 1)));
     // Mean 10/12, deviation sqrt(10/12 · 2/12 / 13).
-    expect(cautiousRecall(after(9, 1))).toBeCloseTo(0.833_33 - 0.103_36, 4);
+    expect(cautiousRecall(recallOf(9, 1))).toBeCloseTo(0.833_33 - 0.103_36, 4);
   });
 
   test('is never everything and never nothing', () => {
-    expect(cautiousRecall(after(400, 0))).toBe(RECALL_MAX);
-    expect(cautiousRecall(after(0, 400))).toBe(RECALL_MIN);
+    expect(cautiousRecall(recallOf(400, 0))).toBe(RECALL_MAX);
+    expect(cautiousRecall(recallOf(0, 400))).toBe(RECALL_MIN);
   });
 
   test('fades after four hundred observations, so that a service that changes its mind is believed again', () => {
-    const full = after(0, 400);
+    const full = recallOf(0, 400);
     expect(full).toEqual({ foundCount: 0, missedCount: 400 });
     const next = noteHint(full, true);
 
@@ -257,7 +257,7 @@ describe('the share of transitions that a field tells of', () => {
     expect(hints.recall()).toBeCloseTo(cautiousRecall(UNTRIED));
     const tried = (name: string, hits: number, misses: number): FieldEvidence => ({
       name,
-      recall: after(hits, misses),
+      recall: recallOf(hits, misses),
       hitCount: hits,
       moveCount: hits,
     });
@@ -267,6 +267,6 @@ describe('the share of transitions that a field tells of', () => {
       tried('compute_last_active_at', 0, 10),
     ]);
 
-    expect(hints.recall()).toBeCloseTo(cautiousRecall(after(9, 1)));
+    expect(hints.recall()).toBeCloseTo(cautiousRecall(recallOf(9, 1)));
   });
 });

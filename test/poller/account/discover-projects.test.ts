@@ -64,7 +64,7 @@ describe('the first listing of an account', () => {
 
   test('keeps what another process fixes at the same moment', async () => {
     const { run, deps, know } = aRun();
-    const { record } = deps.store;
+    const record = deps.store.record.bind(deps.store);
     deps.store.record = async (...args) => {
       deps.store.record = record;
       await know({ isListed: false });
@@ -114,7 +114,7 @@ describe('the first listing of an account', () => {
 
   test('that ends in an account which somebody else has changed says nothing of news yet', async () => {
     const { run, deps } = aRun();
-    const { record } = deps.store;
+    const record = deps.store.record.bind(deps.store);
     deps.store.record = async (next, expected) =>
       next.kind === 'account' && next.is_listed ? 'conflict' : record(next, expected);
 

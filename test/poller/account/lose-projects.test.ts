@@ -116,7 +116,7 @@ describe('a project whose operations answer 404', () => {
   test('is not forgotten when somebody else has changed its record: the next listing decides again', async () => {
     const { run, list, missFor, deps, takeEvents } = await account(['a', 'b']);
     await missFor('b', 2);
-    const { record } = deps.store;
+    const record = deps.store.record.bind(deps.store);
     deps.store.record = async () => 'conflict';
     await list(['a']);
     await list(['a']);
@@ -157,7 +157,7 @@ describe('a project whose operations answer 404', () => {
     for (const id of ids) await missFor(id, 0);
     for (let minute = 0; minute < 3; minute++) for (const id of ids) await missFor(id, 0);
     await list([]);
-    const { readProject } = deps.store;
+    const readProject = deps.store.readProject.bind(deps.store);
     deps.store.readProject = async (id) => {
       run.memory.absences.delete('p11');
       return readProject(id);
@@ -276,7 +276,7 @@ test('many projects that are gone are recorded eight at a time', async () => {
     pass(MINUTE_MS);
   }
   await list([]);
-  const { readProject } = deps.store;
+  const readProject = deps.store.readProject.bind(deps.store);
   let [underWay, most] = [0, 0];
   deps.store.readProject = async (id) => {
     underWay += 1;

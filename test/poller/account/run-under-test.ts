@@ -180,13 +180,13 @@ export function aRun(fields: Partial<AccountDeps> = {}) {
     sleeps,
     hooks,
     nowMs: () => nowMs,
-    pass(durationMs: number) {
+    pass: (durationMs: number) => {
       nowMs += durationMs;
     },
     storedProject: (projectId: string) => table.sync.peek(projectKey('main', projectId)),
     storedAccount: () => table.sync.peek(accountKey('main')),
     /** The account as an earlier process has left it. */
-    async know({ isListed = true, bootAt = BOOT_AT } = {}) {
+    know: async ({ isListed = true, bootAt = BOOT_AT } = {}) => {
       await store.record({ ...firstAccountRecord('main', bootAt), is_listed: isListed }, undefined);
     },
     takeEvents: () => events.splice(0).map(({ type, project_id, reason }) => [type, project_id ?? reason]),

@@ -151,7 +151,7 @@ describe('a project whose item cannot be read', () => {
 
   test('is another matter than a table that fails: those before it are polled all the same', async () => {
     const { run, deps, told } = await known();
-    const { readProject } = deps.store;
+    const readProject = deps.store.readProject.bind(deps.store);
     deps.store.readProject = async (id) => {
       if (id === 'b') throw new Error('the table is busy');
       return readProject(id);
@@ -218,7 +218,7 @@ describe('bounds', () => {
 
   test('a page of many projects costs eight calls of the table at once', async () => {
     const { run, deps } = await known();
-    const { readProject } = deps.store;
+    const readProject = deps.store.readProject.bind(deps.store);
     let [underWay, most] = [0, 0];
     deps.store.readProject = async (id) => {
       underWay += 1;

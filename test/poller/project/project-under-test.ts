@@ -127,10 +127,10 @@ export function aProject(fields: Partial<PollOptions> = {}) {
     table,
     memory: () => memory,
     /** The process ends, and another one goes on with the table alone. */
-    restart() {
+    restart: () => {
       memory = emptyMemory();
     },
-    pass(durationMs: number) {
+    pass: (durationMs: number) => {
       nowMs += durationMs;
     },
     nowMs: () => nowMs,

@@ -78,7 +78,10 @@ describe('an open operation that no page shows', () => {
     const { poll, pass, script, takeCalls } = await unlisted();
     pass(5_000);
     const stop = new AbortController();
-    script.fails = () => void stop.abort();
+    script.fails = () => {
+      stop.abort();
+      return undefined;
+    };
 
     await poll({ signal: stop.signal });
 
@@ -210,7 +213,7 @@ describe('an open operation that answers 404', () => {
   test('and that somebody else has changed meanwhile is not told of over that change', async () => {
     const { poll, pass, deps, events, store } = await gone();
     pass(MINUTE_MS);
-    const { record } = deps.store;
+    const record = deps.store.record.bind(deps.store);
     deps.store.record = async (next, expected) => {
       if (next.kind === 'operation') return 'conflict';
       return record(next, expected);

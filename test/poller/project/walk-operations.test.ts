@@ -6,7 +6,7 @@ import { anOperation, NOON_MS } from '../../builders.ts';
 import {
   aProject,
   atMs,
-  BOOT_AT,
+  type BOOT_AT,
   DAY_MS,
   endedRows,
   HOUR_MS,
@@ -62,7 +62,8 @@ describe('the first walk of a project', () => {
       await poll();
       await poll();
 
-      expect(toldIds(events).toSorted()).toEqual([...expected].toSorted());
+      expect(new Set(toldIds(events))).toEqual(new Set(expected));
+      expect(events).toHaveLength(expected.length);
     },
   );
 
@@ -154,7 +155,7 @@ describe('a later walk', () => {
     const rows = endedRows(3, { newestMs: NOON_MS - MINUTE_MS });
     const { poll, table, takeCalls } = await afterOne(rows);
     const asked: number[] = [];
-    const getMany = table.getMany;
+    const getMany = table.getMany.bind(table);
     table.getMany = async (keys) => {
       asked.push(keys.length);
       return getMany(keys);
@@ -237,7 +238,7 @@ describe('a later walk', () => {
     const rows = [row('strange', MINUTE_MS, { status: 'finished' })];
     const { poll, script, restart, table, deps } = await afterOne(rows);
     restart();
-    const { readOperations } = deps.store;
+    const readOperations = deps.store.readOperations.bind(deps.store);
     deps.store.readOperations = async (...args) => {
       const read = await readOperations(...args);
       table.sync.update({ key: operationKey('main', PROJECT_ID, 'strange'), set: { status: 17 } });
@@ -458,7 +459,10 @@ describe('requests of a walk', () => {
     const { script, poll, events, stored } = aProject();
     script.rows = endedRows(3, { newestMs: NOON_MS - MINUTE_MS });
     const stop = new AbortController();
-    script.fails = () => void stop.abort();
+    script.fails = () => {
+      stop.abort();
+      return undefined;
+    };
 
     expect(await poll({ signal: stop.signal })).toMatchObject({ outcome: 'interrupted', recordedCount: 0 });
     expect(events).toEqual([]);
@@ -472,7 +476,10 @@ describe('requests of a walk', () => {
     await poll();
     const stop = new AbortController();
     script.rows = [row('new', 1_000), row('a', MINUTE_MS, { status: 'finished' })];
-    script.fails = () => void stop.abort();
+    script.fails = () => {
+      stop.abort();
+      return undefined;
+    };
 
     expect(await poll({ signal: stop.signal })).toMatchObject({ outcome: 'interrupted', recordedCount: 0 });
     expect(stored()).toMatchObject({ watermark: '2026-01-15T11:59:00.000000000Z' });
