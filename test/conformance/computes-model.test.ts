@@ -2,8 +2,8 @@
 
 import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { createFaultDials } from '../../infra/simulator/faults/faults.ts';
 import { createUpstreamApp } from '../../infra/simulator/app.ts';
+import { createFaultDials } from '../../infra/simulator/faults/faults.ts';
 import { createKeyRing } from '../../infra/simulator/world/key-ring.ts';
 import { drawUuid } from '../../infra/simulator/world/names.ts';
 import { createWorld } from '../../infra/simulator/world/world.ts';

@@ -1,8 +1,8 @@
 /** The simulated service's app without a server, on a clock that stands still until a test moves it. */
 
+import { createUpstreamApp } from '../../infra/simulator/app.ts';
 import { createFaultDials, type FaultDials } from '../../infra/simulator/faults/faults.ts';
 import { createRequestLimits } from '../../infra/simulator/faults/limits.ts';
-import { createUpstreamApp } from '../../infra/simulator/app.ts';
 import { createKeyRing, type KeyRing } from '../../infra/simulator/world/key-ring.ts';
 import { drawSecret, drawUuid } from '../../infra/simulator/world/names.ts';
 import type { WorldProject } from '../../infra/simulator/world/project-state.ts';

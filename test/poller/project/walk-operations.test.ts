@@ -367,6 +367,20 @@ describe('a walk that cannot be finished now', () => {
     await expect(poll()).rejects.toThrow(TypeError);
   });
 
+  test('finds what became visible late below the watermark, however many polls it takes', async () => {
+    const { script, poll, takeEvents } = aProject();
+    const old = endedRows(3, { newestMs: NOON_MS - 10 * MINUTE_MS, stepMs: MINUTE_MS, name: 'old' });
+    script.rows = old;
+    await poll();
+    takeEvents();
+    const news = endedRows(40, { newestMs: NOON_MS, name: 'new' });
+    script.rows = [...news, ...old, row('late', 14 * MINUTE_MS, { status: 'finished' })];
+    expect(await poll()).toMatchObject({ outcome: 'interrupted' });
+    expect(await poll()).toMatchObject({ outcome: 'complete' });
+
+    expect(toldIds(takeEvents())).toEqual(expect.arrayContaining(['late']));
+  });
+
   const withAStoredPlace = () => {
     const project = aProject();
     project.put({ resume: { head: '2026-01-15T11:59:00.000000000Z', cursor: 'row-29' } });

@@ -1,0 +1,241 @@
+/**
+ * Mistakes that neither the tests nor the simulation noticed once, each with the tests that must notice it now. `npm test` tries
+ * them one by one; `npm run mutants` tries every change that StrykerJS knows.
+ */
+
+import type { Mutant } from '../simulation/mutants.ts';
+
+export interface NamedMutant extends Mutant {
+  /** The file of tests that must turn red. */
+  readonly tests: string;
+}
+
+const WALK = 'functions/poller/project/walk-operations.ts';
+const WALK_TESTS = 'test/poller/project/walk-operations.test.ts';
+const UNLISTED = 'functions/poller/project/read-unlisted.ts';
+const UNLISTED_TESTS = 'test/poller/project/read-unlisted.test.ts';
+const PROGRESS = 'shared/core/records/walk-progress.ts';
+const PROGRESS_TESTS = 'test/core/records/walk-progress.test.ts';
+const PAGES = 'shared/core/records/page-walk.ts';
+const PAGES_TESTS = 'test/core/records/page-walk.test.ts';
+const BUDGET = 'shared/upstream/request-budget.ts';
+const BUDGET_TESTS = 'test/upstream/own-part.test.ts';
+
+export const mutants: readonly NamedMutant[] = [
+  {
+    name: 'unordered-watermark',
+    mistake: 'the watermark moves in an unordered list',
+    file: PROGRESS,
+    find: 'if (isNewer && !isUnordered && isWorthMoving(',
+    replace: 'if (isNewer && isWorthMoving(',
+    tests: PROGRESS_TESTS,
+  },
+  {
+    name: 'loser-settles',
+    mistake: 'the loser of a race publishes its own Command Settled',
+    file: 'shared/protocol/settle-commands.ts',
+    find: "return (await store.record(next, command.revision)) === 'recorded' ? next : undefined;",
+    replace: 'await store.record(next, command.revision); return next;',
+    tests: 'test/protocol/settle-commands.test.ts',
+  },
+  {
+    name: 'one-settled-id',
+    mistake: 'all Command Settled share one id',
+    file: 'shared/core/records/command-record.ts',
+    find: "id: eventId([account_id, project_id, request_id, revision, 'command_settled', outcome, ...content]),",
+    replace: "id: eventId(['command_settled']),",
+    tests: 'test/core/records/event-ids.test.ts',
+  },
+  {
+    name: 'rediscovered-begins-anew',
+    mistake: 'a rediscovered project loses its watermark and its journal',
+    file: 'shared/core/records/project-record.ts',
+    find: 'const before = recorded ?? { ...EMPTY_JOURNAL, history_until };',
+    replace: 'const before = { ...EMPTY_JOURNAL, history_until };',
+    tests: 'test/core/records/project-record.test.ts',
+  },
+  {
+    name: 'outage-is-vanished',
+    mistake: 'an outage ends watches as vanished',
+    file: UNLISTED,
+    find: "if (error.kind === 'not_found') await noteMissing(poll, record);",
+    replace: 'await noteMissing(poll, record);',
+    tests: UNLISTED_TESTS,
+  },
+  {
+    name: 'absences-are-joined',
+    mistake: 'two 404s weeks apart count as one absence, though the operation was read between them',
+    file: UNLISTED,
+    find: '    memory.missingSinceMs.delete(id);\n',
+    replace: '',
+    tests: UNLISTED_TESTS,
+  },
+  {
+    name: 'absences-are-joined-on-a-page',
+    mistake: 'two 404s weeks apart count as one absence, though a page showed the operation between them',
+    file: WALK,
+    find: '  poll.memory.missingSinceMs.delete(row.id);\n',
+    replace: '',
+    tests: UNLISTED_TESTS,
+  },
+  {
+    name: 'first-list-page-again',
+    mistake: 'the second page of the project list is never asked for',
+    file: 'functions/poller/account/fetch-list-page.ts',
+    find: '...(cursor !== undefined && { cursor })',
+    replace: '...(cursor === undefined && { cursor })',
+    tests: 'test/poller/account/discover-projects.test.ts',
+  },
+  {
+    name: 'any-error-restarts',
+    mistake: 'every error at a resume cursor restarts the backfill',
+    file: WALK,
+    find: "return error.kind === 'rejected' && storedCursor !== undefined",
+    replace: 'return storedCursor !== undefined',
+    tests: WALK_TESTS,
+  },
+  {
+    name: 'all-is-cut',
+    mistake: 'backfill: all is cut at the depth of the others',
+    file: WALK,
+    find: "depthMs: backfill === 'all' ? undefined : backfillDepthMs,",
+    replace: 'depthMs: backfillDepthMs,',
+    tests: WALK_TESTS,
+  },
+  {
+    name: 'page-outlives-deadline',
+    mistake: 'page requests outlive the deadline',
+    file: WALK,
+    find: '{ permit, ...(signal && { signal }) }',
+    replace: '{ permit }',
+    tests: WALK_TESTS,
+  },
+  {
+    name: 'parked-not-measured',
+    mistake: 'the metric behind the alarm on parked events is dropped',
+    file: 'shared/protocol/relay-records.ts',
+    find: "  telemetry.measure('EventsParked', 1);\n",
+    replace: '',
+    tests: 'test/protocol/relay-records.test.ts',
+  },
+  {
+    name: 'unpublished-age-not-measured',
+    mistake: 'the metric behind the alarm on unpublished events is dropped',
+    file: 'functions/poller/account/tell-status.ts',
+    find: "telemetry.measure('UnpublishedAgeMs', await unpublishedAgeMs(run, work));",
+    replace: 'await unpublishedAgeMs(run, work);',
+    tests: 'test/poller/account/ends-and-looks.test.ts',
+  },
+  {
+    name: 'bound-not-measured',
+    mistake: 'the metric behind the alarm on bounds is dropped',
+    file: 'functions/poller/account/note-bound.ts',
+    find: "  deps.telemetry.measure('BoundMet', 1);\n",
+    replace: '',
+    tests: 'test/poller/account/ends-and-looks.test.ts',
+  },
+  {
+    name: 'walk-age-not-measured',
+    mistake: 'the metric behind the alarm on old readings is dropped',
+    file: 'functions/poller/account/poll-account.ts',
+    find: "if (oldestMs !== undefined) deps.telemetry.measure('WalkAgeMs', nowMs - oldestMs);",
+    replace: 'void oldestMs;',
+    tests: 'test/poller/account/an-invocation.test.ts',
+  },
+  {
+    name: 'rejected-key-not-measured',
+    mistake: 'the metric behind the alarm on a rejected key is dropped',
+    file: 'functions/poller/account/poll-account.ts',
+    find: "if (memory.isKeyRejected) deps.telemetry.measure('KeyRejected', 1);",
+    replace: '',
+    tests: 'test/poller/account/an-invocation.test.ts',
+  },
+  {
+    name: 'feed-runs-ahead',
+    mistake: 'the feed advances past what was written behind a long round',
+    file: 'functions/api/bridge/event-feed.ts',
+    find: 'Math.min(Date.parse(newest), started_at_ms) - OVERLAP_MS',
+    replace: 'Date.parse(newest) - OVERLAP_MS',
+    tests: 'test/api/event-feed.test.ts',
+  },
+  {
+    name: 'freed-key-stays-bound',
+    mistake: 'a freed idempotency key does not take the corrected request',
+    file: 'shared/commands/idempotency-store.ts',
+    find: "          equals('state', 'free'),\n",
+    replace: '',
+    tests: 'test/commands/idempotency-store.test.ts',
+  },
+  {
+    name: 'own-part-keeps-permit',
+    mistake: 'a returned permit is not given back to its own part',
+    file: BUDGET,
+    find: 'if (ownLimit !== undefined) ownState = unspend(partOf(ownLimit, nowMs), ownState);',
+    replace: '',
+    tests: BUDGET_TESTS,
+  },
+  {
+    name: 'own-part-sends-on',
+    mistake: 'an own part ignores Retry-After',
+    file: BUDGET,
+    find: 'const own = { ...ownState, pausedUntilMs: state.pausedUntilMs };',
+    replace: 'const own = ownState;',
+    tests: BUDGET_TESTS,
+  },
+  {
+    name: 'wolf-is-believed',
+    mistake: 'a hint field that cries wolf is believed for ever',
+    file: 'shared/core/records/hint-fields.ts',
+    find: 'return moveCount <= FALSE_ALARMS_PER_HIT_MAX * Math.max(10, hitCount);',
+    replace: 'return moveCount >= 0 || hitCount >= 0;',
+    tests: 'test/core/records/hint-fields.test.ts',
+  },
+  {
+    name: 'page-limit-is-complete',
+    mistake: 'a walk that meets its page limit counts as complete',
+    file: PAGES,
+    find: "if (pagesRead >= pagesMax) return { next: undefined, outcome: 'interrupted' };",
+    replace: "if (pagesRead >= pagesMax) return { next: undefined, outcome: 'complete' };",
+    tests: PAGES_TESTS,
+  },
+  {
+    name: 'one-404-is-vanished',
+    mistake: 'one 404 counts as vanished',
+    file: UNLISTED,
+    find: 'if (nowMs - missingSinceMs >= VANISHED_AFTER_MS)',
+    replace: 'if (nowMs - missingSinceMs >= 0 * VANISHED_AFTER_MS)',
+    tests: UNLISTED_TESTS,
+  },
+  {
+    name: 'gone-on-a-partial-list',
+    mistake: 'a project is gone though the list without it was partial',
+    file: 'functions/poller/account/absence.ts',
+    find: "return unavailableCount === 0 && malformedRowCount === 0 && end === 'end';",
+    replace: 'return unavailableCount + malformedRowCount + end.length >= 0;',
+    tests: 'test/poller/account/absence.test.ts',
+  },
+  {
+    name: 'malformed-row-ends-the-list',
+    mistake: 'a page of malformed rows ends the list',
+    file: PAGES,
+    find: 'if (cursor === undefined || operations.length + malformedRowCount === 0) return true;',
+    replace: 'if (cursor === undefined || operations.length === 0 || malformedRowCount > 0) return true;',
+    tests: PAGES_TESTS,
+  },
+  {
+    name: 'resumed-without-overlap',
+    mistake: 'a resumed walk looks for nothing that became visible late',
+    file: WALK,
+    find: 'bound: boundOf(project?.watermark, walkLimits.overlapMs),',
+    replace: 'bound: boundOf(project?.watermark, project?.resume === undefined ? walkLimits.overlapMs : 0),',
+    tests: WALK_TESTS,
+  },
+  {
+    name: 'failed-sweep-is-done',
+    mistake: 'a sweep that failed counts as done',
+    file: PROGRESS,
+    find: "if (sweep.outcome === 'complete')\n",
+    replace: "if (sweep.outcome !== 'interrupted')\n",
+    tests: PROGRESS_TESTS,
+  },
+];
