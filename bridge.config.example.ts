@@ -1,32 +1,35 @@
 /**
- * One bridge, annotated. Copy it to bridge.config.ts, fill it in, and run `npx cdk deploy`. Whatever has a default may be left
- * out. Secrets are created by you beforehand and only named here: `aws secretsmanager create-secret --name ...`.
+ * An annotated configuration of one bridge. Copy it to bridge.config.ts, fill it in, and run `npx cdk deploy`.
+ * Everything with a default can be left out. You create the secrets beforehand (`aws secretsmanager create-secret
+ * --name ...`) and only name them here.
  */
 
 import { defineBridge } from './shared/config/bridge-config.ts';
 
 export default defineBridge({
-  // Prefix of every resource's name.
+  // The name of every resource begins with this.
   name: 'operations-bridge',
 
-  // One entry per account of the upstream: rate limits are per account, and so are pollers.
+  // One entry per account of the upstream, because rate limits are per account and each account has a poller.
   accounts: [
     {
       account_id: 'main',
       upstream_base_url: 'https://upstream.example.com/api/v2',
       key_secret_arn:
         'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/upstream-key-AbCdEf',
-      // 700 requests a minute belong to the account: the poller's part, and the commands' part; what commands leave of theirs,
-      // the poller uses.
+      // The upstream allows 700 requests a minute per account. They are divided between the poller and the commands;
+      // the poller also uses what commands leave.
       poller_requests_per_minute: 350,
       command_requests_per_minute: 250,
-      // Between two polls of one project, at least. Smaller finds changes sooner in a small account.
+      // The shortest time between two polls of one project. A shorter time finds changes sooner in a small account.
       poll_interval_seconds: 5,
-      // How long an invocation goes on when nothing is expected to happen: 60 is fastest, 0 is cheapest (docs/performance.md).
+      // How long an invocation goes on when nothing is expected to happen: 60 is fastest, 0 is cheapest
+      // (docs/performance.md).
       linger_seconds: 60,
-      // An operation that is open for longer is told as stalled, once per threshold.
+      // An operation that is open for longer than this is reported as stalled, once per threshold.
       stalled_after_seconds: { default: [900, 7_200], create_branch: [300] },
-      // First sight of the account: 'open' tells what is open now, 'all' its history too, 'none' only what changes.
+      // What is published at the first sight of the account: 'open' means what is open now, 'all' its history, too,
+      // and 'none' only what changes.
       backfill: 'open',
     },
   ],
@@ -38,7 +41,7 @@ export default defineBridge({
   },
 
   api: {
-    // A long random text that keys the hashes of tokens: `openssl rand -hex 32`.
+    // A long random text that keys the hashes of tokens: `openssl rand -hex 32` makes one.
     token_pepper_secret_arn:
       'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/pepper-AbCdEf',
     // oidc: { issuer: 'https://login.example.com', audience: 'operations-bridge', account_id: 'main' },
@@ -50,7 +53,7 @@ export default defineBridge({
         path: '/projects/{project_id}/endpoints/{endpoint_id}/start',
         summary: 'Start a compute',
         scope: 'computes:restart',
-        // Callers that are limited to projects may send it too.
+        // Callers that are limited to projects may send it, too.
         stays_within_project: true,
       },
     ],
@@ -60,7 +63,7 @@ export default defineBridge({
   // (ten instances in all): any reservation fails the deployment there. With the usual thousand, 50 for the API bounds what waits cost.
   // reserved_concurrency: { api: 50, poller: 1 },
 
-  // Alarms and alerts link there.
+  // Alarms and alerts link to this page.
   runbook_url: 'https://git.example.com/operations-bridge/docs/operations.md',
   tags: { team: 'platform' },
 });

@@ -1,4 +1,4 @@
-/** The functions of the bridge, once: where each begins, how large it is, how long it may run, what its environment must be. */
+/** Lists the functions of the bridge: entry file, memory, time-out, and the schema of the environment. */
 
 import type * as z from 'zod';
 import { apiEnvironment } from '../shared/config/api-config.ts';
@@ -8,7 +8,7 @@ import { pollerEnvironment, pollerSchedule } from '../shared/config/poller-confi
 export interface FunctionDefinition {
   readonly entry: string;
   readonly environment: z.ZodObject;
-  /** Variables that grow with the configuration: they stand in a file beside the code. */
+  /** These variables grow with the configuration, so they are in a file beside the code. */
   readonly filed: readonly string[];
   readonly memoryMb: number;
   readonly timeoutMs: number;
@@ -19,7 +19,7 @@ export const functionDefinitions = {
     entry: 'functions/poller/handler.ts',
     environment: pollerEnvironment,
     filed: [],
-    // 5,000 projects and their memory need half of it; more memory is more CPU, which parsing uses.
+    // 5,000 projects and what is remembered of them need half of it. More memory means more CPU, which parsing uses.
     memoryMb: 256,
     timeoutMs: pollerSchedule.timeoutMs,
   },
@@ -28,7 +28,7 @@ export const functionDefinitions = {
     environment: apiEnvironment,
     filed: ['ACCOUNTS', 'EXTRA_ROUTES'],
     memoryMb: 512,
-    // An HTTP API gives up after 30 s.
+    // An HTTP API waits for 30 seconds at most.
     timeoutMs: 30_000,
   },
   notifier: {

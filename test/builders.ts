@@ -4,7 +4,7 @@ import type { CommandRecord } from '../shared/core/records/command-record.ts';
 import { EMPTY_JOURNAL } from '../shared/core/records/journal.ts';
 import type { Operation } from '../shared/core/records/operation.ts';
 import type { OperationRecord, ReadingContext } from '../shared/core/records/operation-record.ts';
-import { recordReading } from '../shared/core/records/operation-record.ts';
+import { decideNextRecord } from '../shared/core/records/operation-record.ts';
 
 export const NOON_MS = Date.UTC(2026, 0, 15, 12, 0, 0);
 
@@ -31,7 +31,7 @@ export function aContext(fields: Partial<ReadingContext> = {}): ReadingContext {
 export function aRecord(...readings: readonly Partial<Operation>[]): OperationRecord {
   let record: OperationRecord | undefined;
   for (const reading of readings.length === 0 ? [{}] : readings) {
-    record = recordReading(record, anOperation(reading), aContext()) ?? record;
+    record = decideNextRecord(record, anOperation(reading), aContext()) ?? record;
   }
   if (record === undefined) throw new Error('No reading changed anything');
   return record;

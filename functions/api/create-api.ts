@@ -15,7 +15,7 @@ import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createCommandUsage } from '../../shared/store/command-usage.ts';
 import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
-import { createUpstreamClient } from '../../shared/upstream/client.ts';
+import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { type KeySource, shareRefresh } from '../../shared/upstream/key-source.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
 import { deafChannelReasons } from './bridge/channel-health.ts';
@@ -160,7 +160,7 @@ function upstreamAccount(
   fairShare: FairShare,
 ): UpstreamAccount {
   const { table, bus, keyOf, telemetry, clock, random } = ports;
-  const calls = {
+  const upstream = {
     base: new URL(settings.upstream_base_url),
     apiKey: shareRefresh(keyOf(settings)),
     clock,
@@ -168,14 +168,16 @@ function upstreamAccount(
     budget: fairShare.budget,
     ...(ports.fetch && { fetch: ports.fetch }),
   };
+  const store = createBridgeStore(table, settings.account_id, clock, ports.noteUnreadable);
   return {
-    settings,
-    calls,
+    upstream,
     fairShare,
+    work: store,
     recording: {
+      accountId: settings.account_id,
       bus,
-      store: createBridgeStore(table, settings.account_id, clock, ports.noteUnreadable),
-      upstream: createUpstreamClient({ ...calls, baseUrl: settings.upstream_base_url }),
+      store,
+      upstream: createUpstreamClient({ ...upstream, baseUrl: settings.upstream_base_url }),
       telemetry,
       clock,
       settleWithinMs: settings.settle_within_seconds * 1_000,

@@ -21,9 +21,10 @@ import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
+import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb-table.ts';
 import { createUnreadableNotes } from '../../shared/store/unreadable.ts';
-import { createUpstreamClient } from '../../shared/upstream/client.ts';
+import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { guardKey } from '../../shared/upstream/key-source.ts';
 import { pollerAccess } from './access.ts';
 import { createAccountBudget } from './account/account-budget.ts';
@@ -34,6 +35,7 @@ import { type AccountDeps, type AccountMemory, emptyAccountMemory } from './acco
 import { createTally } from './account/tally.ts';
 import { createWarmAccounts } from './account/warm-accounts.ts';
 import { createPollPlanner } from './planner/poll-planner.ts';
+import { askForNewestRecorded } from './project/newest-recorded.ts';
 import type { StallThresholdsMs } from './project/stall.ts';
 
 export interface HandlerPorts {
@@ -127,6 +129,10 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
         },
       }),
       store,
+      newestRecorded: askForNewestRecorded(
+        createDynamoDbIndexes(clients.dynamoDb, environment.TABLE_NAME),
+        store,
+      ),
       lease,
       key,
       status: {

@@ -1,4 +1,6 @@
-/** Where alarms go: a topic that CloudWatch may publish to for the alarms of this bridge, and that nobody else uses. */
+/**
+ * The topic that alarms go to. CloudWatch may publish to it for the alarms of this bridge, and nothing else uses it.
+ */
 
 import { Stack } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
@@ -8,8 +10,9 @@ import type { Construct } from 'constructs';
 import type { BridgeConfig } from '../../shared/config/bridge-config.ts';
 
 /**
- * `enforceSSL` writes a policy that only denies, and with a policy of its own a topic loses the one that SNS gives every topic. So
- * CloudWatch is allowed here by name (Amazon SNS Developer Guide, "Example cases for Amazon SNS access control").
+ * Allows CloudWatch by name, because `enforceSSL` writes a policy that only denies, and a topic with a policy of its
+ * own loses the one that SNS gives every topic (Amazon SNS Developer Guide, "Example cases for Amazon SNS access
+ * control").
  */
 export function alarmTopic(scope: Construct, { name, alerts }: BridgeConfig): sns.Topic {
   const topic = new sns.Topic(scope, 'Topic', { topicName: `${name}-alarms`, enforceSSL: true });

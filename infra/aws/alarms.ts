@@ -1,4 +1,4 @@
-/** What wakes people: each alarm says what it means for them, and where to read what to do. */
+/** Every alarm that wakes people. Each says what it means for them and where to read what to do. */
 
 import { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
@@ -24,7 +24,7 @@ export interface AlarmParts {
 }
 
 interface AlarmDefinition {
-  /** Also the anchor of its article in the runbook. */
+  /** The name is also the anchor of the alarm's article in the runbook. */
   readonly name: string;
   readonly means: string;
   readonly metric: cloudwatch.IMetric;
@@ -34,7 +34,10 @@ interface AlarmDefinition {
   readonly missing?: cloudwatch.TreatMissingData;
 }
 
-/** A single failure among the poller's five invocations in five minutes is more; it has to happen twice running. */
+/**
+ * One failure among the poller's five invocations in five minutes is more than this share, so the alarm needs it
+ * twice in a row.
+ */
 const ERROR_PERCENT_MAX = 10;
 
 export class Alarms extends Construct {
@@ -119,10 +122,10 @@ function accountAlarms({ config }: AlarmParts): readonly AlarmDefinition[] {
   });
 }
 
-/** Calls of strangers come now and then; this many in five minutes are somebody who tries. */
+/** Strangers call now and then. This number of calls in five minutes is somebody who tries tokens. */
 const UNAUTHENTICATED_MAX = 100;
 
-/** One failure among a handful of requests is more; it has to happen twice running. */
+/** One failure among a handful of requests is more than this share, so the alarm needs it twice in a row. */
 const API_FAILURES_PERCENT_MAX = 10;
 
 function apiAlarms({ api }: AlarmParts): readonly AlarmDefinition[] {
@@ -236,7 +239,10 @@ function systemAlarms({ events, poller, api, notifier }: AlarmParts): readonly A
   ];
 }
 
-/** Of the notifier. It measures how deaf its channels are in every sweep, so that its own silence shows as well. */
+/**
+ * Every sweep of the notifier measures how long each channel has taken nothing, so a notifier that stops raises these
+ * alarms, too.
+ */
 function channelAlarms(): readonly AlarmDefinition[] {
   const of = (metric: MetricName, statistic: string, period: Duration) =>
     bridgeMetric(metric, { service: 'notifier', account: 'all' }, { statistic, period });
@@ -247,7 +253,7 @@ function channelAlarms(): readonly AlarmDefinition[] {
         'For ten minutes an alert channel has taken nothing although something waits for it, or the notifier does not run.',
       metric: of('ChannelDeafMs', 'Maximum', Duration.minutes(1)),
       threshold: DEAF_MS - 1,
-      // A single late sweep is no silence.
+      // A single late sweep raises no alarm.
       periods: 2,
       missing: cloudwatch.TreatMissingData.BREACHING,
     },

@@ -1,4 +1,6 @@
-/** HTTP API -> the API function. The front door lets three prefixes in; who may do what, the function decides. */
+/**
+ * The HTTP API and its function. The front door lets three path prefixes in; the function decides who may do what.
+ */
 
 import { CfnOutput } from 'aws-cdk-lib';
 import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';
@@ -22,10 +24,10 @@ export interface ApiProps {
   readonly common: Omit<BridgeFunctionProps, 'environment' | 'functionName'>;
 }
 
-/** Everything else does not reach the function. */
+/** Requests with other paths do not reach the function. */
 const PREFIXES = ['/api/v2', '/bridge/v1', '/console'];
 
-/** The events that a command brings about; all others are the poller's. */
+/** The function may publish the events that a command causes; the poller publishes all others. */
 const OWN_EVENTS = [operationStateChanged.detailType, commandSettled.detailType];
 
 export class Api extends Construct {
@@ -51,7 +53,7 @@ export class Api extends Construct {
     const [work, feed, created, list] = [WORK_INDEX, FEED_INDEX, CREATED_INDEX, LIST_INDEX].map(({ name }) =>
       state.indexArn(name),
     ) as [string, string, string, string];
-    // Both are partitioned by account, and a policy has no room for all their names twice.
+    // Both indexes are partitioned by account, and a policy has no room for all their names twice.
     this.fn.grantQuery('Accounts', [work, feed], accountIds);
     this.fn.grantQuery('Created', [created], [PARTITIONS.protocol]);
     this.fn.grantQuery('List', [list], [projectsListOf('*'), auditListOf('*')]);
@@ -92,7 +94,7 @@ export class Api extends Construct {
       },
       accessLogSettings: {
         destinationArn: accessLog.logGroupArn,
-        // Neither path nor query nor headers: ids belong to the audit, secrets to nobody.
+        // The log must contain no path, query or header: ids belong in the audit, and secrets belong nowhere.
         format: JSON.stringify({
           requestId: '$context.requestId',
           route: '$context.routeKey',

@@ -1,4 +1,7 @@
-/** `cdk synth` and `cdk deploy`: the configuration file, the bundles, the stack, and the AWS Solutions rules. */
+/**
+ * `cdk synth` and `cdk deploy` run this: it reads the configuration, bundles the functions, builds the stack and
+ * applies the AWS Solutions rules.
+ */
 
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';

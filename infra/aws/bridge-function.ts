@@ -1,4 +1,6 @@
-/** A function with a role of its own, which has what is granted here and nothing that CDK would add by itself. */
+/**
+ * A function with a role of its own, which has only what is granted here and nothing that CDK would add by itself.
+ */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +17,7 @@ import { ACCESS } from './roles.ts';
 
 export interface BridgeFunctionProps {
   readonly functionName: string;
-  /** The folder of the bundle; what is too long for the environment is written into it. */
+  /** The folder of the bundle. Variables that are too long for the environment are written into it. */
   readonly bundle: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly logRetention: logs.RetentionDays;
@@ -40,7 +42,7 @@ export class BridgeFunction extends Construct {
     this.role = new iam.Role(this, 'Role', {
       roleName: `${props.functionName}-${Stack.of(this).region}`,
       assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com'),
-      // X-Ray has no resources to name: AWS's own policy says so, and the template stays free of "*".
+      // X-Ray has no resources to name. AWS's managed policy allows it, and the template stays free of "*".
       managedPolicies: [iam.ManagedPolicy.fromAwsManagedPolicyName('AWSXRayDaemonWriteAccess')],
     });
     this.grant('WriteLog', ['logs:CreateLogStream', 'logs:PutLogEvents'], [logGroup.logGroupArn]);
@@ -63,8 +65,9 @@ export class BridgeFunction extends Construct {
   }
 
   /**
-   * Its own part of the table: per partition the attributes that it reads and those that it updates. Nothing is deleted or
-   * put whole. (IAM User Guide, "DynamoDB: Allows access to specific attributes".)
+   * Grants the function's own part of the table: for each partition, the attributes that it reads and those that it
+   * updates. It may delete nothing and put no whole item (IAM User Guide, "DynamoDB: Allows access to specific
+   * attributes").
    */
   grantItems(tableArn: string): void {
     const { reads, readsMany, updates }: Access = ACCESS[this.name];
@@ -84,14 +87,14 @@ export class BridgeFunction extends Construct {
       });
   }
 
-  /** Keys of these indexes, in these partitions of them. */
+  /** Grants reading the keys in these partitions of these indexes. */
   grantQuery(id: string, indexArns: readonly string[], partitions: readonly string[]): void {
     this.grant(`Query${id}`, ['dynamodb:Query'], indexArns, {
       'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [...partitions] },
     });
   }
 
-  /** Exactly these actions on exactly these resources. */
+  /** Grants exactly these actions on exactly these resources. */
   grant(
     id: string,
     actions: readonly string[],
@@ -109,7 +112,10 @@ export class BridgeFunction extends Construct {
   }
 }
 
-/** What grows with the configuration goes beside the code. Names and ARNs of secrets are in it, and never a secret. */
+/**
+ * Variables that grow with the configuration go into a file beside the code, because Lambda takes 4 KB. The file
+ * contains names and ARNs of secrets, and no secret.
+ */
 function dividedEnvironment(name: FunctionName, environment: Readonly<Record<string, string>>) {
   const filed: readonly string[] = functionDefinitions[name].filed;
   const unknown = filed.filter((key) => Token.isUnresolved(environment[key]));

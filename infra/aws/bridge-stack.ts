@@ -1,4 +1,4 @@
-/** The bridge as one stack, from its configuration. */
+/** Builds the bridge as one stack from its configuration. */
 
 import { Stack, type StackProps, Tags } from 'aws-cdk-lib';
 import type * as logs from 'aws-cdk-lib/aws-logs';
@@ -15,7 +15,7 @@ import { State } from './state.ts';
 
 export interface BridgeStackProps extends StackProps {
   readonly config: BridgeConfig;
-  /** Where the bundle of a function lies. */
+  /** Returns the folder of a function's bundle. */
   readonly bundleOf: (name: FunctionName) => string;
 }
 

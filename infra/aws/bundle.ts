@@ -1,4 +1,4 @@
-/** One function as one file, as it is deployed: also for the tests that load it and the benchmark that times it. */
+/** Bundles one function into one file, as it is deployed; tests load it and a benchmark times it. */
 
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';
@@ -7,7 +7,7 @@ import { type FunctionName, functionDefinitions } from '../functions.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 
-/** Returns the folder; its `index.mjs` exports `handler`. */
+/** Returns the folder, whose `index.mjs` exports `handler`. */
 export function bundleFunction(name: FunctionName, outputFolder: string): string {
   const folder = join(outputFolder, name);
   mkdirSync(folder, { recursive: true });
@@ -15,7 +15,7 @@ export function bundleFunction(name: FunctionName, outputFolder: string): string
   return folder;
 }
 
-/** What stands in another module's place where credentials come in the environment. */
+/** Replaces the SDK's chain of credential providers, because Lambda passes credentials in the environment. */
 export const FOR_LAMBDA = {
   '@aws-sdk/credential-provider-node': join(import.meta.dirname, 'lambda-credentials.ts'),
 } as const;
@@ -33,9 +33,9 @@ export function bundleEntry(
     platform: 'node',
     target: 'node24',
     format: 'esm',
-    // The module builds of the SDK: smaller and sooner loaded than the CommonJS ones.
+    // The SDK's module builds are smaller and load faster than the CommonJS ones.
     mainFields: ['module', 'main'],
-    // Some dependencies still ask for Node's own modules by `require`.
+    // Some dependencies still load Node's own modules by `require`.
     banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
     alias: { ...alias },
     logLevel: 'error',

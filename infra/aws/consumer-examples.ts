@@ -1,4 +1,7 @@
-/** Subscribers as constructs, to copy: a queue with all failures of a project, and another account with finished branches. */
+/**
+ * Subscribers to copy, as constructs: a queue with all failures of a project, and another account with finished
+ * branches.
+ */
 
 import { Duration } from 'aws-cdk-lib';
 import * as events from 'aws-cdk-lib/aws-events';
@@ -12,7 +15,7 @@ export interface ConsumerProps {
   readonly projectId: string;
 }
 
-/** Failures of one project, in a queue of the team that owns it. */
+/** Sends the failures of one project to a queue of the team that owns it. */
 export class FailuresToQueue extends Construct {
   readonly queue: sqs.Queue;
 
@@ -42,13 +45,16 @@ export class FailuresToQueue extends Construct {
 
 export interface CrossAccountProps {
   readonly busName: string;
-  /** A bus of the other account, whose policy lets this account put events; a rule there calls its Lambda. */
+  /**
+   * The bus of the other account. Its policy lets this account put events, and a rule there calls the account's
+   * Lambda.
+   */
   readonly targetBusArn: string;
-  /** May put events onto that bus, and EventBridge may assume it. */
+  /** EventBridge assumes this role, which may put events onto that bus. */
   readonly roleArn: string;
 }
 
-/** Finished branch creations, to the bus of another account. */
+/** Sends finished branch creations to the bus of another account. */
 export class BranchesToAnotherAccount extends Construct {
   constructor(scope: Construct, id: string, { busName, targetBusArn, roleArn }: CrossAccountProps) {
     super(scope, id);

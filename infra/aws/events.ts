@@ -1,4 +1,7 @@
-/** The bus: who may speak in the bridge's name, what is kept of it, what its events look like, and a canary that it sings. */
+/**
+ * The bus, its policy, its archive, its schema registry, and a canary event that proves every five minutes that
+ * events arrive.
+ */
 
 import { Duration, Stack } from 'aws-cdk-lib';
 import * as events from 'aws-cdk-lib/aws-events';
@@ -13,13 +16,13 @@ import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 
 export const CANARY_SOURCE = `${EVENT_SOURCE}.canary`;
 
-/** Three of them are missing before an alarm speaks. */
+/** An alarm is raised when three canaries in a row are missing. */
 export const CANARY_EVERY_MINUTES = 5;
 
 export interface EventsProps {
   readonly busName: string;
   readonly archiveDays: number;
-  /** The roles that publish; by name, because the roles need the bus. */
+  /** The roles that publish. They are given by name, because the roles themselves need the bus. */
   readonly publisherRoleArns: readonly string[];
 }
 
@@ -32,7 +35,7 @@ interface QueueRule {
 export class Events extends Construct {
   readonly bus: events.EventBus;
   readonly canaryQueue: sqs.Queue;
-  /** What EventBridge could not hand to the target of a rule. */
+  /** Holds what EventBridge could not hand to the target of a rule. */
   readonly undelivered: sqs.Queue;
 
   constructor(scope: Construct, { busName, archiveDays, publisherRoleArns }: EventsProps) {
@@ -54,7 +57,10 @@ export class Events extends Construct {
     this.canaryQueue = this.addCanary(busName);
   }
 
-  /** Events of this bus that fit, to the queue; those that it does not take, to the queue of undelivered ones. */
+  /**
+   * Sends matching events of this bus to the queue, and those that the queue does not take to the queue of
+   * undelivered ones.
+   */
   ruleToQueue(scope: Construct, id: string, { name, eventPattern, queue }: QueueRule): void {
     const rule = new events.CfnRule(scope, id, {
       name,
@@ -65,7 +71,7 @@ export class Events extends Construct {
     for (const each of [queue, this.undelivered]) each.addToResourcePolicy(sendFromRule(each, rule.attrArn));
   }
 
-  /** A forged failure would wake people: only the bridge's own roles speak as the bridge. */
+  /** Only the bridge's own roles may publish with the bridge's source, because a forged failure would wake people. */
   private guardSource(publisherRoleArns: readonly string[]): void {
     this.bus.addToResourcePolicy(
       new iam.PolicyStatement({
@@ -82,7 +88,9 @@ export class Events extends Construct {
     );
   }
 
-  /** From the same definitions as the events themselves: code bindings of consumers cannot drift. */
+  /**
+   * Registers the schemas that the events themselves are defined by, so that code bindings of consumers cannot drift.
+   */
   private registerSchemas(registryName: string): void {
     const registry = new schemas.CfnRegistry(this, 'Registry', { registryName });
     for (const { detailType, detail } of eventCatalog) {
@@ -97,7 +105,7 @@ export class Events extends Construct {
     }
   }
 
-  /** An event of its own source through the same bus and a rule, to a queue that nobody has to read. */
+  /** Sends an event of its own source through the same bus and a rule to a queue that needs no reader. */
   private addCanary(busName: string): sqs.Queue {
     const queue = new sqs.Queue(this, 'CanaryQueue', {
       queueName: `${busName}-canary`,
@@ -135,7 +143,7 @@ export class Events extends Construct {
   }
 }
 
-/** A queue takes from this rule and from nobody else. */
+/** Allows a queue to take messages from this rule only. */
 export function sendFromRule(queue: sqs.Queue, ruleArn: string): iam.PolicyStatement {
   return new iam.PolicyStatement({
     principals: [new iam.ServicePrincipal('events.amazonaws.com')],
@@ -145,7 +153,7 @@ export function sendFromRule(queue: sqs.Queue, ruleArn: string): iam.PolicyState
   });
 }
 
-/** The whole event around the detail, as the registry and its code bindings expect it. */
+/** Describes the whole event around the detail, as the registry and its code bindings expect it. */
 function draft4Of(detailType: string, detail: z.ZodType): object {
   return {
     $schema: 'http://json-schema.org/draft-04/schema#',

@@ -1,4 +1,4 @@
-/** Metrics of the bridge as CloudWatch knows them: the emitting code's own names, units and dimensions. */
+/** Metrics of the bridge for CloudWatch, with the names, units and dimensions of the code that emits them. */
 
 import type { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
@@ -10,11 +10,11 @@ import {
   splitMetrics,
 } from '../../shared/runtime/metric-names.ts';
 
-/** As `createPowertoolsTelemetry` writes them. */
+/** These are the dimensions that `createPowertoolsTelemetry` writes. */
 export interface BridgeDimensions {
   readonly service: string;
   readonly account: string;
-  /** Of a metric that is split: the value of its dimension. */
+  /** The value of the dimension by which a metric is split. */
   readonly by?: string;
 }
 
@@ -36,7 +36,7 @@ function dimensionOf(metric: MetricName): string {
   throw new Error(`The metric ${metric} is not split by anything`);
 }
 
-/** Whatever values of its dimension there are, of all accounts: each becomes a line of its own. */
+/** Shows one line for each value of the metric's dimension, over all accounts. */
 export function splitMetric(metricName: SplitMetricName, period: Duration): cloudwatch.MathExpression {
   const { dimension } = splitMetrics[metricName];
   const schema = [METRIC_NAMESPACE, ...['account', 'service', dimension].toSorted()].join(',');
@@ -48,7 +48,7 @@ export function splitMetric(metricName: SplitMetricName, period: Duration): clou
   });
 }
 
-/** A share of something in percent; without the whole there is no share. */
+/** Computes the percentage that a part has of its whole; without the whole it has no value. */
 export function percentage(
   part: cloudwatch.IMetric,
   whole: cloudwatch.IMetric,

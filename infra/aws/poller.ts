@@ -1,4 +1,7 @@
-/** One schedule per account -> the poller, never twice at once for all accounts together, and a queue for what failed. */
+/**
+ * One schedule per account invokes the poller; concurrency is capped at the number of accounts, and failed
+ * invocations go to a queue.
+ */
 
 import { Duration, Stack } from 'aws-cdk-lib';
 import * as iam from 'aws-cdk-lib/aws-iam';
@@ -12,8 +15,8 @@ import {
   type PollerEnvironment,
   pollerSchedule,
 } from '../../shared/config/poller-config.ts';
-import { readRequestsOf, workOf } from '../../shared/store/keys.ts';
-import { WORK_INDEX } from '../../shared/store/table.ts';
+import { PARTITIONS, readRequestsOf, workOf } from '../../shared/store/keys.ts';
+import { CREATED_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { Events } from './events.ts';
 import type { State } from './state.ts';
@@ -50,7 +53,7 @@ export class Poller extends Construct {
       retentionPeriod: Duration.days(14),
       enforceSSL: true,
     });
-    // The next minute's invocation is the retry; a late one would only meet it.
+    // The invocation of the next minute is the retry. A late retry would only meet it.
     this.fn.lambda.configureAsyncInvoke({
       retryAttempts: 0,
       maxEventAge: Duration.seconds(60),
@@ -60,7 +63,10 @@ export class Poller extends Construct {
     this.addSchedules(config);
   }
 
-  /** It reads and updates items, asks one index, publishes to one bus. It deletes nothing and puts nothing whole. */
+  /**
+   * The poller reads and updates items, queries two indexes and publishes to one bus. It deletes nothing and puts no
+   * whole item.
+   */
   private grantWhatItUses(config: BridgeConfig, state: State, events: Events): void {
     const accountIds = config.accounts.map(({ account_id }) => account_id);
     this.fn.grantItems(state.table.tableArn);
@@ -69,6 +75,7 @@ export class Poller extends Construct {
       [state.indexArn(WORK_INDEX.name)],
       [...accountIds.map(workOf), readRequestsOf('*')],
     );
+    this.fn.grantQuery('Created', [state.indexArn(CREATED_INDEX.name)], [PARTITIONS.protocol]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn]);
     const keys = config.accounts.map(({ key_secret_arn }) => key_secret_arn);
     this.fn.grant('UpstreamKeys', ['secretsmanager:GetSecretValue'], [...new Set(keys)]);
@@ -103,7 +110,7 @@ export class Poller extends Construct {
   }
 }
 
-/** What the schedule hands over is what the handler parses. */
+/** The schedule passes exactly what the handler parses. */
 export function pollRequestOf(account: BridgeConfig['accounts'][number]): PollAccountRequest {
   const { account_id, upstream_base_url, key_secret_arn, poller_requests_per_minute } = account;
   const { command_requests_per_minute } = account;

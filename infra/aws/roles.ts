@@ -1,4 +1,4 @@
-/** Each function's access, by its name: for what is deployed and for the tests, which know them all. */
+/** Each function's access to the table, by the function's name, for the deployment and for the tests. */
 
 import { apiAccess } from '../../functions/api/access.ts';
 import { notifierAccess } from '../../functions/notifier/access.ts';

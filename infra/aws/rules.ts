@@ -1,4 +1,7 @@
-/** The AWS Solutions rules over the whole template. Each finding that stays is one that somebody decided about, for one resource, with the reason. */
+/**
+ * Applies the AWS Solutions rules to the whole template. Each accepted finding is listed for one resource, with the
+ * reason.
+ */
 
 import { type App, type Stack, Validations } from 'aws-cdk-lib';
 import { AwsSolutionsChecks } from 'cdk-nag';
@@ -6,7 +9,7 @@ import type { Construct } from 'constructs';
 
 export interface Acknowledged {
   readonly id: string;
-  /** Paths of constructs in the stack: a finding anywhere else is reported. */
+  /** Paths of constructs in the stack; the same finding anywhere else is reported. */
   readonly at: readonly string[];
   readonly reason: string;
 }
@@ -41,7 +44,7 @@ export function checkRules(app: App, stack: Stack): void {
     for (const path of at) Validations.of(constructAt(stack, path)).acknowledge({ id, reason });
 }
 
-/** Throws when there is none: a reason without its resource is a reason that nobody looks at again. */
+/** Throws when there is no such construct, because a reason without its resource is never looked at again. */
 function constructAt(stack: Stack, path: string) {
   return path.split('/').reduce((construct, id) => construct.node.findChild(id), stack as Construct);
 }

@@ -1,4 +1,4 @@
-/** The table, from the definition that the local stand-in is created from. */
+/** The table, made from the definition that the local stand-in uses, too. */
 
 import { RemovalPolicy } from 'aws-cdk-lib';
 import * as dynamodb from 'aws-cdk-lib/aws-dynamodb';

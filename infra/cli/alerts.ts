@@ -1,4 +1,4 @@
-/** `npm run alerts`: shows each kind of alert in the terminal, and writes it to files for a closer look. */
+/** `npm run alerts` shows each kind of alert in the terminal and writes it to files for a closer look. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -1,4 +1,4 @@
-/** `npm run cost`: the table of docs/cost.md in the terminal. */
+/** `npm run cost` prints the table of docs/cost.md. */
 
 import { costPage } from './docs/cost-docs.ts';
 

@@ -1,4 +1,4 @@
-/** The options of `npm run tokens`. */
+/** Reads the options of `npm run tokens`. */
 
 import { parseArgs } from 'node:util';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
@@ -38,7 +38,7 @@ export type TokenOptions = Place &
     | { readonly command: 'revoke'; readonly tokenId: string }
   );
 
-/** Undefined: help was asked for. Throws `UsageError`, or what `parseArgs` throws. */
+/** Returns undefined when help was asked for. Throws `UsageError`, or what `parseArgs` throws. */
 export function parseTokenOptions(args: readonly string[]): TokenOptions | undefined {
   const { values, positionals } = parseArgs({
     args: [...args],
@@ -82,7 +82,7 @@ export function parseTokenOptions(args: readonly string[]): TokenOptions | undef
   }
 }
 
-/** People paste the whole token when they want it gone. */
+/** People paste the whole token when they want to revoke it, so only its id is kept. */
 function idOf(text: string): string {
   return /^opb_([0-9a-f]{18})_/.exec(text)?.[1] ?? text;
 }
@@ -107,7 +107,7 @@ function parseScopes(text: string | undefined): readonly Scope[] {
   });
 }
 
-/** Under the column of explanations. */
+/** Indents continuation lines to the column of explanations. */
 function wrap(names: readonly string[]): string {
   const lines: string[] = [];
   for (const name of names) {

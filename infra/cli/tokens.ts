@@ -1,4 +1,4 @@
-/** `npm run tokens`: issues, lists and revokes the tokens of callers, in the cloud's table or in a local one. */
+/** `npm run tokens` issues, lists and revokes the tokens of callers, in the cloud's table or in a local one. */
 
 import { randomBytes } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
@@ -69,7 +69,7 @@ async function run(options: TokenOptions): Promise<readonly string[]> {
   }
 }
 
-/** Whatever AWS has against it is about where and as whom it was asked. */
+/** An error of AWS means that the place or the identity of the request was wrong, so the sentence names both. */
 function fail({ table, endpoint, pepperSecret }: TokenOptions, thrown: unknown): never {
   const { name, message } = toError(thrown);
   const advice =
@@ -79,7 +79,7 @@ function fail({ table, endpoint, pepperSecret }: TokenOptions, thrown: unknown):
   throw new UsageError(`That did not work (${name}: ${message}); ${advice}.`, { cause: thrown });
 }
 
-/** The local AWS looks at the id of the key alone. */
+/** The local AWS checks only the id of the access key. */
 function localClient(endpoint: string, accessKeyId = '') {
   return { endpoint, region: 'us-east-1', credentials: { accessKeyId, secretAccessKey: 'unused' } };
 }

@@ -1,4 +1,7 @@
-/** Serves the API in a thread of its own, as Lambda does behind an HTTP API: its own environment, its own output. */
+/**
+ * Serves the API in a thread of its own, as Lambda does behind an HTTP API: with its own environment and its own
+ * output.
+ */
 
 import { randomUUID } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -24,14 +27,14 @@ const server = serve(
 );
 server.on('error', (error: NodeJS.ErrnoException) => tell({ kind: 'failed', code: error.code ?? '', port }));
 
-// On Lambda, after each invocation; here in one line for all of a minute.
+// Lambda flushes after each invocation; one line a minute is enough here.
 const flushing = setInterval(() => telemetry.flush(), 60_000);
 
 parentPort?.on('message', () => {
   clearInterval(flushing);
   telemetry.flush();
   server.close(() => tell({ kind: 'closed' }));
-  // A long poll would hold the end up for half a minute.
+  // A long poll would delay the end by up to half a minute.
   if ('closeAllConnections' in server) server.closeAllConnections();
 });
 

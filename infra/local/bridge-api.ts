@@ -1,4 +1,4 @@
-/** The API of a local run, with the environment that its function gets, and a token for whoever started it. */
+/** Opens the API of a local run with the environment that its function gets, and issues a development token. */
 
 import type * as z from 'zod';
 import type { apiAccounts } from '../../shared/config/api-config.ts';
@@ -48,7 +48,10 @@ export function openBridgeApi({ options, folder, baseUrl, aws }: BridgeApiParts)
   });
 }
 
-/** The tokens of runs that were killed end with it: one development token is valid at a time. */
+/**
+ * Issues the development token of this run and revokes those of runs that were killed, so that one is valid at a
+ * time.
+ */
 export async function issueToken(aws: LocalAws, pepper: string, clock: Clock): Promise<string> {
   await endTokens(aws, clock);
   const client = localDynamoDb(aws);
@@ -60,7 +63,7 @@ export async function issueToken(aws: LocalAws, pepper: string, clock: Clock): P
   }
 }
 
-/** The development token is valid for its run and no longer, also where the tables stay. */
+/** Revokes the development token when its run ends, because the tables may outlive the run. */
 export async function endTokens(aws: LocalAws, clock: Clock): Promise<void> {
   const client = localDynamoDb(aws);
   try {

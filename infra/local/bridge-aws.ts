@@ -1,4 +1,4 @@
-/** The local AWS as a deployment leaves it: with the table, the bus and the secrets of the bridge. */
+/** Opens the local AWS as a deployment leaves it: with the table, the bus and the secrets of the bridge. */
 
 import {
   CreateTableCommand,
@@ -44,7 +44,7 @@ async function createTable(aws: LocalAws): Promise<void> {
   const client = localDynamoDb(aws);
   try {
     await client.send(new CreateTableCommand(tableDefinition(TABLE_NAME)));
-    // As on AWS, the table is of use only some time after the answer.
+    // As on AWS, the table can be used only some time after the answer.
     const waiting = { client, maxWaitTime: 10, minDelay: 1, maxDelay: 1 };
     await waitUntilTableExists(waiting, { TableName: TABLE_NAME });
   } catch (error) {

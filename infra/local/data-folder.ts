@@ -1,4 +1,4 @@
-/** What `--data` keeps: the tables, every event, the poller's log, and which simulated world it belongs to. */
+/** What `--data` keeps: the tables, every event, the poller's log, and which simulated world they belong to. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,14 +15,17 @@ import { keptPepper, newPepper } from './data/pepper.ts';
 import type { StartOptions } from './start-options.ts';
 
 export interface DataFolder extends AsyncDisposable {
-  /** Undefined: they are in memory. */
+  /** Undefined means that the tables are in memory. */
   readonly tables: LocalDynamoDb | undefined;
-  /** Where the clocks of an accelerated or resumed run agree with real time. */
+  /** The instant at which the clocks of an accelerated or resumed run agree with real time. */
   readonly originMs: number;
-  /** Before PutEvents answers: an accepted event survives a kill, as it does on AWS. Throws when it is not kept. */
+  /**
+   * Keeps an event before PutEvents answers, so that an accepted event survives a kill, as on AWS. Throws when it
+   * cannot.
+   */
   keepEvent(event: DeliveredEvent): void;
   keepLogLine(line: string): void;
-  /** Keys the hashes of tokens: the tokens of one run are good in the next. */
+  /** Keys the hashes of tokens, so that the tokens of one run are valid in the next. */
   readonly pepper: string;
 }
 
@@ -31,7 +34,7 @@ export interface FolderSurroundings {
   readonly print: (line: string) => void;
 }
 
-/** Throws `UsageError` when the folder cannot be used, with what is wrong, where, and what to do. */
+/** Throws a `UsageError` that says what is wrong, where, and what to do when the folder cannot be used. */
 export async function openDataFolder(
   options: StartOptions,
   surroundings: FolderSurroundings,
@@ -40,7 +43,7 @@ export async function openDataFolder(
   if (dataDir === undefined) return inMemory(surroundings.clock.now());
   try {
     makeFolder(dataDir);
-    // The first of all: whoever does not hold the lock must not read or write anything else.
+    // The lock comes first: without it, this process must not read or write anything else.
     const tables = await openTables(dataDir, surroundings.clock);
     return await closingOnFailure(tables, () => openFiles(dataDir, tables, { options, surroundings }));
   } catch (error) {
@@ -95,7 +98,7 @@ function openFiles(
       try {
         log.append(line);
       } catch {
-        // The file has said so, once; the bridge goes on without its log.
+        // The file has reported it once; the bridge goes on without its log.
       }
     },
     [Symbol.asyncDispose]: () => tables.close(),

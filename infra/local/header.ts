@@ -1,4 +1,4 @@
-/** The first lines of a local run: what runs where. */
+/** Prints the first lines of a local run: what runs where. */
 
 import type { LocalAws } from './aws/local-aws.ts';
 import type { LocalApi } from './local-api.ts';

@@ -1,4 +1,7 @@
-/** The API on this machine: the function's own code behind a server, and a development token that is ready to use. */
+/**
+ * Runs the API on this machine: the function's own code behind a server, and a development token that is ready to
+ * use.
+ */
 
 import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
@@ -23,19 +26,19 @@ export type FromApiWorker =
   | { readonly kind: 'closed' };
 
 export interface LocalApiOptions extends ApiWorkerSettings {
-  /** As of the deployed function. */
+  /** The environment of the deployed function. */
   readonly environment: Readonly<Record<string, string>>;
   readonly onLogLine: (line: string) => void;
 }
 
 export interface LocalApi {
-  /** `http://127.0.0.1:PORT`. */
+  /** The origin has the form `http://127.0.0.1:PORT`. */
   readonly origin: string;
-  /** May be called any number of times. */
+  /** May be called several times. */
   close(): Promise<void>;
 }
 
-/** What public clients of the service call beside the specification, and what people want first. */
+/** Calls that public clients of the service make and the specification does not show. */
 export const LOCAL_EXTRA_ROUTES = [
   {
     id: 'startEndpoint',
@@ -55,7 +58,7 @@ export const LOCAL_EXTRA_ROUTES = [
   },
 ] as const;
 
-/** Requests that are under way get so long to end. */
+/** Requests that are under way have this long to end. */
 const CLOSE_MS_MAX = 2_000;
 
 export async function startLocalApi(options: LocalApiOptions): Promise<LocalApi> {
@@ -95,10 +98,13 @@ function nextMessage(worker: Worker): Promise<FromApiWorker> {
 
 const DEVELOPMENT_CLIENT = 'development';
 
-/** Of simulated time, which may run many times as fast. */
+/** The token is valid for this much simulated time, which may run many times as fast. */
 const DEVELOPMENT_TOKEN_MS = 90 * 24 * 3_600_000;
 
-/** Every scope but the one that gives an auth project away: this is the bridge of a developer, on loopback. */
+/**
+ * Issues a token with every scope but the one that transfers an auth project: this is a developer's bridge, on
+ * loopback.
+ */
 export async function issueDevelopmentToken(
   table: Table,
   {
@@ -121,7 +127,7 @@ export async function issueDevelopmentToken(
   return token;
 }
 
-/** Those of runs that are over: one development token is good at a time. */
+/** Revokes the tokens of earlier runs, so that one development token is valid at a time. */
 export async function revokeDevelopmentTokens(
   table: Table,
   {

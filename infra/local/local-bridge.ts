@@ -1,4 +1,4 @@
-/** Wires the bridge to its stand-ins: upstream, local AWS, table, bus, secret, schedule, terminal. */
+/** Wires the bridge to its stand-ins: upstream, local AWS, table, bus, secret, schedule and terminal. */
 
 import type { PollAccountRequest } from '../../shared/config/poller-config.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
@@ -24,21 +24,21 @@ export interface Surroundings {
   readonly print: (line: string) => void;
   readonly style: LineStyle;
   readonly clock: Clock;
-  /** Alerts are really posted there. */
+  /** Alerts are posted to this real webhook when it is set. */
   readonly slackWebhookUrl?: string | undefined;
 }
 
-/** One run: what its parts need of each other. */
+/** What the parts of one run need of each other. */
 interface Run {
   readonly options: StartOptions;
   readonly surroundings: Surroundings;
   readonly folder: DataFolder;
-  /** Simulated time. */
+  /** This clock shows simulated time. */
   readonly clock: Clock;
   readonly summary: RunSummary;
 }
 
-/** Everything that was opened is closed when it ends, in the opposite order, also when the start fails half-way. */
+/** Closes everything that was opened in the opposite order, also when the start fails half-way. */
 export async function runLocalBridge(options: StartOptions, surroundings: Surroundings): Promise<void> {
   const { print, clock: realClock } = surroundings;
   const startedMs = realClock.now();
@@ -68,7 +68,7 @@ async function runIn(run: Run): Promise<void> {
   stack.defer(() => endTokens(aws, clock));
   const notifier = startNotifier(run, aws, api);
   stack.defer(async () => {
-    // First the API: its last events are alerts, too.
+    // The API closes first, because its last events may be alerts.
     await api.close();
     await notifier.close();
   });

@@ -1,4 +1,4 @@
-/** A local Lambda and its schedule: invokes the poller once a minute of simulated time, never twice at once. */
+/** A local Lambda and its schedule: it invokes the poller once a minute of simulated time and never twice at once. */
 
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';
@@ -15,9 +15,9 @@ export interface WorkerSettings {
 
 export type ToWorker =
   | { readonly kind: 'invoke'; readonly event: unknown; readonly timeoutMs: number }
-  /** The invocation that runs comes to its end. */
+  /** The running invocation must come to its end. */
   | { readonly kind: 'stop' }
-  /** No invocation comes any more. */
+  /** No invocation will follow. */
   | { readonly kind: 'end' };
 
 export type FromWorker =
@@ -32,7 +32,7 @@ export interface LocalLambdaOptions extends WorkerSettings {
   readonly onResult: (result: FromWorker) => void;
 }
 
-/** Invokes until `signal` aborts; resolves when the last invocation has ended. */
+/** Invokes until `signal` aborts, and resolves when the last invocation has ended. */
 export async function runLocalLambda(options: LocalLambdaOptions, signal: AbortSignal): Promise<void> {
   const { speed, originMs, environment, clock } = options;
   const worker = new Worker(new URL('./poller-worker.ts', import.meta.url), {
@@ -52,14 +52,14 @@ export async function runLocalLambda(options: LocalLambdaOptions, signal: AbortS
       const startedMs = clock.now();
       const result = await invoke(worker, options.event);
       options.onResult(result);
-      // The schedule does not wait for a slow invocation, but the reserved concurrency of one does.
+      // The schedule does not wait for a slow invocation, but a reserved concurrency of one does.
       const restMs = startedMs + pollerSchedule.everyMs - clock.now();
       await clock.sleep(Math.max(0, restMs), signal).catch(() => {});
     }
   } finally {
     signal.removeEventListener('abort', onStop);
     worker.postMessage({ kind: 'end' } satisfies ToWorker);
-    // The last invocation's metrics are still on their way; a thread that does not end by itself is ended.
+    // The last invocation's metrics are still on their way. A thread that does not end by itself is terminated.
     await Promise.race([allRead, sleep(END_MS_MAX, undefined, { ref: false })]);
     await worker.terminate();
   }

@@ -1,9 +1,11 @@
-/** The upstream of a local run: a simulated one in this process, or a real account; and the question whether it answers. */
+/**
+ * Opens the upstream of a local run, a simulated one in this process or a real account, and checks that it answers.
+ */
 
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
-import { createUpstreamClient } from '../../shared/upstream/client.ts';
+import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError, type UpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { UsageError } from '../process/option-values.ts';
@@ -27,7 +29,7 @@ export async function openUpstream(
   }
   const { seed, projectCount } = upstream;
   const apiKey = `simulated-key-${seed}`;
-  // From the run's origin and not from now: a restart finds the same world, some time later.
+  // The world starts at the run's origin and not now, so a restart finds the same world some time later.
   const local = await startUpstream({ seed, projectCount, apiKeys: [apiKey], startAtMs: originMs, clock });
   return {
     baseUrl: local.baseUrl,
@@ -43,13 +45,16 @@ export interface ProbeSurroundings {
   readonly signal: AbortSignal;
 }
 
-/** A person who waits longer without a word thinks that the program hangs. */
+/** A person who waits longer without a word believes that the program hangs. */
 const SAY_SO_AFTER_MS = 10_000;
 
-/** Two tries of ten seconds and a third: whoever is silent for so long is not the service. */
+/** Two attempts of ten seconds and a third fit; a server that is silent for longer is not the service. */
 const PROBE_MS_MAX = 30_000;
 
-/** Before anything else runs: a wrong URL or key is a sentence, not a log full of failures. Returns early when `signal` aborts. */
+/**
+ * Runs before everything else, so that a wrong URL or key causes one sentence and not a log full of failures. Returns
+ * early when `signal` aborts.
+ */
 export async function probeUpstream(
   { baseUrl, apiKey }: Pick<Upstream, 'baseUrl' | 'apiKey'>,
   { clock, print, signal }: ProbeSurroundings,

@@ -1,4 +1,7 @@
-/** Runs the notifier's handler in a thread of its own, as Lambda does: its own environment, its own standard output. */
+/**
+ * Runs the notifier's handler in a thread of its own, as Lambda does: with its own environment and its own standard
+ * output.
+ */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { createNotifierHandler } from '../../functions/notifier/create-handler.ts';

@@ -1,4 +1,7 @@
-/** Runs the poller's handler in a thread of its own, as Lambda does: its own environment, its own standard output. */
+/**
+ * Runs the poller's handler in a thread of its own, as Lambda does: with its own environment and its own standard
+ * output.
+ */
 
 import { parentPort, workerData } from 'node:worker_threads';
 import { createPollerHandler } from '../../functions/poller/create-handler.ts';
@@ -12,7 +15,7 @@ import type { FromWorker, ToWorker, WorkerSettings } from './local-lambda.ts';
 const { speed, originMs } = workerData as WorkerSettings;
 const clock = scaledClock(speed, originMs);
 const environment = readConfig(pollerEnvironment, process.env, "The poller's environment");
-// One process per data folder, so a restart may take its own lease over at once.
+// One process uses a data folder at a time, so a restart may take its own lease over at once.
 const newId = () => 'local';
 const monotonicMs = () => performance.now() * speed;
 const handler = createPollerHandler(environment, { clock, random: systemRandom, newId, monotonicMs });

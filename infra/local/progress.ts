@@ -1,4 +1,4 @@
-/** What the poller's log says to a person: how far the first reading of the projects is, and what went wrong. */
+/** Shows a person what the poller's log says: how far the first reading of the projects is, and what went wrong. */
 
 import { type LineStyle, paint } from './terminal.ts';
 
@@ -7,7 +7,7 @@ export interface ProgressSurroundings {
   readonly style: LineStyle;
 }
 
-/** While the projects are read for the first time: a line at every tenth, and one when all are read. */
+/** Prints a line at every tenth of the first reading of the projects, and one when all are read. */
 export function createProgress({ print, style }: ProgressSurroundings): (logLine: string) => void {
   let projectCount = 0;
   let readCount = 0;

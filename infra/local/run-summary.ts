@@ -1,16 +1,16 @@
-/** Counts what passed, for the lines after Ctrl-C. */
+/** Counts what happened, for the lines after Ctrl-C. */
 
 import type { DeliveredEvent } from './aws/deliveries.ts';
 import { delayMsOf } from './terminal.ts';
 
 export interface RunSummary {
   noteEvent(event: DeliveredEvent): void;
-  /** A line of the poller's log: metrics in CloudWatch's embedded format are added up. */
+  /** Adds up the metrics in a line of the poller's log (CloudWatch's embedded metric format). */
   noteLogLine(line: string): void;
   lines(elapsedMs: number): readonly string[];
 }
 
-/** Enough for any quantile worth reading; a long run forgets its oldest. */
+/** This number is enough for every quantile that is shown; a long run forgets its oldest delays. */
 const DELAYS_MAX = 10_000;
 
 export function createRunSummary(): RunSummary {

@@ -1,4 +1,4 @@
-/** The options of `npm start`. */
+/** Reads the options of `npm start`. */
 
 import { parseArgs } from 'node:util';
 import type { Backfill } from '../../shared/core/records/operation-record.ts';
@@ -37,7 +37,7 @@ export interface RealUpstream {
   readonly apiKey: string;
 }
 
-/** Undefined: help was asked for. Throws `UsageError`, or what `parseArgs` throws. */
+/** Returns undefined when help was asked for. Throws `UsageError`, or what `parseArgs` throws. */
 export function parseStartOptions(
   args: readonly string[],
   environment: Readonly<Record<string, string | undefined>>,

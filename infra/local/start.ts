@@ -1,4 +1,4 @@
-/** `npm start`: the whole bridge on this machine, with the real SDK clients over HTTP. */
+/** `npm start` runs the whole bridge on this machine, with the real SDK clients over HTTP. */
 
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { runCommand } from '../process/command.ts';

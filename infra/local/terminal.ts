@@ -1,4 +1,4 @@
-/** What the terminal shows: one line per event, aligned, and coloured where a terminal understands it. */
+/** Formats what the terminal shows: one aligned line per event, in colours where the terminal understands them. */
 
 import { styleText } from 'node:util';
 import type { DeliveredEvent } from './aws/deliveries.ts';
@@ -11,7 +11,7 @@ const PROJECT_COLUMNS = 28;
 const ACTION_COLUMNS = 19;
 const CHANGE_COLUMNS = 26;
 
-/** `12:00:03  quiet-pond-12345678  start_compute  scheduling -> running  +1.2 s`. */
+/** A line looks like `12:00:03  quiet-pond-12345678  start_compute  scheduling -> running  +1.2 s`. */
 export function eventLine(event: DeliveredEvent, style: LineStyle): string {
   const detail = event.detail as Readonly<Record<string, string | number | boolean | null | undefined>>;
   const time = timeOf(detail['observed_at']);
@@ -28,7 +28,10 @@ export function eventLine(event: DeliveredEvent, style: LineStyle): string {
   return `${time}  ${project}  ${action}  ${paint(colourOf(String(detail['status'])), change, style)}${late}${failures}`;
 }
 
-/** From the upstream's `updated_at`, which is cut to whole seconds, to our observation; undefined for history. */
+/**
+ * Milliseconds from the upstream's `updated_at`, which is cut to whole seconds, to our observation; undefined for
+ * history.
+ */
 export function delayMsOf(event: DeliveredEvent): number | undefined {
   const { observed_at, operation_updated_at, observed_by, late } = event.detail;
   if (typeof observed_at !== 'string' || typeof operation_updated_at !== 'string') return undefined;

@@ -1,4 +1,4 @@
-/** What every command here shares: one clear sentence and exit code 2 for what a person can mend, and an orderly end. */
+/** What every command shares: one clear sentence and exit code 2 for what a person can mend, and an orderly end. */
 
 import { AppError, toError } from '../../shared/runtime/errors.ts';
 import { UsageError } from './option-values.ts';
@@ -25,14 +25,17 @@ function stopOnSignals(stop: AbortController): void {
   const onSignal = () => {
     signals += 1;
     stop.abort(new Error('stopped by the user'));
-    // A second Ctrl-C means now; what is recorded is safe, and what is not published leaves at the next start.
+    // A second Ctrl-C ends the process at once: what is recorded is safe, and the next start publishes the rest.
     if (signals > 1) process.exit(130);
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
 }
 
-/** `npm start | head`: when the reader has gone, the command ends as after Ctrl-C; lines that nobody can read are dropped. */
+/**
+ * When the reader of a pipe has gone (`npm start | head`), the command ends as after Ctrl-C and drops its remaining
+ * lines.
+ */
 function stopWhenNobodyReads(stop: AbortController): void {
   for (const stream of [process.stdout, process.stderr])
     stream.on('error', (error) => {
@@ -43,7 +46,9 @@ function stopWhenNobodyReads(stop: AbortController): void {
 
 const PARENT_CHECK_MS = 500;
 
-/** npm hands a signal to the shell between it and this process, and the shell ends without handing it on. */
+/**
+ * npm hands a signal to the shell that it started, and that shell ends without handing the signal on to this process.
+ */
 function stopWithNpm(stop: AbortController): void {
   if (process.env['npm_lifecycle_event'] === undefined) return;
   const parentId = process.ppid;
@@ -71,7 +76,7 @@ function sentenceOf(error: Error): string {
   return isForThePerson(error) ? error.message : (error.stack ?? error.message);
 }
 
-/** What `parseArgs` throws for options that do not exist or lack a value. */
+/** Recognises what `parseArgs` throws for options that do not exist or lack a value. */
 function isOptionError(error: Error): boolean {
   return codeOf(error).startsWith('ERR_PARSE_ARGS');
 }

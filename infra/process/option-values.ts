@@ -1,6 +1,6 @@
-/** Values of command-line options, with errors that say what was found and what is allowed. */
+/** Reads the values of command-line options; its errors say what was found and what is allowed. */
 
-/** Shown to the person as it is; the command ends with exit code 2. */
+/** The message is shown to the person as it is, and the command ends with exit code 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
@@ -27,7 +27,7 @@ export function parseSpeed(text: string): number {
 
 const UNIT_MS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000 };
 
-/** Milliseconds of `90s`, `5m`, `2h`. */
+/** Converts `90s`, `5m` and `2h` to milliseconds. */
 export function parseDuration(name: string, text: string): number {
   const match = /^(\d+)([smh])$/.exec(text);
   const unitMs = UNIT_MS[match?.[2] ?? ''];

@@ -1,8 +1,11 @@
-/** Whether a request was addressed to this machine: a name of somebody else that leads here (DNS rebinding) is not. */
+/**
+ * Recognises requests that were addressed to this machine by name. A foreign name that resolves to it (DNS rebinding)
+ * is refused.
+ */
 
 const OWN_HOSTS: ReadonlySet<string> = new Set(['127.0.0.1', 'localhost', '[::1]']);
 
-/** `host`: the header, with its port or without. */
+/** `host` is the request's Host header, with or without its port. */
 export function isOwnHost(host: string | null | undefined): boolean {
   if (host === null || host === undefined) return false;
   return OWN_HOSTS.has(host.toLowerCase().replace(/:\d{1,5}$/, ''));
@@ -11,7 +14,10 @@ export function isOwnHost(host: string | null | undefined): boolean {
 export const FOREIGN_HOST_SENTENCE =
   'This server is for programs on this machine: ask it as 127.0.0.1 or localhost.';
 
-/** The same server, deaf to what was addressed to anybody else. `connection`: what the server has beside the request. */
+/**
+ * Wraps a server so that it refuses requests for other hosts. `connection` is what the server passes beside the
+ * request.
+ */
 export function forOwnHost<Connection extends object>(
   serve: (request: Request, connection: Connection) => Response | Promise<Response>,
 ): (request: Request, connection: Connection) => Response | Promise<Response> {

@@ -1,8 +1,8 @@
-/** Time that runs faster than it is: one hour in six minutes at speed ten. */
+/** A clock that runs faster than real time: at speed ten, one hour takes six minutes. */
 
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 
-/** `originMs` is the instant at which both clocks agree; processes that share it agree with each other. */
+/** Both clocks agree at the instant `originMs`, so processes that share it agree with each other. */
 export function scaledClock(speed: number, originMs: number, base: Clock = systemClock): Clock {
   if (speed === 1) return base;
   return {

@@ -1,4 +1,7 @@
-/** The simulated service's HTTP face: paths, status codes and bodies as specified, or as observed where it is silent. */
+/**
+ * Serves the simulated API: paths, status codes and bodies are as specified, or as observed where the specification
+ * is silent.
+ */
 
 import { Hono } from 'hono';
 import { matchedRoutes } from 'hono/route';
@@ -21,26 +24,26 @@ import type { WorldOperation } from './world/project-state.ts';
 import type { World } from './world/world.ts';
 
 export interface UpstreamDeps {
-  /** Advanced to the present by `now`. */
+  /** `now` advances this world to the present. */
   readonly world: World;
   readonly now: () => number;
   readonly keys: KeyRing;
   readonly limits: RequestLimits;
   readonly faults: FaultDials;
-  /** For faults alone: the world has dice of its own. */
+  /** Draws faults only; the world draws from dice of its own. */
   readonly random: Random;
   readonly newId: () => string;
-  /** For ids and secrets that calls make. */
+  /** Draws the ids and secrets that calls create. */
   readonly idDice: Random;
   readonly sleep: (durationMs: number) => Promise<void>;
-  /** Time jumps forward for the whole service. */
+  /** Moves the time of the whole service forward. */
   readonly passMs: (durationMs: number) => void;
 }
 
-/** Public contract: operations older than six months may be deleted. */
+/** The service may delete operations that are older than six months (public contract). */
 const KEPT_MS = 183 * 24 * 3_600_000;
 
-/** Every answer carries the request's id, also a good one (observed, under the vendor's name). */
+/** Every answer carries the request's id, successful ones too (observed, under the vendor's name). */
 const REQUEST_ID_HEADER = 'x-request-id';
 
 export function createUpstreamApp(deps: UpstreamDeps): Hono<UpstreamEnv> {
@@ -66,7 +69,7 @@ export function createUpstreamApp(deps: UpstreamDeps): Hono<UpstreamEnv> {
       await damageAnswer(c, fault);
     } else c.res = unworked;
     c.header(REQUEST_ID_HEADER, c.get('requestId'));
-    // The world's clock: what a client may compare with the times in the rows.
+    // Clients compare this time with the times in the rows, so it is the world's and not the machine's.
     c.header('date', new Date(nowMs).toUTCString());
   });
 
@@ -85,19 +88,19 @@ export function createUpstreamApp(deps: UpstreamDeps): Hono<UpstreamEnv> {
   return app;
 }
 
-/** Keys first, also for paths that do not exist: without a key nobody learns anything. */
+/** The key is checked first, also for unknown paths, so that a caller without a key learns nothing. */
 function refuse({ keys, limits, world }: UpstreamDeps, c: UpstreamContext): Response | undefined {
   const key = /^Bearer (.+)$/.exec(c.req.header('authorization') ?? '')?.[1];
   const principal = key === undefined ? undefined : keys.authenticate(key);
   if (principal === undefined) return refusal(c, 401, 'supplied credentials do not pass authentication');
   c.set('principal', principal);
-  // Specification "Limits": per route, which is the template and not the path.
+  // The limit is per route (specification "Limits"), so it counts by the template and not by the path.
   const route = `${c.req.method} ${matchedRoutes(c).at(-1)?.path}`;
   if (!limits.admit(route, world.nowMs)) return refusal(c, 429, 'rate limit exceeded');
   return undefined;
 }
 
-/** The simulation's control and the browser's pages: without keys, limits and faults. */
+/** The control routes and the browser's pages need no key and have no limits or faults. */
 function isOutsideTheApi(c: UpstreamContext): boolean {
   return c.req.path.startsWith('/_control/') || c.req.path.startsWith('/auth/transfer/');
 }
@@ -108,7 +111,7 @@ function listProjects({ world, faults, random }: UpstreamDeps, c: UpstreamContex
   const page = projectPage(isMember ? world.projects() : [], c.req.query());
   if (page.kind === 'invalid') return refusal(c, 400, page.message);
   const { items, cursor } = page;
-  // Public contract: after the service's time-out a list is incomplete, and says of whom.
+  // After the service's time-out a list is incomplete and names the projects that it lacks (public contract).
   const isPartial = items.length > 1 && random.next() < faults.partialProjects;
   const visible = isPartial ? items.slice(1) : items;
   return c.json({
@@ -152,7 +155,10 @@ function isListed(op: WorldOperation, { world, faults }: UpstreamDeps): boolean 
   return exists(op, world) && op.created_us / 1_000 + visibleDelayMs(op.id, faults) <= world.nowMs;
 }
 
-/** Lives are drawn ahead, so an operation may lie in the future; and very old ones are deleted. */
+/**
+ * An operation is hidden before its creation, because lives are drawn ahead, and after six months, when it is
+ * deleted.
+ */
 function exists({ created_us }: WorldOperation, { nowMs }: World): boolean {
   const ageMs = nowMs - created_us / 1_000;
   return ageMs >= 0 && ageMs < KEPT_MS;

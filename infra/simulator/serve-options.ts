@@ -1,4 +1,4 @@
-/** The options of `npm run upstream`. */
+/** Reads the options of `npm run upstream`. */
 
 import { parseArgs } from 'node:util';
 import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from '../process/option-values.ts';
@@ -31,7 +31,7 @@ export interface ServeOptions {
   readonly trouble: number;
 }
 
-/** Undefined: help was asked for. Throws `UsageError`, or what `parseArgs` throws. */
+/** Returns undefined when help was asked for. Throws `UsageError`, or what `parseArgs` throws. */
 export function parseServeOptions(args: readonly string[]): ServeOptions | undefined {
   const { values } = parseArgs({
     args: [...args],
@@ -53,7 +53,7 @@ export function parseServeOptions(args: readonly string[]): ServeOptions | undef
   const seed = parseInteger('seed', values.seed, { min: 0, max: 2 ** 31 });
   return {
     port: parsePort('port', values.port),
-    // A throw-away key of a simulated service: printed and guessable on purpose.
+    // The key of a simulated service protects nothing, so it is printed and can be guessed from the seed.
     apiKey: parseApiKey(values['api-key'] ?? `simulated-key-${seed}`),
     seed,
     projectCount: parseInteger('projects', values.projects, { min: 1, max: 5_000 }),
@@ -66,7 +66,7 @@ export function parseServeOptions(args: readonly string[]): ServeOptions | undef
   };
 }
 
-/** `name=value`, checked as the control checks it. */
+/** Reads `name=value` pairs and checks each as the control route checks it. */
 function parseDials(texts: readonly string[]): Partial<FaultDials> {
   const dials = Object.fromEntries(
     texts.map((text) => {
@@ -91,7 +91,7 @@ function parseShare(name: string, text: string): number {
   throw new UsageError(`--${name} takes a number from 0 to 1, not "${text}".`);
 }
 
-/** What can stand in a header and, unquoted, in the printed command. */
+/** Accepts only characters that can stand in a header and, unquoted, in the printed command. */
 function parseApiKey(text: string): string {
   if (/^[A-Za-z0-9._~+/=-]{1,200}$/.test(text)) return text;
   throw new UsageError('--api-key takes up to 200 letters, digits and . _ ~ + / = -, without spaces.');

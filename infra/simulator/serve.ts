@@ -1,4 +1,4 @@
-/** `npm run upstream`: the simulated service alone, for any client. */
+/** `npm run upstream` starts the simulated service alone, for any client. */
 
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { runCommand } from '../process/command.ts';

@@ -1,4 +1,4 @@
-/** The simulated service as a server on this machine's loopback. */
+/** Starts the simulated service as a server on this machine's loopback interface. */
 
 import { once } from 'node:events';
 import type { Server } from 'node:http';
@@ -15,24 +15,27 @@ import { drawSecret, drawUuid } from './world/names.ts';
 import { createWorld, type World, type WorldOptions } from './world/world.ts';
 
 export interface UpstreamOptions extends Omit<WorldOptions, 'startAtMs'> {
-  /** When its world begins to live, apart from its history; the clock's present when absent. */
+  /**
+   * When the world begins to live, in milliseconds since the epoch; its history lies before. Default: the clock's
+   * present.
+   */
   readonly startAtMs?: number;
   readonly port?: number | undefined;
-  /** Accepted until `revokeKey`. */
+  /** The service accepts these keys until `revokeKey` is called. */
   readonly apiKeys: readonly string[];
-  /** Dials that are turned up from the start; all can be turned later. */
+  /** Faults that are on from the start; every dial can be changed later. */
   readonly dials?: Partial<FaultDials>;
   readonly clock?: Clock;
 }
 
 export interface LocalUpstream extends AsyncDisposable {
-  /** Ends with `/api/v2`. */
+  /** The URL ends with `/api/v2`. */
   readonly baseUrl: string;
-  /** At the present of the clock: no timer advances it, because nothing is lost by drawing lives late. */
+  /** Returns the world as it is at the clock's present. No timer advances it: lives are drawn when somebody looks. */
   world(): World;
   readonly faults: FaultDials;
   addKey(key: string): void;
-  /** Specification "Authentication", rule 7: immediate and permanent. */
+  /** Revokes a key at once and for ever (specification "Authentication", rule 7). */
   revokeKey(key: string): void;
   close(): Promise<void>;
 }
@@ -87,7 +90,10 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
   };
 }
 
-/** Rejects with Node's own error when the port is taken. Only this machine can connect. */
+/**
+ * Listens on loopback only, so that no other machine can connect. Rejects with Node's own error when the port is
+ * taken.
+ */
 async function listen(server: Server, port: number): Promise<void> {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');

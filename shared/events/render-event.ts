@@ -1,14 +1,10 @@
 /** The event of a journal entry: a function of what is stored and of nothing else, so that all copies are byte-equal. */
 
-import type {
-  CommandSettledEntry,
-  JournalEntry,
-  StalledEntry,
-  StateChangedEntry,
-} from '../core/records/journal.ts';
+import type * as z from 'zod';
+import type { JournalEntry, Unchangeable } from '../core/records/journal-entries.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import { isTerminal } from '../core/records/operation.ts';
-import type { OperationRecord } from '../core/records/operation-record.ts';
+import type { eventCatalog } from './catalog.ts';
 import { DETAIL_TYPES, EVENT_SOURCE } from './event-names.ts';
 
 export interface BusEvent {
@@ -20,83 +16,91 @@ export interface BusEvent {
   readonly time: string;
 }
 
+type EntryType = JournalEntry['type'];
+
+/** The kind of record whose journal holds entries of this type. */
+type RecordOf<Type extends EntryType, R extends JournalRecord = JournalRecord> = R extends unknown
+  ? Type extends R['entries'][number]['type']
+    ? R
+    : never
+  : never;
+
+type EntryOf<Type extends EntryType, E extends JournalEntry = JournalEntry> = E extends unknown
+  ? Type extends E['type']
+    ? E
+    : never
+  : never;
+
+/** What the catalog documents of the event. */
+type DetailOf<Type extends EntryType> = Unchangeable<
+  z.input<Extract<(typeof eventCatalog)[number], { detailType: (typeof DETAIL_TYPES)[Type] }>['detail']>
+>;
+
+/** The fields of each event, from the record and from the entry. */
+const details = {
+  state_changed: (record, entry) => ({
+    ...operationFields(record),
+    ...entry,
+    terminal: isTerminal(entry.status),
+    operation_created_at: record.created_at,
+  }),
+  operation_stalled: (record, entry) => ({
+    ...operationFields(record),
+    ...entry,
+    operation_created_at: record.created_at,
+    command: record.command,
+  }),
+  watch_ended: (record, entry) => ({ ...operationFields(record), ...entry }),
+  command_settled: (record, entry) => {
+    const { client_id, request_id, call } = record;
+    return { ...projectFields(record), ...entry, command: { client_id, request_id }, call };
+  },
+  project_discovered: (record, entry) => ({ ...projectFields(record), ...entry }),
+  project_unreachable: (record, entry) => ({ ...projectFields(record), ...entry }),
+  account_degraded: (record, entry) => ({ ...accountFields(record), ...entry }),
+  account_recovered: (record, entry) => ({ ...accountFields(record), ...entry }),
+} satisfies {
+  readonly [Type in EntryType]: (record: RecordOf<Type>, entry: EntryOf<Type>) => DetailOf<Type>;
+};
+
+/** Names of fields, optional ones included, that the catalog documents and no event sends. */
+type NotSent = {
+  [Type in EntryType]: Exclude<keyof DetailOf<Type>, keyof ReturnType<(typeof details)[Type]>>;
+}[EntryType];
+
+/** This type exists only while there is no such name, so a documented field that is not sent does not compile. */
+type Render<_None extends never> = (record: JournalRecord, entry: JournalEntry) => object;
+
 export function renderEvent(record: JournalRecord, entry: JournalEntry): BusEvent {
-  const detail = {
-    schema: 1,
-    id: entry.id,
-    account_id: record.account_id,
-    ...(record.kind === 'account' ? {} : { project_id: record.project_id }),
-    ...(record.kind === 'operation' ? operationIdentity(record) : {}),
-    ...entryFields(record, entry),
-    observed_at: entry.observed_at,
-  };
+  // A record holds only entries of its own kind, which the compiler cannot follow through the two unions.
+  const detailOf = details[entry.type] as Render<NotSent>;
+  const { type: _type, revision: _revision, ...detail } = detailOf(record, entry) as JournalEntry;
   return {
     source: EVENT_SOURCE,
     detailType: DETAIL_TYPES[entry.type],
-    // JSON leaves undefined fields out, which is what "optional" means in the catalog.
-    detail: JSON.stringify(detail),
+    detail: JSON.stringify(inOrder(detail)),
     time: entry.observed_at,
   };
 }
 
+function accountFields({ account_id }: JournalRecord) {
+  return { schema: 1 as const, account_id };
+}
+
+function projectFields(record: Exclude<JournalRecord, { kind: 'account' }>) {
+  return { ...accountFields(record), project_id: record.project_id };
+}
+
 /** The fields of an operation that never change once it is recorded. */
-function operationIdentity({ operation_id, action, branch_id, endpoint_id }: OperationRecord): object {
-  return { operation_id, action, branch_id, endpoint_id };
+function operationFields(record: RecordOf<'state_changed'>) {
+  const { operation_id, action, branch_id, endpoint_id } = record;
+  return { ...projectFields(record), operation_id, action, branch_id, endpoint_id };
 }
 
-function entryFields(record: JournalRecord, entry: JournalEntry): object {
-  switch (entry.type) {
-    case 'state_changed':
-      return stateChangedFields(record, entry);
-    case 'watch_ended':
-      return { reason: entry.reason, status: entry.status, failures_count: entry.failures_count };
-    case 'operation_stalled':
-      return stalledFields(record, entry);
-    case 'command_settled':
-      return commandSettledFields(record, entry);
-    case 'account_degraded':
-    case 'account_recovered':
-      return { reason: entry.reason };
-    case 'project_discovered':
-      return {};
-    case 'project_unreachable':
-      return { reason: entry.reason };
-  }
-}
-
-function stateChangedFields(record: JournalRecord, entry: StateChangedEntry): object {
-  return {
-    sequence: entry.sequence,
-    previous_status: entry.previous_status,
-    status: entry.status,
-    terminal: isTerminal(entry.status),
-    failures_count: entry.failures_count,
-    new_failures: entry.new_failures,
-    error: entry.error,
-    operation_created_at: record.kind === 'operation' ? record.created_at : undefined,
-    operation_updated_at: entry.operation_updated_at,
-    total_duration_ms: entry.total_duration_ms,
-    observed_by: entry.observed_by,
-    late: entry.late,
-    irregular: entry.irregular,
-    command: entry.command,
-  };
-}
-
-function stalledFields(record: JournalRecord, entry: StalledEntry): object {
-  return {
-    status: entry.status,
-    failures_count: entry.failures_count,
-    open_ms: entry.open_ms,
-    threshold_ms: entry.threshold_ms,
-    operation_created_at: record.kind === 'operation' ? record.created_at : undefined,
-    command: record.kind === 'operation' ? record.command : undefined,
-  };
-}
-
-function commandSettledFields(record: JournalRecord, entry: CommandSettledEntry): object {
-  const { outcome, operations, missing } = entry;
-  if (record.kind !== 'command') return { outcome, operations, missing };
-  const { client_id, request_id, call } = record;
-  return { command: { client_id, request_id }, call, outcome, operations, missing };
+/** Sorts fields by name, so that an entry that was just made and one that was read from the table give the same bytes. */
+function inOrder(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(inOrder);
+  if (typeof value !== 'object' || value === null) return value;
+  const fields = Object.entries(value).toSorted(([a], [b]) => (a < b ? -1 : 1));
+  return Object.fromEntries(fields.map(([name, inner]) => [name, inOrder(inner)]));
 }

@@ -1,37 +1,40 @@
-/** Records what a command started, so that its operations are events at once and their end is told. */
+/** Records a command with the operations that it started, so that they become events at once and their end is published. */
 
 import type { CommandRecord } from '../core/records/command-record.ts';
 import { EMPTY_JOURNAL } from '../core/records/journal.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import type { Operation } from '../core/records/operation.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
+import { isoTimeOf } from '../core/time/timestamp.ts';
 import type { Clock } from '../runtime/clock.ts';
-import type { BridgeStore } from '../store/bridge-store.ts';
+import type { OperationReader } from './read-in-order.ts';
 import { type RecordDeps, recordOperation } from './record-operation.ts';
-import { type RelayDeps, relayRecords } from './relay-records.ts';
-import { settleCommands } from './settle-commands.ts';
+import type { RecordWriter } from './record-writer.ts';
+import { type RelayDeps, type RelayStore, relayRecords } from './relay-records.ts';
+import { type OperationsReader, settleCommands } from './settle-commands.ts';
 
 export interface Command {
   readonly project_id: string;
   readonly request_id: string;
-  /** Who sent it, by the name the bridge knows the caller by. */
+  /** The client that sent it. */
   readonly client_id: string;
-  /** The call of the upstream API. */
+  /** The id of the upstream API's call, such as `restartEndpoint`. */
   readonly call: string;
 }
 
 export interface RecordCommandDeps extends Omit<RelayDeps, 'store'> {
-  readonly store: BridgeStore;
+  readonly accountId: string;
+  readonly store: RecordWriter & OperationReader & OperationsReader & RelayStore;
   readonly upstream: RecordDeps['upstream'];
   readonly clock: Clock;
-  /** How long the operations of a command may take before an event names those that are missing. */
+  /** After this time the command settles, and its event names the operations that have not ended. */
   readonly settleWithinMs: number;
 }
 
 /**
- * The command first: whoever meets one of its operations from then on knows who started it, and a crash in between
- * leaves the operations to the poller. Rejects when the table does; nothing is lost then but the correlation, since
- * the poller finds the operations by itself.
+ * The command is recorded before its operations: from then on everything that meets one of them knows which command started it.
+ * After a crash in between, the poller finds the operations by itself. Rejects when the table does; then only the correlation of
+ * command and operations is lost.
  */
 export async function recordCommand(
   deps: RecordCommandDeps,
@@ -52,11 +55,11 @@ export async function recordCommand(
 }
 
 /**
- * The answer came before this read of the store, so it says nothing about a state that is there already (ADR 0002): the
- * poller was faster, and what it recorded stays.
+ * The upstream answered before this read of the store, so the answer says nothing about a state that is stored already
+ * (ADR 0002): the poller was faster, and what it recorded stays.
  */
 async function recordOne(
-  { store, upstream, clock }: RecordCommandDeps,
+  { accountId, store, upstream, clock }: RecordCommandDeps,
   { client_id, request_id }: Command,
   operation: Operation,
 ): Promise<OperationRecord | undefined> {
@@ -64,7 +67,7 @@ async function recordOne(
   const recorded = records.get(operation.id);
   if (recorded !== undefined || unreadableIds.has(operation.id)) return recorded;
   const contextOf = () => ({
-    account_id: store.accountId,
+    account_id: accountId,
     nowMs: clock.now(),
     observed_by: 'command' as const,
     command: { client_id, request_id },
@@ -75,7 +78,7 @@ async function recordOne(
 }
 
 function commandRecord(
-  { store, clock, settleWithinMs }: RecordCommandDeps,
+  { accountId, clock, settleWithinMs }: RecordCommandDeps,
   command: Command,
   operations: readonly Operation[],
 ): CommandRecord {
@@ -84,9 +87,9 @@ function commandRecord(
     kind: 'command',
     ...EMPTY_JOURNAL,
     ...command,
-    account_id: store.accountId,
+    account_id: accountId,
     operation_ids: operations.map(({ id }) => id),
-    sent_at: new Date(nowMs).toISOString(),
+    sent_at: isoTimeOf(nowMs),
     deadline_at_ms: nowMs + settleWithinMs,
     is_settled: false,
   };

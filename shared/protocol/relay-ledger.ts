@@ -1,25 +1,29 @@
 /**
- * What one process is publishing at present and what it has acknowledged lately, so that its polls and the loop that relays
- * leftovers do not publish the same entry twice. Losing it costs copies and nothing else.
+ * Remembers what one process is publishing at present and what it acknowledged recently, so that its polls and the loop that
+ * relays leftovers do not publish the same entry twice. If it is lost, some events are published twice and nothing else happens.
  */
 
 import { acknowledged, type JournalRecord } from '../core/records/journal-record.ts';
 import { keyOf } from '../store/items.ts';
 
 export interface RelayLedger {
-  /** The record as this process knows it: what was acknowledged after the record was read is taken into account. */
+  /** The record with everything that this process has acknowledged since the record was read. */
   asKnown<R extends JournalRecord>(record: R): R;
-  /** False: somebody in this process is publishing this record's entries, and acknowledges them. */
+  /** `false` when another loop of this process is publishing this record's entries and will acknowledge them. */
   claim(record: JournalRecord): boolean;
   release(record: JournalRecord): void;
   noteAcknowledged(record: JournalRecord, through: number): void;
 }
 
-/** A poll takes seconds, and so many acknowledgements take a minute: what is forgotten was not read by anybody lately. */
+/**
+ * Most acknowledgements that are remembered. They take about a minute, and a poll takes seconds, so no loop still holds a record
+ * that it read before the oldest of them.
+ */
 const ACKNOWLEDGED_MAX = 10_000;
 
 /**
- * One per invocation: were the table restored to an earlier point, a longer memory would hold back what is unpublished again.
+ * Each invocation has its own. A longer memory would be wrong after the table is restored to an earlier point: entries that
+ * are unpublished again would be held back.
  */
 export function createRelayLedger(): RelayLedger {
   const claimed = new Set<string>();
@@ -39,7 +43,7 @@ export function createRelayLedger(): RelayLedger {
     noteAcknowledged(record, through) {
       const id = idOf(record);
       const known = throughOf.get(id) ?? 0;
-      // Deleted first, so that the map stays in the order of the latest acknowledgements.
+      // Deleting the key first keeps the map in the order of the latest acknowledgements.
       throughOf.delete(id);
       throughOf.set(id, Math.max(known, through));
       const [oldest] = throughOf.keys();

@@ -1,7 +1,7 @@
-/** Publishes what is recorded and acknowledges what arrived; a crash anywhere in between sends the same again. */
+/** Publishes recorded entries and acknowledges those that the bus took; after a crash in between, the next run sends the same again. */
 
-import type { JournalEntry } from '../core/records/journal.ts';
 import { pendingEntries } from '../core/records/journal.ts';
+import type { JournalEntry } from '../core/records/journal-entries.ts';
 import { acknowledged, type JournalRecord } from '../core/records/journal-record.ts';
 import { type EntryOutcome, groupForRelay, planAcknowledgement } from '../core/records/relay-plan.ts';
 import type { EventBus } from '../events/event-bus.ts';
@@ -9,14 +9,21 @@ import { type BusEvent, renderEvent } from '../events/render-event.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import type { BridgeStore } from '../store/bridge-store.ts';
+import type { RefusedEntry } from '../store/journal-writes.ts';
 import { createRelayLedger, type RelayLedger } from './relay-ledger.ts';
+
+export interface RelayStore {
+  /** Notes that the bus has taken every entry of the record up to revision `through`. */
+  acknowledge(record: JournalRecord, through: number): Promise<void>;
+  /** Keeps an entry that the bus refused, for a person to look at. */
+  park(record: JournalRecord, refused: RefusedEntry): Promise<void>;
+}
 
 export interface RelayDeps {
   readonly bus: EventBus;
-  readonly store: Pick<BridgeStore, 'acknowledge' | 'park'>;
+  readonly store: RelayStore;
   readonly telemetry: Telemetry;
-  /** Shared by everything in this process that publishes; undefined: nothing else does. */
+  /** Shared by everything in this process that publishes; undefined when nothing else does. */
   readonly ledger?: RelayLedger | undefined;
 }
 
@@ -25,24 +32,26 @@ export interface RelayReport {
   /** Entries that the next run has to send again. */
   readonly unpublishedCount: number;
   readonly parkedCount: number;
-  /** The records as they are now known to be stored. */
+  /** The records that were given, as they are now known to be stored. */
   readonly records: readonly JournalRecord[];
 }
 
 /**
- * Calls of the bus that one relay has under way at once. Each is acknowledged before its place is given to the next one, so a
- * kill repeats at most forty entries, and after the stop signal there is one call and one acknowledgement to wait for.
+ * Most calls of the bus that one relay has under way at once. A call is acknowledged before the next one starts in its stead.
+ * A kill therefore repeats at most forty entries, and after the stop signal only one call and its acknowledgement are left.
  */
 export const PUBLISH_CALLS_AT_ONCE = 4;
 
+/** One entry with the bus's answer to it. */
 interface Sent {
   readonly entry: JournalEntry;
   readonly event: BusEvent;
   readonly outcome: EntryOutcome;
 }
 
-interface Settled {
-  /** As it is now known to be stored. */
+/** What became of one record in this relay. */
+interface RelayedRecord {
+  /** The record as it is now known to be stored. */
   readonly record: JournalRecord;
   readonly publishedCount: number;
   readonly unpublishedCount: number;
@@ -50,8 +59,9 @@ interface Settled {
 }
 
 /**
- * `records` were read from the store or just written to it: nothing is published that is not stored. Once `signal` is aborted,
- * only the first calls go out: what a poll has just recorded leaves, and whatever is more is left to the next invocation.
+ * `records` must have been read from the store or just written to it, because nothing may be published that is not stored.
+ * Once `signal` is aborted, only the first `PUBLISH_CALLS_AT_ONCE` calls go out, which is enough for what a poll has just
+ * recorded; the next invocation publishes the rest.
  */
 export async function relayRecords(
   deps: RelayDeps,
@@ -62,7 +72,7 @@ export async function relayRecords(
   const known = records.map((record) => ledger.asKnown(record));
   const after = new Map(known.map((record) => [record, untouched(record)]));
   const relay = async (group: readonly JournalRecord[]) => {
-    for (const [record, settled] of await relayGroup({ ...deps, ledger }, group)) after.set(record, settled);
+    for (const [record, relayed] of await relayGroup({ ...deps, ledger }, group)) after.set(record, relayed);
   };
   const groups = groupForRelay(known.filter((record) => record.published < record.revision));
   const [first, rest] = [groups.slice(0, PUBLISH_CALLS_AT_ONCE), groups.slice(PUBLISH_CALLS_AT_ONCE)];
@@ -71,20 +81,20 @@ export async function relayRecords(
   return report([...after.values()]);
 }
 
-type Relayed = readonly (readonly [JournalRecord, Settled])[];
+type RelayedGroup = readonly (readonly [JournalRecord, RelayedRecord])[];
 
-/** Publishes the pending entries of a few records and acknowledges them. What somebody else is publishing is left to him. */
+/** Publishes and acknowledges the pending entries of a few records. Records that another loop is publishing are left to it. */
 async function relayGroup(
   deps: RelayDeps & { readonly ledger: RelayLedger },
   group: readonly JournalRecord[],
-): Promise<Relayed> {
+): Promise<RelayedGroup> {
   const { ledger } = deps;
   const claimed = group.filter((record) => ledger.claim(record));
   const foreign = group.filter((record) => !claimed.includes(record));
   const leftAlone = foreign.map((record) => [record, leftToAnother(record)] as const);
   if (claimed.length === 0) return leftAlone;
   try {
-    // Asked again: while this group waited for its turn, somebody else may have published the record.
+    // Asked again, because another loop may have published the record while this group waited for its turn.
     const current = claimed.map((record) => ledger.asKnown(record));
     const pending = current.flatMap((record) =>
       pendingEntries<JournalEntry>(record).map((entry) => ({
@@ -99,11 +109,11 @@ async function relayGroup(
       outcome: outcomes[index] ?? { kind: 'retry' as const, code: 'NoResult' },
     }));
     const sentOf = Map.groupBy(sent, ({ record }) => record);
-    const settled = await Promise.all(
-      current.map((record) => settle(deps, record, sentOf.get(record) ?? [])),
+    const relayed = await Promise.all(
+      current.map((record) => acknowledgeSent(deps, record, sentOf.get(record) ?? [])),
     );
     return [
-      ...claimed.map((record, place) => [record, settled[place] ?? untouched(record)] as const),
+      ...claimed.map((record, place) => [record, relayed[place] ?? untouched(record)] as const),
       ...leftAlone,
     ];
   } finally {
@@ -111,12 +121,12 @@ async function relayGroup(
   }
 }
 
-/** One record's acknowledgement. A failure here delays nobody else: the index brings the record back. */
-async function settle(
+/** Acknowledges one record. A failure delays no other record, and the work index brings this one back. */
+async function acknowledgeSent(
   deps: RelayDeps & { readonly ledger: RelayLedger },
   record: JournalRecord,
   sent: readonly Sent[],
-): Promise<Settled> {
+): Promise<RelayedRecord> {
   const plan = planAcknowledgement(sent);
   try {
     for (const { entry, code } of plan.park) await parkEntry(deps, record, { entry, code });
@@ -138,13 +148,13 @@ async function settle(
   }
 }
 
-function untouched(record: JournalRecord): Settled {
+function untouched(record: JournalRecord): RelayedRecord {
   const unpublishedCount = pendingEntries<JournalEntry>(record).length;
   return { record, publishedCount: 0, unpublishedCount, parkedCount: 0 };
 }
 
-/** Whoever publishes it counts it. */
-function leftToAnother(record: JournalRecord): Settled {
+/** The loop that publishes the record counts its entries. */
+function leftToAnother(record: JournalRecord): RelayedRecord {
   return { record, publishedCount: 0, unpublishedCount: 0, parkedCount: 0 };
 }
 
@@ -158,12 +168,13 @@ async function parkEntry(
   telemetry.measure('EventsParked', 1);
 }
 
-function report(settled: readonly Settled[]): RelayReport {
-  const sumOf = (count: (each: Settled) => number) => settled.reduce((sum, each) => sum + count(each), 0);
+function report(relayed: readonly RelayedRecord[]): RelayReport {
+  const sumOf = (count: (each: RelayedRecord) => number) =>
+    relayed.reduce((sum, each) => sum + count(each), 0);
   return {
     publishedCount: sumOf(({ publishedCount }) => publishedCount),
     unpublishedCount: sumOf(({ unpublishedCount }) => unpublishedCount),
     parkedCount: sumOf(({ parkedCount }) => parkedCount),
-    records: settled.map(({ record }) => record),
+    records: relayed.map(({ record }) => record),
   };
 }

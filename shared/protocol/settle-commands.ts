@@ -1,23 +1,29 @@
-/** Says so, once, when all operations of a command have ended or its deadline has passed. */
+/** Records the end of a command once: when all its operations have ended, or when its deadline has passed. */
 
-import { type CommandRecord, settleCommand } from '../core/records/command-record.ts';
+import { type CommandRecord, decideSettlement } from '../core/records/command-record.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
-import type { BridgeStore } from '../store/bridge-store.ts';
+import type { OperationsRead } from '../store/operation-records.ts';
+import type { RecordWriter } from './record-writer.ts';
+
+export interface OperationsReader {
+  /** The records of those operations of one project that there are records of. */
+  readOperations(projectId: string, operationIds: readonly string[]): Promise<OperationsRead>;
+}
 
 export interface SettleDeps {
-  readonly store: Pick<BridgeStore, 'readOperations' | 'record'>;
+  readonly store: OperationsReader & RecordWriter;
   readonly clock: Clock;
 }
 
-/** Commands that are looked at side by side: each needs a read and perhaps a write. */
+/** Most commands that are looked at concurrently; each needs a read and perhaps a write. */
 const COMMANDS_AT_ONCE = 8;
 
 /**
- * The commands that are settled now, as they are stored. `known`: operations that the caller has at hand. An operation that
- * cannot be read counts as not known to have ended: the deadline holds for whoever waits. Once `signal` is aborted, no further
- * command is looked at; the next invocation finds the others.
+ * Returns those commands that this call has settled, as they are now stored. `known` are operations, by id, that need no read. An
+ * operation that cannot be read counts as not ended, so its command settles at the deadline. Once `signal` is aborted, no
+ * further command is looked at, and the next invocation settles the others.
  */
 export async function settleCommands(
   deps: SettleDeps,
@@ -43,8 +49,8 @@ async function settleIfEnded(
   const unknownIds = command.operation_ids.filter((id) => !known.has(id));
   const read =
     unknownIds.length > 0 ? (await store.readOperations(command.project_id, unknownIds)).records : [];
-  const next = settleCommand(command, new Map([...known, ...read]), clock.now());
+  const next = decideSettlement(command, new Map([...known, ...read]), clock.now());
   if (next === undefined) return undefined;
-  // Refused: somebody else has settled it, and publishes it.
+  // On a conflict another process has settled the command, and that process publishes it.
   return (await store.record(next, command.revision)) === 'recorded' ? next : undefined;
 }

@@ -1,58 +1,15 @@
 /** Table items and records: the form of everything that is read from the table, and what a record writes. */
 
 import * as z from 'zod';
+import { commandOrigin } from '../core/records/journal-entries.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
-import { normaliseTimestamp, type Timestamp } from '../core/records/timestamp.ts';
+import { normaliseTimestamp, type Timestamp } from '../core/time/timestamp.ts';
 import { accountKey, commandKey, operationKey, projectKey, projectsListOf } from './keys.ts';
 import { toStored } from './stored-entry.ts';
 import { type Attribute, FEED_INDEX, type Key, LIST_INDEX } from './table.ts';
 
-const ourTime = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
-
-const entryBase = { id: z.string(), revision: z.number().int().positive(), observed_at: ourTime };
-
-/**
- * An item is written with all of its entries, so a field that only a newer version knows must come back from it: entries,
- * and what is inside of them, are loose objects.
- */
-const commandOrigin = z.looseObject({ client_id: z.string(), request_id: z.string() });
-
 /** Entries as they are stored; each is parsed by itself. */
 export const storedEntries = z.array(z.record(z.string(), z.custom<Attribute>())).default([]);
-
-export const operationEntry = z.discriminatedUnion('type', [
-  z.looseObject({
-    ...entryBase,
-    type: z.literal('state_changed'),
-    sequence: z.number().int().positive(),
-    previous_status: z.string().nullable(),
-    status: z.string(),
-    failures_count: z.number(),
-    new_failures: z.number(),
-    operation_updated_at: z.string(),
-    total_duration_ms: z.number().optional(),
-    error: z.string().optional(),
-    observed_by: z.enum(['poll', 'command', 'backfill', 'sweep']),
-    late: z.literal(true).optional(),
-    irregular: z.literal(true).optional(),
-    command: commandOrigin.optional(),
-  }),
-  z.looseObject({
-    ...entryBase,
-    type: z.literal('operation_stalled'),
-    status: z.string(),
-    failures_count: z.number(),
-    open_ms: z.number(),
-    threshold_ms: z.number(),
-  }),
-  z.looseObject({
-    ...entryBase,
-    type: z.literal('watch_ended'),
-    reason: z.enum(['vanished', 'not_retried']),
-    status: z.string(),
-    failures_count: z.number(),
-  }),
-]);
 
 const journalFields = {
   revision: z.number().int().nonnegative().default(0),
@@ -81,14 +38,17 @@ const operationItem = z.object({
   sequence: z.number().int().nonnegative(),
   status_observed_at: z.string(),
   watch_ended: z.boolean().default(false),
-  command: commandOrigin.optional(),
+  command: commandOrigin.loose().optional(),
   stalled_threshold_ms: z.number().optional(),
 });
 
-export const projectEntry = z.looseObject({
-  ...entryBase,
-  type: z.enum(['project_discovered', 'project_unreachable']),
-  reason: z.enum(['gone', 'not_read']).optional(),
+const resumePoint = z.object({
+  head: timestamp,
+  cursor: z.string(),
+  is_unordered: z.boolean().optional(),
+  lowest: timestamp.optional(),
+  began_at: timestamp.optional(),
+  newest: timestamp.optional(),
 });
 
 const projectItem = z.object({
@@ -100,23 +60,18 @@ const projectItem = z.object({
   is_visible: z.boolean().default(true),
   is_unread: z.boolean().optional(),
   watermark: timestamp.optional(),
-  resume: z.object({ head: timestamp, cursor: z.string(), is_unordered: z.boolean().optional() }).optional(),
+  resume: resumePoint.optional(),
   swept_at_ms: z.number().optional(),
   sweep_count: z.number().int().nonnegative().optional().catch(undefined),
   sweep: z.object({ bound: timestamp, cursor: z.string() }).optional(),
   history_until: timestamp.optional(),
   list_end: z.string().optional(),
   is_unordered: z.boolean().optional(),
+  recorded_until: timestamp.optional(),
   arrivals: z
     .object({ count: z.number().nonnegative(), observed_ms: z.number().positive() })
     .optional()
     .catch(undefined),
-});
-
-export const accountEntry = z.looseObject({
-  ...entryBase,
-  type: z.enum(['account_degraded', 'account_recovered']),
-  reason: z.enum(['key_rejected', 'upstream_failing']),
 });
 
 export const accountItem = z.object({
@@ -127,21 +82,6 @@ export const accountItem = z.object({
   boot_at: timestamp,
   is_listed: z.boolean(),
   degraded_reason: z.enum(['key_rejected', 'upstream_failing']).optional(),
-});
-
-const commandOperation = z.looseObject({
-  operation_id: z.string(),
-  action: z.string(),
-  status: z.string(),
-  failures_count: z.number(),
-});
-
-export const commandEntry = z.looseObject({
-  ...entryBase,
-  type: z.literal('command_settled'),
-  outcome: z.enum(['succeeded', 'failed', 'incomplete']),
-  operations: z.array(commandOperation),
-  missing: z.array(z.string()),
 });
 
 const commandItem = z.object({
@@ -196,6 +136,7 @@ export const PROGRESS_ATTRIBUTES = [
   'sweep_count',
   'list_end',
   'is_unordered',
+  'recorded_until',
   'arrivals',
 ] as const;
 

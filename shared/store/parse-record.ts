@@ -1,22 +1,22 @@
 /** From items to records, one by one: what cannot be read is named, kept out, and stops nothing else. */
 
-import type * as z from 'zod';
+import * as z from 'zod';
 import type { AccountRecord } from '../core/records/account-record.ts';
 import type { CommandRecord } from '../core/records/command-record.ts';
 import type { ForeignEntry, Journal } from '../core/records/journal.ts';
+import {
+  accountHealthEntry,
+  commandSettledEntry,
+  projectSeenEntry,
+  stalledEntry,
+  stateChangedEntry,
+  watchEndedEntry,
+} from '../core/records/journal-entries.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { ProjectRecord } from '../core/records/project-record.ts';
-import {
-  accountEntry,
-  accountItem,
-  commandEntry,
-  keyOf,
-  operationEntry,
-  projectEntry,
-  recordItem,
-  type storedEntries,
-} from './items.ts';
+import { accountItem, keyOf, recordItem, type storedEntries } from './items.ts';
+import { looseOf } from './loose-of.ts';
 import { fromStored } from './stored-entry.ts';
 import type { Item } from './table.ts';
 import type { UnreadableItem } from './unreadable.ts';
@@ -76,6 +76,19 @@ export function originIn(item: Item): AccountOrigin | undefined {
   const { boot_at, is_listed } = origin.safeParse(item).data ?? {};
   return boot_at === undefined || is_listed === undefined ? undefined : { boot_at, is_listed };
 }
+
+/**
+ * An item is written with all of its entries, so a field that only a newer version knows must come back from it: entries, and
+ * the objects inside of them, keep fields that their schema does not have.
+ */
+const operationEntry = z.discriminatedUnion('type', [
+  looseOf(stateChangedEntry),
+  looseOf(stalledEntry),
+  looseOf(watchEndedEntry),
+]);
+const projectEntry = looseOf(projectSeenEntry);
+const accountEntry = looseOf(accountHealthEntry);
+const commandEntry = looseOf(commandSettledEntry);
 
 interface Found<R> {
   readonly record: R | undefined;

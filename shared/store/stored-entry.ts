@@ -3,7 +3,8 @@
  * started kilobyte of the whole item: short names keep the usual operation within one (measured by the steady state's test).
  */
 
-import type { JournalEntry } from '../core/records/journal.ts';
+import type { JournalEntry } from '../core/records/journal-entries.ts';
+import { isoTimeOf } from '../core/time/timestamp.ts';
 import type { Attribute } from './table.ts';
 
 const SHORT_NAMES: Readonly<Record<string, string>> = {
@@ -43,7 +44,7 @@ export function fromStored(stored: Stored): Record<string, unknown> {
   const entry: Record<string, unknown> = {};
   for (const [name, value] of Object.entries(stored)) entry[LONG_NAMES.get(name) ?? name] = value;
   const observedAt = entry['observed_at'];
-  if (isEpochMs(observedAt)) entry['observed_at'] = new Date(observedAt).toISOString();
+  if (isEpochMs(observedAt)) entry['observed_at'] = isoTimeOf(observedAt);
   const missing = Object.entries(DEFAULTS).filter(([name]) => !(name in entry));
   return { ...entry, ...Object.fromEntries(missing) };
 }

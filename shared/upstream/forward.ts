@@ -1,11 +1,13 @@
 /** Passes one call of the table on: the answer comes back as it is, whatever its status, with few of its headers. */
 
-import { decideRetry } from '../core/rates/retry-delay.ts';
-import { type CallDeps, type LooseRequest, outgoingRequest } from './call-upstream.ts';
+import { isPassingRefusal } from '../core/rates/no-work.ts';
+import { decideRepetition } from '../core/rates/retry-delay.ts';
 import type { Call } from './calls/call.ts';
 import { echoesKey } from './echoed-key.ts';
+import { type CallDeps, outgoingRequest, type RequestParts } from './outgoing-request.ts';
 import { readBytes } from './read-json.ts';
-import { type ReadResponse, refusalOf, sendWithKey } from './send.ts';
+import { refusalOf } from './refusal.ts';
+import { type ReadResponse, sendWithKey } from './send-with-key.ts';
 import { failure, refusal, transportFailure } from './upstream-failure.ts';
 
 export interface ForwardedAnswer {
@@ -33,9 +35,6 @@ const PASSED_HEADERS = ['content-type', 'retry-after', 'x-request-id'];
 /** As for the bridge's own calls: the largest list is a third of a megabyte. */
 export const ANSWER_BYTES_MAX = 5_000_000;
 
-/** Refusals of which the service says that no work was done (public contract): safe to repeat, for every method. */
-const UNWORKED: ReadonlySet<number> = new Set([423, 429, 503]);
-
 /**
  * Rejects with `UpstreamError` when there is no answer to pass on: not sent, no connection, time-out, too large, or a
  * 401, which is about our key and never the caller's. A mutation whose answer was lost is not sent again.
@@ -43,7 +42,7 @@ const UNWORKED: ReadonlySet<number> = new Set([423, 429, 503]);
 export async function forward(
   deps: CallDeps,
   call: Call,
-  request: LooseRequest,
+  request: RequestParts,
   options: ForwardOptions,
 ): Promise<ForwardedAnswer> {
   const { signal, patienceMs, mayWait = async () => true, mayRepeat = () => true } = options;
@@ -52,11 +51,9 @@ export async function forward(
   const untilMs = clock.now() + patienceMs;
   for (let attempt = 1; ; attempt++) {
     const { answer, retryAfterMs } = await sendWithKey(deps, outgoing, readWhole(deps, call, options));
-    if (!UNWORKED.has(answer.status)) return answer;
+    if (!isPassingRefusal(answer.status)) return answer;
     if (answer.status === 429 && retryAfterMs !== undefined) budget.pauseFor(retryAfterMs);
-    // By its status alone: that no work was done holds for a read and for a mutation alike.
-    const refused = { attempt, kind: 'refused', method: 'POST', status: answer.status, retryAfterMs };
-    const decision = decideRetry({ ...refused, dice: random.next() });
+    const decision = decideRepetition({ attempt, retryAfterMs, dice: random.next() });
     if (decision.kind === 'give_up' || clock.now() + decision.delayMs > untilMs) return answer;
     if (!(await mayWait())) return answer;
     await clock.sleep(decision.delayMs, signal);

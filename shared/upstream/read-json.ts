@@ -1,6 +1,8 @@
 /** Reads a JSON answer with a bound on its bytes, counted after decompression. */
 
-/** Its message says what is wrong with the body and holds nothing of it. */
+import { readBounded } from '../runtime/read-bounded.ts';
+
+/** The message says what is wrong with the body and contains nothing of it. */
 export class UnreadableBody extends Error {
   override readonly name = 'UnreadableBody';
 }
@@ -20,14 +22,9 @@ async function readText(response: Response, bytesMax: number): Promise<string> {
   return new TextDecoder().decode(await readBytes(response, bytesMax));
 }
 
-/** The whole body, bounded while it arrives. */
+/** The whole body, at most `bytesMax` bytes after decompression. Rejects with `UnreadableBody` when it is larger. */
 export async function readBytes(response: Response, bytesMax: number): Promise<Uint8Array> {
-  const chunks: Uint8Array[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of response.body ?? []) {
-    sizeBytes += chunk.byteLength;
-    if (sizeBytes > bytesMax) throw new UnreadableBody(`the answer is larger than ${bytesMax} bytes`);
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
+  const bytes = await readBounded(response.body, bytesMax);
+  if (bytes.byteLength > bytesMax) throw new UnreadableBody(`the answer is larger than ${bytesMax} bytes`);
+  return bytes;
 }

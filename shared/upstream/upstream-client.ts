@@ -1,4 +1,4 @@
-/** The upstream as the rest of the bridge sees it; `client.ts` speaks HTTP, the simulation has its own. */
+/** The bridge's own reads of the upstream as a port: `http-client.ts` speaks HTTP, and the simulation has its own. */
 
 import type { Operation } from '../core/records/operation.ts';
 import type { Permit } from './request-budget.ts';

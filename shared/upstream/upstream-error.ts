@@ -1,29 +1,9 @@
-/** What can go wrong between us and the upstream, by what the caller can do about it. */
+/** A failure between the bridge and the upstream, as it is thrown. */
 
+import type { UpstreamErrorKind } from '../core/rates/upstream-error-kind.ts';
 import { AppError } from '../runtime/errors.ts';
 
-export type UpstreamErrorKind =
-  /** 401, also after one fresh read of the key; without a status: no header can carry the key. */
-  | 'unauthorized'
-  /** 403. */
-  | 'forbidden'
-  /** 404: deleted, or no permission; the service does not tell them apart. */
-  | 'not_found'
-  /** 423: conflicting operations run on the project. */
-  | 'locked'
-  /** 429. */
-  | 'rate_limited'
-  /** 5xx. */
-  | 'unavailable'
-  /** Any other 4xx; without a status: not sent, because an id in it is not of the expected form. */
-  | 'rejected'
-  /** Not JSON, half a body, a wrong envelope, or too large. */
-  | 'malformed_answer'
-  /** Refused, reset, no such host. */
-  | 'network'
-  | 'timeout'
-  /** The caller's own signal. */
-  | 'cancelled';
+export type { UpstreamErrorKind };
 
 export interface UpstreamFailure {
   readonly kind: UpstreamErrorKind;
@@ -37,7 +17,7 @@ export interface UpstreamFailure {
   readonly upstreamRequestId?: string | undefined;
 }
 
-/** Carries no request, header or body: errors end up in logs. */
+/** Carries no request, header or body, because errors end up in logs. */
 export class UpstreamError extends AppError {
   readonly kind: UpstreamErrorKind;
   readonly method: string;

@@ -1,10 +1,11 @@
 /** Every way a call can fail, told as an `UpstreamError` without anything of the request or of the key. */
 
 import { parseRetryAfter } from '../core/rates/retry-delay.ts';
+import type { UpstreamErrorKind } from '../core/rates/upstream-error-kind.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { errorBodySchema } from './calls/schemas.ts';
 import { UnreadableBody } from './read-json.ts';
-import { UpstreamError, type UpstreamErrorKind } from './upstream-error.ts';
+import { UpstreamError } from './upstream-error.ts';
 
 /** Which call it was, without ids, query or body. */
 export interface CallName {

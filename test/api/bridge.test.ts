@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { healthOf } from '../../functions/api/bridge/health.ts';
 import { nextStatus } from '../../shared/core/records/account-status.ts';
-import { recordReading } from '../../shared/core/records/operation-record.ts';
+import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
@@ -42,7 +42,7 @@ function setUp() {
     const created_at = new Date(NOON_MS - 60_000 + number * 1_000).toISOString();
     nowMs += 1;
     const reading = anOperation({ id: idOf(number), project_id, status, created_at });
-    const next = recordReading(recorded, reading, { ...aContext(), nowMs });
+    const next = decideNextRecord(recorded, reading, { ...aContext(), nowMs });
     if (next === undefined) throw new Error('Nothing changed');
     await store.record(next, recorded?.revision);
     if (fields.published !== false) await store.acknowledge(next, next.revision);

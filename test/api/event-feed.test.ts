@@ -10,8 +10,8 @@ import {
 } from '../../functions/api/bridge/event-feed.ts';
 import { decodeCursor, encodeCursor } from '../../functions/api/bridge/page-cursor.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
-import { type OperationRecord, recordReading } from '../../shared/core/records/operation-record.ts';
-import { recordDiscovery } from '../../shared/core/records/project-record.ts';
+import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
+import { decideDiscovery } from '../../shared/core/records/project-record.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { operationKey } from '../../shared/store/keys.ts';
 import type { UnreadableItem } from '../../shared/store/unreadable.ts';
@@ -61,7 +61,7 @@ function setUp() {
       fields: Parameters<typeof anOperation>[0] = {},
     ) => {
       const recorded = await store.readOperation(fields.project_id ?? PROJECT_ID, id);
-      const next = recordReading(recorded, anOperation({ id, status, ...fields }), at(atMs));
+      const next = decideNextRecord(recorded, anOperation({ id, status, ...fields }), at(atMs));
       if (next === undefined) throw new Error('Nothing changed');
       await store.record(next, recorded?.revision);
       return next;
@@ -392,7 +392,7 @@ describe('recent events', () => {
 });
 
 describe('a filter', () => {
-  const discovered = recordDiscovery(undefined, {
+  const discovered = decideDiscovery(undefined, {
     account_id: 'main',
     project_id: 'other-1',
     nowMs: NOON_MS,
@@ -419,7 +419,7 @@ describe('a filter', () => {
 
 test('a record of any version of an operation gives its entries, and an operation without any gives none', async () => {
   const { feed, store } = setUp();
-  const silent = recordReading(undefined, anOperation({ id: 'old', status: 'finished' }), {
+  const silent = decideNextRecord(undefined, anOperation({ id: 'old', status: 'finished' }), {
     ...aContext(),
     history: { backfill: 'none' },
   }) as OperationRecord;

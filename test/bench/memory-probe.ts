@@ -13,7 +13,7 @@ import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { accountKey } from '../../shared/store/keys.ts';
 import type { Item, Table } from '../../shared/store/table.ts';
-import { createUpstreamClient } from '../../shared/upstream/client.ts';
+import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { createScheduler } from '../simulation/scheduler.ts';
 import { urlOf } from './virtual-upstream.ts';

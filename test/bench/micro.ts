@@ -7,9 +7,9 @@ import { join } from 'node:path';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { activityOf } from '../../functions/poller/planner/project-activity.ts';
 import { bundleEntry, FOR_LAMBDA } from '../../infra/aws/bundle.ts';
-import { recordReading } from '../../shared/core/records/operation-record.ts';
-import { operationListSchema, operationSchema, parseRows } from '../../shared/upstream/calls/schemas.ts';
-import { plainOperation } from '../../shared/upstream/plain-operation.ts';
+import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
+import { operationSchema, plainOperation } from '../../shared/upstream/calls/operation-row.ts';
+import { operationListSchema, parseRows } from '../../shared/upstream/calls/schemas.ts';
 
 const PROJECT_COUNT = 5_000;
 const DECISION_COUNT = 200_000;
@@ -61,7 +61,7 @@ function measureEngine(): void {
     const { rows } = parseRows(operations, schema, (row) => plainOperation(row, PROJECT_ID));
     const activity = activityOf(rows, false, NOON_MS);
     const context = { account_id: 'main', nowMs: NOON_MS, observed_by: 'poll' } as const;
-    return [activity, rows[0] && recordReading(undefined, rows[0], context)];
+    return [activity, rows[0] && decideNextRecord(undefined, rows[0], context)];
   };
   const [parseOnly, whole] = timesOf(parse, read);
   console.log(

@@ -27,7 +27,7 @@ import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { readCommandUsage } from '../../shared/store/command-usage.ts';
-import { createUpstreamClient } from '../../shared/upstream/client.ts';
+import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { createScheduler, type Process } from '../simulation/scheduler.ts';
 import type { Detections } from './detections.ts';

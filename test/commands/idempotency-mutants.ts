@@ -3,7 +3,7 @@
 import type { Mutant } from '../simulation/mutants.ts';
 
 const STORE = 'shared/commands/idempotency-store.ts';
-const SEND = 'functions/api/upstream/send-once.ts';
+const SEND = 'shared/commands/send-once.ts';
 
 export const mutants: readonly Mutant[] = [
   {
@@ -31,7 +31,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'failed-is-unworked',
     mistake: 'a command that failed after its work is sent again',
-    file: 'functions/api/upstream/no-work.ts',
+    file: 'shared/core/rates/no-work.ts',
     find: 'return PROVE_NO_WORK.has(status);',
     replace: 'return PROVE_NO_WORK.has(status) || status >= 400;',
   },
@@ -39,14 +39,14 @@ export const mutants: readonly Mutant[] = [
     name: 'lost-is-unsent',
     mistake: 'a command whose answer was lost is sent again',
     file: SEND,
-    find: 'const isUnsent = error instanceof Problem && error.status < 500;',
-    replace: 'const isUnsent = true;',
+    find: "if (sent.kind === 'unanswered') return idempotency.loseTrack(attempt);",
+    replace: "if (sent.kind === 'unanswered') return idempotency.release(attempt);",
   },
   {
     name: 'secret-is-kept',
     mistake: 'an answer with a secret is kept',
     file: SEND,
-    find: 'body: target.isSecret ? undefined : keptBody(answer, await sealOf(deps, attempt)),',
-    replace: 'body: keptBody(answer, await sealOf(deps, attempt)),',
+    find: 'body: request.target.isSecret ? undefined : sealedBody(answer, pepper, attempt),',
+    replace: 'body: sealedBody(answer, pepper, attempt),',
   },
 ];

@@ -3,13 +3,13 @@
  * a table that fails as DynamoDB does and an upstream whose answers get lost. The production code decides.
  */
 
-import { Problem } from '../../functions/api/serving/problem.ts';
-import type { ApiAnswer, ApiRequest } from '../../functions/api/serving/route.ts';
-import { sendOnce } from '../../functions/api/upstream/send-once.ts';
+import type { CommandRequest } from '../../shared/commands/command-request.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
+import { type CommandOutcome, type Sent, sendOnce } from '../../shared/commands/send-once.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
+import { UpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { deriveOptions } from '../simulation/options.ts';
 import { createFaultyTable, createLaggingIndex } from '../simulation/ports.ts';
@@ -65,14 +65,11 @@ export async function simulateIdempotency(seed: number): Promise<readonly Idempo
       pepper: async () => createSecret('a-pepper'),
       telemetry: silentTelemetry,
     };
-    const target = { id: 'restartEndpoint', call: calls.restartEndpoint, isSecret: command.isSecret };
-    const answered = sendOnce(deps, target, requestOf(command, owner), () =>
-      execute(world, owner, command),
-    ).then(
-      (answer) => told(command, answer, violations),
-      (error: unknown) => (error instanceof Problem ? error.type : 'failed'),
+    const answered = sendOnce(deps, requestOf(command, owner), () => execute(world, owner, command)).then(
+      (outcome) => told(command, outcome, violations),
+      () => 'failed',
     );
-    // Whoever waits for a process that died gives up some time.
+    // A caller who waits for a process that died gives up after this time.
     const gaveUp = world.scheduler.delay(undefined, 30_000).then(() => 'no answer');
     const result = await Promise.race([answered, gaveUp]);
     command.lastTold.set(caller, result);
@@ -105,20 +102,20 @@ function aCommand(place: number): Command {
   };
 }
 
-function requestOf({ key }: Command, owner: Process): ApiRequest {
+function requestOf({ key, isSecret }: Command, owner: Process): CommandRequest {
   return {
     requestId: owner.name,
-    caller: { client_id: 'an-app', account_id: 'main', scopes: new Set(), projectIds: undefined },
+    caller: { client_id: 'an-app', account_id: 'main' },
+    target: { id: 'restartEndpoint', call: calls.restartEndpoint, isSecret },
     ids: { project_id: 'bold-sound-12345678', endpoint_id: 'ep-little-smoke-851426' },
     query: {},
     body: undefined,
-    headers: { 'idempotency-key': key },
-    signal: new AbortController().signal,
+    idempotencyKey: key,
   };
 }
 
 /** The upstream: refuses without work, works and answers, works and fails, or its answer is lost on the way. */
-async function execute(world: World, owner: Process, command: Command): Promise<ApiAnswer> {
+async function execute(world: World, owner: Process, command: Command): Promise<Sent> {
   const answer = await world.call(owner, () => {
     const refusal = world.isChaotic ? [423, 429, 503, 409][Math.floor(world.random.next() * 8)] : undefined;
     if (refusal !== undefined) return answerOf(refusal, 'not now');
@@ -126,22 +123,26 @@ async function execute(world: World, owner: Process, command: Command): Promise<
     if (world.strikes('upstream_unavailable')) return answerOf(500, 'it broke afterwards');
     return answerOf(200, command.executions.at(-1) ?? '');
   });
-  if (world.strikes('upstream_network')) {
-    throw new Problem('upstream-unavailable', { detail: 'The connection was lost.' });
-  }
-  return answer;
+  return world.strikes('upstream_network') ? { kind: 'unanswered', failure: lostConnection() } : answer;
 }
 
-function answerOf(status: number, text: string): ApiAnswer {
-  return { status, headers: { 'content-type': 'application/json' }, body: new TextEncoder().encode(text) };
+function answerOf(status: number, text: string): Sent {
+  const headers = { 'content-type': 'application/json' };
+  return { kind: 'answered', answer: { status, headers, body: new TextEncoder().encode(text) } };
 }
 
-function told(command: Command, answer: ApiAnswer, violations: IdempotencyViolation[]): string {
-  const isReplayed = answer.headers?.['idempotency-replayed'] === 'true';
-  const body =
-    typeof answer.body === 'string' ? answer.body : new TextDecoder().decode(answer.body as Uint8Array);
+function lostConnection(): UpstreamError {
+  const { method, path } = calls.restartEndpoint;
+  return new UpstreamError({ kind: 'network', method, path, message: 'The connection was lost.' });
+}
+
+function told(command: Command, outcome: CommandOutcome, violations: IdempotencyViolation[]): string {
+  if (outcome.kind !== 'answered' && outcome.kind !== 'replayed') return outcome.kind;
+  const { answer } = outcome;
+  const body = typeof answer.body === 'string' ? answer.body : new TextDecoder().decode(answer.body);
   if (answer.status >= 300) return `refused ${answer.status}`;
-  if (isReplayed && command.isSecret) violations.push({ rule: 'secret', detail: command.key });
+  if (outcome.kind === 'replayed' && command.isSecret)
+    violations.push({ rule: 'secret', detail: command.key });
   if (!command.executions.includes(body))
     violations.push({ rule: 'untrue', detail: `${command.key}: ${body}` });
   command.successes.add(body);
@@ -150,7 +151,7 @@ function told(command: Command, answer: ApiAnswer, violations: IdempotencyViolat
 
 /** What a caller can act on: it is done, or nobody knows; anything else asks for another attempt. */
 function isFinal(result: string): boolean {
-  return result === 'done' || result === 'outcome-unknown' || result === 'secret-already-issued';
+  return result === 'done' || result === 'outcome_unknown' || result === 'answer_not_kept';
 }
 
 function judge(command: Command): readonly IdempotencyViolation[] {

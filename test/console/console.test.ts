@@ -7,7 +7,7 @@ import { noticeOf } from '../../shared/alerts/notice.ts';
 import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
-import { recordReading } from '../../shared/core/records/operation-record.ts';
+import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
@@ -46,7 +46,7 @@ function setUp(answer: (sent: Sent) => Response = usual) {
     for (const reading of readings) {
       const operation = anOperation(reading);
       const recorded = await store.readOperation(operation.project_id, operation.id);
-      const next = recordReading(recorded, operation, { ...aContext(), nowMs });
+      const next = decideNextRecord(recorded, operation, { ...aContext(), nowMs });
       if (next !== undefined) await store.record(next, recorded?.revision);
     }
   };

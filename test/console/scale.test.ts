@@ -3,8 +3,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import { acknowledged } from '../../shared/core/records/journal-record.ts';
-import { recordReading } from '../../shared/core/records/operation-record.ts';
-import { recordDiscovery } from '../../shared/core/records/project-record.ts';
+import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
+import { decideDiscovery } from '../../shared/core/records/project-record.ts';
 import { attributesOf, keyOf } from '../../shared/store/items.ts';
 import { createApiUnderTest } from '../api/api-under-test.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';
@@ -37,7 +37,7 @@ beforeAll(async () => {
   const put = (table: MemoryTable, record: JournalRecord) =>
     table.sync.update({ key: keyOf(record), set: attributesOf(record) });
   for (let number = 0; number < PROJECTS; number++) {
-    const record = recordDiscovery(undefined, {
+    const record = decideDiscovery(undefined, {
       account_id: 'main',
       project_id: projectOf(number),
       nowMs: NOON_MS,
@@ -55,7 +55,7 @@ beforeAll(async () => {
       created_at,
       updated_at: created_at,
     });
-    const record = recordReading(undefined, operation, { ...aContext(), nowMs: NOON_MS - number * 1_000 });
+    const record = decideNextRecord(undefined, operation, { ...aContext(), nowMs: NOON_MS - number * 1_000 });
     if (record !== undefined) put(api.memory, acknowledged(record, record.revision));
   }
   const body = new URLSearchParams({ token: await api.issueToken(), next: '/console' }).toString();

@@ -2,17 +2,23 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { isReadDue, isWatchOver, watchIntervalMs } from '../../functions/poller/project/watch-rate.ts';
 import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/core/rates/rate-limit.ts';
-import { decideRetry, parseRetryAfter, retryDelayMs } from '../../shared/core/rates/retry-delay.ts';
-import { firstAccountRecord, recordHealth } from '../../shared/core/records/account-record.ts';
-import type { JournalEntry } from '../../shared/core/records/journal.ts';
-import { recordDiscovery, recordUnreachable } from '../../shared/core/records/project-record.ts';
+import {
+  decideRetry,
+  type FailedAttempt,
+  parseRetryAfter,
+  retryDelayMs,
+} from '../../shared/core/rates/retry-delay.ts';
+import type { UpstreamErrorKind } from '../../shared/core/rates/upstream-error-kind.ts';
+import { decideHealth, firstAccountRecord } from '../../shared/core/records/account-record.ts';
+import type { JournalEntry } from '../../shared/core/records/journal-entries.ts';
+import { decideDiscovery, decideUnreachable } from '../../shared/core/records/project-record.ts';
 import {
   BATCH_BYTES_MAX,
   type EntryOutcome,
   planAcknowledgement,
   planBatches,
 } from '../../shared/core/records/relay-plan.ts';
-import type { Timestamp } from '../../shared/core/records/timestamp.ts';
+import type { Timestamp } from '../../shared/core/time/timestamp.ts';
 import { aRecord, NOON_MS } from '../builders.ts';
 
 const MINUTE_MS = 60_000;
@@ -100,7 +106,7 @@ describe('watching', () => {
 });
 
 describe('retries', () => {
-  const attempt = {
+  const attempt: FailedAttempt = {
     attempt: 1,
     kind: 'rate_limited',
     method: 'GET',
@@ -128,7 +134,7 @@ describe('retries', () => {
     );
   });
 
-  test.each([
+  test.each<[string, UpstreamErrorKind, number | undefined, boolean]>([
     ['GET', 'rate_limited', 429, true],
     ['GET', 'unavailable', 500, true],
     ['GET', 'network', undefined, true],
@@ -219,35 +225,35 @@ describe('projects and accounts', () => {
   const sighting = { account_id: 'main', project_id: 'p-1', nowMs: NOON_MS, isNews: true };
 
   test('what was there when the account was first seen is no news', () => {
-    expect(recordDiscovery(undefined, { ...sighting, isNews: false })).toMatchObject({
+    expect(decideDiscovery(undefined, { ...sighting, isNews: false })).toMatchObject({
       is_visible: true,
       entries: [],
     });
   });
 
   test('a project that appears later is news, once', () => {
-    const record = recordDiscovery(undefined, sighting);
+    const record = decideDiscovery(undefined, sighting);
 
     expect(record?.entries).toMatchObject([{ type: 'project_discovered', revision: 1 }]);
-    expect(recordDiscovery(record, sighting)).toBeUndefined();
+    expect(decideDiscovery(record, sighting)).toBeUndefined();
   });
 
   test('a project that is gone is told once, and is news when it comes back', () => {
-    const record = recordDiscovery(undefined, { ...sighting, isNews: false });
-    const gone = record && recordUnreachable(record, NOON_MS);
+    const record = decideDiscovery(undefined, { ...sighting, isNews: false });
+    const gone = record && decideUnreachable(record, NOON_MS);
 
     expect(gone?.entries).toMatchObject([{ type: 'project_unreachable' }]);
-    expect(gone && recordUnreachable(gone, NOON_MS)).toBeUndefined();
-    expect(recordDiscovery(gone, sighting)).toMatchObject({ is_visible: true, revision: 2 });
+    expect(gone && decideUnreachable(gone, NOON_MS)).toBeUndefined();
+    expect(decideDiscovery(gone, sighting)).toMatchObject({ is_visible: true, revision: 2 });
   });
 
   test('an account is degraded once per reason, and recovered once with the reason it had', () => {
     const account = firstAccountRecord('main', '2026-01-15T12:00:00.000000000Z' as Timestamp);
-    const degraded = recordHealth(account, 'key_rejected', NOON_MS);
-    const recovered = degraded && recordHealth(degraded, undefined, NOON_MS);
+    const degraded = decideHealth(account, 'key_rejected', NOON_MS);
+    const recovered = degraded && decideHealth(degraded, undefined, NOON_MS);
 
-    expect(recordHealth(account, undefined, NOON_MS)).toBeUndefined();
-    expect(degraded && recordHealth(degraded, 'key_rejected', NOON_MS)).toBeUndefined();
+    expect(decideHealth(account, undefined, NOON_MS)).toBeUndefined();
+    expect(degraded && decideHealth(degraded, 'key_rejected', NOON_MS)).toBeUndefined();
     expect(recovered?.entries.at(-1)).toMatchObject({ type: 'account_recovered', reason: 'key_rejected' });
   });
 });

@@ -8,6 +8,7 @@ import {
 } from '../../functions/poller/account/run.ts';
 import { createTally } from '../../functions/poller/account/tally.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
+import { askForNewestRecorded } from '../../functions/poller/project/newest-recorded.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import type { Backfill } from '../../shared/core/records/operation-record.ts';
@@ -23,6 +24,7 @@ import { anOperation } from '../builders.ts';
 import { deriveOptions, NO_FAULTS } from '../simulation/options.ts';
 import { dependenciesOf, invoke, setTheStage } from '../simulation/simulate.ts';
 import { NOTHING_ODD } from '../simulation/upstream-model.ts';
+import { createMemoryIndexes } from '../store/memory-indexes.ts';
 
 export const PROJECT_ID = anOperation().project_id;
 
@@ -115,7 +117,8 @@ export function anAccount({
     table: stage.table,
     /** What the bridge does once the upstream has answered a command. */
     command: async (command: Command, operations: readonly Operation[]): Promise<void> => {
-      void recordCommand({ ...deps, settleWithinMs: 600_000 }, command, operations);
+      const { accountId } = deps.store;
+      void recordCommand({ ...deps, accountId, settleWithinMs: 600_000 }, command, operations);
       await world.scheduler.runUntil(world.scheduler.now() + 1_000);
     },
     /** Writes a new record, as another part of the bridge would. */
@@ -149,6 +152,7 @@ export function anAccount({
       ...wired,
       ...limited,
       key: { hasAnother: async () => script.hasAnotherKey() },
+      newestRecorded: askForNewestRecorded(createMemoryIndexes(stage.table), wired.store),
       upstream: scriptedUpstream(script, {
         calls,
         nowMs: () => world.scheduler.now(),

@@ -187,6 +187,104 @@ test('a project that could not be read for months from the beginning loses nothi
   expect(idsOf(changes)).toEqual(new Set(missed.map(({ id }) => id)));
 });
 
+/** Sleeps until the table has forgotten what it knew. */
+const SLEEP_MS = 60 * DAY_MS;
+
+describe('what was recorded is not told again, and what was not is not lost, after weeks', () => {
+  test('in which a first walk stood still half-way', async () => {
+    const random = seededRandom(41);
+    const { script, poll, pass, events, expire, restart } = anAccount({ backfill: 'all' });
+    script.pageRowsMax = () => 10;
+    script.operations = endedOperations(200, random, {
+      newestMs: START_MS - MINUTE_MS,
+      oldestMs: START_MS - 3 * DAY_MS,
+    });
+    let pageCount = 0;
+    script.fails = ({ name }) => (name === 'operations' && ++pageCount > 8 ? 'unavailable' : undefined);
+    await poll(MINUTE_MS);
+    const before = idsOf(events());
+    await pass(SLEEP_MS);
+    expire();
+    restart();
+    script.fails = () => undefined;
+    await poll(10 * MINUTE_MS);
+
+    expect(before.size).toBeGreaterThan(50);
+    const changes = events().filter(({ type }) => type === 'Operation State Changed');
+    expect(idsOf(changes).size).toBe(200);
+    expect(changes).toHaveLength(200);
+  });
+
+  test('in which a project could not be read, soon after its last operations', async () => {
+    const random = seededRandom(42);
+    const { script, poll, pass, events, expire, restart } = anAccount();
+    const ended = (newestMs: number, oldestMs: number) => endedOperations(5, random, { newestMs, oldestMs });
+    await poll(MINUTE_MS);
+    script.operations = ended(START_MS + 90_000, START_MS + 70_000);
+    await poll(2 * MINUTE_MS);
+    const seen = ended(START_MS + 220_000, START_MS + 200_000);
+    script.operations = [...seen, ...script.operations];
+    await poll(2 * MINUTE_MS);
+    const before = events();
+    script.fails = ({ name }) => (name === 'operations' ? 'unavailable' : undefined);
+    const missed = ended(START_MS + 500_000, START_MS + 400_000);
+    script.operations = [...missed, ...script.operations];
+    await poll(5 * MINUTE_MS);
+    await pass(SLEEP_MS);
+    expire();
+    restart();
+    script.fails = () => undefined;
+    await poll(10 * MINUTE_MS);
+
+    expect(before).toHaveLength(10);
+    const changes = events().filter(({ type }) => type === 'Operation State Changed');
+    expect(idsOf(changes.slice(10))).toEqual(new Set(missed.map(({ id }) => id)));
+    expect(changes).toHaveLength(15);
+  });
+
+  test('in which nobody read a list that is not newest first', async () => {
+    const random = seededRandom(43);
+    const { script, poll, pass, events, expire, restart } = anAccount();
+    script.pageRowsMax = () => 10;
+    const ended = (newestMs: number, oldestMs: number) =>
+      endedOperations(30, random, { newestMs, oldestMs }).toReversed();
+    script.operations = ended(START_MS - MINUTE_MS, START_MS - DAY_MS);
+    await poll(2 * MINUTE_MS);
+    script.operations = [...script.operations, ...ended(START_MS + 170_000, START_MS + 130_000)];
+    await poll(5 * MINUTE_MS);
+    const before = events();
+    const missed = ended(START_MS + 20 * DAY_MS, START_MS + 600_000);
+    script.operations = [...missed, ...script.operations];
+    await pass(SLEEP_MS);
+    expire();
+    restart();
+    await poll(10 * MINUTE_MS);
+
+    expect(before).toHaveLength(30);
+    expect(idsOf(events().slice(30))).toEqual(new Set(missed.map(({ id }) => id)));
+    expect(events()).toHaveLength(60);
+  });
+
+  test('of which the first rows that were ever read were out of order', async () => {
+    const random = seededRandom(44);
+    const { script, poll, events, pass } = anAccount();
+    script.pageRowsMax = () => 3;
+    script.fails = ({ name }) => (name === 'operations' ? 'unavailable' : undefined);
+    await poll(MINUTE_MS);
+    const missed = endedOperations(40, random, {
+      newestMs: START_MS + 10 * DAY_MS,
+      oldestMs: START_MS + 2 * MINUTE_MS,
+    }).toReversed();
+    script.operations = missed;
+    await pass(SLEEP_MS);
+    script.fails = () => undefined;
+    await poll(10 * MINUTE_MS);
+
+    const changes = events().filter(({ type }) => type === 'Operation State Changed');
+    expect(idsOf(changes)).toEqual(new Set(missed.map(({ id }) => id)));
+  });
+});
+
 describe('a project that becomes visible later', () => {
   const other = 'late-river-87654321';
 

@@ -432,6 +432,25 @@ describe('the account', () => {
     expect(logged.filter((event) => event === 'key.rejected')).toHaveLength(1);
   });
 
+  test('counts as answered once operations are read, however long the bus takes for them', async () => {
+    const { script, poll, deps, memory } = anAccount();
+    script.fails = ({ name }) => (name === 'operations' ? 'unavailable' : undefined);
+    await poll(10_000);
+    expect(memory().failingSinceMs).toBeDefined();
+    script.fails = () => undefined;
+    script.operations = [anOperation({ status: 'running', created_at: atSecond(1) })];
+    const { bus } = deps();
+    const failingSinceMs: unknown[] = [];
+    const publish: typeof bus.publish = (events) => {
+      failingSinceMs.push(memory().failingSinceMs);
+      return bus.publish(events);
+    };
+    Object.assign(deps(), { bus: { publish } });
+    await poll(20_000);
+
+    expect(failingSinceMs).toEqual([undefined]);
+  });
+
   test('is degraded when nothing succeeded for long, and recovers', async () => {
     const { script, poll, events } = anAccount();
     await poll(10_000);

@@ -10,7 +10,7 @@ import { type AccountDeps, emptyAccountMemory } from '../../functions/poller/acc
 import { createTally } from '../../functions/poller/account/tally.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
-import { recordReading } from '../../shared/core/records/operation-record.ts';
+import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import type { EntryOutcome } from '../../shared/core/records/relay-plan.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
@@ -138,7 +138,7 @@ export function aSlowAccount(options: SlowOptions) {
       project_id: projectId,
       status: 'finished',
     });
-    const record = recordReading(undefined, reading, aContext({ nowMs: START_MS - 3_600_000 + place }));
+    const record = decideNextRecord(undefined, reading, aContext({ nowMs: START_MS - 3_600_000 + place }));
     if (record === undefined) throw new Error('A first reading is always recorded');
     return record;
   }

@@ -5,6 +5,7 @@ import { healthOf } from '../../functions/api/bridge/health.ts';
 import { readAccountStatus } from '../../shared/store/account-status-store.ts';
 import { projectKey } from '../../shared/store/keys.ts';
 import { anOperation } from '../builders.ts';
+import { START_MS } from '../simulation/simulate.ts';
 import { anAccount, PROJECT_ID } from './account-under-test.ts';
 
 const MINUTE_MS = 60_000;
@@ -154,5 +155,26 @@ describe('a project whose operations cannot be read', () => {
     expect(ages).toHaveLength(8);
     expect(ages.at(-1)).toBeGreaterThan(7 * MINUTE_MS);
     expect(ages).toEqual(ages.toSorted((a, b) => a - b));
+  });
+});
+
+describe('a project that is read in many polls', () => {
+  test('is not published as unreachable because of one failure at the end of a long reading', async () => {
+    const account = anAccount({ requestsPerMinute: 60 });
+    const { script } = account;
+    script.pageRowsMax = () => 1;
+    script.operations = Array.from({ length: 400 }, (_, place) =>
+      anOperation({
+        id: `operation-${place}`,
+        status: 'finished',
+        created_at: new Date(START_MS - place * 1_000).toISOString(),
+      }),
+    );
+    await pollMinutes(account, 15);
+    expect(account.logs.filter(({ event }) => event === 'project.read')).toEqual([]);
+    script.fails = ({ name }) => (name === 'operations' ? 'unavailable' : undefined);
+    await pollMinutes(account, 2);
+
+    expect(eventsAbout(account, 'Project Unreachable')).toEqual([]);
   });
 });

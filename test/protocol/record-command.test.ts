@@ -19,6 +19,7 @@ function setUp() {
   const steps: string[] = [];
   const events: Readonly<Record<string, unknown>>[] = [];
   const deps: RecordCommandDeps = {
+    accountId: 'main',
     store: {
       ...store,
       record: async (record, expectedRevision) => {

@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { PENDING_ENTRIES_MAX } from '../../shared/core/records/journal.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
-import { type OperationRecord, recordReading } from '../../shared/core/records/operation-record.ts';
+import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
 import { type RecordDeps, recordOperation } from '../../shared/protocol/record-operation.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { operationKey } from '../../shared/store/keys.ts';
@@ -265,7 +265,7 @@ describe('a write without an answer', () => {
           const world = setUp(now);
           const rival = async () => {
             const recorded = await world.stored();
-            const next = recordReading(recorded, now(), aContext({ observed_by: 'command' }));
+            const next = decideNextRecord(recorded, now(), aContext({ observed_by: 'command' }));
             if (next !== undefined) await world.store.record(next, recorded?.revision);
           };
           const left = [...fates];

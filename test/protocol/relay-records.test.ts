@@ -1,12 +1,12 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { firstAccountRecord, recordHealth } from '../../shared/core/records/account-record.ts';
+import { decideHealth, firstAccountRecord } from '../../shared/core/records/account-record.ts';
 import { pendingEntries } from '../../shared/core/records/journal.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
-import { type OperationRecord, recordReading } from '../../shared/core/records/operation-record.ts';
+import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
 import { BATCH_ENTRIES_MAX, type EntryOutcome } from '../../shared/core/records/relay-plan.ts';
-import type { Timestamp } from '../../shared/core/records/timestamp.ts';
+import type { Timestamp } from '../../shared/core/time/timestamp.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
 import { createRelayLedger } from '../../shared/protocol/relay-ledger.ts';
 import { PUBLISH_CALLS_AT_ONCE, type RelayDeps, relayRecords } from '../../shared/protocol/relay-records.ts';
@@ -53,7 +53,7 @@ async function stored(
 ): Promise<OperationRecord> {
   let record: OperationRecord | undefined;
   for (const reading of readings) {
-    const next = recordReading(record, anOperation({ id, ...reading }), aContext());
+    const next = decideNextRecord(record, anOperation({ id, ...reading }), aContext());
     if (next !== undefined) await store.record(next, record?.revision);
     record = next ?? record;
   }
@@ -108,7 +108,7 @@ describe('what the bus accepts', () => {
   test('may be the entries of any kind of record', async () => {
     const world = setUp();
     const healthy = firstAccountRecord('main', '2026-01-15T00:00:00.000000000Z' as Timestamp);
-    const account = recordHealth(healthy, 'key_rejected', NOON_MS);
+    const account = decideHealth(healthy, 'key_rejected', NOON_MS);
     if (account === undefined) throw new Error('nothing changed');
     await world.store.record(account, undefined);
 

@@ -1,6 +1,6 @@
 /** Every function of a file, with its name and its number of lines. */
 
-import { parseSync } from 'oxc-parser';
+import { parse } from '@babel/parser';
 
 export interface MeasuredFunction {
   readonly path: string;
@@ -10,7 +10,7 @@ export interface MeasuredFunction {
   readonly lines: number;
 }
 
-/** Nodes of the ESTree, as far as the walk needs them. */
+/** What the walk needs of a node of the syntax tree. */
 interface Node {
   readonly type: string;
   readonly start: number;
@@ -22,6 +22,8 @@ const FUNCTIONS: ReadonlySet<string> = new Set([
   'FunctionDeclaration',
   'FunctionExpression',
   'ArrowFunctionExpression',
+  'ObjectMethod',
+  'ClassMethod',
 ]);
 
 export function functionsIn(path: string, text: string): readonly MeasuredFunction[] {
@@ -34,7 +36,11 @@ export function functionsIn(path: string, text: string): readonly MeasuredFuncti
     }
     for (const child of childrenOf(node)) visit(child, nameOf(node) ?? name);
   };
-  visit(parseSync(path, text).program as unknown as Node, 'the file');
+  const { program } = parse(text, {
+    sourceType: 'module',
+    plugins: ['typescript', 'explicitResourceManagement'],
+  });
+  visit(program as unknown as Node, 'the file');
   return found;
 }
 

@@ -14,14 +14,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no-compare-and-set',
     mistake: 'a record is written whatever was recorded since it was read',
-    file: 'shared/store/bridge-store.ts',
+    file: 'shared/store/journal-writes.ts',
     find: '    condition: unchangedSince(expectedRevision, next.kind),',
     replace: '',
   },
   {
     name: 'acknowledged-is-done',
     mistake: 'an acknowledgement takes an open operation out of the index',
-    file: 'shared/store/bridge-store.ts',
+    file: 'shared/store/journal-writes.ts',
     find: 'if (hasWork(after)) return { key: keyOf(record), set, condition };',
     replace: '',
   },

@@ -3,7 +3,7 @@
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
 import { type AccountDeps, emptyAccountMemory } from '../../functions/poller/account/run.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
-import type { JournalEntry } from '../../shared/core/records/journal.ts';
+import type { JournalEntry } from '../../shared/core/records/journal-entries.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';

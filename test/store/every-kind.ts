@@ -6,20 +6,20 @@
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
-import { firstAccountRecord, recordHealth } from '../../shared/core/records/account-record.ts';
+import { decideHealth, firstAccountRecord } from '../../shared/core/records/account-record.ts';
 import { nextStatus } from '../../shared/core/records/account-status.ts';
 import type { CommandRecord } from '../../shared/core/records/command-record.ts';
-import { settleCommand } from '../../shared/core/records/command-record.ts';
+import { decideSettlement } from '../../shared/core/records/command-record.ts';
 import { createHintFields } from '../../shared/core/records/hint-fields.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import {
+  decideNextRecord,
+  decideStall,
+  decideWatchEnd,
   type OperationRecord,
-  recordReading,
-  recordStall,
-  recordWatchEnd,
 } from '../../shared/core/records/operation-record.ts';
-import { recordDiscovery, recordUnreachable } from '../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../shared/core/records/timestamp.ts';
+import { decideDiscovery, decideUnreachable } from '../../shared/core/records/project-record.ts';
+import type { Timestamp } from '../../shared/core/time/timestamp.ts';
 import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createCommandUsage, readCommandUsage } from '../../shared/store/command-usage.ts';
@@ -75,7 +75,7 @@ export async function writeEveryKind(table: Table, counters: TableCounters): Pro
     for (const [place, reading] of readings.entries()) {
       const nowMs = NOON_MS + place * 1_500;
       record =
-        recordReading(record, anOperation({ id, ...reading }), aContext({ nowMs, ...context })) ?? record;
+        decideNextRecord(record, anOperation({ id, ...reading }), aContext({ nowMs, ...context })) ?? record;
     }
     if (record === undefined) throw new Error('No reading changed anything');
     return record;
@@ -107,11 +107,11 @@ export async function writeEveryKind(table: Table, counters: TableCounters): Pro
   );
   const stall = { threshold_ms: 15 * MINUTE_MS, open_ms: 15 * MINUTE_MS + 412, nowMs: NOON_MS };
   await put(
-    recordStall(recordStall(operation('stalled', [{}]), stall), { ...stall, threshold_ms: 3_600_000 }),
+    decideStall(decideStall(operation('stalled', [{}]), stall), { ...stall, threshold_ms: 3_600_000 }),
   );
-  await put(recordWatchEnd(operation('vanished', [{}]), { reason: 'vanished', nowMs: NOON_MS }));
+  await put(decideWatchEnd(operation('vanished', [{}]), { reason: 'vanished', nowMs: NOON_MS }));
   await put(
-    recordWatchEnd(operation('not-retried', [{ status: 'failed', failures_count: 2 }]), {
+    decideWatchEnd(operation('not-retried', [{ status: 'failed', failures_count: 2 }]), {
       reason: 'not_retried',
       nowMs: NOON_MS,
     }),
@@ -145,7 +145,7 @@ export async function writeEveryKind(table: Table, counters: TableCounters): Pro
     ['resumed', true],
     ['silent', false],
   ] as const) {
-    const seen = recordDiscovery(undefined, sighting(id, isNews));
+    const seen = decideDiscovery(undefined, sighting(id, isNews));
     if (seen !== undefined) await put(seen);
   }
   const watermark = at('2026-01-15T11:59:50.000000000Z');
@@ -157,21 +157,21 @@ export async function writeEveryKind(table: Table, counters: TableCounters): Pro
   });
   await store.saveProgress('resumed', { sweptAtMs: NOON_MS - 86_400_000 });
   await store.saveProgress('never-journalled', { watermark, resume: null });
-  const visible = recordDiscovery(undefined, sighting('unreachable', true));
-  const gone = visible && recordUnreachable(visible, NOON_MS + 1_000);
+  const visible = decideDiscovery(undefined, sighting('unreachable', true));
+  const gone = visible && decideUnreachable(visible, NOON_MS + 1_000);
   if (gone !== undefined) await put(gone, { isPublished: false });
 
   const boot = at('2026-01-15T11:00:00.000000000Z');
   await put({ ...firstAccountRecord('main', boot), is_listed: true });
   await put(firstAccountRecord('fresh', boot));
   const degraded = (id: string) =>
-    recordHealth({ ...firstAccountRecord(id, boot), is_listed: true }, 'key_rejected', NOON_MS);
+    decideHealth({ ...firstAccountRecord(id, boot), is_listed: true }, 'key_rejected', NOON_MS);
   for (const id of ['degraded', 'recovered']) {
     const bad = degraded(id);
     if (bad === undefined) continue;
     await put(bad);
     const stored = await storeOf(id).readAccount();
-    const well = stored && recordHealth(stored, undefined, NOON_MS + 60_000);
+    const well = stored && decideHealth(stored, undefined, NOON_MS + 60_000);
     if (id === 'recovered' && well) await storeOf(id).record(well, bad.revision);
   }
 
@@ -181,10 +181,10 @@ export async function writeEveryKind(table: Table, counters: TableCounters): Pro
   });
   await put(command('open', { operation_ids: ['of-a-command', 'unseen'] }));
   const ended = new Map([['settled', operation('settled', [{ status: 'finished' }])]]);
-  const settled = settleCommand(command('settled', { operation_ids: ['settled'] }), ended, NOON_MS);
+  const settled = decideSettlement(command('settled', { operation_ids: ['settled'] }), ended, NOON_MS);
   if (settled) await put(settled);
   const late = command('incomplete', { operation_ids: ['settled', 'unseen'], deadline_at_ms: NOON_MS });
-  const incomplete = settleCommand(late, ended, NOON_MS);
+  const incomplete = decideSettlement(late, ended, NOON_MS);
   if (incomplete) await put(incomplete, { isPublished: false });
 
   await store.acquireLease('an-invocation', 50_000);
@@ -199,7 +199,7 @@ export async function writeEveryKind(table: Table, counters: TableCounters): Pro
 async function writeStatus(table: Table): Promise<void> {
   const hints = createHintFields();
   hints.takeListing([{ id: 'a', updated_at: 1 }]);
-  hints.noteTransition('a');
+  hints.takeTransition('a');
   hints.takeListing([{ id: 'a', updated_at: 2 }]);
   const limit = {
     share: { share: 0.56, changedAtMs: NOON_MS - 30_000, ceiling: 0.7, holdMs: 300_000 },

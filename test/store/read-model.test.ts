@@ -8,11 +8,11 @@ import { createReadModel, type ReadModel } from '../../functions/api/bridge/read
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import {
+  decideNextRecord,
+  decideWatchEnd,
   type OperationRecord,
-  recordReading,
-  recordWatchEnd,
 } from '../../shared/core/records/operation-record.ts';
-import { recordDiscovery } from '../../shared/core/records/project-record.ts';
+import { decideDiscovery } from '../../shared/core/records/project-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb-indexes.ts';
@@ -63,7 +63,7 @@ function stage(table: Table, indexes: TableIndexes, accountId: string): Stage {
     async move(number, status, atMs = time.nowMs) {
       const recorded = await store.readOperation(PROJECT_ID, idOf(number));
       const reading = anOperation({ id: idOf(number), status, created_at: isoOf(NOON_MS + number * 1_000) });
-      const next = recordReading(recorded, reading, { ...aContext(), account_id: accountId, nowMs: atMs });
+      const next = decideNextRecord(recorded, reading, { ...aContext(), account_id: accountId, nowMs: atMs });
       if (next === undefined) throw new Error('Nothing changed');
       await store.record(next, recorded?.revision);
       return next;
@@ -130,7 +130,7 @@ describe.each(tables)('the read model, %s', (name, open) => {
   test('lists projects by their id', async () => {
     const { read, store } = setUp();
     for (const project_id of ['c-1', 'a-1', 'b-1']) {
-      const record = recordDiscovery(undefined, {
+      const record = decideDiscovery(undefined, {
         account_id: read.accountId,
         project_id,
         nowMs: NOON_MS,
@@ -324,7 +324,7 @@ describe('a feed read while others write', () => {
     const table = createMemoryTable();
     const { read, move, store } = stage(table, createMemoryIndexes(table), 'reader');
     const failed = await move(1, 'failed');
-    await store.record(recordWatchEnd(failed, { reason: 'not_retried', nowMs: NOON_MS + 5 }), 1);
+    await store.record(decideWatchEnd(failed, { reason: 'not_retried', nowMs: NOON_MS + 5 }), 1);
 
     const { events } = await read.feed.since(read.feed.start('beginning'));
 

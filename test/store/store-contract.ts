@@ -4,8 +4,8 @@ import { describe, expect, test } from 'vitest';
 import { pendingEntries } from '../../shared/core/records/journal.ts';
 import { acknowledged } from '../../shared/core/records/journal-record.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
-import { isOpen, recordReading, recordWatchEnd } from '../../shared/core/records/operation-record.ts';
-import type { Timestamp } from '../../shared/core/records/timestamp.ts';
+import { decideNextRecord, decideWatchEnd, isOpen } from '../../shared/core/records/operation-record.ts';
+import type { Timestamp } from '../../shared/core/time/timestamp.ts';
 import { type BridgeStore, createBridgeStore } from '../../shared/store/bridge-store.ts';
 import { operationKey, parkedWorkOf, projectKey } from '../../shared/store/keys.ts';
 import type { Table } from '../../shared/store/table.ts';
@@ -71,7 +71,7 @@ export function describeStore(name: string, open: () => Table): void {
       const { store, accountId } = fresh();
       const first = ours(accountId);
       const second =
-        recordReading(first, anOperation({ status: 'failed', failures_count: 1 }), aContext()) ?? first;
+        decideNextRecord(first, anOperation({ status: 'failed', failures_count: 1 }), aContext()) ?? first;
       await store.record(first, undefined);
       await store.record({ ...second, account_id: accountId }, 1);
 
@@ -118,7 +118,7 @@ export function describeStore(name: string, open: () => Table): void {
       await store.record(record, undefined);
       await store.acknowledge(record, 1);
       const settled = acknowledged(record, 1);
-      const reopened = recordReading(settled, anOperation({ status: 'running' }), aContext());
+      const reopened = decideNextRecord(settled, anOperation({ status: 'running' }), aContext());
       if (reopened === undefined) throw new Error('nothing changed');
 
       expect(await store.record({ ...reopened, account_id: accountId }, 1)).toBe('recorded');
@@ -145,7 +145,7 @@ export function describeStore(name: string, open: () => Table): void {
     test('an acknowledgement leaves an operation that moved again meanwhile in the index', async () => {
       const { store, accountId } = fresh();
       const ended = ours(accountId, { status: 'finished' });
-      const reopened = recordReading(ended, anOperation({ status: 'running' }), aContext());
+      const reopened = decideNextRecord(ended, anOperation({ status: 'running' }), aContext());
       if (reopened === undefined) throw new Error('nothing changed');
       await store.record(ended, undefined);
       await store.record({ ...reopened, account_id: accountId }, 1);
@@ -194,7 +194,7 @@ export function describeStore(name: string, open: () => Table): void {
     test('an operation whose watch ended is no work once that is told', async () => {
       const { store, accountId } = fresh();
       const failed = ours(accountId, { status: 'failed', failures_count: 1 });
-      const ended = recordWatchEnd(failed, { reason: 'not_retried', nowMs: NOON_MS });
+      const ended = decideWatchEnd(failed, { reason: 'not_retried', nowMs: NOON_MS });
       await store.record(failed, undefined);
       await store.record(ended, 1);
       await store.acknowledge(ended, 2);

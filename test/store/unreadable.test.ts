@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
 import { EMPTY_JOURNAL, pendingEntries } from '../../shared/core/records/journal.ts';
-import { recordReading } from '../../shared/core/records/operation-record.ts';
+import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { silentTelemetry, type Telemetry } from '../../shared/runtime/telemetry.ts';
@@ -60,7 +60,7 @@ describe('an entry that a newer version wrote', () => {
   test('stays in the item, in its place, when the item is written again', async () => {
     const { store, table } = await withAnEntryOfTomorrow({ published: 3 });
     const record = await store.readOperation(PROJECT_ID, OPERATION_ID);
-    const next = recordReading(record, anOperation({ status: 'finished' }), aContext());
+    const next = decideNextRecord(record, anOperation({ status: 'finished' }), aContext());
 
     expect(next && (await store.record(next, record?.revision))).toBe('recorded');
 
@@ -104,7 +104,7 @@ describe('an item of a newer version', () => {
     await store.record(aRecord(), undefined);
     await table.update({ key: KEY, set: { of_tomorrow: { a: [1, 'b'] } } });
     const record = await store.readOperation(PROJECT_ID, OPERATION_ID);
-    const next = recordReading(record, anOperation({ status: 'finished' }), aContext());
+    const next = decideNextRecord(record, anOperation({ status: 'finished' }), aContext());
     if (next === undefined) throw new Error('Nothing changed');
     await store.record(next, record?.revision);
     await store.acknowledge(next, next.revision);

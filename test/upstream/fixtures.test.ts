@@ -2,10 +2,11 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../shared/core/records/operation.ts';
-import { recordReading } from '../../shared/core/records/operation-record.ts';
+import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import { startWalk, takePage } from '../../shared/core/records/page-walk.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
+import { operationSchema } from '../../shared/upstream/calls/operation-row.ts';
 import * as schemas from '../../shared/upstream/calls/schemas.ts';
 import { aContext } from '../builders.ts';
 
@@ -25,10 +26,7 @@ const LIST = '/projects/{project_id}/operations';
 describe('every payload of the public service parses', () => {
   test.each(of(LIST))('as a list of operations: $file', ({ file }) => {
     const list = schemas.operationListSchema.parse(read(file));
-    const { rows, malformedRowCount } = schemas.parseRows(
-      list.operations,
-      schemas.operationSchema('a-project-1'),
-    );
+    const { rows, malformedRowCount } = schemas.parseRows(list.operations, operationSchema('a-project-1'));
 
     expect(malformedRowCount).toBe(0);
     expect(rows.length).toBe(list.operations.length);
@@ -38,7 +36,7 @@ describe('every payload of the public service parses', () => {
   test.each(of(`${LIST}/{operation_id}`))('as one operation: $file', ({ file }) => {
     const answer = schemas.operationAnswerSchema.parse(read(file));
 
-    expect(schemas.operationSchema('a-project-1').safeParse(answer.operation).error).toBeUndefined();
+    expect(operationSchema('a-project-1').safeParse(answer.operation).error).toBeUndefined();
   });
 
   test.each(of('/projects'))('as a list of projects: $file', ({ file }) => {
@@ -68,15 +66,15 @@ describe('every operation of a payload goes through the engine', () => {
       operations: unknown[];
       pagination?: { cursor?: string };
     };
-    const { rows } = schemas.parseRows<Operation>(operations, schemas.operationSchema('a-project-1'));
+    const { rows } = schemas.parseRows<Operation>(operations, operationSchema('a-project-1'));
 
     for (const row of rows) {
-      const record = recordReading(undefined, row, aContext());
+      const record = decideNextRecord(undefined, row, aContext());
       const [entry] = record?.entries ?? [];
       if (record === undefined || entry === undefined) throw new Error(`${row.id} gave no event`);
       const detail: unknown = JSON.parse(renderEvent(record, entry).detail);
       expect(operationStateChanged.detail.strict().safeParse(detail).error).toBeUndefined();
-      expect(recordReading(record, row, aContext())).toBeUndefined();
+      expect(decideNextRecord(record, row, aContext())).toBeUndefined();
     }
     const limits = { firstPageRows: 100, widePageRows: 1_000, pagesMax: 20, overlapMs: 300_000 };
     const goal = { bound: undefined, resume: undefined };

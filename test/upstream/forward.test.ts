@@ -1,13 +1,14 @@
 /** Passing calls on, against the simulated service: what a caller would have got there, it gets here. */
 
+import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
-import type { LooseRequest } from '../../shared/upstream/call-upstream.ts';
 import { type CallId, calls } from '../../shared/upstream/calls/calls.ts';
 import { type ForwardedAnswer, forward } from '../../shared/upstream/forward.ts';
+import type { RequestParts } from '../../shared/upstream/outgoing-request.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { isUpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { cases } from '../conformance/cases.ts';
@@ -16,6 +17,7 @@ import { KEY, type Request, type Service, startService } from '../conformance/se
 interface Passing {
   readonly patienceMs?: number;
   readonly key?: string;
+  readonly onAttempt?: () => void;
 }
 
 /** Nobody waits in earnest: what would be slept is told, and the service's time goes on instead. */
@@ -35,7 +37,7 @@ async function pass(
   service: Service,
   id: CallId,
   request: Request,
-  { patienceMs = 0, key = KEY }: Passing = {},
+  { patienceMs = 0, key = KEY, onAttempt = () => {} }: Passing = {},
 ) {
   const sleptMs: number[] = [];
   const clock = clockOf(service, sleptMs);
@@ -46,10 +48,11 @@ async function pass(
     clock,
     random: seededRandom(1),
     budget: createRequestBudget({ clock, requestsPerMinute: 700, burst: 40 }),
+    onAttempt,
   };
   const ids = { project_id: service.projectId, endpoint_id: service.endpointId, ...request.ids };
   const { body, query } = request;
-  const loose: LooseRequest = { ids, query, ...(body === undefined ? {} : { body: body as object }) };
+  const loose: RequestParts = { ids, query, ...(body === undefined ? {} : { body: body as object }) };
   const answer = await forward(deps, calls[id], loose, { patienceMs });
   return { answer, sleptMs };
 }
@@ -122,6 +125,44 @@ describe('what is not passed on', () => {
   });
 });
 
+describe('what is not sent', () => {
+  test('a field that the call does not have; the error names the field and not its value', async () => {
+    const service = await startService();
+    const body = { endpoint: { unheard_of: 'canary-value' } };
+    const error: unknown = await pass(service, 'updateEndpoint', { body }).catch((thrown: unknown) => thrown);
+
+    expect(isUpstreamError(error) && [error.kind, error.status]).toEqual(['rejected', undefined]);
+    expect(String(error)).toContain('PATCH /projects/{project_id}/endpoints/{endpoint_id}');
+    expect(inspect(error)).not.toContain('canary-value');
+  });
+
+  test.each([
+    ['..', 'ep-a'],
+    ['a/b', 'ep-a'],
+    ['%2e%2e', 'ep-a'],
+    ['a-project', 'ep-../restart'],
+    ['a-project', 'br-a'],
+  ])('a call with the ids %s and %s', async (project_id, endpoint_id) => {
+    const service = await startService();
+    const call = pass(service, 'restartEndpoint', { ids: { project_id, endpoint_id } });
+
+    await expect(call).rejects.toMatchObject({ kind: 'rejected', status: undefined });
+  });
+});
+
+describe('a mutation that failed in an unknown way', () => {
+  test('is not sent again, because it may have been carried out', async () => {
+    const service = await startService();
+    service.upstream.faults.internalError = 1;
+    const before = service.upstream.world().groundTruth().length;
+    const body = { endpoint: { branch_id: service.branchId, type: 'read_only' } };
+    const { answer } = await pass(service, 'createEndpoint', { body }, { patienceMs: 60_000 });
+
+    expect(answer.status).toBe(500);
+    expect(service.upstream.world().groundTruth().length - before).toBe(1);
+  });
+});
+
 describe('refusals without any work done', () => {
   const locked = async () => {
     const service = await startService();
@@ -135,6 +176,23 @@ describe('refusals without any work done', () => {
 
     expect(answer.status).toBe(200);
     expect(sleptMs.length).toBeGreaterThan(0);
+  });
+
+  test('of a mutation are repeated until the service is available again', async () => {
+    const service = await startService();
+    service.upstream.faults.unavailable = 1;
+    const body = { endpoint: { suspend_timeout_seconds: 600 } };
+    const heal = () => {
+      service.upstream.faults.unavailable = 0;
+    };
+    const { answer } = await pass(
+      service,
+      'updateEndpoint',
+      { body },
+      { patienceMs: 60_000, onAttempt: heal },
+    );
+
+    expect(JSON.parse(textOf(answer)).endpoint.suspend_timeout_seconds).toBe(600);
   });
 
   test('come back at once to a caller without patience', async () => {

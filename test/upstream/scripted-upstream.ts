@@ -6,8 +6,10 @@ import { onTestFinished, vi } from 'vitest';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
-import { type Attempt, createUpstreamClient, type KeySource } from '../../shared/upstream/client.ts';
+import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
+import type { KeySource } from '../../shared/upstream/key-source.ts';
 import { createRequestBudget, type RequestBudget } from '../../shared/upstream/request-budget.ts';
+import type { Attempt } from '../../shared/upstream/send-with-key.ts';
 import { UpstreamError } from '../../shared/upstream/upstream-error.ts';
 import { NOON_MS } from '../builders.ts';
 

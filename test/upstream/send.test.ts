@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
 import { ATTEMPTS_MAX, PATIENCE_MS, RETRY_AFTER_MS_MAX } from '../../shared/core/rates/retry-delay.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
-import type { KeySource } from '../../shared/upstream/client.ts';
+import type { KeySource } from '../../shared/upstream/key-source.ts';
 import { guardKey } from '../../shared/upstream/key-source.ts';
 import { takenPermit } from '../../shared/upstream/request-budget.ts';
 import type { UpstreamErrorKind } from '../../shared/upstream/upstream-error.ts';

@@ -4,8 +4,9 @@
  */
 
 import * as z from 'zod';
-import type { JournalEntry } from '../../../shared/core/records/journal.ts';
+import type { JournalEntry } from '../../../shared/core/records/journal-entries.ts';
 import type { JournalRecord } from '../../../shared/core/records/journal-record.ts';
+import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
 import { renderEvent } from '../../../shared/events/render-event.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { parseRecords } from '../../../shared/store/parse-record.ts';
@@ -98,7 +99,7 @@ export function createEventFeed(
   return {
     /** A new cursor: of all that is remembered, or of what comes from now on. */
     start(from: 'beginning' | 'now'): string {
-      const since = from === 'now' ? isoOf(clock.now()) : '';
+      const since = from === 'now' ? isoTimeOf(clock.now()) : '';
       return encodeCursor({ since, floor: since, advanced_at_ms: clock.now(), told: [] });
     },
 
@@ -169,7 +170,7 @@ interface Round {
 /** At the end of a round: on to the newest time met, the overlap back, when the last step lies far enough behind. */
 function advanced({ since, floor, advanced_at_ms, told, newest, started_at_ms }: Round, nowMs: number) {
   // What is written while a long round goes on may stand behind where it is reading.
-  const from = newest === '' ? '' : isoOf(Math.min(Date.parse(newest), started_at_ms) - OVERLAP_MS);
+  const from = newest === '' ? '' : isoTimeOf(Math.min(Date.parse(newest), started_at_ms) - OVERLAP_MS);
   if (from <= since || nowMs - advanced_at_ms < ADVANCE_MS_MIN) return { since, floor, advanced_at_ms, told };
   return { since: from, floor: since, advanced_at_ms: nowMs, told };
 }
@@ -203,8 +204,4 @@ function byTime(a: FeedEvent, b: FeedEvent): number {
 
 function shortOf(id: string): string {
   return id.slice(0, TOLD_HEX_DIGITS);
-}
-
-function isoOf(epochMs: number): string {
-  return new Date(epochMs).toISOString();
 }

@@ -2,12 +2,12 @@
 
 import * as z from 'zod';
 import { type Scope, scopeOfCall } from '../../../shared/callers/scopes.ts';
+import type { ForwardableCall } from '../../../shared/commands/command-request.ts';
 import type { ExtraRoute } from '../../../shared/config/api-config.ts';
 import type { Call } from '../../../shared/upstream/calls/call.ts';
 import { type CallId, calls } from '../../../shared/upstream/calls/calls.ts';
 import type { Route } from '../serving/route.ts';
 import { type PassThroughDeps, passThrough } from './pass-through.ts';
-import type { PassThroughCall } from './pass-through-call.ts';
 
 export const UPSTREAM_MOUNT = '/api/v2';
 
@@ -34,7 +34,7 @@ export function passThroughRoutes(
   return [...specified, ...extra];
 }
 
-function routeOf(deps: PassThroughDeps, target: PassThroughCall, access: Scope): Route {
+function routeOf(deps: PassThroughDeps, target: ForwardableCall, access: Scope): Route {
   const { id, call } = target;
   return {
     id,

@@ -1,15 +1,9 @@
-/** One account of the upstream, as the API's commands reach it. */
+/** One account of the upstream, as the API's callers reach it. */
 
-import type { ApiAccount } from '../../../shared/config/api-config.ts';
-import type { RecordCommandDeps } from '../../../shared/protocol/record-command.ts';
-import type { CallDeps } from '../../../shared/upstream/call-upstream.ts';
+import type { CommandAccount } from '../../../shared/commands/send-command.ts';
 import type { FairShare } from '../serving/fair-share.ts';
 
-export interface UpstreamAccount {
-  readonly settings: ApiAccount;
-  readonly calls: CallDeps;
+export interface UpstreamAccount extends CommandAccount {
   /** Every repetition needs a permit of its own, of the caller and of the account. */
   readonly fairShare: Pick<FairShare, 'admit'>;
-  /** What a command started is recorded and published with these. */
-  readonly recording: RecordCommandDeps;
 }

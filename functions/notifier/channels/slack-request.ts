@@ -1,6 +1,7 @@
 /** One request to Slack, within the time that its message has, and what an answer that is no success means. */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { readBounded } from '../../../shared/runtime/read-bounded.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 import type { SendResult } from './channel.ts';
 import type { AlertLinks } from './wording.ts';
@@ -60,12 +61,5 @@ function retryAfterMs(header: string | null): number | undefined {
 }
 
 export async function readStart(response: Response): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let sizeBytes = 0;
-  for await (const chunk of response.body ?? []) {
-    chunks.push(chunk as Uint8Array);
-    sizeBytes += (chunk as Uint8Array).length;
-    if (sizeBytes > ANSWER_BYTES_MAX) break;
-  }
-  return Buffer.concat(chunks).toString();
+  return (await readBounded(response.body, ANSWER_BYTES_MAX)).toString();
 }

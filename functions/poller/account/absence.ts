@@ -3,6 +3,7 @@
  * both have to say so, several times and over some time. What a listing proves is decided for each project by itself.
  */
 
+import { MINUTE_MS } from '../../../shared/core/time/durations.ts';
 import type { ListingResult } from '../planner/listing.ts';
 
 /** What is known of a project since the first 404 of its operations; a good answer ends it. */
@@ -19,8 +20,6 @@ export interface Absence {
   readonly listedCount: number;
   readonly lastListedAtMs: number | undefined;
 }
-
-const MINUTE_MS = 60_000;
 
 /** Fewer 404s than these are an accident of the service, and no listing is read for them. */
 const NOT_FOUND_COUNT_MIN = 3;

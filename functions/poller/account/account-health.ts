@@ -1,6 +1,6 @@
 /** Publishes, once each, that events of the account will be late and that they are on time again. */
 
-import { type DegradedReason, recordHealth } from '../../../shared/core/records/account-record.ts';
+import { type DegradedReason, decideHealth } from '../../../shared/core/records/account-record.ts';
 import { isJournalFull } from '../../../shared/core/records/journal.ts';
 import { relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
@@ -19,11 +19,17 @@ export async function noteHealth(run: Run): Promise<void> {
  * key is valid; only a poll that succeeded shows that operations can be read.
  */
 export async function noteGoodAnswer(run: Run, what: 'poll' | 'list'): Promise<void> {
-  noteAnswer(run);
-  if (what === 'poll') run.memory.failingSinceMs = undefined;
+  if (what === 'poll') noteOperationsRead(run);
+  else noteAnswer(run);
   if (!run.isDegraded || degradedReason(run) !== undefined) return;
   run.isDegraded = false;
   await publishHealth(run, undefined);
+}
+
+/** The account is not failing from now on, whether or not what was read is published before the invocation ends. */
+export function noteOperationsRead(run: Run): void {
+  noteAnswer(run);
+  run.memory.failingSinceMs = undefined;
 }
 
 async function publishHealth(run: Run, reason: DegradedReason | undefined): Promise<void> {
@@ -31,7 +37,7 @@ async function publishHealth(run: Run, reason: DegradedReason | undefined): Prom
   const record = await unlessUnreadable(store.readAccount());
   // A change that a full journal holds back is found again by the next invocation.
   if (record === undefined || isJournalFull(record)) return;
-  const next = recordHealth(record, reason, clock.now());
+  const next = decideHealth(record, reason, clock.now());
   run.isDegraded = reason !== undefined;
   if (next === undefined) return;
   if ((await store.record(next, record.revision)) === 'recorded') await relayRecords(run.deps, [next]);

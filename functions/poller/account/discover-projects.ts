@@ -1,7 +1,7 @@
 /** Reads the whole project list when something needs it: to know the projects at first, and as evidence of what is gone. */
 
 import { firstAccountRecord } from '../../../shared/core/records/account-record.ts';
-import { secondOf } from '../../../shared/core/records/timestamp.ts';
+import { secondOf } from '../../../shared/core/time/timestamp.ts';
 import type { AccountOrigin } from '../../../shared/store/parse-record.ts';
 import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';

@@ -4,7 +4,7 @@
  */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { BridgeStore, LeaseSpending } from '../../../shared/store/bridge-store.ts';
+import type { LeaseSpending } from '../../../shared/store/leases.ts';
 
 export interface Lease {
   /** False: another process holds the lease. */
@@ -14,8 +14,17 @@ export interface Lease {
   release(): Promise<void>;
 }
 
+export interface LeaseStore {
+  /** `false` while the lease of another holder has not ended. */
+  acquireLease(holder: string, durationMs: number): Promise<boolean>;
+  /** Undefined when there is no lease item. `spending` is undefined when the last holder did not release its lease. */
+  readLease(): Promise<{ readonly spending: LeaseSpending | undefined } | undefined>;
+  /** Ends the lease, and stores what its holder has spent for the next one. */
+  releaseLease(holder: string, spending?: LeaseSpending): Promise<void>;
+}
+
 export interface LeaseDeps {
-  readonly store: Pick<BridgeStore, 'acquireLease' | 'readLease' | 'releaseLease'>;
+  readonly store: LeaseStore;
   readonly clock: Pick<Clock, 'now'>;
   /** Milliseconds that only ever rise, whatever is done to the clock of the machine. */
   readonly monotonicMs: () => number;

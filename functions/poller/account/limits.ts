@@ -1,12 +1,10 @@
 /** The poller's bounds, each with its reason. */
 
 import type { Backfill } from '../../../shared/core/records/operation-record.ts';
+import { DAY_MS, MINUTE_MS } from '../../../shared/core/time/durations.ts';
 import type { PollOptions } from '../project/poll.ts';
 import type { StallThresholdsMs } from '../project/stall.ts';
 import type { AccountLimits } from './run.ts';
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 24 * 3_600_000;
 
 /**
  * Requests that may leave at once after a quiet moment: as many as the fastest rate saves up between two invocations, one route

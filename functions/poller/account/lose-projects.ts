@@ -1,6 +1,6 @@
 /** Projects whose operations answer 404: they wait together for evidence, and what is gone is published as unreachable once. */
 
-import { recordDiscovery, recordUnreachable } from '../../../shared/core/records/project-record.ts';
+import { decideDiscovery, decideUnreachable } from '../../../shared/core/records/project-record.ts';
 import { relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import type { ListingPage, ListingResult } from '../planner/listing.ts';
@@ -35,7 +35,7 @@ export async function noteAnsweringProject(run: Run, projectId: string): Promise
   if (!memory.unreachable.has(projectId)) return;
   const recorded = await deps.store.readProject(projectId);
   const sighting = { account_id: deps.store.accountId, project_id: projectId, nowMs: deps.clock.now() };
-  const next = recordDiscovery(recorded, { ...sighting, isNews: true });
+  const next = decideDiscovery(recorded, { ...sighting, isNews: true });
   if (next !== undefined && (await deps.store.record(next, recorded?.revision)) === 'recorded')
     await relayRecords(deps, [next]);
   memory.unreachable.delete(projectId);
@@ -95,7 +95,7 @@ async function leave(run: Run, projectIds: readonly string[]): Promise<void> {
 /** False when somebody else has changed the record meanwhile: the next 404 or listing decides again. */
 async function recordLoss({ deps }: Run, projectId: string): Promise<boolean> {
   const record = await deps.store.readProject(projectId);
-  const next = record && recordUnreachable(record, deps.clock.now());
+  const next = record && decideUnreachable(record, deps.clock.now());
   if (next === undefined) return true;
   if ((await deps.store.record(next, record?.revision)) !== 'recorded') return false;
   await relayRecords(deps, [next]);

@@ -2,9 +2,9 @@
 
 import { longestUnread, type UnreadProject } from '../../../shared/core/records/account-status.ts';
 import {
+  decideDiscovery,
+  decideUnread,
   type ProjectRecord,
-  recordDiscovery,
-  recordUnread,
 } from '../../../shared/core/records/project-record.ts';
 import { relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { isUnreadable } from '../../../shared/store/unreadable.ts';
@@ -40,7 +40,7 @@ export async function noteRead(
   memory.unread.delete(projectId);
   if (project?.is_unread !== true) return;
   const sighting = { ...project, nowMs: deps.clock.now(), isNews: true, isRead: true };
-  await announce(run, recordDiscovery(project, sighting), project);
+  await announce(run, decideDiscovery(project, sighting), project);
 }
 
 /** `report` undefined: the poll ended with `error`. */
@@ -56,12 +56,13 @@ export async function noteNotRead(
   const known = memory.unread.get(projectId);
   const sinceMs = known?.sinceMs ?? readAtMs(memory, projectId, nowMs);
   // From the first failure: with many projects the last complete reading may lie long before it.
-  const aloneSinceMs = isAnswering(run, nowMs) ? (known?.aloneSinceMs ?? nowMs) : nowMs;
+  const isAlone = isAnswering(run, nowMs) && known !== undefined && !NOT_ANNOUNCED.has(known.reason);
+  const aloneSinceMs = isAlone ? known.aloneSinceMs : nowMs;
   memory.unread.set(projectId, { sinceMs, aloneSinceMs, reason });
   const isTooLong = nowMs - aloneSinceMs >= UNREACHABLE_AFTER_MS;
   if (!isTooLong || NOT_ANNOUNCED.has(reason)) return;
   const record = await deps.store.readProject(projectId);
-  await announce(run, record && recordUnread(record, nowMs), record);
+  await announce(run, record && decideUnread(record, nowMs), record);
 }
 
 /** The oldest of the latest complete readings; of a project that was never read completely, since when it is known. */

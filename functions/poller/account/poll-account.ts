@@ -8,7 +8,7 @@ import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
 import type { PollResult } from '../planner/poll-planner.ts';
 import { emptyMemory, type ProjectMemory } from '../project/poll.ts';
 import { type PollReport, pollProject } from '../project/poll-project.ts';
-import { noteGoodAnswer, noteHealth } from './account-health.ts';
+import { noteGoodAnswer, noteHealth, noteOperationsRead } from './account-health.ts';
 import { discoverProjects, isListingDue } from './discover-projects.ts';
 import { endWhenQuiet } from './end-when-quiet.ts';
 import { noLeftovers } from './leftovers.ts';
@@ -166,7 +166,8 @@ async function pollOne(run: Run, projectId: string, permit: Permit): Promise<voi
   let report: PollReport | undefined;
   try {
     const history = deps.planner.historyOf(projectId);
-    const request = { projectId, bootAt, signal: stop.signal, permit, history };
+    const onRead = () => noteOperationsRead(run);
+    const request = { projectId, bootAt, signal: stop.signal, permit, history, onRead };
     report = await pollProject(deps, request, memoryOf(memory, projectId));
     await notePoll(run, report);
     if (report.failure === 'not_found') await noteMissingProject(run, projectId);

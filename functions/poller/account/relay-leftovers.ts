@@ -9,8 +9,8 @@ import { oldestFirst, oldestPendingMs } from '../../../shared/core/records/relay
 import { type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { settleCommands } from '../../../shared/protocol/settle-commands.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { WorkPlacePage } from '../../../shared/store/bridge-store.ts';
 import type { IndexPosition } from '../../../shared/store/table.ts';
+import type { WorkPlacePage } from '../../../shared/store/work-index.ts';
 import { emptyMemory } from '../project/poll.ts';
 import type { Run } from './run.ts';
 

@@ -1,7 +1,11 @@
 /** Everything the loops of one invocation share, and what a warm environment keeps of it. */
 
+import type { AccountRecord } from '../../../shared/core/records/account-record.ts';
 import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
-import type { Timestamp } from '../../../shared/core/records/timestamp.ts';
+import type { JournalRecord } from '../../../shared/core/records/journal-record.ts';
+import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
+import type { AccountOrigin } from '../../../shared/store/parse-record.ts';
+import type { Key } from '../../../shared/store/table.ts';
 import type { GuardedKeySource } from '../../../shared/upstream/key-source.ts';
 import type { PollerBudget } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
@@ -13,7 +17,21 @@ import type { Lease } from './lease.ts';
 import type { Leftovers } from './leftovers.ts';
 import type { TallyKeeper } from './tally.ts';
 
+export interface AccountStore {
+  /** Rejects with `UnreadableItemError` when the item cannot be read. */
+  readAccount(): Promise<AccountRecord | undefined>;
+  /** Undefined when there is no such item. */
+  readOrigin(): Promise<AccountOrigin | 'unreadable' | undefined>;
+}
+
+/** What other processes leave for the poller: records to publish, and projects to read soon. */
+export interface LeftoverStore {
+  readRecords(keys: readonly Key[]): Promise<readonly JournalRecord[]>;
+  takeReadRequests(): Promise<readonly string[]>;
+}
+
 export interface AccountDeps extends PollDeps {
+  readonly store: PollDeps['store'] & AccountStore & LeftoverStore;
   readonly upstream: Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'>;
   readonly planner: PollPlanner;
   /** The one that `upstream` takes its permits from. */

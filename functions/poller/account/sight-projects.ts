@@ -1,8 +1,8 @@
 /** Adds projects to those that are polled, as soon as anything shows them: a listing only ever adds. */
 
 import { historyEndOf } from '../../../shared/core/records/history.ts';
-import { type ProjectRecord, recordDiscovery } from '../../../shared/core/records/project-record.ts';
-import { secondOf, type Timestamp } from '../../../shared/core/records/timestamp.ts';
+import { decideDiscovery, type ProjectRecord } from '../../../shared/core/records/project-record.ts';
+import { secondOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
 import { relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { isUnreadable } from '../../../shared/store/unreadable.ts';
@@ -92,7 +92,7 @@ async function noteSighting(
     const { areSightingsNews: isNews } = memory;
     const identity = { account_id: store.accountId, project_id: projectId };
     const sighting = { ...identity, nowMs: clock.now(), isNews, historyUntil: historyEnd };
-    const next = recordDiscovery(recorded, sighting);
+    const next = decideDiscovery(recorded, sighting);
     if (next !== undefined && (await store.record(next, recorded?.revision)) === 'recorded')
       await relayRecords(deps, [next]);
   }

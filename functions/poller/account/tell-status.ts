@@ -3,7 +3,7 @@
 import { nextStatus } from '../../../shared/core/records/account-status.ts';
 import { oldestPendingMs } from '../../../shared/core/records/relay-plan.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { WorkPlace } from '../../../shared/store/bridge-store.ts';
+import type { WorkPlace } from '../../../shared/store/work-index.ts';
 import { noteBound } from './note-bound.ts';
 import { oldestReadingMs, recallUnread, unreadProjects } from './note-reading.ts';
 import type { Run } from './run.ts';

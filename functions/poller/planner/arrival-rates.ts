@@ -1,22 +1,23 @@
-/** How often something happens in all projects together: what a project is believed to do before it has shown anything. */
+/** How often operations begin in all projects together: the prior belief about a project that has not shown any yet. */
 
 import { ARRIVALS_PER_MS_ASSUMED } from './poll-intensity.ts';
 import type { ArrivalHistory } from './project-activity.ts';
 
 export interface ArrivalRates {
-  /** Takes one project's history in the place of what was known of it. */
-  note(before: ArrivalHistory | undefined, after: ArrivalHistory | undefined): void;
+  /** Counts one project's history instead of the one that was counted before; undefined: none. */
+  replace(before: ArrivalHistory | undefined, after: ArrivalHistory | undefined): void;
+  /** Arrivals per millisecond of a mean project. */
   perMsMean(): number;
 }
 
-/** Of prior belief: a day of one project at the assumed rate. */
+/** The prior belief weighs as much as one day of one project at the assumed rate. */
 const PRIOR_ARRIVALS = 8;
 
 export function createArrivalRates(): ArrivalRates {
   let arrivalCount = 0;
   let observedMs = 0;
   return {
-    note(before, after) {
+    replace(before, after) {
       arrivalCount += (after?.arrivalCount ?? 0) - (before?.arrivalCount ?? 0);
       observedMs += (after?.observedMs ?? 0) - (before?.observedMs ?? 0);
     },

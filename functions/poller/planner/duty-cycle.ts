@@ -1,19 +1,19 @@
 /**
- * Whether an invocation goes on polling: it is paid by the second, and the next one comes within the minute. It goes on
- * while something is expected to happen before that, and a configured time longer; the longer, the sooner the first
- * transition of a quiet account is seen, and the more it costs (docs, "How soon a transition is seen").
+ * Whether an invocation goes on polling. It is billed by the millisecond, and the next one comes within the minute, so it
+ * goes on only while a transition is expected before that, and a configured time longer. A longer time shows the first
+ * transition of a quiet account sooner, and costs more (docs, "How soon a transition is seen").
  */
 
 export interface PollingNeed {
-  /** Every project was read in this invocation. */
+  /** Every project was read in this invocation, or a list that is proved to show every transition was. */
   readonly hasReadAll: boolean;
-  /** Something waits to be polled or published at once. */
+  /** A project waits to be polled at once, or events wait to be published. */
   readonly hasWork: boolean;
-  /** Of open operations and computes that may be suspended now, per millisecond; what can always happen is left out. */
+  /** Transitions expected of open operations and of computes that may be suspended now; operations yet to begin are left out. */
   readonly expectedTransitionsPerMs: number;
 }
 
-/** Below one in a minute, the next invocation comes before the transition does. */
+/** Below one transition in a minute, the next invocation usually comes before the transition does. */
 const EXPECTED_PER_MS_MIN = 1 / 60_000;
 
 export function isNeeded(need: PollingNeed): boolean {

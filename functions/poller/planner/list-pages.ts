@@ -6,14 +6,14 @@ export interface ListPages {
   readonly count: number;
   /** Undefined: the beginning of the list. */
   cursorOf(page: number): string | undefined;
-  /** What a page has shown; it may bring another page, move the next one or end the list. */
-  note(page: number, end: PageEnd): void;
+  /** Learns from what a page has shown: it may bring another page, move the next one or end the list. */
+  take(page: number, end: PageEnd): void;
 }
 
-/** How a page ended. How many rows it has says nothing: the service may hold back any number of those asked for. */
+/** How a page ended. The number of its rows says nothing: the service may hold back any number of the rows asked for. */
 export interface PageEnd {
   readonly isEmpty: boolean;
-  /** Where the next page begins; it is there even when nothing follows. */
+  /** Where the next page begins; a page has a cursor even when nothing follows. */
   readonly cursor: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export function createListPages(pagesMax = LIST_PAGES_MAX): ListPages {
       return cursors.length;
     },
     cursorOf: (page) => cursors[page],
-    note(page, { isEmpty, cursor }) {
+    take(page, { isEmpty, cursor }) {
       if (page >= cursors.length) return;
       // The empty page stays: the next project will stand on it.
       if (isEmpty || cursor === undefined || leadsBack(page, cursor)) truncate(page + 1);

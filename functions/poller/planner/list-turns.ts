@@ -7,9 +7,9 @@ export interface ListTurns {
   readonly turns: readonly Turn[];
   /** Undefined: the beginning of the list. */
   cursorOf(page: number): string | undefined;
-  /** A page was read; it may have shown that there are more pages, or fewer. */
-  note(page: number, end: PageEnd): ListChange;
-  /** The longest time between two readings of a page in usual times. */
+  /** Follows a page that was read: it may have shown that there are more pages, or fewer. */
+  take(page: number, end: PageEnd): ListChange;
+  /** Milliseconds between two readings of a page at most, while no other turn has to come first. */
   intervalMs(): number;
 }
 
@@ -19,16 +19,16 @@ export interface ListChange {
 }
 
 export interface ListingLimits {
-  /** Each page is read at least so often, and in a large account at least every few times: a new project is found by then. */
+  /** Each page is read once in this time, or in a large account once in at most five times it: a new project is found by then. */
   readonly intervalMsMax: number;
-  /** No page is read more often for its hints; undefined: it gives none. */
+  /** Two readings of a page for its hints are at least this far apart; undefined: the list gives no hints. */
   readonly hintIntervalMsMin: number | undefined;
 }
 
-/** Of the rate limit, for pages that give no hints. A list of 5,000 projects has 13. */
+/** The share of the rate limit for pages that give no hints. A list of 5,000 projects has 13 pages. */
 const LISTING_SHARE_MAX = 0.005;
 
-/** After this many usual intervals, a new project has waited long enough. */
+/** A new project never waits longer than this many usual intervals until its page is read. */
 const LISTING_DELAY_MAX = 5;
 
 const NO_CHANGE: ListChange = { added: [], gone: [] };
@@ -41,8 +41,8 @@ export function createListTurns(listing: ListingLimits | undefined, requestsPerM
   return {
     turns,
     cursorOf: (page) => pages.cursorOf(page),
-    note(page, end) {
-      pages.note(page, end);
+    take(page, end) {
+      pages.take(page, end);
       return listing === undefined ? NO_CHANGE : followPages();
     },
     intervalMs() {
@@ -54,7 +54,7 @@ export function createListTurns(listing: ListingLimits | undefined, requestsPerM
     },
   };
 
-  /** As many turns as the list has pages. */
+  /** Adds or drops turns, so that there are as many as the list has pages. */
   function followPages(): ListChange {
     const gone = turns.splice(pages.count);
     const addedCount = pages.count - turns.length;

@@ -1,28 +1,28 @@
 /** One reading of the whole project list, page by page: what it has shown so far, where it goes on, and how it ended. */
 
-/** An account with more is not polled as a whole: a larger number needs more memory than a poller has. */
+/** Of an account with more projects, only this many are polled: more would need more memory than a poller has. */
 export const PROJECTS_MAX = 100_000;
 
-/** As many pages as projects, so that a service whose pages hold one row each is read to its end, too. */
+/** As many pages as projects, so that a list with one row per page is read to its end, too. */
 export const LIST_PAGES_MAX = PROJECTS_MAX;
 
-/** Pages in a row without a new project: a list that goes on like this goes round in circles. */
+/** After this many consecutive pages without a new project, the list is taken to go round in circles. */
 export const BARREN_PAGES_MAX = 100;
 
 export interface ListingPage {
-  /** Of the rows that could be read. */
+  /** Projects whose rows could be read. */
   readonly projectIds: readonly string[];
-  /** Projects that exist and could not be listed in time. */
+  /** Projects of which the service says that it could not list them in time. */
   readonly unavailableProjectIds: readonly string[];
   readonly malformedRowCount: number;
-  /** Where the next page begins; it is there even when nothing follows. */
+  /** Where the next page begins; a page has a cursor even when nothing follows. */
   readonly cursor: string | undefined;
 }
 
-/** `end`: the list has ended. Every other end is a bound that was met before. */
+/** `end`: the list has ended. Every other value names the bound that was met before the end. */
 export type ListingEnd = 'end' | 'projects' | 'list_pages' | 'barren_pages';
 
-/** What a listing that is over has shown. */
+/** What a complete listing, or one that met a bound, has shown. */
 export interface ListingResult {
   readonly startedAtMs: number;
   readonly projectIds: ReadonlySet<string>;

@@ -1,6 +1,6 @@
 /**
- * Projects that are to be read before their turn. Each kind of urgency is weight within a bounded share of the permits: in any
- * sequence of w permits a kind has at most its share of w + SAVED_PERMITS_MAX, unless nobody else has a turn.
+ * Projects that are to be read before their turn. Each kind of urgency has weight within a bounded share of the permits: in
+ * any sequence of w permits a kind gets at most its share of w + SAVED_PERMITS_MAX, unless no other turn needs the permit.
  */
 
 import { createPriorityQueue, type PriorityQueue } from './priority-queue.ts';
@@ -8,35 +8,35 @@ import type { Turn, Urgency } from './turn.ts';
 
 export interface PressingRequests {
   readonly size: number;
-  /** Asks for a reading, not before `fromMs`; whoever asks twice has asked once, for the stronger reason. */
+  /** Asks for a reading, not before `fromMs`. Two requests for one turn count as one, for the stronger reason. */
   ask(turn: Turn, urgency: Urgency, fromMs: number): void;
   has(turn: Turn): boolean;
-  /** A reading begins, or the project is gone. */
+  /** Drops the request: a reading begins, or the project is gone. */
   fulfil(turn: Turn): void;
   /** The next one within the shares. */
   take(nowMs: number): Turn | undefined;
-  /** The next one, for a permit that nobody else needs. */
+  /** The next one, for a permit that no other turn needs. */
   takeBeyondShares(nowMs: number): Turn | undefined;
-  /** Each permit that is not reserved for deadlines adds to the shares. */
-  notePermit(): void;
-  /** When the first of them may be read. */
+  /** Adds one permit to the shares; called for each permit that is not reserved for deadlines. */
+  earnPermit(): void;
+  /** When the first of them may be read, milliseconds since the epoch; infinite when there is none. */
   firstAtMs(): number;
 }
 
 export type UrgencyShares = Readonly<Record<Urgency, number>>;
 
 /**
- * Of the permits that are not reserved for deadlines. What is left, a tenth, is for turns by weight in any case.
+ * Shares of the permits that are not reserved for deadlines. The tenth that is left is for turns by weight in any case.
  * Command: its operations are known from its answer, and after one reading the project has the weight of an open operation.
- * Hint: one that tells the truth is the best use of a request; the list flags at most as many projects as change.
- * Wish: it is somebody else's, and costs everybody's readings.
+ * Hint: a true hint is the best use of a request; the list flags at most as many projects as change.
+ * Wish: it comes from one caller, and it costs readings of all other projects.
  */
 export const URGENCY_SHARES: UrgencyShares = { command: 0.3, hint: 0.5, wish: 0.1 };
 
-/** A share that was not used is kept for as long, so that the projects of one page of the list can be read in a row. */
+/** The share of this many permits can be saved up, so that the projects of one page of the list can be read in a row. */
 const SAVED_PERMITS_MAX = 100;
 
-/** The strongest first: it has least to wait for, and is fewest. */
+/** The strongest first: its requests have least to wait for, and there are fewest of them. */
 const URGENCIES: readonly Urgency[] = ['command', 'hint', 'wish'];
 
 export function strongerOf(a: Urgency | undefined, b: Urgency): Urgency {
@@ -72,7 +72,7 @@ export function createPressingRequests(shares: UrgencyShares = URGENCY_SHARES): 
       return lane.queue.first()?.item;
     },
     takeBeyondShares: (nowMs) => lanes.find((lane) => firstAtMs(lane) <= nowMs)?.queue.first()?.item,
-    notePermit() {
+    earnPermit() {
       for (const lane of lanes) lane.saved = Math.min(savedMax(lane), lane.saved + lane.share);
     },
     firstAtMs: () => Math.min(...lanes.map(firstAtMs)),

@@ -1,11 +1,11 @@
-/** A binary heap of items by number: the smallest number comes first, and of equal ones the item that was put in first. */
+/** A binary heap: the item with the smallest number comes first, and of equal numbers the item that was put in first. */
 
 export interface PriorityQueue<T> {
   readonly size: number;
   has(item: T): boolean;
-  /** Puts the item in, or moves it to its new place. */
+  /** Puts the item in, or moves it to its new position. */
   set(item: T, priority: number): void;
-  /** Takes the item out, wherever it stands. */
+  /** Takes the item out, at whatever position it is. */
   delete(item: T): void;
   first(): QueueEntry<T> | undefined;
   shift(): QueueEntry<T> | undefined;
@@ -18,7 +18,7 @@ export interface QueueEntry<T> {
 
 interface HeapEntry<T> extends QueueEntry<T> {
   readonly order: number;
-  /** Where it stands in the heap, so that taking it out needs no search. */
+  /** The position in the heap, so that taking the item out needs no search. */
   index: number;
 }
 
@@ -58,7 +58,7 @@ export function createPriorityQueue<T>(): PriorityQueue<T> {
   }
 }
 
-/** The last entry takes the free place and moves up or down from there. */
+/** The last entry takes the free position and moves up or down from there. */
 function takeOut<T>(heap: Heap<T>, entry: HeapEntry<T>): void {
   const last = heap.pop();
   if (last === undefined || last === entry) return;

@@ -2,13 +2,13 @@
 
 import { isTerminal, type Operation } from '../../../shared/core/records/operation.ts';
 
-/** How often something happens: operations in a time, suspends left out, because those announce themselves. */
+/** How many operations began in which time. Suspends are left out, because a running compute announces them. */
 export interface ArrivalHistory {
   readonly arrivalCount: number;
   readonly observedMs: number;
 }
 
-/** `observedMs`: the time that the page reaches back. */
+/** What one page shows. `observedMs`: the time that the page reaches back. */
 export interface ProjectActivity extends ArrivalHistory {
   /** Creation of the youngest open operation, by the upstream's clock; undefined when none is open. */
   readonly openSinceMs: number | undefined;
@@ -17,8 +17,9 @@ export interface ProjectActivity extends ArrivalHistory {
 }
 
 /**
- * What is known after one more page. The page of a busy project reaches back an hour or two: by itself it would say much of
- * this hour and nothing of the day, while a quiet project is known by its whole day. So it counts for the time that passed.
+ * What is known after one more page. The page of a busy project reaches back an hour or two: by itself it would describe
+ * this hour and not the day, while the page of a quiet project describes a whole day. So a page counts for the time that has
+ * passed since the page before.
  */
 export function longRunHistory(
   before: ArrivalHistory | undefined,
@@ -38,7 +39,7 @@ export type ActivityRow = Pick<
   'action' | 'status' | 'endpoint_id' | 'branch_id' | 'created_at' | 'updated_at'
 >;
 
-/** A page that is full within a minute was seen in a moment that says little about the day. */
+/** A page that fills up within a minute shows a burst, which says little about the day. */
 const OBSERVED_MS_MIN = 60_000;
 
 /** A rate of yesterday says more about today than one of last month. */
@@ -47,7 +48,7 @@ const HISTORY_MS_MAX = 24 * 3_600_000;
 const SUSPEND_ACTION = 'suspend_compute';
 const START_ACTION = 'start_compute';
 
-/** `rows`: newest first. `isWhole`: the list ends with them. */
+/** `rows`: newest first. `isWhole`: the list ends with them. `nowMs`: milliseconds since the epoch. */
 export function activityOf(rows: readonly ActivityRow[], isWhole: boolean, nowMs: number): ProjectActivity {
   let openSinceMs: number | undefined;
   let arrivalCount = 0;
@@ -62,14 +63,14 @@ export function activityOf(rows: readonly ActivityRow[], isWhole: boolean, nowMs
     }
     oldestMs = Math.min(oldestMs, createdMs);
     if (openSinceMs === undefined && !isTerminal(row.status)) openSinceMs = createdMs;
-    noteCompute(row);
+    takeCompute(row);
     if (row.action !== SUSPEND_ACTION) arrivalCount += 1;
   }
   const observedMs = isWhole ? HISTORY_MS_MAX : Math.max(OBSERVED_MS_MIN, nowMs - oldestMs);
   return { openSinceMs, activeSinceMs, arrivalCount, observedMs };
 
-  /** The newest operation of a compute tells whether it runs. */
-  function noteCompute(row: ActivityRow): void {
+  /** The newest operation of a compute decides whether it runs. */
+  function takeCompute(row: ActivityRow): void {
     if (row.action !== SUSPEND_ACTION && row.action !== START_ACTION) return;
     const compute = row.endpoint_id ?? row.branch_id ?? '';
     if (decided.has(compute)) return;

@@ -1,5 +1,5 @@
 /**
- * Nobody waits for more than four rounds, whatever is urgent. A round is the time in which the rate limit lets everybody be
+ * No turn waits longer than four rounds, whatever is urgent. A round is the time in which the rate limit lets every turn be
  * read once: n turns (projects, and pages of the project list) at R requests a minute take n / R minutes.
  *
  * The theorem. From the end of one reading of a project to the beginning of its next one passes at most
@@ -14,11 +14,11 @@
  * What else is urgent does not appear in it.
  *
  * The proof. A turn becomes *late* at its first sight, and once all but two rounds of the cap have passed since its last
- * reading. Late turns form a queue: whoever becomes late joins at the end, and has to be read within two rounds from then.
- * The k-th is safe when 2k permits fit into the time that it has left. It is safe when it joins, because k <= n. While
- * `due` names nobody, the first has more time left than all late turns need together, and the others have more time than
- * the first: all are safe. While it names the first, two permits later everybody has two permits less time and one place
- * less before them: all stay safe. Where turns are removed, `due` only names somebody earlier.
+ * reading. Late turns form a queue: a turn that becomes late joins at the end, and has to be read within two rounds from
+ * then. The k-th is safe when 2k permits fit into the time that it has left. It is safe when it joins, because k <= n. While
+ * `due` names no turn, the first has more time left than all late turns need together, and the others have more time than
+ * the first: all are safe. While it names the first, two permits later every turn has two permits less time and one place
+ * less before it: all stay safe. Where turns are removed, `due` only names a turn earlier.
  */
 
 import { createPriorityQueue } from './priority-queue.ts';
@@ -27,15 +27,15 @@ import type { Turn } from './turn.ts';
 export interface ReadingDeadlines {
   /** The deadline of a turn that was read at `sinceMs` and may be read again. */
   follow(turn: Turn, sinceMs: number): void;
-  /** A turn that nobody in this process has read: it is late at once. */
+  /** A turn that this process has never read: it is late at once. */
   welcome(turn: Turn, nowMs: number): void;
-  /** It is being read, rests or is gone. */
+  /** The turn is being read, rests or is gone. */
   leave(turn: Turn): void;
   /** The turn that has to be read with one of the next two permits, so that all late turns are read in time. */
   due(nowMs: number): Turn | undefined;
-  /** Somebody has waited for the whole cap, or was never read. */
+  /** The first turn has waited for the whole cap, or was never read. */
   isOverdue(nowMs: number): boolean;
-  /** When a turn that was left alone until then may be late at the earliest. */
+  /** How long after its last reading a turn becomes late. */
   lateAfterMs(): number;
 }
 
@@ -44,20 +44,20 @@ export interface DeadlineLimits {
   readonly pollIntervalMsMin: number;
 }
 
-/** A round polls every project once; the square root alone would leave a few projects alone for a dozen of them. */
+/** A round polls every project once. By the square root alone, a few projects would wait for a dozen rounds. */
 const STALENESS_ROUNDS_MAX = 4;
 
 /** In a small account a round takes seconds, and a minute is still soon. */
 const STALENESS_MS_MIN = 60_000;
 
-/** Of the permits, `due` is served with one in so many: commands and busy projects never wait behind a crowd of quiet ones. */
+/** `due` is served with every second permit, so commands and busy projects never wait behind a crowd of quiet ones. */
 const PERMITS_PER_DUE_TURN = 2;
 
 /** `turnCount`: of all turns, those that are under way or rest as well. */
 export function createReadingDeadlines(limits: DeadlineLimits, turnCount: () => number): ReadingDeadlines {
   const early = createPriorityQueue<Turn>();
   const late = createPriorityQueue<Turn>();
-  const permitMs = 60_000 / limits.requestsPerMinute;
+  const lateAfterMs = () => capMs(limits, turnCount()) - lateMsMax(limits, turnCount());
 
   return {
     follow(turn, sinceMs) {
@@ -73,21 +73,21 @@ export function createReadingDeadlines(limits: DeadlineLimits, turnCount: () => 
       late.delete(turn);
     },
     due(nowMs) {
-      noteLate(nowMs);
+      moveLate(nowMs);
       const first = late.first();
       if (first === undefined) return undefined;
-      const leftMs = first.priority + lateMsMax() - nowMs;
-      const neededMs = late.size * PERMITS_PER_DUE_TURN * permitMs;
+      const leftMs = first.priority + lateMsMax(limits, turnCount()) - nowMs;
+      const neededMs = late.size * PERMITS_PER_DUE_TURN * permitMs(limits);
       return leftMs <= neededMs ? first.item : undefined;
     },
     isOverdue(nowMs) {
       const sinceMs = late.first()?.item.polledAtMs ?? early.first()?.priority ?? nowMs;
-      return nowMs - sinceMs >= capMs();
+      return nowMs - sinceMs >= capMs(limits, turnCount());
     },
     lateAfterMs,
   };
 
-  function noteLate(nowMs: number): void {
+  function moveLate(nowMs: number): void {
     const readBeforeMs = nowMs - lateAfterMs();
     for (let first = early.first(); first !== undefined; first = early.first()) {
       if (first.priority > readBeforeMs) return;
@@ -95,18 +95,19 @@ export function createReadingDeadlines(limits: DeadlineLimits, turnCount: () => 
       late.set(first.item, nowMs);
     }
   }
+}
 
-  function lateAfterMs(): number {
-    return capMs() - lateMsMax();
-  }
+/** Between two permits, when only the rate limit says when they come. */
+function permitMs({ requestsPerMinute }: DeadlineLimits): number {
+  return 60_000 / requestsPerMinute;
+}
 
-  /** Two rounds: enough to read everybody with the permits that `due` is served with. */
-  function lateMsMax(): number {
-    return PERMITS_PER_DUE_TURN * turnCount() * permitMs;
-  }
+/** Two rounds: enough to read every turn with the permits that `due` is served with. */
+function lateMsMax(limits: DeadlineLimits, turnCount: number): number {
+  return PERMITS_PER_DUE_TURN * turnCount * permitMs(limits);
+}
 
-  function capMs(): number {
-    const politeMs = limits.pollIntervalMsMin + lateMsMax();
-    return Math.max(STALENESS_MS_MIN, STALENESS_ROUNDS_MAX * turnCount() * permitMs, politeMs);
-  }
+function capMs(limits: DeadlineLimits, turnCount: number): number {
+  const politeMs = limits.pollIntervalMsMin + lateMsMax(limits, turnCount);
+  return Math.max(STALENESS_MS_MIN, STALENESS_ROUNDS_MAX * turnCount * permitMs(limits), politeMs);
 }

@@ -1,22 +1,23 @@
-/** The order by weight: whoever has the smallest virtual finish comes next, and comes again one stride later. */
+/** The order by weight: the turn with the smallest virtual finish comes next, and comes again one stride later. */
 
 import { createPriorityQueue } from './priority-queue.ts';
 import type { Turn } from './turn.ts';
 
 export interface StrideOrder {
-  /** Fixes when the turn comes, so far behind the present; 0: before all whose time is still to come. */
+  /** Fixes when the turn comes, in virtual time after the present; 0: before all turns whose time is still to come. */
   assign(turn: Turn, virtualDelay: number): void;
-  /** Fixes it somewhere within its stride, so that turns that begin together do not stay together. */
+  /** Fixes the time of the turn somewhere within its stride, so that turns that begin together do not stay together. */
   spread(turn: Turn): void;
   /** Lets the turn wait here for its time. */
   join(turn: Turn): void;
-  /** Leaves a waiting turn only this part of its wait. */
+  /** Shortens the wait of a waiting turn to this part of it, 0 to 1. */
   shorten(turn: Turn, part: number): void;
   leave(turn: Turn): void;
+  /** Takes the next turn out; undefined: no turn waits here. */
   take(): Turn | undefined;
 }
 
-/** Multiples of the golden ratio are spaced evenly, however many there are. */
+/** The fractional parts of multiples of the golden ratio are spaced evenly, whatever their number. */
 const GOLDEN = 0.618_033_988_75;
 
 export function createStrideOrder(): StrideOrder {

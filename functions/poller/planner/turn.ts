@@ -2,16 +2,17 @@
 
 import type { ArrivalHistory, ProjectActivity } from './project-activity.ts';
 
-/** Why a project is to be read before its turn: a command of the bridge's own, a hint of the list, or somebody's wish. */
+/** Why a project is to be read before its turn: a command through the bridge, a hint of the list, or a caller's wish. */
 export type Urgency = 'command' | 'hint' | 'wish';
 
-/** A project's, or that of a page of the project list. */
+/** The turn of a project, or of a page of the project list. */
 export interface Turn {
   readonly id: string;
+  /** Which page of the project list, from 0; undefined: a project. */
   readonly page: number | undefined;
   activity: ProjectActivity | undefined;
   history: ArrivalHistory | undefined;
-  /** Undefined while only an earlier process has read it. */
+  /** When this process last learned of its activity, milliseconds since the epoch; undefined: never. */
   learnedAtMs: number | undefined;
   /** Expected transitions per millisecond, at any time; for a page, those of all projects on it. */
   cold: number;
@@ -24,12 +25,13 @@ export interface Turn {
   wanted: Urgency | undefined;
   /** Under way because of a command, a hint or a wish. */
   isPressing: boolean;
-  /** It has a place of its own among the others; all that start together would stay a crowd for ever. */
+  /** It has begun somewhere within its stride; turns that start together without that would stay together for ever. */
   isSpread: boolean;
   /** The last poll left events that did not reach the bus. */
   hasLeftovers: boolean;
-  /** When the last reading ended. */
+  /** When the last reading ended, milliseconds since the epoch. */
   polledAtMs: number;
+  /** Consecutive failures; 0 after a reading that succeeded. */
   failureCount: number;
 }
 

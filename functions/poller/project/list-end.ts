@@ -3,7 +3,7 @@
  * request. Once nothing can appear behind that end any more, the request is spared.
  */
 
-import { epochMsOf, type Timestamp } from '../../../shared/core/records/timestamp.ts';
+import { epochMsOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
 
 export interface ListEnd {
   /** The cursor of the last row. */

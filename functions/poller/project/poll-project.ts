@@ -16,7 +16,7 @@ import { saveProgress } from './save-progress.ts';
 import { joinSettledRows, settledRowsOf } from './settled-rows.ts';
 import { sweepOperations } from './sweep-operations.ts';
 import { tellStalls } from './tell-stalls.ts';
-import { walkOperations } from './walk-operations.ts';
+import { type WalkResult, walkOperations } from './walk-operations.ts';
 
 export interface PollReport {
   readonly outcome: 'complete' | 'interrupted';
@@ -44,10 +44,11 @@ export async function pollProject(
 ): Promise<PollReport> {
   const poll = await startPoll(deps, request, memory);
   const walk = await walkOperations(poll);
+  if (wasAnswered(walk)) request.onRead?.();
   const sweep = await sweepOperations(poll, walk.state);
   if (walk.failure === undefined) await readUnlisted(poll);
   await tellStalls(poll);
-  await saveProgress(poll, walk.state, sweep?.state);
+  await saveProgress(poll, walk, sweep?.state);
   const { signal } = request;
   const settledCommands = await settleCommands(deps, poll.commands, poll.records, signal);
   const pending = [...poll.records.values()].filter(isPending);
@@ -64,6 +65,11 @@ export async function pollProject(
     relay,
     leftoverCount: pending.length - recorded.length + others.length,
   };
+}
+
+/** A walk that the stop signal has cut short was answered as far as it came. */
+function wasAnswered({ state, failure }: WalkResult): boolean {
+  return state.pagesRead > 0 && (failure === undefined || failure === 'cancelled');
 }
 
 /** A sweep that fails delays nobody, since the walk has read what is new; only a rejected key concerns the whole account. */

@@ -1,11 +1,8 @@
 /** Everything one poll of one project knows while it runs, and the one way in which it records a reading. */
 
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
-import {
-  type CommandOrigin,
-  isJournalFull,
-  PENDING_ENTRIES_MAX,
-} from '../../../shared/core/records/journal.ts';
+import { isJournalFull, PENDING_ENTRIES_MAX } from '../../../shared/core/records/journal.ts';
+import type { CommandOrigin } from '../../../shared/core/records/journal-entries.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
 import type {
   Backfill,
@@ -14,15 +11,21 @@ import type {
 } from '../../../shared/core/records/operation-record.ts';
 import type { WalkLimits } from '../../../shared/core/records/page-walk.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import { epochMsOf, normaliseTimestamp, type Timestamp } from '../../../shared/core/records/timestamp.ts';
 import { hasChanged, type OperationState } from '../../../shared/core/records/transition.ts';
+import type { Progress } from '../../../shared/core/records/walk-progress.ts';
+import { epochMsOf, normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
+import type { OperationReader } from '../../../shared/protocol/read-in-order.ts';
 import { type RecordOutcome, recordOperation } from '../../../shared/protocol/record-operation.ts';
+import type { RecordWriter } from '../../../shared/protocol/record-writer.ts';
 import type { RelayLedger } from '../../../shared/protocol/relay-ledger.ts';
+import type { RelayStore } from '../../../shared/protocol/relay-records.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { BridgeStore } from '../../../shared/store/bridge-store.ts';
-import type { IndexPosition } from '../../../shared/store/table.ts';
+import type { OperationsRead } from '../../../shared/store/operation-records.ts';
+import type { RecordResult } from '../../../shared/store/record-result.ts';
+import type { IndexPosition, Key } from '../../../shared/store/table.ts';
+import type { WorkPageRequest, WorkPlacePage } from '../../../shared/store/work-index.ts';
 import type { Permit } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import type { ArrivalHistory, ProjectActivity } from '../planner/project-activity.ts';
@@ -31,10 +34,29 @@ import type { PageReach } from './page-reach.ts';
 import { NO_SETTLED_ROWS, type SettledRows } from './settled-rows.ts';
 import type { StallThresholdsMs } from './stall.ts';
 
+/** What a poll reads of the table before it asks the upstream. */
+export interface ProjectStore {
+  readProject(projectId: string): Promise<ProjectRecord | undefined>;
+  findWorkPage(request: WorkPageRequest): Promise<WorkPlacePage>;
+  readOperations(projectId: string, operationIds: readonly string[]): Promise<OperationsRead>;
+  readCommands(keys: readonly Key[]): Promise<readonly CommandRecord[]>;
+}
+
+export interface ProgressStore {
+  /** `conflict`: the stored watermark is at least as new, and nothing was written. */
+  saveProgress(projectId: string, progress: Progress): Promise<RecordResult>;
+}
+
 export interface PollDeps {
   readonly upstream: Pick<UpstreamClient, 'listOperations' | 'getOperation'>;
-  readonly store: BridgeStore;
+  readonly store: { readonly accountId: string } & ProjectStore &
+    ProgressStore &
+    OperationReader &
+    RecordWriter &
+    RelayStore;
   readonly bus: EventBus;
+  /** When the newest operation of a project began whose end is recorded; undefined: nobody can say. */
+  readonly newestRecorded?: ((projectId: string) => Promise<Timestamp | undefined>) | undefined;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   /** Of the invocation: what its loops are publishing at present. */
@@ -65,6 +87,8 @@ export interface PollRequest {
   readonly history?: ArrivalHistory | undefined;
   /** For the first request. */
   readonly permit?: Permit | undefined;
+  /** Called once the operations were read, before anything is published: the bus may take longer than the invocation has. */
+  readonly onRead?: (() => void) | undefined;
 }
 
 /** What one process remembers of a project between polls. Losing it costs requests and reads, never data. */
@@ -85,6 +109,10 @@ export interface ProjectMemory {
   listEnd: ListEnd | undefined;
   /** When the last sweep failed, by our clock; undefined when it did not. */
   sweepFailedAtMs: number | undefined;
+  /** Walks in a row that the upstream did not answer to the end. */
+  failureCount: number;
+  /** Since the first of them, the newest recorded operation was looked up. */
+  isReachNoted: boolean;
   /** Log lines about this project that one of them is enough of. */
   readonly logged: Set<string>;
 }
@@ -99,6 +127,8 @@ export function emptyMemory(): ProjectMemory {
     pageRowsMax: undefined,
     listEnd: undefined,
     sweepFailedAtMs: undefined,
+    failureCount: 0,
+    isReachNoted: false,
     logged: new Set(),
   };
 }

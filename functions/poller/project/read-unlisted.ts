@@ -2,9 +2,9 @@
 
 import { isJournalFull } from '../../../shared/core/records/journal.ts';
 import {
+  decideWatchEnd,
   isOpen,
   type OperationRecord,
-  recordWatchEnd,
   statusAgeMs,
 } from '../../../shared/core/records/operation-record.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
@@ -62,7 +62,7 @@ async function endWatch(
   reason: 'vanished' | 'not_retried',
 ): Promise<void> {
   if (isJournalFull(record)) return;
-  const next = recordWatchEnd(record, { reason, nowMs: poll.deps.clock.now() });
+  const next = decideWatchEnd(record, { reason, nowMs: poll.deps.clock.now() });
   const result = await poll.deps.store.record(next, record.revision);
   if (result === 'recorded') poll.records.set(record.operation_id, next);
 }

@@ -2,7 +2,7 @@
 
 import { isTerminal } from '../../../shared/core/records/operation.ts';
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
-import { epochMsOf, normaliseTimestamp } from '../../../shared/core/records/timestamp.ts';
+import { epochMsOf, normaliseTimestamp } from '../../../shared/core/time/timestamp.ts';
 
 /** Thresholds per action, milliseconds, ascending; `default` for every action that has none of its own. */
 export type StallThresholdsMs = Readonly<Record<string, readonly number[]>>;

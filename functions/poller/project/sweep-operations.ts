@@ -7,7 +7,7 @@ import {
   sweepPageRows,
   type WalkState,
 } from '../../../shared/core/records/page-walk.ts';
-import type { Timestamp } from '../../../shared/core/records/timestamp.ts';
+import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { Poll } from './poll.ts';
 import { followPages, type WalkResult } from './walk-operations.ts';
 

@@ -1,7 +1,7 @@
 /** Says of every open operation, once per threshold, that it takes longer than its action usually does. */
 
 import { isJournalFull } from '../../../shared/core/records/journal.ts';
-import { recordStall } from '../../../shared/core/records/operation-record.ts';
+import { decideStall } from '../../../shared/core/records/operation-record.ts';
 import type { Poll } from './poll.ts';
 import { dueStall } from './stall.ts';
 
@@ -14,7 +14,7 @@ export async function tellStalls(poll: Poll): Promise<void> {
     const nowMs = clock.now();
     const stall = dueStall(record, options.stallThresholdsMs, nowMs);
     if (stall === undefined) continue;
-    const next = recordStall(record, { ...stall, nowMs });
+    const next = decideStall(record, { ...stall, nowMs });
     const result = await store.record(next, record.revision);
     if (result === 'recorded') poll.records.set(record.operation_id, next);
   }

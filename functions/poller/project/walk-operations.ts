@@ -12,7 +12,7 @@ import {
   type WalkRequest,
   type WalkState,
 } from '../../../shared/core/records/page-walk.ts';
-import { normaliseTimestamp } from '../../../shared/core/records/timestamp.ts';
+import { normaliseTimestamp, secondOf } from '../../../shared/core/time/timestamp.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { isUnreadable } from '../../../shared/store/unreadable.ts';
 import type { OperationPage } from '../../../shared/upstream/upstream-client.ts';
@@ -79,7 +79,8 @@ export async function followPages(poll: Poll, start: WalkState, stored: StoredPl
       state = stored.restart();
       continue;
     }
-    const after = takePage(state, page);
+    const readAt = secondOf(poll.upstreamNowMs ?? poll.deps.clock.now());
+    const after = takePage(state, { ...page, readAt });
     const isRecorded = await recordPage(poll, after, page.operations);
     if (!isRecorded) return { state, failure: undefined };
     state = after;
@@ -200,9 +201,7 @@ async function recordUnread(poll: Poll, rows: readonly Operation[]): Promise<boo
 /** A row that the table may have known once and forgotten since is no news; it is remembered as long as it is walked. */
 async function recordUnknown(poll: Poll, row: Operation): Promise<void> {
   const createdAt = normaliseTimestamp(row.created_at);
-  const { watermark, is_unordered } = poll.project ?? {};
-  const list = { watermark, isUnordered: is_unordered === true };
-  if (createdAt !== undefined && mayBeForgotten(createdAt, list, earlierNowMs(poll))) {
+  if (createdAt !== undefined && mayBeForgotten(createdAt, poll.project ?? {}, earlierNowMs(poll))) {
     logOnce(poll, 'rows.forgotten');
     poll.settled.set(row.id, row);
     return;

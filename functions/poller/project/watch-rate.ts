@@ -1,8 +1,6 @@
 /** How often an open operation that the list no longer shows is read by itself, and when that ends. */
 
-const MINUTE_MS = 60_000;
-const HOUR_MS = 60 * MINUTE_MS;
-const DAY_MS = 24 * HOUR_MS;
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../shared/core/time/durations.ts';
 
 /**
  * A failed operation may be retried hours later ("States and transitions"), so it is watched at a falling rate:

@@ -1,21 +1,21 @@
-/** What a month costs, from the calls of a day as they were counted (counted.json), and a price list. */
+/** Computes what a month costs, from the calls of one day as they were counted (counted.json) and a price list. */
 
 import { metricUnits, splitMetrics } from '../../../shared/runtime/metric-names.ts';
 import { functionDefinitions } from '../../functions.ts';
 import counted from './counted.json' with { type: 'json' };
 import { prices } from './prices.ts';
 
-/** One account, its poller at the default settings; `npm run cost:count` counts it anew. */
+/** One account with its poller at the default settings. `npm run cost:count` counts it again. */
 export interface CountedDay {
   readonly projects: number;
   readonly operations: number;
-  /** To the upstream: they cost nothing but the time that they take. */
+  /** Requests to the upstream cost nothing but the time that they take. */
   readonly requests: number;
   readonly events: number;
-  /** Request units, of the table and all of its indexes. */
+  /** Request units of the table and all of its indexes. */
   readonly write_units: number;
   readonly read_units: number;
-  /** Invocations together. */
+  /** Seconds that all invocations of the day ran together. */
   readonly alive_seconds: number;
   readonly invocations: number;
 }
@@ -31,16 +31,19 @@ export const countedDays: readonly CountedDay[] = counted;
 const DAYS = 30.4;
 const MINUTES = DAYS * 24 * 60;
 
-/** Stopped near the end of its minute, an invocation has a moment of its own before and after the polling. */
+/** An invocation that stops near the end of its minute also runs for a moment before and after the polling. */
 const START_AND_STOP_SECONDS = 0.5;
 
-/** Its sweep, once a minute. */
+/** The notifier sweeps once a minute. */
 const NOTIFIER_SECONDS = 0.2;
 
-/** Lambda polls the queue for its function, five times at once, about three times a minute each. */
+/** Lambda polls a queue with five pollers, each about three times a minute. */
 const QUEUE_RECEIVES_PER_MINUTE = 15;
 
-/** Names under which a split metric reports all month: the usual three statuses and now and then a failure. */
+/**
+ * A metric that is split by status or action reports under about four names all month: three usual ones and now and
+ * then a failure.
+ */
 const SPLIT_NAMES = 4;
 
 export function monthlyCost(day: CountedDay, alarmCount: number): readonly CostLine[] {
@@ -97,7 +100,7 @@ function metricCountOf(): number {
   return Object.keys(metricUnits).length - split + split * SPLIT_NAMES;
 }
 
-/** A few lines and metrics an invocation, about four kilobytes. */
+/** An invocation writes a few lines and metrics, about four kilobytes. */
 function gigabytes(invocations: number): string {
   return ((invocations * 4_000) / 1e9).toFixed(2);
 }

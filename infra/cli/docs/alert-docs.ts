@@ -1,4 +1,4 @@
-/** `docs/alerts.md`: how alerts behave, and each kind as people get it. */
+/** Writes `docs/alerts.md`: how alerts behave, and what people get of each kind. */
 
 import { renderMail } from '../../../functions/notifier/channels/render-mail.ts';
 import { renderSlack } from '../../../functions/notifier/channels/render-slack.ts';
@@ -19,34 +19,46 @@ function page(samples: readonly AlertSample[]): string {
 
 # Alerts
 
-An alert is made of a failed operation, one given up (\`error\`, or not retried within the watch period), a failed attempt
-that came and went between two reads, a stalled or vanished operation, the end of a failure (recovered or cancelled), and an account that cannot
-be read. Replayed events alert nobody. [ADR 5](adr/0005-alerts-wait-in-the-table.md) says why it is built this way.
+People get an alert about a failed operation, about one that was given up (\`error\`, or not retried within the watch period), about a
+failed attempt that began and ended between two reads, about a stalled or vanished operation, about the end of a failure (recovered or
+cancelled), and about an account that cannot be read. Replayed events cause no alerts. [ADR 5](adr/0005-alerts-wait-in-the-table.md)
+gives the reasons for this design.
 
-- The first alert of each kind of one project and action goes out at once. More of that kind within five minutes wait
-  and are reported together; while it goes on, that time doubles up to four hours. The third failure of an operation is critical, and does not wait behind the ones before it.
-- What was reported as failing and has not ended is brought to mind once a day. A failure that comes late, after the end of its
-  operation was reported, says so.
-- A channel takes few messages: Slack five a minute, e-mail one in thirty seconds. What is due beyond that is reported in
-  messages of many incidents, the most severe first. In a storm (250 alerts waiting on a channel) nothing waits for five minutes; 5,000 failures of 500 projects are
-  reported within 400 seconds. Nothing is dropped: every alert is named in some message, and what waits has no bound but the table.
-- Each channel has its own memory. One that is down is tried again, at first after 5 seconds and then at most every
-  5 minutes, also when its \`Retry-After\` asks for longer; it gets everything when it is back, and the others do not wait for it.
-- A channel that has taken nothing for ten minutes although something is due raises an alarm
+- **Repetitions.** The first alert of each kind of one project and action is sent at once. Further alerts of that kind wait for five
+  minutes and are reported together. While the failure continues, that time doubles, up to four hours. The third failure of an operation
+  is critical and does not wait behind earlier alerts.
+- **Reminders.** A reported failure that has not ended is repeated once a day. A failure that becomes known after the end of its
+  operation was reported says so.
+- **Pace.** A channel gets few messages: Slack five a minute, e-mail one in thirty seconds. Further alerts are combined into
+  messages about many incidents, the most severe first. In a storm (250 alerts waiting on a channel) nothing waits for the five minutes:
+  5,000 failures of 500 projects are reported within 400 seconds. No alert is dropped: each one is named in a message, and
+  the number of waiting alerts is limited only by the table.
+- **Outages of a channel.** The channels are independent. The notifier tries a channel that is down again after 5 seconds at first, and
+  later every 5 minutes at most, even if its \`Retry-After\` asks for a longer pause. The channel gets everything when it is back, and
+  the other channels do not wait for it.
+- **Deaf channels.** If a channel has accepted nothing for ten minutes although a message is due, an alarm is raised
   ([channel-deaf](operations.md#channel-deaf)), the other channels report it, and \`GET /bridge/v1/health\` names it.
-- A copy of an event is reported once, for 40 days. After a crash between sending and noting it, or when no answer comes within 25 seconds, that one message can come a second time.
-- What a channel refuses for good is kept, counted and shown on the page of the operation as not shown to anybody there.
-- An event of a newer version of the bridge, or with a value that is not known, makes an alert of what could be read.
+- **Copies.** Copies of an event cause one alert, for 40 days. One message can arrive twice: after a crash between sending it and
+  recording that it was sent, or when no answer comes within 25 seconds.
+- **Refusals.** An alert that a channel refuses for good is kept and counted. The page of its operation on the console says that the
+  alert was not shown on that channel.
+- **Newer events.** An event of a newer version of the bridge, or one with an unknown value, causes an alert with the fields that could
+  be read.
 
-The policy is one JSON object in \`ALERT_POLICY\`: \`routes\` (the first with the project decides: \`project_ids\`, \`channels\`,
-\`severity_min\`), \`mutes\` (\`project_ids\`, \`from\`, \`until\`; all that was muted is reported when the mute ends, with how many they were) and \`window_seconds\`.
-When no route is about accounts, alerts about an account go to every channel, with a warning in the log.
+The policy is \`alerts.policy\` in \`bridge.config.ts\`; the function reads it as JSON from \`ALERT_POLICY\`. It has three parts:
 
-The notifier sends to Slack, by incoming webhook or bot token, and to the mail topic. \`npm start\` shows the mails in the terminal
-and keeps them as \`alerts.txt\` under \`--data\`. With \`SLACK_WEBHOOK_URL\` set, it posts
-to Slack as well.
+| part | fields | meaning |
+|---|---|---|
+| \`routes\` | \`project_ids\`, \`channels\`, \`severity_min\` | The first route that matches the project decides which channels get the alert. A route without \`project_ids\` matches every project and the account. If no route matches an alert about an account, it goes to every channel, with a warning in the log. |
+| \`mutes\` | \`project_ids\`, \`from\`, \`until\` | Alerts wait until the mute ends and are then reported together, with their number. |
+| \`window_seconds\` | | How long further alerts of the same kind wait (300 by default). |
 
-\`npm run alerts -- --sample failed\` shows one of these; without \`--sample\`, all.
+The notifier function sends to Slack and sends e-mail. Slack needs a secret that holds either the URL of an incoming webhook or the token
+and channel of a bot ([how](deploy/deploy.md#slack)). E-mail goes through the SNS topic \`<name>-alerts\`, to the confirmed addresses of
+\`alerts.emails\`. \`npm start\` shows the mails in the terminal and appends them to \`alerts.txt\` in the folder of \`--data\`. If
+\`SLACK_WEBHOOK_URL\` is set, \`npm start\` posts to Slack as well.
+
+\`npm run alerts -- --sample failed\` prints one of the following samples; without \`--sample\` it prints all of them.
 
 ${samples.map(section).join('\n')}`;
 }

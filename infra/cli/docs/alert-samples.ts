@@ -1,4 +1,4 @@
-/** One message of each kind, made from events as the catalog has them: for the documentation and `npm run alerts`. */
+/** Makes one message of each kind from the catalog's example events, for the documentation and `npm run alerts`. */
 
 import type { Message } from '../../../functions/notifier/channels/message-plan.ts';
 import type { AlertLinks } from '../../../functions/notifier/channels/wording.ts';

@@ -1,4 +1,4 @@
-/** The API's document as a file, for whoever generates a client without running the bridge. */
+/** Writes the API's OpenAPI document, so that clients can be generated from it without running the bridge. */
 
 import { bridgeRoutes } from '../../../functions/api/bridge/bridge-routes.ts';
 import { API_VERSION, withDocumentation } from '../../../functions/api/documentation/documentation-routes.ts';
@@ -9,7 +9,7 @@ import { LOCAL_EXTRA_ROUTES } from '../../local/local-api.ts';
 import type { GeneratedFile } from './event-docs.ts';
 
 export function apiDocs(): readonly GeneratedFile[] {
-  // Described, never served: what a route needs for an answer is not asked for.
+  // The routes are described here and never served, so nothing of what their answers need is used.
   const nothing = {} as never;
   const routes = withDocumentation([
     ...passThroughRoutes(nothing, extraRoutes.parse(LOCAL_EXTRA_ROUTES)),

@@ -1,10 +1,10 @@
-/** docs/cost.md: what a month costs at three sizes. */
+/** Writes docs/cost.md: what a month costs at three sizes. */
 
 import { countedDays, monthlyCost, totalOf } from '../cost/cost.ts';
 import { prices } from '../cost/prices.ts';
 import type { GeneratedFile } from './event-docs.ts';
 
-/** Of one account; a test compares it with the template. */
+/** One account has this number of alarms; a test compares it with the template. */
 export const ALARM_COUNT = 26;
 
 export function costDocs(): readonly GeneratedFile[] {
@@ -23,9 +23,9 @@ export function costPage(): string {
 
 # Cost
 
-A month of one account, in USD: thirty times the calls of a day, which were counted while the whole poller ran against the
-benchmark's account on virtual time, at its default settings (\`npm run cost:count\`). The poller lives all the time: what it costs
-does not depend on how much happens. Commands, alerts and people are not in it; each costs a fraction of a cent.
+A month of one account, in USD: 30.4 times the calls of a day. The calls were counted while the whole poller ran at its default
+settings against the benchmark's account, on virtual time (\`npm run cost:count\`). The poller runs all the time, so its cost does not
+depend on how much happens. Commands, alerts and visits to the console are not included; each costs a fraction of a cent.
 
 | | ${countedDays.map(({ projects }) => `${projects.toLocaleString('en')} projects`).join(' | ')} |
 |---|${countedDays.map(() => '--:|').join('')}
@@ -36,7 +36,7 @@ ${rows.join('\n')}
 |---|${countedDays.map(() => '--:|').join('')}
 ${countedRows()}
 
-At ${largest?.projects.toLocaleString('en')} projects a month is
+At ${largest?.projects.toLocaleString('en')} projects a month consists of
 
 ${amounts.join('\n')}
 
@@ -46,8 +46,8 @@ ${Object.entries(prices)
   .map(([name, price]) => `- \`${name}\`: $${price}`)
   .join('\n')}
 
-\`linger_seconds\` is the dial between the Lambda's price and the delay, \`poll_interval_seconds\` the one between reads and the delay of
-small accounts: [performance.md](performance.md).
+\`linger_seconds\` trades the price of the poller's function against delay. \`poll_interval_seconds\` trades reads of the table against
+the delay in small accounts. [performance.md](performance.md) has the figures.
 `;
 }
 

@@ -1,11 +1,11 @@
-/** The documentation of the events, made from their definitions: one page for people, one JSON Schema per event. */
+/** Writes the documentation of the events from their definitions: one page for people, one JSON Schema per event. */
 
 import * as z from 'zod';
 import { eventCatalog } from '../../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 
 export interface GeneratedFile {
-  /** From the project's root. */
+  /** The path is relative to the project's root. */
   readonly path: string;
   readonly text: string;
 }
@@ -20,7 +20,7 @@ export function eventDocs(): readonly GeneratedFile[] {
   return [{ path: 'docs/events.md', text: page() }, ...schemas];
 }
 
-/** `io: 'input'` leaves additional properties allowed: fields are added without notice. */
+/** `io: 'input'` leaves additional properties allowed, because fields are added without notice. */
 function jsonSchema({ detail, detailType }: Definition): object {
   return { ...z.toJSONSchema(detail, { io: 'input' }), title: detailType };
 }
@@ -34,13 +34,13 @@ function page(): string {
 
 # Events
 
-Every event has the source \`${EVENT_SOURCE}\` and one of these detail types. Copies of one event carry the same \`id\` in
-their detail: drop those you have seen. Fields are only ever added; a breaking change is a new \`schema\` number.
-\`schemas/\` has a JSON Schema of each detail.
+Every event has the source \`${EVENT_SOURCE}\` and one of the following detail types. Delivery is at least once, and all copies of an
+event have the same \`id\` in their detail: drop an event whose \`id\` you have seen. Fields are only ever added; a breaking change gets
+a new \`schema\` number. The folder \`schemas/\` has a JSON Schema of each detail.
 
 ## Rules to start from
 
-All failures, of any project:
+Every failed attempt, of any project:
 
 \`\`\`json
 ${json({ source: [EVENT_SOURCE], 'detail-type': ['Operation State Changed'], detail: { new_failures: [{ numeric: ['>', 0] }] } })}
@@ -52,8 +52,8 @@ Finished branch creations of one project:
 ${json({ source: [EVENT_SOURCE], detail: { project_id: ['solitary-cell-58208823'], action: ['create_branch'], status: ['finished'] } })}
 \`\`\`
 
-As constructs: [infra/aws/consumer-examples.ts](../infra/aws/consumer-examples.ts) (failures of a project to a queue, finished
-branches to another account). The console makes a pattern of a filter and tries it on what happened.
+A rule also needs a target, and the target a permission: [subscribe](deploy/subscribe.md) has complete examples. The console makes a
+pattern from a filter and shows which recent events it would have matched.
 
 ## In TypeScript
 
@@ -65,12 +65,12 @@ const event = parseBridgeEvent(JSON.parse(record.body));
 if (event?.detailType === 'Operation State Changed' && !isDuplicate(event.detail.id)) console.log(event.detail.status);
 \`\`\`
 
-The package is this repository; \`operations-bridge/events\` needs nothing but zod.
+The package is this repository; \`operations-bridge/events\` depends only on zod.
 
 ## Order
 
-EventBridge gives no order. Per operation, \`sequence\` counts 1, 2, 3, ... and \`previous_status\` is the status before:
-an event whose \`sequence\` is not above the last one you saw of its operation is old news.
+EventBridge does not keep order. Per operation, \`sequence\` counts 1, 2, 3, ... and \`previous_status\` is the status of the event
+before. If an event's \`sequence\` is not above the highest one that you have seen of its operation, the event is out of date.
 
 ${eventCatalog.map(section).join('\n')}`;
 }

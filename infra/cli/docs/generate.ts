@@ -1,4 +1,4 @@
-/** `npm run generate`: writes the generated documentation; a test fails when it was forgotten. */
+/** `npm run generate` writes the generated documentation. A test fails when it is out of date. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';

@@ -1,4 +1,4 @@
-/** `docs/limits.md`: every bound that real load can meet, with the value of its constant. */
+/** Writes `docs/limits.md`: every bound that real load can meet, with the value of its constant. */
 
 import { alertingBounds } from './bounds/alerting.ts';
 import type { Bound, BoundGroup } from './bounds/bound.ts';
@@ -25,8 +25,8 @@ function page(): string {
 
 # Limits
 
-Every bound that real load can meet, why it is there, what happens when it is met, and what says so. Meeting one loses nothing
-unless its row says that it does. [operations.md](operations.md#boundmet) says what to do about \`bound.met\`.
+This page lists every bound that real load can meet: its reason, what happens when it is met, and which signal reports it. Nothing is lost
+when a bound is met, unless its row says so. [operations.md](operations.md#boundmet) says what to do about \`bound.met\`.
 
 ${boundGroups.map(section).join('\n')}`;
 }
@@ -34,7 +34,7 @@ ${boundGroups.map(section).join('\n')}`;
 function section({ title, bounds }: BoundGroup): string {
   return `## ${title}
 
-| bound | value | reason | when it is met | what says so |
+| bound | value | reason | when it is met | signal |
 |---|--:|---|---|---|
 ${bounds.map(row).join('\n')}
 `;
@@ -57,7 +57,7 @@ const DURATIONS = [
   ['s', 1_000],
 ] as const;
 
-/** In the largest unit that gives a whole number above one. */
+/** Uses the largest unit that gives a whole number above one. */
 function durationOf(ms: number): string {
   const fits = DURATIONS.find(([, unitMs]) => ms % unitMs === 0 && ms > unitMs);
   return fits === undefined ? `${ms} ms` : `${ms / fits[1]} ${fits[0]}`;

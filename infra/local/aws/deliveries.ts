@@ -1,16 +1,16 @@
-/** Takes events to targets, later and apart from each other: no target holds up or fails anything else. */
+/** Delivers events to targets later and independently: no target delays another or makes it fail. */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 
-/** The envelope that every target receives (User Guide, "Event structure"). */
+/** Every target receives this envelope (EventBridge User Guide, "Event structure"). */
 export interface DeliveredEvent {
   readonly version: '0';
   readonly id: string;
   readonly 'detail-type': string;
   readonly source: string;
   readonly account: string;
-  /** Whole seconds. */
+  /** The time has whole seconds. */
   readonly time: string;
   readonly region: string;
   readonly resources: readonly string[];
@@ -19,7 +19,7 @@ export interface DeliveredEvent {
 
 export type Deliver = (event: DeliveredEvent) => void | Promise<void>;
 
-/** With a dead-letter handler, or without one. */
+/** A target may have a dead-letter handler. */
 export type Target = Deliver | { readonly deliver: Deliver; readonly deadLetter: Deliver };
 
 export interface Delivery {
@@ -32,17 +32,17 @@ export interface Deliveries {
   start(delivery: Delivery): void;
   /** Resolves once everything started so far is delivered or given up. */
   idle(): Promise<void>;
-  /** Ends every wait for another try, and resolves when nothing is under way. */
+  /** Ends every wait for another attempt, and resolves when nothing is under way. */
   close(): Promise<void>;
 }
 
 export interface DeliveriesOptions {
   readonly clock: Clock;
-  /** An event that its target did not take, and no dead-letter handler either. */
+  /** Is called with an event that neither its target nor a dead-letter handler took. */
   readonly onDropped?: ((event: DeliveredEvent, rule: string, reason: string) => void) | undefined;
 }
 
-/** AWS goes on for a day and 185 tries; a local target that fails five times in a row is broken. */
+/** AWS goes on for a day and 185 attempts; a local target that fails five times in a row is broken. */
 const DELIVERY_ATTEMPTS_MAX = 5;
 const FIRST_RETRY_DELAY_MS = 400;
 
@@ -79,7 +79,7 @@ export function createDeliveries({ clock, onDropped }: DeliveriesOptions): Deliv
     }
   }
 
-  /** False when the deliveries were closed meanwhile. */
+  /** Returns false when the deliveries were closed during the wait. */
   function waited(durationMs: number): Promise<boolean> {
     return clock.sleep(durationMs, closing.signal).then(
       () => true,
@@ -90,12 +90,12 @@ export function createDeliveries({ clock, onDropped }: DeliveriesOptions): Deliv
   async function giveUp({ event, target, ruleName }: Delivery, failure: Error): Promise<void> {
     const lastFailure = typeof target === 'function' ? failure : await failureOf(target.deadLetter, event);
     if (lastFailure === undefined) return;
-    // Nobody is left to tell when the one who is told of losses fails too.
+    // When the handler of dropped events fails, too, there is no one left to notify.
     await failureOf(() => onDropped?.(event, ruleName, lastFailure.message), event);
   }
 }
 
-/** Every try gets its own copy, as over the network: what one target changes, no other sees. */
+/** Every attempt gets its own copy, as over the network, so that no target sees what another one changed. */
 async function failureOf(take: Deliver, event: DeliveredEvent): Promise<Error | undefined> {
   try {
     await take(structuredClone(event));

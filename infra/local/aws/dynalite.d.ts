@@ -2,7 +2,7 @@ declare module 'dynalite' {
   import type { Server } from 'node:http';
 
   export interface DynaliteOptions {
-    /** A folder; in memory when absent. */
+    /** The folder of the tables; without one they are in memory. */
     readonly path?: string;
     readonly createTableMs?: number;
     readonly deleteTableMs?: number;
@@ -15,10 +15,10 @@ declare module 'dynalite' {
 declare module 'dynalite/db/index.js' {
   import type { DynaliteOptions } from 'dynalite';
 
-  /** What reads a range; `close` frees the snapshot of the data that it holds. */
+  /** Reads a range. `close` frees the snapshot of the data that it holds. */
   export interface LevelIterator {
     close(): Promise<void>;
-    /** Called by dynalite's streams when they end, if it is there. */
+    /** dynalite's streams call this when they end, if it exists. */
     return?(): Promise<void>;
   }
 
@@ -26,9 +26,9 @@ declare module 'dynalite/db/index.js' {
     open(): Promise<void>;
     keys(options?: object): LevelIterator;
     values(options?: object): LevelIterator;
-    /** Called by each iterator when it is made. */
+    /** Each iterator calls this when it is made. */
     attachResource(resource: object): void;
-    /** Called by each iterator when it is closed. */
+    /** Each iterator calls this when it is closed. */
     detachResource(resource: object): void;
   }
 

@@ -1,4 +1,4 @@
-/** A local DynamoDB: dynalite in this process, without a port of its own. */
+/** Runs a local DynamoDB (dynalite) in this process, without a port of its own. */
 
 import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import dynalite, { type DynaliteOptions } from 'dynalite';
@@ -7,13 +7,16 @@ import { AppError, toError } from '../../../shared/runtime/errors.ts';
 import { closeIteratorsWithTheirStreams } from './close-iterators.ts';
 
 export interface LocalDynamoDb {
-  /** Answers the request, whose body nobody may have read. */
+  /** Answers the request. Its body must not have been read. */
   handle(request: IncomingMessage, response: ServerResponse): void;
-  /** Resolves when the folder is free for others. */
+  /** Resolves when other processes may use the folder. */
   close(): Promise<void>;
 }
 
-/** In memory without a folder. Rejects when the folder cannot be opened, as when another process uses it. */
+/**
+ * Keeps the tables in memory without a folder. Rejects when the folder cannot be opened, for example because another
+ * process uses it.
+ */
 export async function openLocalDynamoDb(folder?: string): Promise<LocalDynamoDb> {
   const path = folder === undefined ? {} : { path: folder };
   const { server, store } = createServerAndStore({
@@ -33,7 +36,7 @@ export async function openLocalDynamoDb(folder?: string): Promise<LocalDynamoDb>
   return {
     handle(request, response) {
       server.emit('request', request, response);
-      // dynalite throws what a request emits as an error: a client that goes away must not end this process.
+      // dynalite throws what a request emits as an error, and a client that goes away must not end this process.
       request.removeAllListeners('error');
       request.on('error', () => response.destroy());
     },
@@ -42,8 +45,9 @@ export async function openLocalDynamoDb(folder?: string): Promise<LocalDynamoDb>
 }
 
 /**
- * dynalite 4.0.0 keeps its store to itself, closes it only behind a server that was listening, and throws from a
- * callback, out of anybody's reach, when the store cannot be opened. So the store is caught while it is created.
+ * Catches dynalite's store while it is created, because dynalite 4.0.0 keeps the store to itself, closes it only
+ * behind a server that was listening, and throws from a callback that cannot be caught when the store cannot be
+ * opened.
  */
 function createServerAndStore(options: DynaliteOptions): { readonly server: Server; readonly store: Store } {
   const { create } = databases;

@@ -1,4 +1,4 @@
-/** EventBridge over the JSON protocol: the operations that publishers and deployments use. */
+/** Serves EventBridge over the JSON protocol: the operations that publishers and deployments use. */
 
 import { z } from 'zod';
 import {
@@ -10,19 +10,19 @@ import type { LocalEventBus, PutEventsEntry } from './event-bus.ts';
 import { defineOperation, type Service, ServiceError } from './service.ts';
 
 export interface EventBridgeServiceOptions {
-  /** The entries of one PutEvents together stay below it. */
+  /** The most bytes that the entries of one PutEvents may have together. */
   readonly entriesBytesMax?: number | undefined;
 }
 
 const ENTRIES_MAX = 10;
 
-/** Since January 2026 the limit is 1 MB; the stricter one of before is true wherever the new one is not there yet. */
+/** The limit is 1 MB since January 2026. The older, stricter one holds wherever the new one has not arrived. */
 const ENTRIES_BYTES_MAX = 262_144;
 
-/** User Guide, "Calculating PutEvents event entry size": only a time that is given counts. */
+/** A time counts toward the size only when it is given (User Guide, "Calculating PutEvents event entry size"). */
 const TIME_BYTES = 14;
 
-/** What a `Date` can hold (ECMAScript, "Time Values"). */
+/** A `Date` cannot hold more (ECMAScript, "Time Values"). */
 const TIME_SECONDS_MAX = 8_640_000_000_000;
 
 const putEventsInput = z.object({
@@ -102,7 +102,7 @@ function createBus(bus: LocalEventBus, name: string): object {
   return { EventBusArn: busArn(name) };
 }
 
-/** PutEvents says nothing about a bus that is not there; this does. */
+/** Answers with an error for a bus that does not exist, where PutEvents accepts the event and loses it. */
 function describeBus(bus: LocalEventBus, nameOrArn: string): object {
   if (!bus.hasBus(nameOrArn)) {
     throw new ServiceError('ResourceNotFoundException', `Event bus ${nameOrArn} does not exist.`);
@@ -111,7 +111,10 @@ function describeBus(bus: LocalEventBus, nameOrArn: string): object {
   return { Name: name, Arn: busArn(name) };
 }
 
-/** Targets are functions of this process: only code puts them, through `LocalEventBus`. */
+/**
+ * Puts a rule without targets: they are functions of this process, so only code can put them, through
+ * `LocalEventBus`.
+ */
 function putRule(bus: LocalEventBus, input: z.output<typeof putRuleInput>): object {
   const { Name: name, EventBusName: busName, EventPattern: pattern, State: state } = input;
   if (pattern === undefined) {

@@ -13,20 +13,20 @@ import { ServiceError } from './service.ts';
 export interface Rule {
   readonly name: string;
   readonly busName: string;
-  /** JSON or the object itself; throws `InvalidEventPatternError` when AWS would refuse it. */
+  /** JSON, or the object itself. Throws `InvalidEventPatternError` when AWS would refuse it. */
   readonly pattern: unknown;
   readonly state?: 'ENABLED' | 'DISABLED';
-  /** A rule that is put again without targets keeps those that it has, as on AWS. */
+  /** A rule that is put again without targets keeps its targets, as on AWS. */
   readonly targets?: readonly Target[];
 }
 
 export interface PutEventsEntry {
-  /** Name or ARN. */
+  /** The bus is given by its name or its ARN. */
   readonly EventBusName?: string | undefined;
   readonly Source?: string | undefined;
   readonly DetailType?: string | undefined;
   readonly Detail?: string | undefined;
-  /** Seconds since the epoch, as the JSON protocol has times. */
+  /** The JSON protocol gives times as seconds since the epoch. */
   readonly Time?: number | undefined;
   readonly Resources?: readonly string[] | undefined;
 }
@@ -45,7 +45,7 @@ export interface LocalEventBus {
   putEvents(entries: readonly PutEventsEntry[]): readonly PutEventsResult[];
   /** Resolves once everything accepted so far is delivered or given up. */
   idle(): Promise<void>;
-  /** Ends every wait for another try, and resolves when no delivery is under way. */
+  /** Ends every wait for another attempt, and resolves when no delivery is under way. */
   close(): Promise<void>;
 }
 
@@ -54,10 +54,13 @@ export interface EventBusOptions {
   readonly newId: () => string;
   readonly region: string;
   readonly accountId: string;
-  /** Called before PutEvents answers: what must survive this process goes here. An entry for which it throws is refused. */
+  /**
+   * Is called before PutEvents answers, so that what it keeps survives this process. An entry for which it throws is
+   * refused.
+   */
   readonly onAccepted?: ((event: DeliveredEvent) => void) | undefined;
   readonly onDropped?: DeliveriesOptions['onDropped'];
-  /** A fault: the error code that this entry is refused with. */
+  /** Injects a fault: returns the error code that the entry is refused with. */
   readonly failEntry?: ((entry: PutEventsEntry, index: number) => string | undefined) | undefined;
 }
 
@@ -130,7 +133,7 @@ function busNameOf(nameOrArn: string): string {
   return nameOrArn.replace(/^arn:[^:]*:events:[^:]*:[^:]*:event-bus\//, '');
 }
 
-/** API Reference, PutEventsResultEntry: the codes of entries that no repetition helps. */
+/** Returns the codes of entries that no repetition helps (API Reference, PutEventsResultEntry). */
 function refusalOf(entry: PutEventsEntry): PutEventsResult | undefined {
   for (const name of ['Source', 'DetailType', 'Detail'] as const) {
     if (!entry[name]) {

@@ -1,4 +1,4 @@
-/** The local AWS: one HTTP port that the real SDK clients reach through AWS_ENDPOINT_URL. */
+/** Serves the local AWS on one HTTP port, which the real SDK clients reach through AWS_ENDPOINT_URL. */
 
 import { createHash, randomBytes, randomUUID, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
@@ -16,7 +16,7 @@ import { type Service, ServiceError } from './service.ts';
 import { createLocalTopics, type LocalTopics, publishAnswer } from './topics.ts';
 
 export interface LocalAwsCall {
-  /** As in the signature's scope: `dynamodb`, `events`, `secretsmanager`. */
+  /** The service's name in the signature's scope: `dynamodb`, `events` or `secretsmanager`. */
   readonly service: string;
   readonly operation: string;
 }
@@ -24,32 +24,32 @@ export interface LocalAwsCall {
 export interface Refusal {
   readonly type: string;
   readonly message: string;
-  /** 400 when absent, and 500 for InternalFailure. */
+  /** The default is 400, and 500 for InternalFailure. */
   readonly status?: number;
 }
 
-/** Off by default; for tests and demonstrations. */
+/** Faults for tests and demonstrations; all are off by default. */
 export interface LocalAwsFaults {
   /** Refuses the call before anything is done. */
   beforeCall?(call: LocalAwsCall): Refusal | undefined;
-  /** True: the work is done, and the connection breaks before the answer. */
+  /** Returns true to do the work and break the connection before the answer. */
   losesReply?(call: LocalAwsCall): boolean;
-  /** An error code for one entry of PutEvents. */
+  /** Returns the error code that one entry of PutEvents is refused with. */
   failEntry?: EventBusOptions['failEntry'];
 }
 
 export interface LocalAwsOptions {
   readonly port?: number | undefined;
-  /** Keeps the tables in this folder; in memory when absent. */
+  /** Keeps the tables in this folder; without one they are in memory. */
   readonly tablesDir?: string | undefined;
-  /** Tables that are open already; they are closed with the local AWS. */
+  /** Uses tables that are open already; they are closed with the local AWS. */
   readonly tables?: LocalDynamoDb | undefined;
   readonly clock?: Clock;
   readonly newId?: () => string;
-  /** Whoever does not sign with it is refused; random when absent. */
+  /** Refuses every request that is signed with another id. The default is random. */
   readonly accessKeyId?: string;
   readonly faults?: LocalAwsFaults;
-  /** The entries of one PutEvents together stay below it; 256 KiB when absent. */
+  /** The most bytes that the entries of one PutEvents may have together; the default is 256 KiB. */
   readonly entriesBytesMax?: number;
   readonly onAccepted?: EventBusOptions['onAccepted'];
   readonly onDropped?: EventBusOptions['onDropped'];
@@ -57,29 +57,29 @@ export interface LocalAwsOptions {
 
 export interface LocalAws {
   readonly endpoint: string;
-  /** Signatures are not checked: the id of the key is the secret of this run. */
+  /** Signatures are not checked, so the id of the access key is the secret of this run. */
   readonly credentials: { readonly accessKeyId: string; readonly secretAccessKey: string };
-  /** For the processes that use it. */
+  /** Processes that use this AWS run with these variables. */
   readonly environment: Readonly<Record<string, string>>;
   readonly bus: LocalEventBus;
   readonly secrets: LocalSecrets;
   readonly topics: LocalTopics;
-  /** Calls up to now, refused ones too, by the name that IAM gives the action: `dynamodb:PutItem`. */
+  /** Calls so far, refused ones included, by the name that IAM gives the action: `dynamodb:PutItem`. */
   readonly counts: ReadonlyMap<string, number>;
-  /** Ends deliveries and connections; the port and the folder are free when it resolves. */
+  /** Ends deliveries and connections. The port and the folder are free when it resolves. */
   close(): Promise<void>;
 }
 
-/** 128 random bits: nobody guesses it while the run lasts. */
+/** 128 random bits cannot be guessed while the run lasts. */
 const ACCESS_KEY_BYTES = 16;
 
-/** The SDK signs with something; nothing here looks at the signature. */
+/** The SDK signs with this secret, and nothing here looks at the signature. */
 const UNUSED_SECRET = 'unused';
 
 const REGION = 'us-east-1';
 const ACCOUNT_ID = '000000000000';
 
-/** A hundred items of BatchWriteItem are below it, and PutEvents by far. */
+/** A hundred items of BatchWriteItem are smaller, and PutEvents is much smaller. */
 const BODY_BYTES_MAX = 16_000_000;
 
 /** A call that runs when the server closes has this long to end; it needs milliseconds. */
@@ -127,13 +127,16 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
   };
 }
 
-/** Rejects with Node's own error, EADDRINUSE for one. Only this machine can connect. */
+/** Listens on loopback only. Rejects with Node's own error, for example EADDRINUSE. */
 async function listen(server: Server, port: number): Promise<void> {
   server.listen(port, '127.0.0.1');
   await once(server, 'listening');
 }
 
-/** Connections end as soon as no call is under way on them: `close` itself ends only those that are idle now. */
+/**
+ * Ends each connection as soon as no call is under way on it: `close` itself ends only those that are idle at that
+ * moment.
+ */
 async function closeServer(server: Server): Promise<void> {
   const sweep = setInterval(() => server.closeIdleConnections(), CLOSE_SWEEP_MS);
   const deadline = setTimeout(() => server.closeAllConnections(), CLOSE_GRACE_MS);
@@ -148,14 +151,14 @@ function environmentOf(endpoint: string, accessKeyId: string): Record<string, st
     AWS_REGION: REGION,
     AWS_ACCESS_KEY_ID: accessKeyId,
     AWS_SECRET_ACCESS_KEY: UNUSED_SECRET,
-    // Otherwise the SDK writes a warning about future Node versions into the output of every process.
+    // Without it, the SDK writes a warning about future Node versions into the output of every process.
     AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true',
   };
 }
 
 interface Backend {
   readonly tables: LocalDynamoDb;
-  /** By the service name of the signature's scope; another JSON service is one more line. */
+  /** The services by their name in the signature's scope. */
   readonly services: ReadonlyMap<string, Service>;
   readonly topics: LocalTopics;
   readonly faults: LocalAwsFaults;
@@ -169,7 +172,7 @@ async function handle(backend: Backend, request: IncomingMessage, response: Serv
     const fault = faultOf(request, backend.accessKeyId);
     if (fault !== undefined) return answerError(response, fault);
     const call = callOf(request);
-    // SNS speaks the older protocol: the action stands in a form, and the answer is XML.
+    // SNS uses the older protocol: the action is a field of a form, and the answer is XML.
     if (call.service === 'sns') return await handlePublish(topics, counts, request, response);
     const action = `${call.service}:${call.operation}`;
     counts.set(action, (counts.get(action) ?? 0) + 1);
@@ -201,7 +204,10 @@ async function handlePublish(
   response.writeHead(status, { 'content-type': 'text/xml' }).end(xml);
 }
 
-/** Here are the keys of real accounts: no other program of this machine gets them, and no web page by a name of its own. */
+/**
+ * Refuses other programs of this machine, which do not know the access key, and web pages under foreign names. The
+ * local secrets contain the keys of real accounts.
+ */
 function faultOf({ headers }: IncomingMessage, accessKeyId: string): Refusal | undefined {
   if (!isOwnHost(headers.host))
     return { type: 'AccessDeniedException', message: FOREIGN_HOST_SENTENCE, status: 421 };
@@ -211,13 +217,13 @@ function faultOf({ headers }: IncomingMessage, accessKeyId: string): Refusal | u
   return { type: 'UnrecognizedClientException', message, status: 403 };
 }
 
-/** In constant time. */
+/** Compares in constant time. */
 function isSame(presented: string, expected: string): boolean {
   const hashOf = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(hashOf(presented), hashOf(expected));
 }
 
-/** Signature Version 4: `Credential=<key>/<date>/<region>/<service>/aws4_request`. */
+/** Reads the scope of Signature Version 4: `Credential=<key>/<date>/<region>/<service>/aws4_request`. */
 function callOf({ headers }: IncomingMessage): LocalAwsCall {
   const scope = /Credential=[^/]*\/\d+\/[^/]+\/([^/]+)\/aws4_request/.exec(headers.authorization ?? '');
   const target = String(headers['x-amz-target'] ?? '');
@@ -246,7 +252,7 @@ async function readBody(request: IncomingMessage): Promise<unknown> {
   }
 }
 
-/** JSON always: the SDK cannot read anything else, not even an error. */
+/** Answers with JSON in every case, because the SDK cannot read anything else, not even an error. */
 function answer(response: ServerResponse, status: number, body: object): void {
   response.writeHead(status, { 'content-type': 'application/x-amz-json-1.1' }).end(JSON.stringify(body));
 }
@@ -256,7 +262,7 @@ function answerError(response: ServerResponse, { type, message, status }: Refusa
   answer(response, status ?? usualStatus, { __type: type, message });
 }
 
-/** Whoever answers this response later works in full and talks to a closed socket. */
+/** Makes the work go on as usual while its answer goes to a closed socket. */
 function loseReply(response: ServerResponse): void {
   const { socket } = response;
   response.end = ((): ServerResponse => {

@@ -1,23 +1,28 @@
-/** A queue as Lambda's event source uses one: messages that are received are hidden, come again, and end in the dead letters. */
+/**
+ * A queue as Lambda's event source uses it: received messages are hidden, appear again, and end in the dead letters.
+ */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
 
 export interface QueueMessage {
   readonly messageId: string;
   readonly body: string;
-  /** Receipts up to now, this one too. */
+  /** How often the message was received, this time included. */
   readonly receiveCount: number;
 }
 
 export interface LocalQueue {
   send(body: string): void;
-  /** Hides what it hands out; what was received too often goes to the dead letters instead. */
+  /**
+   * Hides the messages that it returns. A message that was received `countMax` times goes to the dead letters
+   * instead.
+   */
   receive(countMax: number): readonly QueueMessage[];
   delete(messageId: string): void;
-  /** Shows a message again now: what Lambda does with a batch item that failed, sooner than the time-out would. */
+  /** Shows a message again now, sooner than its time-out would. */
   release(messageId: string): void;
   readonly deadLetters: readonly QueueMessage[];
-  /** Messages that are not deleted, hidden ones too. */
+  /** The number of messages that are not deleted, hidden ones included. */
   readonly size: number;
 }
 

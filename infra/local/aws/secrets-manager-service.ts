@@ -1,4 +1,4 @@
-/** Secrets Manager over the JSON protocol. */
+/** Serves Secrets Manager over the JSON protocol. */
 
 import { z } from 'zod';
 import type { LocalSecrets, SecretVersion } from './secrets.ts';
@@ -36,7 +36,7 @@ export function createSecretsManagerService(secrets: LocalSecrets): Service {
   ]);
 }
 
-/** Only GetSecretValue answers with the value. */
+/** Only GetSecretValue may answer with the value. */
 function withoutValue({ SecretString: _value, ...version }: SecretVersion): object {
   return version;
 }

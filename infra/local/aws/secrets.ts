@@ -1,4 +1,4 @@
-/** A local Secrets Manager: every version of each secret, in memory only. */
+/** A local Secrets Manager with every version of each secret, in memory only. */
 
 import { ServiceError } from './service.ts';
 
@@ -7,15 +7,15 @@ export interface SecretVersion {
   readonly Name: string;
   readonly VersionId: string;
   readonly SecretString: string;
-  /** AWSCURRENT, AWSPREVIOUS, or none for the versions before. */
+  /** AWSCURRENT or AWSPREVIOUS; older versions have no stage. */
   readonly VersionStages: readonly string[];
 }
 
-/** All of them throw a `ServiceError` where AWS answers with an exception; an id is a name or an ARN. */
+/** Every method throws a `ServiceError` where AWS answers with an exception. An id is a name or an ARN. */
 export interface LocalSecrets {
-  /** A token makes the call repeatable: the second one with the same token and value changes nothing. */
+  /** A token makes the call repeatable: a second call with the same token and value changes nothing. */
   create(name: string, value: string, token?: string): SecretVersion;
-  /** Rotates: the value before becomes AWSPREVIOUS. */
+  /** Rotates the secret: the value before becomes AWSPREVIOUS. */
   put(id: string, value: string, token?: string): SecretVersion;
   get(id: string, choice?: SecretChoice): SecretVersion;
 }
@@ -27,7 +27,7 @@ export interface SecretChoice {
 
 interface Secret {
   readonly arn: string;
-  /** The newest first. */
+  /** The newest version comes first. */
   readonly versions: readonly SecretVersion[];
 }
 
@@ -55,7 +55,7 @@ export function createLocalSecrets(newId: () => string): LocalSecrets {
 
   function find(id: string): { readonly name: string; readonly secret: Secret } {
     for (const [name, secret] of secrets) {
-      // An ARN is found without its suffix, too (User Guide, "Troubleshooting", partial ARNs).
+      // A secret is also found by its ARN without the suffix (User Guide, "Troubleshooting", partial ARNs).
       if ([name, secret.arn, secret.arn.slice(0, -SUFFIX_LENGTH - 1)].includes(id)) return { name, secret };
     }
     throw notFound("Secrets Manager can't find the specified secret.");
@@ -86,14 +86,16 @@ function chosenVersion({ versions }: Secret, { stage, versionId }: SecretChoice)
   throw notFound(`Secrets Manager can't find the specified secret value for ${sought}`);
 }
 
-/** API Reference, PutSecretValue: ClientRequestToken becomes the VersionId, and makes a repetition harmless. */
+/**
+ * The ClientRequestToken becomes the VersionId, which makes a repetition harmless (API Reference, PutSecretValue).
+ */
 function repeatedVersion(secret: Secret, value: string, token: string): SecretVersion | undefined {
   const known = secret.versions.find(({ VersionId }) => VersionId === token);
   if (known === undefined || known.SecretString === value) return known;
   throw new ServiceError('ResourceExistsException', `A version ${token} with another value already exists.`);
 }
 
-/** AWS ends each ARN with a hyphen and six random characters, so that an ARN is not the name with a prefix. */
+/** AWS ends each ARN with a hyphen and six random characters, so an ARN is not simply a prefix and the name. */
 const SUFFIX_LENGTH = 6;
 
 function arnOf(name: string, id: string): string {

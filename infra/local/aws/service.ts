@@ -6,7 +6,7 @@ export type Operation = (body: unknown) => object;
 
 export type Service = ReadonlyMap<string, Operation>;
 
-/** Answered with its name as `__type`, which the SDK turns into an exception of that name. */
+/** The answer contains the name as `__type`, which the SDK turns into an exception of that name. */
 export class ServiceError extends Error {
   constructor(type: string, message: string) {
     super(message);
@@ -14,7 +14,9 @@ export class ServiceError extends Error {
   }
 }
 
-/** An operation whose body is checked first; AWS calls a member of the wrong type a SerializationException. */
+/**
+ * Defines an operation whose body is checked first. AWS calls a member of the wrong type a SerializationException.
+ */
 export function defineOperation<Body extends z.ZodType>(
   body: Body,
   perform: (input: z.output<Body>) => object,

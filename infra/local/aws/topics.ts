@@ -1,4 +1,4 @@
-/** SNS as far as a publisher sees it: topics that exist, messages within the limits, and whoever listens here. */
+/** SNS as a publisher sees it: topics that exist, messages within the limits, and listeners in this process. */
 
 export interface TopicMessage {
   readonly topicArn: string;
@@ -8,15 +8,15 @@ export interface TopicMessage {
 
 export interface LocalTopics {
   create(topicArn: string, listener?: (message: TopicMessage) => void): void;
-  /** Everything published, in order. */
+  /** Everything that was published, in order. */
   readonly published: readonly TopicMessage[];
-  /** A message id, or the refusal of SNS. */
+  /** Returns a message id, or the refusal of SNS. */
   publish(
     message: TopicMessage,
   ): { readonly messageId: string } | { readonly code: string; readonly reason: string };
 }
 
-/** SNS, "Publish": the message in bytes, and the subject in characters. */
+/** SNS limits the message in bytes and the subject in characters (API Reference, Publish). */
 const MESSAGE_BYTES_MAX = 262_144;
 const SUBJECT_PATTERN = /^[\x20-\x7e]{1,99}$/;
 
@@ -40,7 +40,7 @@ export function createLocalTopics(newId: () => string): LocalTopics {
   };
 }
 
-/** The query protocol: a form in, XML out. */
+/** Answers in the query protocol: a form comes in, and XML goes out. */
 export function publishAnswer(
   topics: LocalTopics,
   form: URLSearchParams,

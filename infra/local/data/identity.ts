@@ -1,4 +1,4 @@
-/** `bridge.json`: which upstream the state of a data folder belongs to. */
+/** `bridge.json` says which upstream the state of a data folder belongs to. */
 
 import { z } from 'zod';
 import { UsageError } from '../../process/option-values.ts';
@@ -7,13 +7,15 @@ import { keptText } from './kept-file.ts';
 const identitySchema = z.object({
   upstream: z.string(),
   speed: z.number().min(1),
-  /** Where the clocks of an accelerated or resumed run agree with real time. */
+  /** The instant at which the clocks of an accelerated or resumed run agree with real time. */
   originMs: z.int().nonnegative(),
 });
 
 export type Identity = z.output<typeof identitySchema>;
 
-/** Throws `UsageError` when the folder belongs to another upstream or speed: its state would make no sense. */
+/**
+ * Throws a `UsageError` when the folder belongs to another upstream or speed, because its state would make no sense.
+ */
 export function identify(path: string, now: Identity): Identity {
   const known = parseIdentity(
     path,

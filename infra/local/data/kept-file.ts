@@ -1,17 +1,17 @@
-/** Small files that are written once and read at every start: whole or not at all, also after a crash. */
+/** Small files that are written once and read at every start. They are whole or absent, also after a crash. */
 
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 
-/** Readable by its owner alone: what a person keeps beside a key is nobody else's. */
+/** Only its owner can read the file, because it is kept beside a key. */
 const MODE = 0o600;
 
-/** The content of the file; it is written first if there is none. */
+/** Returns the content of the file, which is written first when there is none. */
 export function keptText(path: string, firstText: () => string): string {
   if (!existsSync(path)) writeWhole(path, firstText());
   return readFileSync(path, 'utf8');
 }
 
-/** Under another name first: whoever sees the file sees all of it. */
+/** Writes under another name and renames, so that no reader sees a part of the file. */
 function writeWhole(path: string, text: string): void {
   const draft = `${path}.draft`;
   const file = openSync(draft, 'w', MODE);

@@ -1,4 +1,4 @@
-/** A file that only grows, by whole lines: what a crash or a full disk left half-written never swallows the next line. */
+/** A file that grows by whole lines. What a crash or a full disk left half-written never swallows the next line. */
 
 import { appendFileSync, closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { reasonOf } from '../../process/system-error.ts';
@@ -9,9 +9,9 @@ export interface LineFile {
 }
 
 export interface LineFileOptions {
-  /** Gets a sentence when lines cannot be written, and one when they can again; never one for every line. */
+  /** Gets one sentence when lines cannot be written any more, and one when they can again. */
   readonly say: (sentence: string) => void;
-  /** What an unwritten line means. */
+  /** Says what an unwritten line means. */
   readonly whenFull: string;
   readonly write?: (path: string, text: string) => void;
 }
@@ -42,9 +42,9 @@ export function openLineFile(path: string, options: LineFileOptions): LineFile {
   };
 }
 
-/** True for a file that is not there yet, or is empty. */
+/** Returns true also for a file that does not exist yet or is empty. */
 function endsWithLine(path: string): boolean {
-  // Readable by its owner alone: what stands there is of an account.
+  // Only its owner can read the file, because its lines are about an account.
   const file = openSync(path, 'a+', 0o600);
   try {
     const sizeBytes = fstatSync(file).size;

@@ -1,11 +1,11 @@
-/** Makes the folder of `--data`, one level after the other, or says in a sentence why it cannot be made. */
+/** Makes the folder of `--data` level by level, or says in a sentence why it cannot be made. */
 
 import { mkdirSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { UsageError } from '../../process/option-values.ts';
 import { codeOf, reasonOf } from '../../process/system-error.ts';
 
-/** Throws `UsageError` when there is no such folder afterwards. */
+/** Throws a `UsageError` when there is no such folder afterwards. */
 export function makeFolder(folder: string): void {
   try {
     for (const each of missingFolders(resolve(folder))) makeOne(each);
@@ -17,13 +17,16 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** From the outermost to `folder` itself. Node's own `recursive` never returns for a path below /proc. */
+/**
+ * Lists the missing folders from the outermost to `folder` itself. Node's own `recursive` never returns for a path
+ * below /proc.
+ */
 function missingFolders(folder: string): readonly string[] {
   if (statSync(folder, { throwIfNoEntry: false })?.isDirectory()) return [];
   return [...(dirname(folder) === folder ? [] : missingFolders(dirname(folder))), folder];
 }
 
-/** Does nothing when the folder is there. Another process may make the same folder at the same moment. */
+/** Does nothing when the folder exists; another process may make it at the same moment. */
 export function makeOne(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });

@@ -17,12 +17,12 @@ const LOCK_RETRY_MS = 50;
 export const PID_FILE = 'bridge.pid';
 
 /**
- * The operating system holds the lock for the process and frees it when that ends, however it ends. The file beside
- * it only says who holds it, for the sentence: its number proves nothing, because numbers are used again.
+ * The operating system holds the lock for the process and frees it when the process ends. The file beside it only
+ * says who holds the lock, for the error's sentence: its number proves nothing, because numbers are used again.
  */
 export async function openTables(dataDir: string, clock: Clock): Promise<LocalDynamoDb> {
   const tablesDir = join(dataDir, 'tables');
-  // The database would try for ever below /proc, as Node's recursive mkdir does.
+  // Below /proc the database would try for ever, as Node's recursive mkdir does.
   makeOne(tablesDir);
   const deadlineMs = clock.now() + LOCK_WAIT_MS;
   for (;;) {
@@ -36,7 +36,7 @@ export async function openTables(dataDir: string, clock: Clock): Promise<LocalDy
   }
 }
 
-/** The database wraps the error that its lock file gave. */
+/** The database wraps the error of its lock file, so the cause is looked at, too. */
 function isLocked(error: unknown): boolean {
   for (let cause: unknown = error; cause !== undefined; cause = toError(cause).cause)
     if (codeOf(cause) === 'LEVEL_LOCKED') return true;

@@ -1,29 +1,32 @@
-/** Dials that make the simulated service fail as the real one can. All off by default; they draw from their own dice. */
+/**
+ * Dials that make the simulated service fail as the real one can. All are off by default and draw from dice of their
+ * own.
+ */
 
 import * as z from 'zod';
 import type { Random } from '../../../shared/runtime/random.ts';
 
 export interface FaultDials {
-  /** Chances per request, 0 to 1. */
+  /** Each chance is per request, from 0 to 1. */
   rateLimited: number;
   internalError: number;
   unavailable: number;
-  /** A proxy's HTML page instead of JSON (524 was seen). */
+  /** Answers with a proxy's HTML page instead of JSON (524 was seen). */
   htmlError: number;
   droppedConnection: number;
   halfBody: number;
-  /** The project list lacks a project and names it in `unavailable_project_ids`. */
+  /** Leaves a project out of the project list and names it in `unavailable_project_ids`. */
   partialProjects: number;
-  /** Sent with 429, when set. */
+  /** Sends this `Retry-After` with each 429 when it is set. */
   retryAfterSeconds: number | undefined;
   latencyMs: number;
-  /** A row becomes visible in lists up to so long after its creation. */
+  /** Hides each row from lists for up to this time after its creation. */
   visibleLateMs: number;
 }
 
 const probability = z.number().min(0).max(1);
 
-/** Dials as they come from outside. */
+/** Checks dials that come from outside: the command line and the control route. */
 export const dialsSchema = z
   .strictObject({
     rateLimited: probability,
@@ -62,7 +65,7 @@ export function createFaultDials(): FaultDials {
   };
 }
 
-/** At most one fault per answer. */
+/** Draws at most one fault for an answer. */
 export function drawFault(dials: FaultDials, random: Random): AnswerFault | undefined {
   const chances: readonly (readonly [AnswerFault, number])[] = [
     ['rate_limited', dials.rateLimited],
@@ -80,7 +83,7 @@ export function drawFault(dials: FaultDials, random: Random): AnswerFault | unde
   return undefined;
 }
 
-/** The same row is late by the same time in every answer: its id decides. */
+/** Derives the delay from the operation's id, so that a row is late by the same time in every answer. */
 export function visibleDelayMs(operationId: string, { visibleLateMs }: FaultDials): number {
   const share = Number.parseInt(operationId.slice(0, 4), 16) / 65_536;
   return share < 0.25 ? share * 4 * visibleLateMs : 0;

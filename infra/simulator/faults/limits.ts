@@ -1,14 +1,14 @@
-/** Specification "Limits": 700 requests a minute per account, and bursts of 40 a second per route. */
+/** Limits requests to 700 a minute per account and bursts of 40 a second per route (specification "Limits"). */
 
 export const REQUESTS_PER_MINUTE = 700;
 export const REQUESTS_PER_SECOND_AND_ROUTE = 40;
 
 export interface RequestLimits {
-  /** True when the request is within the limits; one that is refused does not count. */
+  /** Returns true when the request is within the limits. A refused request does not count. */
   admit(route: string, nowMs: number): boolean;
 }
 
-/** Counts in sliding windows, the stricter reading of "a minute". */
+/** Counts in sliding windows, which is the stricter reading of "a minute". */
 export function createRequestLimits(): RequestLimits {
   const minute: number[] = [];
   const seconds = new Map<string, number[]>();

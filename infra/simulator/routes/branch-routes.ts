@@ -1,4 +1,4 @@
-/** Routes of the branches that computes stand on: list and create. */
+/** Adds the routes of the branches that computes stand on: list and create. */
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
@@ -47,7 +47,7 @@ export function addBranchRoutes(app: Hono<UpstreamEnv>, { idDice }: { readonly i
   });
 }
 
-/** Of the public contract's branch only what a caller needs to place a compute. */
+/** Shows only those fields of the public contract's branch that a caller needs to place a compute. */
 function branchRow(project: ProjectState, id: string, name = id): object {
   const [first] = project.branchIds;
   const createdMs = project.computes.find(({ branch_id }) => branch_id === id)?.createdAtMs;

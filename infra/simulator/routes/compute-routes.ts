@@ -1,4 +1,4 @@
-/** Routes of computes (specification: "Endpoints"). */
+/** Adds the routes of computes (specification "Computes"). */
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
@@ -79,7 +79,7 @@ function addChangingRoutes(app: Hono<UpstreamEnv>): void {
   );
 }
 
-/** Restart, start and suspend: each answers with the operations that it started. */
+/** Restart, start and suspend each answer with the operations that they started. */
 function addLifecycleRoutes(app: Hono<UpstreamEnv>): void {
   app.post(`${ENDPOINTS_PATH}/:endpoint_id/restart`, (c) =>
     act(c, (project, nowMs) => commands.restartEndpoint(project, endpointIdOf(c), nowMs)),
@@ -92,7 +92,7 @@ function addLifecycleRoutes(app: Hono<UpstreamEnv>): void {
   );
 }
 
-/** A size that is given by one limit alone leaves the other as it was. */
+/** When only one limit of the size is given, the other one stays as it was. */
 function changeOf(
   fields: z.output<typeof updateBody>['endpoint'],
   before: ComputeSettings,

@@ -1,6 +1,6 @@
 /**
- * The simulation's own door, under `/_control`: no part of the service. Tests in any language turn dials, connect to a
- * compute and look at the users table with it. It listens where the service does, on this machine alone.
+ * The simulation's own routes, under `/_control`; the service has none of them. Tests in any language use them to
+ * change dials, connect to a compute and read the users table. They listen on this machine only, as the service does.
  */
 
 import type { Context, Hono } from 'hono';
@@ -22,10 +22,10 @@ export interface ControlDeps {
   readonly passMs: (durationMs: number) => void;
 }
 
-/** As many as the Console could send in a minute, and no more. */
+/** The Console cannot send more than the account's limit in a minute. */
 const consoleBody = z.strictObject({ requests: z.number().int().min(1).max(700) });
 
-/** A jump of more than a month would have the simulation draw for minutes. */
+/** Drawing more than a month at once would take the simulation minutes. */
 const timeBody = z.strictObject({
   pass_ms: z
     .number()
@@ -53,7 +53,7 @@ function addTimeRoutes(app: Hono, { world, limits, now, passMs }: ControlDeps): 
   );
   app.post('/_control/console', (c) =>
     withBody(c, consoleBody, ({ requests }) => {
-      // Specification: the requests of the Console count toward the same rate limit.
+      // Requests of the Console count toward the same rate limit (specification "Limits").
       const admitted = Array.from({ length: requests }, (_, place) =>
         limits.admit(`console ${place}`, world.nowMs),
       );
@@ -65,7 +65,7 @@ function addTimeRoutes(app: Hono, { world, limits, now, passMs }: ControlDeps): 
 function addKeyRoutes(app: Hono, { keys }: ControlDeps): void {
   app.post('/_control/keys', (c) =>
     withBody(c, keyBody, ({ key, user_id }) => {
-      // The API makes keys with a key: the Console makes the first one of each person.
+      // The API needs a key to make a key, so the Console makes the first key of each person.
       keys.add(key, user_id);
       return c.body(null, 204);
     }),
@@ -114,7 +114,7 @@ function addProjectRoutes(app: Hono, { world }: ControlDeps): void {
   });
 }
 
-/** Answers 400 with what is wrong unless the body is of the schema. */
+/** Answers 400 and says what is wrong unless the body fits the schema. */
 async function withBody<Schema extends z.ZodType>(
   c: Context,
   schema: Schema,
@@ -124,7 +124,7 @@ async function withBody<Schema extends z.ZodType>(
   return parsed.success ? act(parsed.data) : c.json({ message: z.prettifyError(parsed.error) }, 400);
 }
 
-/** What the API does not show of a compute: its resources, its connections, `max_connections` of its Postgres. */
+/** Shows what the API hides of a compute: its resources, its connections and its Postgres's `max_connections`. */
 function factsOf(project: ProjectState, endpointId: string) {
   const compute = findCompute(project, endpointId);
   if (compute === undefined) return undefined;

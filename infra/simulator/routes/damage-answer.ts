@@ -1,11 +1,14 @@
-/** What a network, a proxy or a bad day does to a request: before the service has worked on it, or to its answer. */
+/**
+ * Fails a request as a network, a proxy or an overloaded service does: before any work is done, or by losing the
+ * answer.
+ */
 
 import type { AnswerFault, FaultDials } from '../faults/faults.ts';
 import { refusal, type UpstreamContext } from './upstream-context.ts';
 
 /**
- * A refusal without any work done (public contract: 429 and 503 are safe to repeat); undefined when the service works
- * on the request, whatever becomes of its answer.
+ * Refuses before any work is done: 429 and 503 are safe to repeat (public contract). Returns undefined when the
+ * service works on the request, whatever becomes of its answer.
  */
 export function refusedBeforeWork(
   c: UpstreamContext,
@@ -19,7 +22,7 @@ export function refusedBeforeWork(
   return response;
 }
 
-/** The work is done, and its answer is lost on the way: nobody can tell from outside. */
+/** The work is done and its answer is lost on the way, which no client can distinguish from work not done. */
 export async function damageAnswer(c: UpstreamContext, fault: AnswerFault | undefined): Promise<void> {
   switch (fault) {
     case 'internal_error':
@@ -40,7 +43,7 @@ export async function damageAnswer(c: UpstreamContext, fault: AnswerFault | unde
   }
 }
 
-/** The time-out page of the proxy in front of the service: 524 with HTML was seen. */
+/** The time-out page of the proxy in front of the service: a 524 with HTML was seen. */
 function proxyPage(): Response {
   const headers = { 'content-type': 'text/html; charset=UTF-8' };
   return new Response('<html><body>A timeout occurred</body></html>', { status: 524, headers });

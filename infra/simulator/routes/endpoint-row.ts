@@ -1,4 +1,6 @@
-/** A compute as the service shows it. Specification "Compute endpoint"; `started_at` and `name` as observed. */
+/**
+ * Shows a compute as the service does (specification "Compute endpoint"); `started_at` and `name` are as observed.
+ */
 
 import { type Compute, phaseAt } from '../world/compute.ts';
 import { wholeSeconds } from './rows.ts';

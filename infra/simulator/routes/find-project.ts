@@ -1,9 +1,12 @@
-/** The project that a request means, as far as its key may see it. */
+/** Finds the project that a request names, if its key may see it. */
 
 import type { ProjectState } from '../world/project-state.ts';
 import { refusal, type UpstreamContext } from './upstream-context.ts';
 
-/** Deleted, unknown and forbidden look alike (public contract: 404 also means "no permission"). */
+/**
+ * A deleted, an unknown and a forbidden project get the same answer (public contract: 404 also means "no
+ * permission").
+ */
 export function findProject(c: UpstreamContext, projectId: string): ProjectState | Response {
   const { isMember, projectId: scope } = c.get('principal');
   if (scope !== undefined && scope !== projectId) return outsideScope(c, scope);
@@ -11,7 +14,7 @@ export function findProject(c: UpstreamContext, projectId: string): ProjectState
   return project ?? refusal(c, 404, 'project not found');
 }
 
-/** Observed text. */
+/** The sentence is as observed. */
 export function outsideScope(c: UpstreamContext, scope: string): Response {
   const sentence = 'not allowed to perform actions outside the project this key is scoped to';
   return refusal(c, 404, `${sentence}; subject_project_id:"${scope}"`);

@@ -1,4 +1,4 @@
-/** Routes of API keys: their paths are not in the specification, these are the public ones. */
+/** Adds the routes of API keys. The specification does not give their paths, so these are the public ones. */
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
@@ -7,7 +7,7 @@ import { findProject, outsideScope } from './find-project.ts';
 import { parseBody } from './request-body.ts';
 import { refusal, type UpstreamContext, type UpstreamEnv } from './upstream-context.ts';
 
-/** Public contract: at most 64 characters. */
+/** A key's name has at most 64 characters (public contract). */
 const keyName = z.string().min(1).max(64);
 const personalBody = z.object({ key_name: keyName });
 const organizationBody = z.object({ key_name: keyName, project_id: z.string().optional() });
@@ -42,7 +42,7 @@ export function addKeyRoutes(app: Hono<UpstreamEnv>, keys: KeyRing): void {
   );
 }
 
-/** Specification: a project-scoped key acts on its project alone and performs no organization actions. */
+/** A project-scoped key acts on its project alone and performs no organization actions (specification). */
 function unscoped(c: UpstreamContext, act: () => Response): Response {
   const { projectId } = c.get('principal');
   return projectId === undefined ? act() : outsideScope(c, projectId);

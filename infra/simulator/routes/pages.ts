@@ -1,4 +1,4 @@
-/** Pages of the two lists: their limits, their cursors and their order, as the public contract has them. */
+/** Cuts the two lists into pages, with the limits, cursors and order of the public contract. */
 
 import type { WorldOperation, WorldProject } from '../world/project-state.ts';
 import { wholeSeconds } from './rows.ts';
@@ -12,16 +12,21 @@ export type Page<Item> =
   | {
       readonly kind: 'page';
       readonly items: readonly Item[];
-      /** Of the last item. There even when nothing follows, absent on an empty page (observed). */
+      /**
+       * The cursor of the last item. It is present even when nothing follows, and absent on an empty page (observed).
+       */
       readonly cursor: string | undefined;
     }
   | { readonly kind: 'invalid'; readonly message: string };
 
-/** Projects: 1 to 400, ten by default. Operations: 1 to 1000, all of them by default. */
+/** A page has 1 to 400 projects, ten by default, or 1 to 1000 operations, all of them by default. */
 const PROJECT_ROWS = { max: 400, byDefault: 10 };
 const OPERATION_ROWS = { max: 1_000, byDefault: Number.POSITIVE_INFINITY };
 
-/** Newest first; a page is strictly older than its cursor, which is a time and no place in the list. */
+/**
+ * The newest operation comes first. A page is strictly older than its cursor, which is a time and not a place in the
+ * list.
+ */
 export function operationPage(
   operations: readonly WorldOperation[],
   query: PageQuery,
@@ -41,7 +46,9 @@ export function operationPage(
   return { kind: 'page', items, cursor: last && cursorOf(last.created_us) };
 }
 
-/** In the order of the ids; the cursor is the last project's id. `search` looks into ids and names. */
+/**
+ * Projects come in the order of their ids; the cursor is the last project's id. `search` looks into ids and names.
+ */
 export function projectPage(
   projects: readonly WorldProject[],
   query: PageQuery & { readonly search?: string | undefined },
@@ -53,7 +60,7 @@ export function projectPage(
   return { kind: 'page', items, cursor: items.at(-1)?.id };
 }
 
-/** Observed: microseconds, trailing zeros dropped (`2022-12-09T08:47:52.20417Z`). */
+/** Gives microseconds without trailing zeros (observed: `2022-12-09T08:47:52.20417Z`). */
 export function cursorOf(createdUs: number): string {
   const fraction = String(createdUs % 1_000_000)
     .padStart(6, '0')
@@ -64,7 +71,7 @@ export function cursorOf(createdUs: number): string {
 
 const CURSOR_PATTERN = /^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.(\d{1,6}))?Z$/;
 
-/** Microseconds since the epoch; undefined when the text is no cursor of this list. */
+/** Returns microseconds since the epoch, or undefined when the text is no cursor of this list. */
 export function microsecondsOf(cursor: string): number | undefined {
   const match = CURSOR_PATTERN.exec(cursor);
   const secondsMs = Date.parse(`${match?.[1]}Z`);

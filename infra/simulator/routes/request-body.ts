@@ -1,4 +1,4 @@
-/** Bodies as the service takes them: JSON or form-encoded, parsed by the service's own schemas. */
+/** Reads bodies as the service takes them: JSON or form-encoded, checked by the service's own schemas. */
 
 import type * as z from 'zod';
 import { refusal, type UpstreamContext } from './upstream-context.ts';
@@ -7,10 +7,10 @@ export type ParsedBody<Body> =
   | { readonly kind: 'body'; readonly body: Body }
   | { readonly kind: 'refused'; readonly response: Response };
 
-/** Bounded like everything: the largest body of the specification is a few hundred bytes. */
+/** The largest body of the specification has a few hundred bytes, so this bound stops no honest client. */
 const BODY_BYTES_MAX = 1_000_000;
 
-/** A form knows text alone; these fields are of another type. */
+/** A form contains only text; these fields are converted to numbers. */
 const NUMBER_FIELDS = /(^|_)(port|cu|seconds)$/;
 const BOOLEAN_FIELDS = /^(pooler_enabled|disabled|passwordless_access)$/;
 
@@ -36,7 +36,7 @@ function refused(
   return { kind: 'refused', response: refusal(c, 400, `invalid request: ${what}`) };
 }
 
-/** Observed: "project (field required)". */
+/** The service says "project (field required)" (observed). */
 function wordsOf(issue: z.core.$ZodIssue | undefined): string {
   const isMissing = issue?.code === 'invalid_type' && issue.message.endsWith('received undefined');
   return isMissing ? 'field required' : (issue?.message ?? 'invalid');
@@ -50,7 +50,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** `endpoint[branch_id]=br-1` and `domains[0][domain]=https://a`: brackets nest. */
+/** Brackets nest: `endpoint[branch_id]=br-1` and `domains[0][domain]=https://a`. */
 function parseForm(text: string): object {
   const root: Record<string, unknown> = {};
   for (const [name, value] of new URLSearchParams(text)) {
@@ -63,7 +63,10 @@ function parseForm(text: string): object {
 
 const FORM_DEPTH_MAX = 4;
 
-/** Field names of the service, and places in short lists: nothing that every object has from its prototype. */
+/**
+ * Accepts field names of the service and places in short lists, and no name that every object inherits from its
+ * prototype.
+ */
 function isPlainName(name: string): boolean {
   return /^(?:[a-z][a-z_]*|\d{1,2})$/.test(name) && !(name in Object.prototype);
 }

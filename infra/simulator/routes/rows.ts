@@ -1,18 +1,20 @@
-/** Rows as the service shows them: the observed fields, and times cut to whole seconds. */
+/**
+ * Shows projects and operations as the service does: with the observed fields, and with times cut to whole seconds.
+ */
 
 import type { WorldOperation, WorldProject } from '../world/project-state.ts';
 
-/** One account owns everything here; of the form of the service's organisation ids. */
+/** One account owns everything here. The id has the form of the service's organization ids. */
 const OWNER_ID = 'org-quiet-harbor-10000001';
 
-/** As observed on projects of the free plan. */
+/** The free plan shows these limits (observed). */
 const SIZE_LIMIT_MIB = 512;
 const COMPUTE_UNITS_MIN = 0.25;
 
-/** Statuses in which the service is at work, so that the duration grows from read to read (observed: 0, then 31). */
+/** The service is at work in these statuses, so the duration grows from read to read (observed: 0, then 31). */
 const AT_WORK: ReadonlySet<string> = new Set(['running', 'cancelling']);
 
-/** One text is public ("compute unavailable"); the others are of its kind. */
+/** Only "compute unavailable" is public; we wrote the other texts in its style. */
 const ERROR_TEXTS: Readonly<Record<string, string>> = {
   start_compute: 'compute unavailable',
   check_availability: 'compute unavailable',
@@ -36,12 +38,12 @@ export function operationRow(op: WorldOperation, nowMs: number): Record<string, 
     failures_count,
     created_at: wholeSeconds(createdMs),
     updated_at: wholeSeconds(sinceMs),
-    // From the creation on, as observed on the second operation of a chain.
+    // The duration counts from the creation, as observed on the second operation of a chain.
     total_duration_ms: status === 'scheduling' ? 0 : Math.floor(Math.max(0, untilMs - createdMs)),
   };
 }
 
-/** As in `GET /projects`; without the specification's `locked`, which no payload since 2023 has. */
+/** The row of `GET /projects`. It lacks the specification's `locked`, which no payload since 2023 has. */
 export function projectRow(project: WorldProject, nowMs: number): Record<string, unknown> {
   const activeSeconds = activeSecondsOf(project, nowMs);
   return {
@@ -52,7 +54,7 @@ export function projectRow(project: WorldProject, nowMs: number): Record<string,
   };
 }
 
-/** As in `GET /projects/{id}`: what one project used, where the list has other names or nothing. */
+/** The row of `GET /projects/{id}`: it shows what the project used, where the list has other names or nothing. */
 export function projectDetailRow(project: WorldProject, nowMs: number): Record<string, unknown> {
   const activeSeconds = activeSecondsOf(project, nowMs);
   const cpuSeconds = Math.floor(activeSeconds * COMPUTE_UNITS_MIN);
@@ -105,7 +107,7 @@ function commonFields(project: WorldProject, nowMs: number): Record<string, unkn
     owner_id: OWNER_ID,
     org_id: OWNER_ID,
     history_retention_seconds: 86_400,
-    // Omitted on projects whose compute never ran (public contract).
+    // A project whose compute never ran has no such field (public contract).
     ...(lastSpan && { compute_last_active_at: wholeSeconds(Math.min(nowMs, lastSpan.untilMs)) }),
   };
 }
@@ -123,12 +125,14 @@ function monthStart(nowMs: number, monthsLater: number): string {
   return wholeSeconds(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() + monthsLater));
 }
 
-/** Observed: cut, not rounded; the fraction shows in cursors only. */
+/** The service cuts times and does not round them (observed); only cursors show the fraction. */
 export function wholeSeconds(epochMs: number): string {
   return `${new Date(Math.floor(epochMs / 1_000) * 1_000).toISOString().slice(0, 19)}Z`;
 }
 
-/** The operations that a call has started, as its answer shows them: the first one runs and the others wait for it. */
+/**
+ * Shows the operations that a call has started, as its answer does: the first one runs and the others wait for it.
+ */
 export function startedRows(operations: readonly WorldOperation[], nowMs: number): readonly object[] {
   return operations.map((operation) => operationRow(operation, nowMs));
 }

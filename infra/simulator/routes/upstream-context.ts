@@ -1,4 +1,4 @@
-/** What a request of the simulated service carries along, and how each of its refusals looks. */
+/** What a request of the simulated service carries along, and how each refusal looks. */
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
@@ -6,7 +6,7 @@ import type { Principal } from '../world/key-ring.ts';
 import type { World } from '../world/world.ts';
 
 export interface UpstreamEnv {
-  /** Without a server, as in a test of the app alone, there is no socket. */
+  /** There is no socket when a test calls the app without a server. */
   Bindings: Partial<HttpBindings>;
   Variables: { requestId: string; principal: Principal; world: World };
 }
@@ -15,7 +15,7 @@ export type UpstreamContext = Context<UpstreamEnv>;
 
 type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 423 | 429 | 500 | 503;
 
-/** Observed body of every refusal: `code` is mostly empty. */
+/** Every refusal has this body; `code` is mostly empty (observed). */
 export function refusal(c: UpstreamContext, status: RefusalStatus, message: string): Response {
   return c.json({ request_id: c.get('requestId'), code: '', message }, status);
 }

@@ -1,11 +1,11 @@
-/** What users can do with an auth integration, as pure steps from one state to the next. */
+/** What users can do with an auth integration; each command is a pure step from one state to the next. */
 
 import { type AuthState, type EmailServer, NO_AUTH, type OauthProvider } from './auth-state.ts';
 
-/** The one supported provider, by the public contract's first name for it. */
+/** The one supported provider has this name in the public contract. */
 export const AUTH_PROVIDER = 'stack';
 
-/** `owned_by` while the service manages the auth project: its own identifier. */
+/** The service names itself in `owned_by` while it manages the auth project. */
 export const SERVICE_OWNER = 'service';
 
 export type AuthOutcome<Value> =
@@ -18,7 +18,7 @@ export interface AuthRefusal {
   readonly message: string;
 }
 
-/** Ids and keys are drawn by the caller. */
+/** The caller draws ids and keys, so that the commands stay pure. */
 export interface Drawn {
   readonly id: string;
   readonly secret: string;
@@ -45,7 +45,7 @@ export function createIntegration(
     auth_provider: AUTH_PROVIDER,
     auth_provider_project_id: drawn.id,
     branch_id: request.branch_id,
-    // The standard names are not shown; these are our choice.
+    // The specification does not show the default names, so these are our choice.
     db_name: request.database_name ?? 'appdb',
     created_at: createdAt,
     owned_by: SERVICE_OWNER,
@@ -61,7 +61,7 @@ export function createKeys(state: AuthState, drawn: Drawn): AuthOutcome<SdkKeySe
   return withIntegration(state, () => ({ kind: 'done', next: state, value: keySet(state, drawn) }));
 }
 
-/** Synchronized at once into the users table. */
+/** The new user is in the users table at once. */
 export function createUser(
   state: AuthState,
   request: { readonly email: string; readonly name?: string | undefined },
@@ -83,7 +83,7 @@ export function deleteUser(state: AuthState, userId: string): AuthOutcome<undefi
   });
 }
 
-/** Step one of two: the answer's URL is opened in a browser, where the new owner confirms. */
+/** Step one of two: the new owner opens the answer's URL in a browser and confirms there. */
 export function startTransfer(state: AuthState, code: string): AuthOutcome<string> {
   return withIntegration(state, () => ({
     kind: 'done',
@@ -92,7 +92,7 @@ export function startTransfer(state: AuthState, code: string): AuthOutcome<strin
   }));
 }
 
-/** Step two. A code is good for one transfer. The project stays reachable from the service's side. */
+/** Step two: a code confirms one transfer only. The project stays reachable from the service's side. */
 export function confirmTransfer(
   state: AuthState,
   { code, owner }: { readonly code: string; readonly owner: string },
@@ -154,7 +154,7 @@ export function addDomain(state: AuthState, domain: string): AuthOutcome<undefin
   });
 }
 
-/** All of them or none. */
+/** Deletes all of the domains, or none when one of them is unknown. */
 export function deleteDomains(state: AuthState, domains: readonly string[]): AuthOutcome<undefined> {
   return withIntegration(state, () => {
     const known = new Set(state.domains.map(({ domain }) => domain));
@@ -175,7 +175,7 @@ export function updateEmailServer(state: AuthState, emailServer: EmailServer): A
 
 const BOTH_OR_NONE = 'invalid request: client_id and client_secret must be given together';
 
-/** Without credentials of its own a provider uses the keys of the service. */
+/** A provider without credentials of its own uses the keys of the service. */
 function providerOf(id: string, { client_id, client_secret }: Credentials): OauthProvider | undefined {
   if (client_id === undefined && client_secret === undefined) return { id, type: 'shared' };
   if (client_id === undefined || client_secret === undefined) return undefined;

@@ -1,4 +1,4 @@
-/** The auth integration of one project: what is kept. Specification "Auth integration" to "Email server". */
+/** What is kept of one project's auth integration (specification "Auth integration" to "Email server"). */
 
 export interface AuthUser {
   readonly id: string;
@@ -43,12 +43,12 @@ export interface AuthIntegration {
 
 export interface AuthState {
   readonly integration: AuthIntegration | undefined;
-  /** The users table in the project's database. */
+  /** The users table in the project's database contains these rows. */
   readonly users: readonly AuthUser[];
   readonly providers: readonly OauthProvider[];
   readonly domains: readonly RedirectDomain[];
   readonly emailServer: EmailServer;
-  /** Codes of transfers that wait for somebody to confirm them in a browser. */
+  /** Codes of transfers that nobody has confirmed in a browser yet. */
   readonly transferCodes: readonly string[];
 }
 

@@ -1,4 +1,6 @@
-/** What users can do with computes, and when the service refuses it. Specification "Computes" and "Compute state". */
+/**
+ * What users can do with computes, and when the service refuses it (specification "Computes" and "Compute state").
+ */
 
 import { type Compute, type ComputeSettings, createCompute, enterPhases, phaseAt } from './compute.ts';
 import { faultOfSize } from './compute-size.ts';
@@ -12,7 +14,7 @@ export type Outcome<Value> =
 
 export interface Started {
   readonly compute: Compute;
-  /** First to run first. */
+  /** The operation that runs first comes first. */
   readonly operations: readonly WorldOperation[];
 }
 
@@ -21,7 +23,7 @@ export interface ComputeChange {
   readonly config: Partial<Omit<ComputeSettings, 'type'>>;
 }
 
-/** Statuses that hold the project's lock; a failed operation waits, and holds nothing. */
+/** An operation in one of these statuses holds the project's lock. A failed operation waits and holds nothing. */
 const AT_WORK: ReadonlySet<string> = new Set(['scheduling', 'running', 'cancelling']);
 
 const LOCKED = 'project already has running conflicting operations, scheduling of new ones is prohibited';
@@ -50,7 +52,7 @@ export function createEndpoint(
   return started(project, compute, () => start(project, compute, nowMs));
 }
 
-/** Settings change at once; a new size restarts an active compute and drops its connections. */
+/** Settings change at once. A new size restarts an active compute and drops its connections. */
 export function updateEndpoint(
   project: ProjectState,
   { endpointId, change }: { readonly endpointId: string; readonly change: ComputeChange },
@@ -71,7 +73,7 @@ export function updateEndpoint(
   const isResized = size.minCu !== config.size.minCu || size.maxCu !== config.size.maxCu;
   const isRetimed = config.suspendTimeoutSeconds !== compute.config.suspendTimeoutSeconds;
   Object.assign(compute, { config, branch_id: target, updatedAtMs: nowMs });
-  // A shorter time-out counts from now on, not from the last connection under the longer one.
+  // A shorter time-out counts from now on, and not from the last connection under the longer one.
   if (isRetimed && compute.activeSpan !== undefined) compute.activeSpan.untilMs = nowMs;
   if (phaseAt(compute, nowMs).current !== 'active') return unchanged(compute);
   return started(project, compute, () => {
@@ -110,7 +112,7 @@ export function restartEndpoint(project: ProjectState, endpointId: string, nowMs
   return started(project, compute, () => restart(project, compute, nowMs));
 }
 
-/** Of an active compute: nothing happens, and nothing is started. */
+/** Starting an active compute changes nothing and starts no operation. */
 export function startEndpoint(project: ProjectState, endpointId: string, nowMs: number): Outcome<Started> {
   const compute = findCompute(project, endpointId);
   if (compute === undefined) return refused(404, 'endpoint not found');
@@ -128,7 +130,7 @@ export function suspendEndpoint(project: ProjectState, endpointId: string, nowMs
   return started(project, compute, () => suspend(project, compute, nowMs));
 }
 
-/** A client of the database comes: an idle compute wakes for it, and the inactivity timer starts anew. */
+/** A client connects to the database: an idle compute wakes, and the inactivity timer starts again. */
 export function connect(project: ProjectState, endpointId: string, nowMs: number): Outcome<Started> {
   const compute = findCompute(project, endpointId);
   if (compute === undefined) return refused(404, 'endpoint not found');
@@ -200,7 +202,7 @@ function suspend(project: ProjectState, compute: Compute, atMs: number): void {
   ]);
 }
 
-/** Connections are dropped; the compute stays what it was when the chain came to nothing. */
+/** A restart drops all connections. The compute keeps its state when the chain comes to nothing. */
 function restart(project: ProjectState, compute: Compute, atMs: number): void {
   compute.connectionCount = 0;
   const chain = [kinds.suspend_compute, kinds.start_compute];
@@ -217,7 +219,7 @@ function started(project: ProjectState, compute: Compute, act: () => void): Outc
   act();
   const operations = project.operations.filter((operation) => !before.has(operation));
   const endMs = Math.max(...operations.map(({ states }) => states.at(-1)?.at_ms ?? 0));
-  // The users of the simulation wait for the lock like everybody.
+  // The simulated users wait for the project's lock as every client does.
   project.nextSessionMs = Math.max(project.nextSessionMs, endMs);
   project.operations.sort((a, b) => a.created_us - b.created_us);
   return { kind: 'done', value: { compute, operations } };

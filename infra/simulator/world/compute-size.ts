@@ -1,4 +1,4 @@
-/** Sizes of computes. Specification "Compute sizes" and "Limits". */
+/** Sizes of computes and what follows from them (specification "Compute sizes" and "Limits"). */
 
 export interface ComputeSize {
   readonly minCu: number;
@@ -9,14 +9,14 @@ const SHARED_CU = [0.25, 0.5];
 const AUTOSCALING_CU_MAX = 16;
 const FIXED_CU_MAX = 56;
 
-/** 0.25, 0.5, then each integer 1 to 16, then each even integer 18 to 56. */
+/** The service offers 0.25, 0.5, each integer from 1 to 16, and each even integer from 18 to 56. */
 export function isOffered(cu: number): boolean {
   if (SHARED_CU.includes(cu)) return true;
   if (!Number.isInteger(cu) || cu < 1 || cu > FIXED_CU_MAX) return false;
   return cu <= AUTOSCALING_CU_MAX || cu % 2 === 0;
 }
 
-/** Undefined when a compute may have this size; otherwise what is wrong with it. */
+/** Returns what is wrong with the size, or undefined when a compute may have it. */
 export function faultOfSize({ minCu, maxCu }: ComputeSize): string | undefined {
   if (!isOffered(minCu)) return `autoscaling_limit_min_cu: ${minCu} is not offered`;
   if (!isOffered(maxCu)) return `autoscaling_limit_max_cu: ${maxCu} is not offered`;
@@ -26,7 +26,7 @@ export function faultOfSize({ minCu, maxCu }: ComputeSize): string | undefined {
   return undefined;
 }
 
-/** Of the sizes 0.25 to 8, as the specification lists them; from 9 on it is 4000. */
+/** The specification lists these for the sizes 0.25 to 8; from 9 on the value is 4000. */
 const MAX_CONNECTIONS: Readonly<Record<number, number>> = {
   0.25: 112,
   0.5: 225,
@@ -40,7 +40,10 @@ const MAX_CONNECTIONS: Readonly<Record<number, number>> = {
   8: 3604,
 };
 
-/** "Depends on both the minimum and the maximum size": how is not shown; here the maximum counts, up to 8 x the minimum. */
+/**
+ * The value "depends on both the minimum and the maximum size", and the specification does not say how: here the
+ * maximum counts, up to 8 times the minimum.
+ */
 export function maxConnectionsOf({ minCu, maxCu }: ComputeSize): number {
   const cu = Math.min(maxCu, 8 * minCu);
   return MAX_CONNECTIONS[cu] ?? 4_000;
@@ -49,7 +52,7 @@ export function maxConnectionsOf({ minCu, maxCu }: ComputeSize): number {
 export interface Resources {
   readonly vcpu: number;
   readonly ram_gb: number;
-  /** Local file cache: 75 % of the memory. */
+  /** The local file cache takes 75 % of the memory. */
   readonly lfc_gb: number;
 }
 

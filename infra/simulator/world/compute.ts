@@ -6,7 +6,10 @@ import { drawEndpointId } from './names.ts';
 
 export type ComputeStateName = 'init' | 'active' | 'idle';
 
-/** A state from an instant on. Drawn ahead like the operations that bring it about, so it may lie in the future. */
+/**
+ * A state from an instant on. Phases are drawn ahead with the operations that cause them, so they may lie in the
+ * future.
+ */
 export interface ComputePhase {
   readonly atMs: number;
   readonly current: ComputeStateName;
@@ -15,14 +18,14 @@ export interface ComputePhase {
 
 export interface ActiveSpan {
   readonly fromMs: number;
-  /** When the compute suspends; activity puts it off. */
+  /** The compute suspends at this time; activity puts it off. */
   untilMs: number;
 }
 
 export interface ComputeSettings {
   readonly type: 'read_write' | 'read_only';
   readonly size: ComputeSize;
-  /** 0: the default of five minutes. -1: never. */
+  /** 0 stands for the default of five minutes, and -1 for never. */
   readonly suspendTimeoutSeconds: number;
   readonly poolerEnabled: boolean;
   readonly disabled: boolean;
@@ -37,16 +40,16 @@ export interface Compute {
   readonly createdAtMs: number;
   updatedAtMs: number;
   config: ComputeSettings;
-  /** Of its branch. */
+  /** True when the branch of the compute is archived. */
   isArchived: boolean;
-  /** Undefined while suspended. */
+  /** This is undefined while the compute is suspended. */
   activeSpan: ActiveSpan | undefined;
-  /** In order. */
+  /** Phases are in the order of time. */
   readonly phases: ComputePhase[];
   connectionCount: number;
 }
 
-/** Specification "Limits": five minutes of inactivity. */
+/** A compute suspends after five minutes of inactivity (specification "Limits"). */
 const SUSPEND_AFTER_DEFAULT_MS = 5 * 60_000;
 
 export const DEFAULT_SETTINGS: ComputeSettings = {
@@ -69,7 +72,7 @@ export function createCompute(
 ): Compute {
   return {
     branch_id,
-    // A new id with every compute: one that is deleted and added again has other connection details.
+    // Every compute gets a new id, so one that is deleted and added again has other connection details.
     endpoint_id: drawEndpointId(random),
     createdAtMs: atMs,
     updatedAtMs: atMs,
@@ -85,13 +88,13 @@ export function phaseAt({ phases, createdAtMs }: Compute, nowMs: number): Comput
   return phases.findLast(({ atMs }) => atMs <= nowMs) ?? { atMs: createdAtMs, current: 'idle' };
 }
 
-/** What is planned after `atMs` will not happen: a newer act took its place. */
+/** Drops what was planned after `atMs`, because a newer command replaces it. */
 export function enterPhases(compute: Compute, atMs: number, phases: readonly ComputePhase[]): void {
   const kept = compute.phases.filter((phase) => phase.atMs < atMs);
   compute.phases.splice(0, compute.phases.length, ...kept, ...phases);
 }
 
-/** Infinite when scale to zero is off. */
+/** Returns infinity when scale to zero is off. */
 export function suspendAfterMs({ config }: Compute): number {
   const { suspendTimeoutSeconds } = config;
   if (suspendTimeoutSeconds === -1) return Number.POSITIVE_INFINITY;

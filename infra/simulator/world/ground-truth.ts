@@ -1,4 +1,7 @@
-/** The simulated service's own log: every state every operation ever had. Tests hold the delivered events against it. */
+/**
+ * The simulated service's own log: every state that every operation ever had. Tests compare the delivered events with
+ * it.
+ */
 
 export interface GroundTruthState {
   readonly at_ms: number;
@@ -11,6 +14,6 @@ export interface GroundTruthOperation {
   readonly operation_id: string;
   readonly action: string;
   readonly created_at_ms: number;
-  /** In order, complete. */
+  /** The states are complete and in the order of time. */
   readonly states: readonly GroundTruthState[];
 }

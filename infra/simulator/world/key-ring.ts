@@ -1,9 +1,12 @@
-/** API keys: three kinds, who may make and revoke which, and what a request's key may do. Specification "API key". */
+/**
+ * API keys: there are three kinds, with rules on who may make and revoke them and what they may do (specification
+ * "API key").
+ */
 
-/** The organization that owns everything here. */
+/** This organization owns everything here. */
 export const ORGANIZATION_ID = 'org-quiet-harbor-10000001';
 
-/** Its people: the account's owner, who administers it, and a member. */
+/** The organization has two people: an administrator, who owns the account, and a member. */
 export const ADMIN_ID = 'user-admin';
 export const MEMBER_ID = 'user-member';
 
@@ -23,10 +26,10 @@ interface StoredKey extends KeyRecord {
   readonly ownerId: string;
 }
 
-/** Who sends a request, by its key. */
+/** Who sends a request, as its key says. */
 export interface Principal {
   readonly kind: StoredKey['kind'];
-  /** Of a personal key its user; of the others who made it. */
+  /** The user of a personal key; the user who made a key of another kind. */
   readonly userId: string;
   readonly isAdmin: boolean;
   /** False once the user has left: a personal key then reaches no project of the organization. */

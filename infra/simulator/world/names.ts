@@ -1,4 +1,4 @@
-/** Ids of the forms that the service gives: `adjective-noun-digits`, `br-...`, `ep-...`, UUIDs. */
+/** Draws ids of the forms that the service gives: `adjective-noun-digits`, `br-...`, `ep-...` and UUIDs. */
 
 import type { Random } from '../../../shared/runtime/random.ts';
 
@@ -23,7 +23,7 @@ export function drawEndpointId(random: Random): string {
   return `ep-${drawWords(random)}-a${drawText(7, random)}`;
 }
 
-/** Version 4 in form; every digit comes from the seed. */
+/** The UUID has the form of version 4, and every digit comes from the seed. */
 export function drawUuid(random: Random): string {
   const hex = Array.from({ length: 32 }, () => Math.floor(random.next() * 16).toString(16)).join('');
   const variant = '89ab'[Math.floor(random.next() * 4)] ?? '8';
@@ -36,7 +36,7 @@ export function drawUuid(random: Random): string {
   ].join('-');
 }
 
-/** 64 letters and digits. */
+/** Draws 64 letters and digits. */
 export function drawSecret(random: Random): string {
   return drawText(64, random);
 }

@@ -1,4 +1,4 @@
-/** Chains of operations that one act starts: `create_branch`, then `start_compute`. */
+/** Chains of operations that one command starts, for example `create_branch` and then `start_compute`. */
 
 import { type Compute, enterPhases, phaseAt, suspendAfterMs } from './compute.ts';
 import { drawUuid } from './names.ts';
@@ -7,23 +7,32 @@ import type { ProjectState } from './project-state.ts';
 
 const MEAN_USE_MS = 60_000;
 
-/** Observed in public payloads: a chain's first operation is `running` in the answer that tells it, not always. */
+/**
+ * A chain's first operation is usually, but not always, `running` in the answer that shows it (observed in public
+ * payloads).
+ */
 const STARTS_RUNNING_SHARE = 0.6;
 
-/** Operations of one chain are created by one request, a few milliseconds apart. */
+/** One request creates the operations of a chain, a few milliseconds apart. */
 const CREATION_STEP_US_MAX = 5_000;
 
-/** Whoever has an answer may ask for its operations in the same millisecond. */
+/**
+ * A client may ask for its operations in the same millisecond in which it gets the answer, so these must exist by
+ * then.
+ */
 const COMMAND_STEP_US_MAX = 10;
 
-/** What the project needs between two chains. */
+/** The project needs this pause between two chains. */
 const PAUSE = { medianSeconds: 1, sigma: 0.5 };
 
 export interface ChainPlan {
   readonly compute: Compute;
   readonly kinds: readonly OperationKind[];
   readonly atMs: number;
-  /** Started by a call of the API, whose answer tells it: the first runs at once, and all exist from then on. */
+  /**
+   * True when a call of the API started the chain: its answer shows the operations, so the first runs at once and all
+   * exist from then on.
+   */
   readonly byCommand?: boolean;
 }
 
@@ -32,7 +41,7 @@ export interface ChainEnd {
   readonly isFinished: boolean;
 }
 
-/** All operations of a chain are created at once; each runs when the one before has ended. */
+/** All operations of a chain are created at once. Each runs when the one before it has ended. */
 export function runChain(project: ProjectState, plan: ChainPlan): ChainEnd {
   const stepUsMax = plan.byCommand === true ? COMMAND_STEP_US_MAX : CREATION_STEP_US_MAX;
   const earlierUs = plan.byCommand === true ? plan.kinds.length * COMMAND_STEP_US_MAX : 0;
@@ -46,7 +55,7 @@ export function runChain(project: ProjectState, plan: ChainPlan): ChainEnd {
   return { ...end, endMs: end.endMs + drawMs(PAUSE, project.random) };
 }
 
-/** A chain that ends with `start_compute`, and with a suspend once the compute was used and then left alone. */
+/** Runs a chain that ends with `start_compute`, and a suspend once the compute was used and then left alone. */
 export function runStart(project: ProjectState, plan: ChainPlan): ChainEnd {
   const { compute } = plan;
   const end = runChain(project, { ...plan, kinds: [...plan.kinds, kinds.start_compute] });
@@ -64,12 +73,12 @@ export function runStart(project: ProjectState, plan: ChainPlan): ChainEnd {
   return end;
 }
 
-/** The users of the simulation stay for a while; whoever calls the API says by further calls that he does. */
+/** Simulated users stay for a while. A caller of the API shows by further calls that it uses the compute. */
 function useMsOf({ random }: ProjectState, { byCommand }: ChainPlan): number {
   return byCommand === true ? 0 : drawWaitMs(MEAN_USE_MS, random);
 }
 
-/** Specification: "Every connection resets the inactivity timer." */
+/** "Every connection resets the inactivity timer" (specification). */
 export function putOffSuspend(
   project: ProjectState,
   compute: Compute,
@@ -109,7 +118,7 @@ function runOperation(
     endpoint_id: operation.hasEndpoint ? plan.compute.endpoint_id : undefined,
     action: operation.action,
     created_us: createdUs,
-    // A stuck one holds nobody up: all the others live as they would have.
+    // A stuck operation delays no other one, so that all the others live as they would have.
     states: oddities.next() < project.stuckChance ? untilRunning(states) : states,
   });
   const last = states.at(-1);

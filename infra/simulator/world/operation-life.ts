@@ -5,7 +5,10 @@ import type { GroundTruthState } from './ground-truth.ts';
 
 export interface OperationKind {
   readonly action: string;
-  /** Median seconds from running to the end; lognormal, with this sigma. Medians as observed in public payloads. */
+  /**
+   * Median seconds from running to the end, of a lognormal distribution with this sigma. The medians are from public
+   * payloads.
+   */
   readonly medianSeconds: number;
   readonly sigma: number;
   readonly hasEndpoint: boolean;
@@ -28,11 +31,11 @@ export const kinds = {
   timeline_archive: kind('timeline_archive', 45, 0.9, false),
   timeline_unarchive: kind('timeline_unarchive', 30, 0.9, false),
   tenant_attach: kind('tenant_attach', 45, 0.9, false),
-  /** Not in the specification's table but in the public contract: the actions are an open set. */
+  /** The public contract has this action and the specification's table lacks it: actions are an open set. */
   delete_timeline: kind('delete_timeline', 2, 0.7, false),
 } as const;
 
-/** Shares of operations that do not simply finish. The specification shows the statuses, not how often. */
+/** Shares of operations that do not simply finish. The specification shows the statuses and not their frequency. */
 const SHARES = { fails: 0.03, givesUp: 0.2, cancels: 0.015, skips: 0.01, errors: 0.003 };
 
 const SCHEDULING = { medianSeconds: 0.15, sigma: 0.5 };
@@ -41,17 +44,17 @@ const ATTEMPTS_MAX = 6;
 
 export interface LifeOptions {
   readonly createdAtMs: number;
-  /** A follower waits for the end of the one before it. */
+  /** An operation waits for the end of the one before it in its chain. */
   readonly runsFromMs: number;
-  /** The first of a chain starts as `running` more often than not. */
+  /** The first operation of a chain usually starts as `running`. */
   readonly startsRunning: boolean;
-  /** The one before it came to nothing, so there is nothing to do: "bypassed without executing". */
+  /** The operation before it came to nothing, so it has nothing to do: "bypassed without executing". */
   readonly isBypassed: boolean;
-  /** How often it does not simply finish: 1 as a service would, 0 never. */
+  /** How often operations end badly: 1 is as often as in a real service, 0 is never. */
   readonly trouble?: number;
 }
 
-/** States in order; the last one stands for good. */
+/** Returns the states in the order of time; the last one is final. */
 export function drawLife(
   operation: OperationKind,
   { createdAtMs, runsFromMs, startsRunning, isBypassed, trouble = 1 }: LifeOptions,
@@ -88,13 +91,13 @@ export function drawLife(
   }
 }
 
-/** What failed once fails again far more often than a first attempt does. */
+/** An operation that has failed once fails again far more often than a first attempt does. */
 function drawEnd(
   attempt: number,
   random: Random,
   trouble: number,
 ): 'failed' | 'cancelling' | 'error' | 'finished' {
-  // Little trouble means that most dice fall beyond all shares.
+  // With little trouble, most dice fall beyond all shares.
   const dice = random.next() / trouble;
   const fails = attempt === 1 ? SHARES.fails : 0.4;
   if (dice < fails) return 'failed';
@@ -109,12 +112,12 @@ export function drawMs(
   return medianSeconds * 1_000 * Math.exp(sigma * drawNormal(random));
 }
 
-/** Milliseconds of an exponential waiting time. */
+/** Draws an exponential waiting time in milliseconds. */
 export function drawWaitMs(meanMs: number, random: Random): number {
   return -meanMs * Math.log(1 - random.next());
 }
 
-/** Box-Muller. */
+/** Draws by the Box-Muller method. */
 function drawNormal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random.next())) * Math.cos(2 * Math.PI * random.next());
 }

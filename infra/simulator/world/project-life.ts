@@ -1,4 +1,7 @@
-/** One project as time passes: sessions of its users, suspends after them, checks in the background. */
+/**
+ * One project as time passes: its users have sessions, its computes suspend after them, and checks run in the
+ * background.
+ */
 
 import { type Compute, enterPhases } from './compute.ts';
 import { runChain, runStart } from './operation-chain.ts';
@@ -8,7 +11,7 @@ import type { ProjectState } from './project-state.ts';
 
 const HOUR_MS = 3_600_000;
 
-/** Public contract: availability checks take a few seconds and were seen two to four hours apart. */
+/** Availability checks take a few seconds and were seen two to four hours apart (public contract). */
 const CHECK_GAP_MS = { min: 2 * HOUR_MS, max: 4 * HOUR_MS };
 
 interface DueEvent {
@@ -16,29 +19,29 @@ interface DueEvent {
   readonly happen: () => void;
 }
 
-/** A project that a user has just made: storage first, then its compute. */
+/** Begins a project that a user has just made: first its storage, then its compute. */
 export function beginNewLife(project: ProjectState, atMs: number): void {
   const made = runStart(project, { compute: project.main, kinds: [kinds.create_timeline], atMs });
   beginLife(project, made.endMs);
 }
 
-/** A project that was there before anybody looked. */
+/** Begins a project that existed before the simulation started. */
 export function beginLife(project: ProjectState, atMs: number): void {
   project.nextSessionMs = atMs + drawWaitMs(project.meanGapMs, project.random);
   project.nextCheckMs = atMs + project.random.next() * CHECK_GAP_MS.max;
 }
 
-/** When something happens next; nothing changes before. */
+/** Returns when something happens next; nothing changes before that time. */
 export function dueMsOf(project: ProjectState): number {
   return nextEvent(project).atMs;
 }
 
-/** Strictly in the order of time, so that it does not matter in which steps time advances. */
+/** Advances strictly in the order of time, so that the size of the steps does not matter. */
 export function live(project: ProjectState, toMs: number): void {
   const { operations } = project;
   const countBefore = operations.length;
   for (let event = nextEvent(project); event.atMs <= toMs; event = nextEvent(project)) event.happen();
-  // A chain's second operation may be younger than the first of a suspend that falls between them.
+  // A chain's second operation may be younger than the first of a suspend that falls between the two.
   if (operations.length > countBefore) operations.sort((a, b) => a.created_us - b.created_us);
 }
 
@@ -55,7 +58,7 @@ function nextEvent(project: ProjectState): DueEvent {
 
 /** Sessions follow each other, so that no two of their chains conflict (the service would answer 423). */
 function haveSession(project: ProjectState): void {
-  // Whoever deleted all computes left nothing to do.
+  // Users who have deleted all computes have nothing left to do.
   const hasComputes = project.computes.length > 0;
   const endMs = hasComputes ? runSession(project, project.nextSessionMs) : project.nextSessionMs;
   project.nextSessionMs = endMs + drawWaitMs(project.meanGapMs, project.random);
@@ -63,7 +66,7 @@ function haveSession(project: ProjectState): void {
 
 function check(project: ProjectState): void {
   const atMs = project.nextCheckMs;
-  // Specification: branches without a compute are not checked.
+  // The service does not check branches without a compute (specification).
   if (project.computes.length > 0)
     runChain(project, { compute: project.main, kinds: [kinds.check_availability], atMs });
   const { min, max } = CHECK_GAP_MS;

@@ -1,14 +1,14 @@
-/** What users do with a project: connect, change something, make, archive and delete branches. */
+/** What users do with a project: they connect, change something, and make, archive and delete branches. */
 
 import type { Compute } from './compute.ts';
 import { putOffSuspend, runChain, runStart } from './operation-chain.ts';
 import { kinds } from './operation-life.ts';
 import { drawCompute, type ProjectState } from './project-state.ts';
 
-/** Returns when the session's operations have ended. */
+/** A session returns when its operations have ended, in milliseconds since the epoch. */
 type Session = (project: ProjectState, atMs: number) => number;
 
-/** How often users do what. The specification does not say; a demonstration wants to see all of it. */
+/** How often users do what. The specification does not say it, and a demonstration should show all of it. */
 const SESSIONS: readonly (readonly [share: number, session: Session])[] = [
   [0.25, connect],
   [0.4, configure],
@@ -18,7 +18,7 @@ const SESSIONS: readonly (readonly [share: number, session: Session])[] = [
   [0.01, attachTenant],
 ];
 
-/** Observed in public payloads: `branches_limit` of a free account. */
+/** A free account shows this `branches_limit` (observed in public payloads). */
 const BRANCHES_MAX = 10;
 
 export function runSession(project: ProjectState, atMs: number): number {
@@ -30,7 +30,10 @@ export function runSession(project: ProjectState, atMs: number): number {
   return connect(project, atMs);
 }
 
-/** A connection to an active compute starts no operation: whoever finds none asleep changes something instead. */
+/**
+ * A connection to an active compute starts no operation, so a user who finds no idle compute changes something
+ * instead.
+ */
 function connect(project: ProjectState, atMs: number): number {
   const idle = project.computes.filter(({ activeSpan, isArchived }) => !isArchived && !activeSpan);
   const compute = pick(project, idle);
@@ -71,7 +74,7 @@ function archiveBranch(project: ProjectState, atMs: number): number {
   return runChain(project, { compute, kinds: [kinds.timeline_archive], atMs }).endMs;
 }
 
-/** It is a connection that brings an archived branch back. */
+/** A connection brings an archived branch back. */
 function unarchiveBranch(project: ProjectState, atMs: number): number {
   const archived = project.computes.filter(({ isArchived }) => isArchived);
   const compute = pick(project, archived);

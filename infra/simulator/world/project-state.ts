@@ -12,19 +12,19 @@ export interface WorldOperation {
   readonly branch_id: string;
   readonly endpoint_id: string | undefined;
   readonly action: string;
-  /** Microseconds since the epoch: as fine as the service's cursors. */
+  /** Microseconds since the epoch, which is the resolution of the service's cursors. */
   readonly created_us: number;
-  /** Drawn at once, so the later ones may lie in the future. */
+  /** All states are drawn at once, so the later ones may lie in the future. */
   readonly states: readonly GroundTruthState[];
 }
 
-/** What the HTTP face may see of a project. */
+/** What the HTTP routes may see of a project. */
 export interface WorldProject {
   readonly id: string;
   readonly created_at_ms: number;
-  /** Oldest first. */
+  /** The oldest operation comes first. */
   readonly operations: readonly WorldOperation[];
-  /** Oldest first, of all computes. */
+  /** Spans of all computes in which they were active; the oldest comes first. */
   readonly activeSpans: readonly Readonly<ActiveSpan>[];
   readonly computes: readonly Compute[];
   readonly branchIds: ReadonlySet<string>;
@@ -35,13 +35,13 @@ export interface ProjectState extends WorldProject {
   readonly operations: WorldOperation[];
   readonly activeSpans: ActiveSpan[];
   readonly computes: Compute[];
-  /** Of the default branch, while it has one. */
+  /** The compute of the default branch, while that has one. */
   main: Compute;
   readonly branchIds: Set<string>;
   readonly deletedEndpointIds: Set<string>;
   auth: AuthState;
   readonly random: Random;
-  /** Dice of their own: a world with ties or stuck operations is otherwise the same world. */
+  /** These dice are apart from the world's, so that a world with ties or stuck operations is otherwise the same. */
   readonly oddities: Random;
   readonly meanGapMs: number;
   readonly tieChance: number;
@@ -57,9 +57,9 @@ export interface ProjectOptions {
   readonly meanGapMs: number;
   /** Chance that an operation is created in the very microsecond of the one before it in its chain. */
   readonly tieChance: number;
-  /** Chance that an operation, once running, never ends. */
+  /** Chance that an operation never ends once it runs. */
   readonly stuckChance: number;
-  /** How often operations fail, are cancelled or skipped: 1 as a service would, 0 never. */
+  /** How often operations fail, are cancelled or skipped: 1 is as often as in a real service, 0 is never. */
   readonly trouble: number;
 }
 
@@ -85,7 +85,7 @@ export function createProjectState({ seed, createdAtMs, ...odds }: ProjectOption
   };
 }
 
-/** A new branch with its compute. */
+/** Draws a new branch with its compute. */
 export function drawCompute(random: Random, atMs: number): Compute {
   return createCompute(random, { branch_id: drawBranchId(random), atMs });
 }

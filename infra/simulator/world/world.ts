@@ -1,6 +1,7 @@
 /**
- * The simulated service's state: projects that live, operations that run. No I/O and no clock; the seed decides
- * everything, and it does not matter in which steps time advances, because every project draws from dice of its own.
+ * The simulated service's state: projects that live and operations that run. There is no I/O and no clock. The seed
+ * decides everything, and the size of the time steps does not matter, because every project draws from dice of its
+ * own.
  */
 
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
@@ -20,20 +21,23 @@ export interface WorldOptions {
   /** The service's first instant; `historyMs` of it lie before `startAtMs`. */
   readonly startAtMs: number;
   readonly historyMs?: number;
-  /** Of an average project. The busiest of 25 has about four times as many (Zipf). */
+  /** Sessions of an average project. The busiest of 25 has about four times as many (Zipf). */
   readonly sessionsPerHour?: number;
   /** Chance that an operation is created in the very microsecond of the one before it in its chain. */
   readonly tieChance?: number;
-  /** Chance that an operation, once running, never ends. */
+  /** Chance that an operation never ends once it runs. */
   readonly stuckChance?: number;
-  /** How often operations fail, are cancelled or skipped: 1 as a service would (the default), 0 never. */
+  /**
+   * How often operations fail, are cancelled or skipped: 1 is as often as in a real service (the default), 0 is
+   * never.
+   */
   readonly trouble?: number;
 }
 
 export interface World {
   readonly nowMs: number;
   advanceTo(nowMs: number): void;
-  /** In the order of their ids, as the list has them. */
+  /** Projects are in the order of their ids, as in the list. */
   projects(): readonly WorldProject[];
   project(projectId: string): ProjectState | undefined;
   groundTruth(): readonly GroundTruthOperation[];
@@ -42,14 +46,14 @@ export interface World {
 const HOUR_MS = 3_600_000;
 const HISTORY_MS = 3 * HOUR_MS;
 
-/** Lively enough for a demonstration: with 25 projects a status changes about every two seconds. */
+/** A demonstration needs this much life: with 25 projects a status changes about every two seconds. */
 const SESSIONS_PER_HOUR = 20;
 const ZIPF_EXPONENT = 0.8;
 
-/** Projects of the beginning were made some time in the two months before. */
+/** Projects that exist at the start were made in the two months before. */
 const AGE_MS_MAX = 60 * 24 * HOUR_MS;
 
-/** A new project now and then, as users make them; bounded, because a world may run for days. */
+/** Users make a new project now and then. Their number is bounded, because a world may run for days. */
 const NEW_PROJECT_EVERY_MS = HOUR_MS / 2;
 const NEW_PROJECTS_MAX = 200;
 
@@ -92,7 +96,7 @@ function createAccount(options: WorldOptions): Account {
     const project = addProject(account, birthMs - random.next() * AGE_MS_MAX, weight / meanWeight);
     beginLife(project, birthMs);
   }
-  // From the start on, so that a world begins with as many projects as it was asked for.
+  // The first birth comes after the start, so that a world begins with exactly the requested number of projects.
   account.nextBirthMs = startAtMs + drawWaitMs(NEW_PROJECT_EVERY_MS, random);
   return account;
 }

@@ -1,6 +1,6 @@
 /** A token bucket (GCRA) that keeps "so many requests a minute" under either reading of it. */
 
-const MINUTE_MS = 60_000;
+import { MINUTE_MS } from '../time/durations.ts';
 
 export interface RateLimit {
   /** Between two requests of a steady stream. */

@@ -3,7 +3,7 @@
  * refused soon after, and what was refused later and later (ADR 0009).
  */
 
-const MINUTE_MS = 60_000;
+import { MINUTE_MS } from '../time/durations.ts';
 
 /** Plain data: it is kept across restarts. */
 export interface RateShare {

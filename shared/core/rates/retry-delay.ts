@@ -1,31 +1,39 @@
 /** Whether a call to the upstream is sent again, and when. */
 
-/** Calls in all: one and three repetitions; what still fails then comes back with the next poll. */
+import { MINUTE_MS } from '../time/durations.ts';
+import { isPassingRefusal } from './no-work.ts';
+import type { UpstreamErrorKind } from './upstream-error-kind.ts';
+
+/** The first call and three repetitions. What still fails then is read by the next poll. */
 export const ATTEMPTS_MAX = 4;
 
 /** The service's own clients start at a quarter of a second, double it, and stop at ten seconds. */
 const FIRST_DELAY_MS = 250;
 const DELAY_MS_MAX = 10_000;
 
-/** A longer `Retry-After` is not slept through: the project's turn comes again by itself. */
+/** A longer delay is not slept through: the project's turn comes again by itself. */
 export const PATIENCE_MS = 20_000;
 
 /**
  * The longest pause that is honoured. An upstream that asks for a day would otherwise stop an account for a day, and a
  * mistaken header would do the same. After this pause one request at a time asks whether the upstream answers again.
  */
-export const RETRY_AFTER_MS_MAX = 5 * 60_000;
+export const RETRY_AFTER_MS_MAX = 5 * MINUTE_MS;
 
-export interface FailedAttempt {
+export interface RefusedAttempt {
   /** 1 for the first. */
   readonly attempt: number;
-  readonly kind: string;
+  /** From the answer's `Retry-After`; undefined when it has none. */
+  readonly retryAfterMs: number | undefined;
+  /** A random number in [0, 1). */
+  readonly dice: number;
+}
+
+export interface FailedAttempt extends RefusedAttempt {
+  readonly kind: UpstreamErrorKind;
   readonly method: string;
   /** Undefined when no answer came. */
   readonly status: number | undefined;
-  readonly retryAfterMs: number | undefined;
-  /** A number in [0, 1). */
-  readonly dice: number;
 }
 
 export type RetryDecision =
@@ -33,21 +41,22 @@ export type RetryDecision =
   | { readonly kind: 'give_up' };
 
 /**
- * A read is repeated after anything that can pass. A mutation is repeated only where the service says that it did no
- * work: 423, 429 and 503 (public contract); a lost answer to it may be an executed command.
+ * A read is repeated after anything that can pass. A mutation is repeated only after a refusal of which the service says that no
+ * work was done, because a mutation whose answer was lost may have been carried out.
  */
 export function decideRetry(failed: FailedAttempt): RetryDecision {
-  if (failed.attempt >= ATTEMPTS_MAX || !canRepeat(failed)) return { kind: 'give_up' };
-  const delayMs = retryDelayMs(failed);
+  return canRepeat(failed) ? decideRepetition(failed) : { kind: 'give_up' };
+}
+
+/** For an attempt that had no effect: only the number of attempts and the length of the pause count. */
+export function decideRepetition(refused: RefusedAttempt): RetryDecision {
+  if (refused.attempt >= ATTEMPTS_MAX) return { kind: 'give_up' };
+  const delayMs = retryDelayMs(refused);
   return delayMs > PATIENCE_MS ? { kind: 'give_up' } : { kind: 'retry', delayMs };
 }
 
 /** `Retry-After` is never shortened; otherwise half of an exponential step is certain and half is by chance. */
-export function retryDelayMs({
-  attempt,
-  retryAfterMs,
-  dice,
-}: Pick<FailedAttempt, 'attempt' | 'retryAfterMs' | 'dice'>): number {
+export function retryDelayMs({ attempt, retryAfterMs, dice }: RefusedAttempt): number {
   if (retryAfterMs !== undefined) return retryAfterMs + dice * FIRST_DELAY_MS;
   const stepMs = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), DELAY_MS_MAX);
   return stepMs / 2 + (dice * stepMs) / 2;
@@ -66,13 +75,13 @@ const GMT_DATE_PATTERN = /^[a-z]{3,9}, \d{2}[ -][a-z]{3}[ -](\d{2}|\d{4}) \d{2}:
 /** `Sun Nov  6 08:49:37 1994`: it names no zone, and `Date.parse` would take ours. */
 const ASCTIME_PATTERN = /^[a-z]{3} [a-z]{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/i;
 
-/** NaN when it is not a date. */
+/** Milliseconds since the epoch; NaN when the text is not a date. */
 function parseHttpDate(text: string): number {
   if (GMT_DATE_PATTERN.test(text)) return Date.parse(text);
   return ASCTIME_PATTERN.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;
 }
 
-const PASSING_KINDS: ReadonlySet<string> = new Set([
+const PASSING_KINDS: ReadonlySet<UpstreamErrorKind> = new Set([
   'rate_limited',
   'unavailable',
   'network',
@@ -82,5 +91,5 @@ const PASSING_KINDS: ReadonlySet<string> = new Set([
 
 function canRepeat({ kind, method, status }: FailedAttempt): boolean {
   if (method === 'GET') return PASSING_KINDS.has(kind);
-  return status === 423 || status === 429 || status === 503;
+  return isPassingRefusal(status);
 }

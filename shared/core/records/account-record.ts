@@ -1,8 +1,9 @@
 /** What is kept of one account: since when it is watched, and whether the upstream answers for it. */
 
+import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
-import { type AccountHealthEntry, append, EMPTY_JOURNAL, type Journal } from './journal.ts';
-import type { Timestamp } from './timestamp.ts';
+import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
+import type { AccountHealthEntry } from './journal-entries.ts';
 
 export type DegradedReason = AccountHealthEntry['reason'];
 
@@ -22,7 +23,7 @@ export function firstAccountRecord(account_id: string, boot_at: Timestamp): Acco
 }
 
 /** Undefined when the record already says so. `reason` undefined: healthy again. */
-export function recordHealth(
+export function decideHealth(
   recorded: AccountRecord,
   reason: DegradedReason | undefined,
   nowMs: number,
@@ -35,7 +36,7 @@ export function recordHealth(
     type,
     id: eventId([recorded.account_id, revision, type, reason ?? null]),
     revision,
-    observed_at: new Date(nowMs).toISOString(),
+    observed_at: isoTimeOf(nowMs),
     reason: reason ?? before ?? 'upstream_failing',
   };
   return { ...recorded, degraded_reason: reason, ...append(recorded, entry) };

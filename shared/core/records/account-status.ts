@@ -1,6 +1,7 @@
 /** How the poller is doing with one account: what health checks and people look at. Kept beside the protocol; nothing relies on it. */
 
 import type { LearnedLimit } from '../rates/rate-share.ts';
+import { isoTimeOf } from '../time/timestamp.ts';
 import type { FieldEvidence } from './hint-fields.ts';
 
 export interface AccountStatus {
@@ -106,9 +107,9 @@ export function nextStatus(previous: AccountStatus | undefined, sample: StatusSa
   };
   return {
     ...rest,
-    written_at: new Date(nowMs).toISOString(),
-    last_complete_walk_at: isoOf(lastCompleteWalkAtMs),
-    unread_since: isoOf(unreadSinceMs),
+    written_at: isoTimeOf(nowMs),
+    last_complete_walk_at: isoTimeIfKnown(lastCompleteWalkAtMs),
+    unread_since: isoTimeIfKnown(unreadSinceMs),
     ...(unread.length > 0 && {
       unread_projects: unread.slice(0, UNREAD_MAX),
       unread_project_count: unread.length,
@@ -117,8 +118,8 @@ export function nextStatus(previous: AccountStatus | undefined, sample: StatusSa
   };
 }
 
-function isoOf(epochMs: number | undefined): string | undefined {
-  return epochMs === undefined ? undefined : new Date(epochMs).toISOString();
+function isoTimeIfKnown(epochMs: number | undefined): string | undefined {
+  return epochMs === undefined ? undefined : isoTimeOf(epochMs);
 }
 
 function delayQuantiles(delaysMs: readonly number[]) {

@@ -1,7 +1,9 @@
 /** What is kept of a command that started operations, until all of them have ended. */
 
+import { isoTimeOf } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
-import { append, type CommandOperation, type CommandSettledEntry, type Journal } from './journal.ts';
+import { append, type Journal } from './journal.ts';
+import type { CommandOperation, CommandSettledEntry } from './journal-entries.ts';
 import { isTerminal } from './operation.ts';
 import type { OperationRecord } from './operation-record.ts';
 
@@ -29,7 +31,7 @@ const GOOD_ENDS: ReadonlySet<string> = new Set(['finished', 'skipped']);
  * The settled record with its event; undefined while there is something to wait for. `operations`: those of the
  * command that are recorded, by id.
  */
-export function settleCommand(
+export function decideSettlement(
   command: CommandRecord,
   operations: ReadonlyMap<string, OperationRecord>,
   nowMs: number,
@@ -46,7 +48,7 @@ export function settleCommand(
     type: 'command_settled',
     id: eventId([account_id, project_id, request_id, revision, 'command_settled', outcome, ...content]),
     revision,
-    observed_at: new Date(nowMs).toISOString(),
+    observed_at: isoTimeOf(nowMs),
     outcome,
     operations: known,
     missing,

@@ -13,14 +13,14 @@ export type ProjectRow = { readonly id: string } & Partial<
 export interface HintFields {
   /** The projects whose believed fields moved. A project met for the first time has not moved. */
   takeListing(rows: readonly ProjectRow[]): readonly string[];
-  /** A poll found a transition there: the next listing shows whether a field has told of it. */
-  noteTransition(projectId: string): void;
-  /** Lower estimate of the share of transitions that the best field tells of. */
+  /** A poll found a transition there: the last listing or the next one shows which fields have moved with it. */
+  takeTransition(projectId: string): void;
+  /** Lower estimate of the share of transitions, 0 to 1, that the best field shows. */
   recall(): number;
   forget(projectId: string): void;
   /** What was learned of each field, to be kept across restarts. */
   evidence(): readonly FieldEvidence[];
-  /** Fields that are not read any more are left out. */
+  /** Evidence of fields that are no longer read is ignored. */
   restore(evidence: readonly FieldEvidence[]): void;
 }
 
@@ -42,11 +42,13 @@ interface Field {
   moveCount: number;
 }
 
-interface Known {
+/** What is remembered of a project between two listings. */
+interface KnownRow {
+  /** Of each field, as the last listing showed it. */
   values: readonly unknown[];
   /** A transition was found since the last listing, and no field had moved before. */
   awaitsProof: boolean;
-  /** Fields that moved at the last listing. */
+  /** Of each field: whether it moved at the last listing. Empty once a transition has explained the moves. */
   moved: readonly boolean[];
 }
 
@@ -57,63 +59,72 @@ export function createHintFields(): HintFields {
     hitCount: 0,
     moveCount: 0,
   }));
-  const projects = new Map<string, Known>();
+  const rows = new Map<string, KnownRow>();
 
   return {
-    takeListing: (rows) => rows.filter(hasMoved).map(({ id }) => id),
-    noteTransition(projectId) {
-      const known = projects.get(projectId);
+    takeListing(listed) {
+      const ids: string[] = [];
+      for (const row of listed) {
+        const moved = takeRow(row);
+        if (moved.some((didMove, place) => didMove && isBelieved(fields[place]))) ids.push(row.id);
+      }
+      return ids;
+    },
+    takeTransition(projectId) {
+      const known = rows.get(projectId);
       if (known === undefined) return;
       if (!known.moved.includes(true)) {
         known.awaitsProof = true;
         return;
       }
-      fields.forEach((field, place) => {
-        const didMove = known.moved[place] === true;
-        if (didMove) field.hitCount += 1;
-        field.recall = noteHint(field.recall, didMove);
-      });
+      countTransition(fields, known.moved);
       known.moved = [];
     },
     recall: () =>
       Math.max(RECALL_MIN, ...fields.filter(isBelieved).map((field) => cautiousRecall(field.recall))),
-    forget: (projectId) => {
-      projects.delete(projectId);
-    },
+    forget: (projectId) => void rows.delete(projectId),
     evidence: () => fields.map((field) => ({ ...field })),
-    restore(evidence) {
-      for (const field of fields) {
-        const known = evidence.find(({ name }) => name === field.name);
-        if (known === undefined) continue;
-        field.recall = known.recall;
-        field.hitCount = known.hitCount;
-        field.moveCount = known.moveCount;
-      }
-    },
+    restore: (evidence) => restoreFields(fields, evidence),
   };
 
-  function hasMoved(row: ProjectRow): boolean {
+  /** Which fields moved since the listing before; none for a project that is met for the first time. */
+  function takeRow(row: ProjectRow): readonly boolean[] {
     const values = fields.map(({ name }) => row[name]);
-    const known = projects.get(row.id);
+    const known = rows.get(row.id);
     if (known === undefined) {
-      projects.set(row.id, { values, awaitsProof: false, moved: [] });
-      return false;
+      rows.set(row.id, { values, awaitsProof: false, moved: [] });
+      return [];
     }
     const moved = values.map((value, place) => value !== undefined && value !== known.values[place]);
-    known.values = values;
-    if (known.awaitsProof) {
-      fields.forEach((field, place) => {
-        field.recall = noteHint(field.recall, moved[place] === true);
-      });
-    }
-    fields.forEach((field, place) => {
-      if (moved[place] !== true) return;
-      field.moveCount += 1;
-      if (known.awaitsProof) field.hitCount += 1;
-    });
-    known.awaitsProof = false;
-    known.moved = moved;
-    return moved.some((didMove, place) => didMove && isBelieved(fields[place]));
+    countMoves(fields, moved);
+    if (known.awaitsProof) countTransition(fields, moved);
+    Object.assign(known, { values, moved, awaitsProof: false });
+    return moved;
+  }
+}
+
+function countMoves(fields: readonly Field[], moved: readonly boolean[]): void {
+  fields.forEach((field, place) => {
+    if (moved[place] === true) field.moveCount += 1;
+  });
+}
+
+/** A transition stood behind these moves: each field has shown it or missed it. */
+function countTransition(fields: readonly Field[], moved: readonly boolean[]): void {
+  fields.forEach((field, place) => {
+    const didMove = moved[place] === true;
+    if (didMove) field.hitCount += 1;
+    field.recall = noteHint(field.recall, didMove);
+  });
+}
+
+function restoreFields(fields: readonly Field[], evidence: readonly FieldEvidence[]): void {
+  for (const field of fields) {
+    const known = evidence.find(({ name }) => name === field.name);
+    if (known === undefined) continue;
+    field.recall = known.recall;
+    field.hitCount = known.hitCount;
+    field.moveCount = known.moveCount;
   }
 }
 

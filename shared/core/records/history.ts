@@ -3,9 +3,8 @@
  * bridge first saw their project, and those that the bridge may have known once and has forgotten since.
  */
 
-import { earlierBy, epochMsOf, normaliseTimestamp, type Timestamp } from './timestamp.ts';
-
-const DAY_MS = 24 * 3_600_000;
+import { DAY_MS } from '../time/durations.ts';
+import { earlierBy, epochMsOf, normaliseTimestamp, type Timestamp } from '../time/timestamp.ts';
 
 /** The table keeps the record of a settled operation for this long after the last event of it was acknowledged. */
 export const SETTLED_KEPT_MS = 45 * DAY_MS;
@@ -39,18 +38,48 @@ export function historyEndOf({ bootAt, seenAt, projectCreatedAt }: FirstSight): 
   return seenAt;
 }
 
+/** How far a project was recorded, as its own item says. */
+export interface RecordedReach {
+  readonly watermark?: Timestamp | undefined;
+  /** The newest operation whose end was recorded, where that is known for certain. The others are never forgotten. */
+  readonly recorded_until?: Timestamp | undefined;
+  readonly is_unordered?: boolean | undefined;
+  readonly resume?: InterruptedStretch | undefined;
+}
+
+/** What an interrupted walk has recorded: down to `lowest`, and up to `newest` or a little above `head`. */
+interface InterruptedStretch {
+  readonly head: Timestamp;
+  readonly lowest?: Timestamp | undefined;
+  readonly newest?: Timestamp | undefined;
+}
+
 /**
  * Whether an operation that the table does not know may have been recorded and forgotten. Rows that are newer than
  * everything that was ever recorded are news, however old they are: the bridge may have been away for months.
- * An unordered list earns no watermark, so its age alone decides. `nowMs`: the earlier one of the upstream's clock and ours, so
- * that one wrong clock does not make news history.
+ * `nowMs`: the earlier one of the upstream's clock and ours, so that one wrong clock does not make news history.
  */
-export function mayBeForgotten(
-  createdAt: Timestamp,
-  { watermark, isUnordered }: { readonly watermark: Timestamp | undefined; readonly isUnordered: boolean },
-  nowMs: number,
-): boolean {
+export function mayBeForgotten(createdAt: Timestamp, reach: RecordedReach, nowMs: number): boolean {
   if (nowMs - epochMsOf(createdAt) < FORGOTTEN_AFTER_MS) return false;
-  if (isUnordered) return true;
-  return watermark !== undefined && earlierBy(createdAt, WATERMARK_LAG_MS_MAX) <= watermark;
+  return wasReached(createdAt, reach) || wasReachedByInterrupted(createdAt, reach);
+}
+
+function wasReached(
+  createdAt: Timestamp,
+  { watermark, recorded_until, is_unordered }: RecordedReach,
+): boolean {
+  if (recorded_until !== undefined) return createdAt <= recorded_until;
+  // An earlier version has read this list without a note of how far: its age alone decides.
+  if (is_unordered === true) return true;
+  return watermark !== undefined && isAtMostADayAbove(watermark, createdAt);
+}
+
+/** An interrupted walk has recorded what it read, although it has not earned a watermark. */
+function wasReachedByInterrupted(createdAt: Timestamp, { is_unordered, resume }: RecordedReach): boolean {
+  if (is_unordered === true || resume?.lowest === undefined || createdAt < resume.lowest) return false;
+  return resume.newest === undefined ? isAtMostADayAbove(resume.head, createdAt) : createdAt <= resume.newest;
+}
+
+function isAtMostADayAbove(reached: Timestamp, createdAt: Timestamp): boolean {
+  return earlierBy(createdAt, WATERMARK_LAG_MS_MAX) <= reached;
 }

@@ -1,16 +1,17 @@
 /** From a reading of an operation to the next record of it: the one place that decides what becomes an event. */
 
+import { epochMsOf, isoTimeOf, normaliseTimestamp } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
+import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
 import {
-  append,
   type CommandOrigin,
-  EMPTY_JOURNAL,
-  type Journal,
   type ObservedBy,
   type OperationEntry,
-} from './journal.ts';
+  type ReadingFields,
+  readingFields,
+  type StateChangedEntry,
+} from './journal-entries.ts';
 import { isTerminal, type Operation } from './operation.ts';
-import { epochMsOf, normaliseTimestamp } from './timestamp.ts';
 import { decideTransition, type OperationState, type Transition } from './transition.ts';
 
 /** What is kept of one operation. `sequence` counts its State Changed events, `revision` all its journal entries. */
@@ -54,7 +55,7 @@ export interface ReadingContext {
 export const ERROR_TEXT_CHARACTERS_MAX = 500;
 
 /** Undefined when the record already says what the reading says. */
-export function recordReading(
+export function decideNextRecord(
   recorded: OperationRecord | undefined,
   reading: Operation,
   context: ReadingContext,
@@ -76,7 +77,7 @@ export function recordReading(
 }
 
 /** The record once nobody watches its operation any more, with the event that says so. */
-export function recordWatchEnd(
+export function decideWatchEnd(
   recorded: OperationRecord,
   end: { readonly reason: 'vanished' | 'not_retried'; readonly nowMs: number },
 ): OperationRecord {
@@ -85,7 +86,7 @@ export function recordWatchEnd(
     type: 'watch_ended',
     id: eventId([...identity(recorded), revision, 'watch_ended', end.reason, recorded.status]),
     revision,
-    observed_at: isoOf(end.nowMs),
+    observed_at: isoTimeOf(end.nowMs),
     reason: end.reason,
     status: recorded.status,
     failures_count: recorded.failures_count,
@@ -94,7 +95,7 @@ export function recordWatchEnd(
 }
 
 /** The record with the event that its operation has been open for longer than `threshold_ms`. */
-export function recordStall(
+export function decideStall(
   recorded: OperationRecord,
   stall: { readonly threshold_ms: number; readonly open_ms: number; readonly nowMs: number },
 ): OperationRecord {
@@ -104,7 +105,7 @@ export function recordStall(
     type: 'operation_stalled',
     id: eventId([...identity(recorded), revision, 'operation_stalled', threshold_ms]),
     revision,
-    observed_at: isoOf(nowMs),
+    observed_at: isoTimeOf(nowMs),
     status: recorded.status,
     failures_count: recorded.failures_count,
     open_ms,
@@ -147,7 +148,7 @@ function describe(reading: Operation, context: ReadingContext) {
     updated_at: reading.updated_at,
     status: reading.status,
     failures_count: reading.failures_count,
-    status_observed_at: isoOf(context.nowMs),
+    status_observed_at: isoTimeOf(context.nowMs),
     watch_ended: false,
     command: context.command,
   };
@@ -167,7 +168,7 @@ function stateChangedEntry(parts: {
   readonly sequence: number;
   readonly revision: number;
   readonly command: CommandOrigin | undefined;
-}): OperationEntry {
+}): StateChangedEntry {
   const { transition, reading, context, sequence, revision } = parts;
   const { irregular, ...change } = transition;
   const place = [context.account_id, reading.project_id, reading.id];
@@ -179,9 +180,9 @@ function stateChangedEntry(parts: {
     sequence,
     ...change,
     operation_updated_at: reading.updated_at,
-    total_duration_ms: reading.total_duration_ms,
+    ...readingFieldsOf(reading),
     error: reading.error?.slice(0, ERROR_TEXT_CHARACTERS_MAX),
-    observed_at: isoOf(context.nowMs),
+    observed_at: isoTimeOf(context.nowMs),
     observed_by: context.observed_by,
     late: context.late === true ? true : undefined,
     irregular: irregular ? true : undefined,
@@ -189,10 +190,11 @@ function stateChangedEntry(parts: {
   };
 }
 
-function identity(record: OperationRecord): readonly string[] {
-  return [record.account_id, record.project_id, record.operation_id];
+function readingFieldsOf(reading: Operation): ReadingFields {
+  const names = Object.keys(readingFields) as (keyof ReadingFields)[];
+  return Object.fromEntries(names.map((name) => [name, reading[name]]));
 }
 
-function isoOf(epochMs: number): string {
-  return new Date(epochMs).toISOString();
+function identity(record: OperationRecord): readonly string[] {
+  return [record.account_id, record.project_id, record.operation_id];
 }

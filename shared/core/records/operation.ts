@@ -1,6 +1,8 @@
 /** The upstream's operation as the core sees it. Field names are the upstream's own. Specification: "Operation". */
 
-export interface Operation {
+import type { ReadingFields } from './journal-entries.ts';
+
+export interface Operation extends ReadingFields {
   /** A UUID today; any non-empty text is accepted, because older answers use other forms. */
   readonly id: string;
   readonly project_id: string;
@@ -15,9 +17,6 @@ export interface Operation {
   /** ISO 8601, as received. Compare only through `normaliseTimestamp`. */
   readonly created_at: string;
   readonly updated_at: string;
-  readonly total_duration_ms?: number | undefined;
-  /** The upstream's text of what went wrong, when it gives one. */
-  readonly error?: string | undefined;
 }
 
 /**

@@ -11,8 +11,9 @@
  * follows its cursor, and the pages of each sweep end elsewhere (ADR 0003).
  */
 
+import { DAY_MS } from '../time/durations.ts';
+import { earlierBy, normaliseTimestamp, type Timestamp } from '../time/timestamp.ts';
 import type { Operation } from './operation.ts';
-import { earlierBy, normaliseTimestamp, type Timestamp } from './timestamp.ts';
 
 export interface WalkLimits {
   /** Rows of the first page: enough for a usual poll, and small enough to parse at once. */
@@ -32,6 +33,15 @@ export interface ResumePoint {
   readonly cursor: string;
   /** The list is not newest first, so that only its end ends the walk. */
   readonly is_unordered?: boolean | undefined;
+  /** Of a list that is newest first: creation of the row at `cursor`. */
+  readonly lowest?: Timestamp | undefined;
+  /** Of an unordered list: when the walk began. */
+  readonly began_at?: Timestamp | undefined;
+  /**
+   * Of an unordered list: the newest row so far that was there when the walk began. Of another one that cannot be read any
+   * more: the newest operation that is recorded.
+   */
+  readonly newest?: Timestamp | undefined;
 }
 
 /** Where a sweep goes on that one poll did not finish. */
@@ -61,6 +71,8 @@ export interface WalkPage {
   /** Rows of the answer that could not be parsed. They count as rows. */
   readonly malformedRowCount: number;
   readonly cursor: string | undefined;
+  /** When the page was read, by the upstream's clock where it says so. */
+  readonly readAt?: Timestamp | undefined;
 }
 
 export interface WalkState {
@@ -83,6 +95,10 @@ export interface WalkState {
   readonly isUnordered: boolean;
   /** Rows of this very walk were out of order. */
   readonly hasMetDisorder: boolean;
+  /** When the walk began; a resumed one began when the first part of it did. */
+  readonly beganAt: Timestamp | undefined;
+  /** The newest row that was created before the walk began: a complete walk has met all that are older. */
+  readonly newest: Timestamp | undefined;
   /** The walk ended because nothing stands behind this cursor; undefined when it ended otherwise. */
   readonly endCursor: string | undefined;
 }
@@ -93,7 +109,7 @@ export interface WalkRequest {
 }
 
 /** A sweep reads seven days below the watermark. */
-export const SWEEP_DEPTH_MS = 7 * 24 * 3_600_000;
+export const SWEEP_DEPTH_MS = 7 * DAY_MS;
 
 /**
  * Pages of an unordered list in one poll. Such a list earns no watermark and is read to its end again and again, so each
@@ -101,8 +117,8 @@ export const SWEEP_DEPTH_MS = 7 * 24 * 3_600_000;
  */
 export const UNORDERED_PAGES_MAX = 3;
 
-/** Stands for the head of a list whose rows show no readable time. */
-const UNKNOWN_HEAD = '0001-01-01T00:00:00.000000000Z' as Timestamp;
+/** Stands for the head of a list whose rows show no readable time, and for a time before every operation. */
+export const UNKNOWN_HEAD = '0001-01-01T00:00:00.000000000Z' as Timestamp;
 
 export function startWalk(goal: WalkGoal, limits: WalkLimits): WalkState {
   const { resume, firstPageRows = limits.firstPageRows } = goal;
@@ -110,6 +126,8 @@ export function startWalk(goal: WalkGoal, limits: WalkLimits): WalkState {
     ...newState(goal, limits, { cursor: undefined, limit: firstPageRows }),
     head: resume?.head,
     isUnordered: resume?.is_unordered === true || goal.isUnordered === true,
+    beganAt: resume?.began_at,
+    newest: resume?.newest,
   };
 }
 
@@ -149,6 +167,8 @@ function newState(goal: WalkGoal, limits: WalkLimits, next: WalkRequest): WalkSt
     aboveNext: undefined,
     isUnordered: false,
     hasMetDisorder: false,
+    beganAt: undefined,
+    newest: undefined,
     endCursor: undefined,
   };
 }
@@ -169,6 +189,8 @@ export function takePage(state: WalkState, page: WalkPage): WalkState {
   const times = page.operations.map((row) => normaliseTimestamp(row.created_at));
   const head = state.head ?? times.find((time) => time !== undefined);
   const isDisorder = isOutOfOrder(state, page, times);
+  // A walk that an earlier version has begun does not say when: what it has read proves nothing about the newest row.
+  const beganAt = state.goal.resume === undefined ? (state.beganAt ?? page.readAt) : state.beganAt;
   const read: WalkState = {
     ...state,
     goal: withBound(state.goal, head),
@@ -179,10 +201,24 @@ export function takePage(state: WalkState, page: WalkPage): WalkState {
     aboveNext: times.findLast((time) => time !== undefined) ?? state.aboveNext,
     isUnordered: state.isUnordered || isDisorder,
     hasMetDisorder: state.hasMetDisorder || isDisorder,
+    beganAt,
+    newest: newestBefore(beganAt, [state.newest, ...times]),
   };
   if (isPast(read, times)) return finishPhase(read);
   if (isLastPage(state, read, page)) return complete(read, endCursorOf(request, page));
   return proceed(read, page);
+}
+
+function newestBefore(
+  beganAt: Timestamp | undefined,
+  times: readonly (Timestamp | undefined)[],
+): Timestamp | undefined {
+  let newest: Timestamp | undefined;
+  for (const time of times) {
+    const isBefore = time !== undefined && beganAt !== undefined && time < beganAt;
+    if (isBefore && (newest === undefined || time > newest)) newest = time;
+  }
+  return newest;
 }
 
 /** What an interrupted walk leaves for the next poll; undefined when that must start at the head. */
@@ -191,7 +227,19 @@ export function resumePoint(state: WalkState): ResumePoint | undefined {
   const flag = isUnordered ? { is_unordered: true } : {};
   // The stretch of the interrupted walk is whole; what this poll has read above it is read again later.
   if (phase === 'head' && goal.resume !== undefined) return { ...goal.resume, ...flag };
-  return lastCursor === undefined ? undefined : { head, cursor: lastCursor, ...flag };
+  if (lastCursor === undefined) return undefined;
+  return { head, cursor: lastCursor, ...flag, ...(isUnordered ? cycleOf(state) : depthOf(state)) };
+}
+
+/** How far an unordered list has been read, and since when. */
+function cycleOf({ beganAt, newest }: WalkState): Pick<ResumePoint, 'began_at' | 'newest'> {
+  return { ...(beganAt && { began_at: beganAt }), ...(newest && { newest }) };
+}
+
+/** A tail that has read no row yet is where the interrupted walk was. */
+function depthOf({ aboveNext, goal }: WalkState): Pick<ResumePoint, 'lowest'> {
+  const lowest = aboveNext ?? goal.resume?.lowest;
+  return lowest === undefined ? {} : { lowest };
 }
 
 /** The bound of a walk; undefined before the first complete one. */

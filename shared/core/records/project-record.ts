@@ -1,9 +1,10 @@
 /** What is kept of one project: how far its operations are read, and whether it can be seen. */
 
+import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
 import { eventId } from './event-id.ts';
-import { append, EMPTY_JOURNAL, type Journal, type ProjectSeenEntry } from './journal.ts';
+import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
+import type { ProjectSeenEntry } from './journal-entries.ts';
 import type { ResumePoint, SweepPoint } from './page-walk.ts';
-import type { Timestamp } from './timestamp.ts';
 
 export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly kind: 'project';
@@ -27,6 +28,11 @@ export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly list_end?: string | undefined;
   /** The list of its operations is not newest first. */
   readonly is_unordered?: boolean | undefined;
+  /**
+   * The newest operation whose end was recorded. Written where the watermark does not say it: for a list that is not newest
+   * first, and for one that cannot be read any more. What began later is news at any age (`mayBeForgotten`).
+   */
+  readonly recorded_until?: Timestamp | undefined;
   /** How often something happened when the watermark last moved, so that a restart need not learn it anew. */
   readonly arrivals?: StoredArrivals | undefined;
 }
@@ -49,7 +55,7 @@ export interface Sighting {
 }
 
 /** Undefined when the record already says that the project can be seen. */
-export function recordDiscovery(
+export function decideDiscovery(
   recorded: ProjectRecord | undefined,
   sighting: Sighting,
 ): ProjectRecord | undefined {
@@ -69,7 +75,7 @@ export function recordDiscovery(
 }
 
 /** Undefined when the record already says so. */
-export function recordUnreachable(
+export function decideUnreachable(
   recorded: ProjectRecord,
   nowMs: number,
   reason: 'gone' | 'not_read' = 'gone',
@@ -80,8 +86,8 @@ export function recordUnreachable(
 }
 
 /** It is there and cannot be read for long. Undefined when the record already says that it is out of reach. */
-export function recordUnread(recorded: ProjectRecord, nowMs: number): ProjectRecord | undefined {
-  const next = recordUnreachable(recorded, nowMs, 'not_read');
+export function decideUnread(recorded: ProjectRecord, nowMs: number): ProjectRecord | undefined {
+  const next = decideUnreachable(recorded, nowMs, 'not_read');
   return next && { ...next, is_unread: true };
 }
 
@@ -94,6 +100,6 @@ function seenEntry(
     type,
     id: eventId([account_id, project_id, revision, type]),
     revision,
-    observed_at: new Date(nowMs).toISOString(),
+    observed_at: isoTimeOf(nowMs),
   };
 }

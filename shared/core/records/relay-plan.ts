@@ -1,6 +1,7 @@
 /** Which recorded entries go to the bus in which call, and what the answers allow to acknowledge. */
 
-import { type Journal, type JournalEntry, pendingEntries } from './journal.ts';
+import { type Journal, pendingEntries } from './journal.ts';
+import type { JournalEntry } from './journal-entries.ts';
 
 /** PutEvents takes ten entries a call (Amazon EventBridge User Guide, "PutEvents"). */
 export const BATCH_ENTRIES_MAX = 10;

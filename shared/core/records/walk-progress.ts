@@ -1,9 +1,9 @@
 /** What one poll has earned in progress: how far the project's list is read, and where an unfinished walk goes on. */
 
+import { epochMsOf, type Timestamp } from '../time/timestamp.ts';
 import { WATERMARK_LAG_MS_MAX } from './history.ts';
-import { type ResumePoint, resumePoint, type SweepPoint, type WalkState } from './page-walk.ts';
+import { type ResumePoint, resumePoint, type SweepPoint, UNKNOWN_HEAD, type WalkState } from './page-walk.ts';
 import type { ProjectRecord, StoredArrivals } from './project-record.ts';
-import { epochMsOf, type Timestamp } from './timestamp.ts';
 
 /** One write. A field that is undefined stays as it is; `null` removes it. */
 export interface Progress {
@@ -17,6 +17,8 @@ export interface Progress {
   readonly listEnd?: string | undefined;
   /** The list is not newest first; `null`: a walk from its head to its end has met no disorder any more. */
   readonly isUnordered?: true | null | undefined;
+  /** `null`: the watermark says it from now on. */
+  readonly recordedUntil?: Timestamp | null | undefined;
 }
 
 export interface PollOutcome {
@@ -32,6 +34,8 @@ export interface PollOutcome {
   readonly arrivals: StoredArrivals | undefined;
   /** The cursor behind which nothing can appear any more; it is written along with a watermark. */
   readonly listEnd: string | undefined;
+  /** The newest operation whose end is recorded, of a project that cannot be read any more; undefined: it can, or nobody knows. */
+  readonly newestRecorded: Timestamp | undefined;
   readonly nowMs: number;
 }
 
@@ -39,7 +43,7 @@ export interface PollOutcome {
 export function decideProgress(poll: PollOutcome): Progress | undefined {
   const { walk } = poll;
   const own = walk.outcome === 'complete' ? completedWalk(poll) : interruptedWalk(poll);
-  const progress = { ...own, ...sweepProgress(poll), ...orderProgress(poll) };
+  const progress = { ...own, ...sweepProgress(poll), ...orderProgress(poll), ...reachProgress(poll, own) };
   return Object.keys(progress).length === 0 ? undefined : progress;
 }
 
@@ -51,9 +55,41 @@ function orderProgress({ project, walk }: PollOutcome): Progress {
   return isKnown && isWhole ? { isUnordered: null } : {};
 }
 
+/**
+ * How far the project was recorded, where no watermark says it. Of an unordered list: up to the newest row that was there
+ * when a complete walk began. Before the first one of them: up to where its rows were in order.
+ */
+function reachProgress({ project, walk, newestRecorded }: PollOutcome, { watermark }: Progress): Progress {
+  const known = project?.recorded_until;
+  if (watermark !== undefined) return known === undefined ? {} : { recordedUntil: null };
+  if (walk.isUnordered) {
+    const first =
+      walk.hasMetDisorder && project?.is_unordered !== true
+        ? (project?.watermark ?? UNKNOWN_HEAD)
+        : undefined;
+    const reached = (walk.outcome === 'complete' ? walk.newest : undefined) ?? known ?? first;
+    const isNews = reached !== undefined && (known === undefined || reached > known);
+    return isNews ? { recordedUntil: reached } : {};
+  }
+  return newestRecorded === undefined ? {} : noteNewest(project, newestRecorded);
+}
+
+/** Above an interrupted walk nothing is known of what lies between it and the watermark. */
+function noteNewest(project: ProjectRecord | undefined, newest: Timestamp): Progress {
+  const { resume, watermark, recorded_until } = project ?? {};
+  if (resume !== undefined) return resume.newest === newest ? {} : { resume: { ...resume, newest } };
+  return watermark === undefined || recorded_until === newest ? {} : { recordedUntil: newest };
+}
+
 /** What is left to write when another poller has moved the watermark at least as far. */
 export function withoutWatermark(progress: Progress): Progress | undefined {
-  const { watermark: _watermark, arrivals: _arrivals, listEnd: _listEnd, ...rest } = progress;
+  const {
+    watermark: _watermark,
+    arrivals: _arrivals,
+    listEnd: _listEnd,
+    recordedUntil: _reach,
+    ...rest
+  } = progress;
   return Object.keys(rest).length === 0 ? undefined : rest;
 }
 
@@ -102,8 +138,9 @@ function isWorthMoving(
   { project, walk, sweep, newerRowCount, ...poll }: PollOutcome,
   head: Timestamp,
 ): boolean {
-  const { watermark, resume } = project ?? {};
-  if (watermark === undefined || resume !== undefined) return true;
+  const { watermark, resume, recorded_until } = project ?? {};
+  // What `recorded_until` says stops being true with the first operation that is recorded above it.
+  if (watermark === undefined || resume !== undefined || recorded_until !== undefined) return true;
   // A finished sweep is written anyway, and what took several pages must not be walked again.
   if (sweep?.outcome === 'complete' || walk.pagesRead > 1) return true;
   const lagMs = epochMsOf(head) - epochMsOf(watermark);

@@ -38,3 +38,8 @@ export interface Call {
 export function defineCall<const C extends Call>(call: C): C {
   return call;
 }
+
+/** Every call but a `GET` may change something. */
+export function isRead({ method }: Pick<Call, 'method'>): boolean {
+  return method === 'GET';
+}

@@ -35,8 +35,3 @@ export function idSchemaOf(name: string): z.ZodType<string> {
 export function idNamesOf(path: string): readonly string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
 }
-
-/** The names of the ids in a path template. */
-export type IdsOf<Path extends string> = Path extends `${string}{${infer Name}}${infer Rest}`
-  ? Name | IdsOf<Rest>
-  : never;

@@ -1,62 +1,32 @@
 /** The upstream's answers: tolerant where it grows (fields, statuses, actions), bounded where it could hurt. */
 
 import * as z from 'zod';
-import type { Operation } from '../../core/records/operation.ts';
 
 /** Names from an open set end up in keys of metrics and in events: long ones are cut, never refused. */
 export const NAME_CHARACTERS_MAX = 100;
 export const TEXT_CHARACTERS_MAX = 2_000;
 
 /** The longest form of ISO 8601 with nanoseconds and a zone has 35; the time is stored as received. */
-const TIME_CHARACTERS_MAX = 64;
+export const TIME_CHARACTERS_MAX = 64;
 
 /** Well formed after the cut: half a character comes back from the store as another one. */
 const cutTo = (charactersMax: number) =>
   z.string().transform((value) => value.slice(0, charactersMax).toWellFormed());
-const name = cutTo(NAME_CHARACTERS_MAX);
-const text = cutTo(TEXT_CHARACTERS_MAX);
-const time = z.string().max(TIME_CHARACTERS_MAX);
+export const name = cutTo(NAME_CHARACTERS_MAX);
+export const text = cutTo(TEXT_CHARACTERS_MAX);
+export const time = z.string().max(TIME_CHARACTERS_MAX);
 /** Optional, and `null` says the same. */
-const optional = <T extends z.ZodType>(type: T) => type.nullish().transform((value) => value ?? undefined);
+export const optional = <T extends z.ZodType>(type: T) =>
+  type.nullish().transform((value) => value ?? undefined);
 /** Nothing is decided by it, so a value of another type is dropped rather than the row. */
-const hint = <T extends z.ZodType>(type: T) => optional(type).catch(undefined);
+export const hint = <T extends z.ZodType>(type: T) => optional(type).catch(undefined);
 
 /** An operation id goes into paths and keys: letters, digits, `-` and `_`. UUIDs today, other forms in old answers. */
-export const operationId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/);
+export const OPERATION_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
+export const operationId = z.string().regex(OPERATION_ID_PATTERN);
 
 /** Specification examples and the public contract: lower-case words, digits and dashes. */
 export const projectId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/);
-
-/**
- * Specification "Operation". Only what identifies a state is required: older answers lack the rest. What decides a
- * state or a key must be of its type; the rest are hints. Unknown fields are left behind here, because an event holds
- * no field it was not asked to hold.
- */
-export function operationSchema(requestedProjectId: string) {
-  return z
-    .object({
-      id: operationId,
-      project_id: optional(projectId),
-      branch_id: hint(name),
-      endpoint_id: hint(name),
-      action: optional(name),
-      status: name,
-      failures_count: optional(z.number().int().nonnegative()),
-      created_at: time,
-      updated_at: optional(time),
-      total_duration_ms: hint(z.number().nonnegative()),
-      error: hint(text),
-    })
-    .transform(
-      (row): Operation => ({
-        ...row,
-        project_id: row.project_id ?? requestedProjectId,
-        action: row.action ?? 'unknown',
-        failures_count: row.failures_count ?? 0,
-        updated_at: row.updated_at ?? row.created_at,
-      }),
-    );
-}
 
 /** Specification "Project (list item)". The bridge needs the id; the rest are hints. */
 export const projectSchema = z.looseObject({

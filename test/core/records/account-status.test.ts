@@ -74,7 +74,7 @@ describe('the status of an account', () => {
     const share = { share: 0.56, changedAtMs: NOON_MS - 30_000, ceiling: 0.7, holdMs: 300_000 };
     const hints = createHintFields();
     hints.takeListing([{ id: 'a', updated_at: 1 }]);
-    hints.noteTransition('a');
+    hints.takeTransition('a');
     hints.takeListing([{ id: 'a', updated_at: 2 }]);
     const learned = { limit: { share, pausedUntilMs: NOON_MS + 900 }, hints: hints.evidence() };
     const status = nextStatus(undefined, sample({ learned }));

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { type CommandRecord, settleCommand } from '../../../shared/core/records/command-record.ts';
+import { type CommandRecord, decideSettlement } from '../../../shared/core/records/command-record.ts';
 import { hasWork } from '../../../shared/core/records/journal-record.ts';
-import { recordWatchEnd } from '../../../shared/core/records/operation-record.ts';
+import { decideWatchEnd } from '../../../shared/core/records/operation-record.ts';
 import { commandSettled } from '../../../shared/events/catalog.ts';
 import { renderEvent } from '../../../shared/events/render-event.ts';
 import { aRecord, NOON_MS } from '../../builders.ts';
@@ -25,7 +25,7 @@ const aCommand = (operation_ids: readonly string[]): CommandRecord => ({
 });
 
 const settle = (records: readonly ReturnType<typeof aRecord>[], nowMs = NOON_MS, ids = ['a', 'b']) =>
-  settleCommand(aCommand(ids), new Map(records.map((record) => [record.operation_id, record])), nowMs);
+  decideSettlement(aCommand(ids), new Map(records.map((record) => [record.operation_id, record])), nowMs);
 
 const a = (status: string) => aRecord({ id: 'a', status });
 const b = (status: string) => aRecord({ id: 'b', status });
@@ -64,14 +64,14 @@ describe('a command', () => {
   });
 
   test('has failed once nobody watches its failed operation any more', () => {
-    const given_up = recordWatchEnd(b('failed'), { reason: 'not_retried', nowMs: NOON_MS });
+    const given_up = decideWatchEnd(b('failed'), { reason: 'not_retried', nowMs: NOON_MS });
 
     expect(settle([a('finished'), given_up])?.entries).toMatchObject([{ outcome: 'failed' }]);
   });
 
   test('settles once', () => {
     const settled = settle([a('finished'), b('finished')]);
-    const again = settled && settleCommand(settled, new Map(), DEADLINE_MS);
+    const again = settled && decideSettlement(settled, new Map(), DEADLINE_MS);
 
     expect(settled?.is_settled).toBe(true);
     expect(again).toBeUndefined();

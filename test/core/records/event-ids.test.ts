@@ -2,17 +2,17 @@
 
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { firstAccountRecord, recordHealth } from '../../../shared/core/records/account-record.ts';
-import { type CommandRecord, settleCommand } from '../../../shared/core/records/command-record.ts';
+import { decideHealth, firstAccountRecord } from '../../../shared/core/records/account-record.ts';
+import { type CommandRecord, decideSettlement } from '../../../shared/core/records/command-record.ts';
 import { eventId } from '../../../shared/core/records/event-id.ts';
-import type { JournalEntry } from '../../../shared/core/records/journal.ts';
+import type { JournalEntry } from '../../../shared/core/records/journal-entries.ts';
 import {
+  decideNextRecord,
+  decideStall,
+  decideWatchEnd,
   type OperationRecord,
-  recordReading,
-  recordStall,
-  recordWatchEnd,
 } from '../../../shared/core/records/operation-record.ts';
-import type { Timestamp } from '../../../shared/core/records/timestamp.ts';
+import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import { aContext, anOperation, aRecord, commandRecord, NOON_MS } from '../../builders.ts';
 
 const lastId = (record: { readonly entries: readonly JournalEntry[] } | undefined) =>
@@ -23,7 +23,7 @@ describe('the id of a Command Settled', () => {
   const settle = (fields: Partial<CommandRecord> = {}, ...operations: readonly OperationRecord[]) => {
     const command = { ...commandRecord('a-1', 'request-1'), operation_ids: ['a', 'b'], ...fields };
     const known = new Map(operations.map((record) => [record.operation_id, record]));
-    return lastId(settleCommand(command, known, command.deadline_at_ms));
+    return lastId(decideSettlement(command, known, command.deadline_at_ms));
   };
   const ended = (id: string, status = 'finished') => aRecord({ id, status });
 
@@ -54,11 +54,15 @@ describe('the id of a Command Settled', () => {
 
 describe('the id of a State Changed', () => {
   const first = (fields: Parameters<typeof anOperation>[0] = {}, account_id = 'main') =>
-    lastId(recordReading(undefined, anOperation(fields), aContext({ account_id })));
+    lastId(decideNextRecord(undefined, anOperation(fields), aContext({ account_id })));
 
   test('is the same whoever sees the change, and whenever', () => {
     const reading = anOperation();
-    const seen = recordReading(undefined, reading, aContext({ nowMs: 0, observed_by: 'sweep', late: true }));
+    const seen = decideNextRecord(
+      undefined,
+      reading,
+      aContext({ nowMs: 0, observed_by: 'sweep', late: true }),
+    );
 
     expect(lastId(seen)).toBe(first());
   });
@@ -97,7 +101,7 @@ describe('the ids of what is said beside states', () => {
   test('differ by the reason of an end, and from those of other operations', () => {
     const other = aRecord({ id: 'another' });
     const end = (of: OperationRecord, reason: 'vanished' | 'not_retried') =>
-      lastId(recordWatchEnd(of, { reason, nowMs: NOON_MS }));
+      lastId(decideWatchEnd(of, { reason, nowMs: NOON_MS }));
 
     expect(
       distinct([
@@ -108,12 +112,12 @@ describe('the ids of what is said beside states', () => {
         lastId(record),
       ]),
     ).toBe(5);
-    expect(lastId(recordWatchEnd(record, { reason: 'vanished', nowMs: 0 }))).toBe(end(record, 'vanished'));
+    expect(lastId(decideWatchEnd(record, { reason: 'vanished', nowMs: 0 }))).toBe(end(record, 'vanished'));
   });
 
   test('differ by the threshold of a stall, and not by how long it has taken', () => {
     const stall = (threshold_ms: number, open_ms = 1) =>
-      lastId(recordStall(record, { threshold_ms, open_ms, nowMs: NOON_MS }));
+      lastId(decideStall(record, { threshold_ms, open_ms, nowMs: NOON_MS }));
 
     expect(distinct([stall(1), stall(2), lastId(record)])).toBe(3);
     expect(stall(1, 99)).toBe(stall(1));
@@ -122,16 +126,16 @@ describe('the ids of what is said beside states', () => {
   test('differ by the reason and the direction of a change of health, and by account', () => {
     const bootAt = '2026-01-15T11:00:00.000000000Z' as Timestamp;
     const account = firstAccountRecord('main', bootAt);
-    const rejected = recordHealth(account, 'key_rejected', NOON_MS);
-    const again = rejected && recordHealth(rejected, undefined, NOON_MS);
+    const rejected = decideHealth(account, 'key_rejected', NOON_MS);
+    const again = rejected && decideHealth(rejected, undefined, NOON_MS);
 
     expect(
       distinct([
         lastId(rejected),
-        lastId(recordHealth(account, 'upstream_failing', NOON_MS)),
-        lastId(recordHealth(firstAccountRecord('other', bootAt), 'key_rejected', NOON_MS)),
+        lastId(decideHealth(account, 'upstream_failing', NOON_MS)),
+        lastId(decideHealth(firstAccountRecord('other', bootAt), 'key_rejected', NOON_MS)),
         lastId(again),
-        lastId(again && recordHealth(again, 'key_rejected', NOON_MS)),
+        lastId(again && decideHealth(again, 'key_rejected', NOON_MS)),
       ]),
     ).toBe(5);
   });

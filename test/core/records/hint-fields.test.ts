@@ -68,7 +68,7 @@ describe('a field that cries wolf', () => {
   const cry = (hints: ReturnType<typeof createHintFields>, count: number, hitEvery = Infinity) => {
     for (let place = 1; place <= count; place++) {
       hints.takeListing([moved('updated_at')]);
-      if (place % hitEvery === 0) hints.noteTransition('a');
+      if (place % hitEvery === 0) hints.takeTransition('a');
     }
   };
 
@@ -119,7 +119,7 @@ describe('what is learned of a field', () => {
     const hints = createHintFields();
     hints.takeListing([moved('updated_at')]);
     hints.takeListing([moved('updated_at')]);
-    hints.noteTransition('a');
+    hints.takeTransition('a');
 
     expect(evidenceOf(hints, 'updated_at')).toEqual({
       name: 'updated_at',
@@ -137,7 +137,7 @@ describe('what is learned of a field', () => {
   test('is a hit when it moves in the listing after the transition', () => {
     const hints = createHintFields();
     hints.takeListing([moved('updated_at')]);
-    hints.noteTransition('a');
+    hints.takeTransition('a');
     hints.takeListing([moved('updated_at')]);
 
     expect(evidenceOf(hints, 'updated_at')).toMatchObject({
@@ -152,7 +152,7 @@ describe('what is learned of a field', () => {
     const hints = createHintFields();
     const same = moved('updated_at');
     hints.takeListing([same]);
-    hints.noteTransition('a');
+    hints.takeTransition('a');
     hints.takeListing([same]);
 
     expect(evidenceOf(hints, 'updated_at')).toMatchObject({
@@ -166,8 +166,8 @@ describe('what is learned of a field', () => {
     const hints = createHintFields();
     hints.takeListing([moved('updated_at')]);
     hints.takeListing([moved('updated_at')]);
-    hints.noteTransition('a');
-    hints.noteTransition('a');
+    hints.takeTransition('a');
+    hints.takeTransition('a');
     hints.takeListing([moved('updated_at')]);
 
     // The second transition had no move before it, so the next listing was its proof.
@@ -186,7 +186,7 @@ describe('what is learned of a field', () => {
 
   test('is nothing from a project that no listing has shown', () => {
     const hints = createHintFields();
-    hints.noteTransition('unknown');
+    hints.takeTransition('unknown');
 
     expect(hints.evidence().every(({ recall }) => recall.missedCount === 0)).toBe(true);
   });
@@ -195,7 +195,7 @@ describe('what is learned of a field', () => {
     const before = createHintFields();
     for (let place = 0; place < 5; place++) {
       before.takeListing([moved('updated_at')]);
-      before.noteTransition('a');
+      before.takeTransition('a');
     }
     const after = createHintFields();
     after.restore([

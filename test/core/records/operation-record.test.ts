@@ -3,11 +3,11 @@ import { describe, expect, test } from 'vitest';
 import { append, HISTORY_ENTRIES_MAX, pendingEntries } from '../../../shared/core/records/journal.ts';
 import { acknowledged, hasWork } from '../../../shared/core/records/journal-record.ts';
 import {
+  decideNextRecord,
+  decideWatchEnd,
   isOpen,
   isSettled,
   type OperationRecord,
-  recordReading,
-  recordWatchEnd,
   statusAgeMs,
 } from '../../../shared/core/records/operation-record.ts';
 import { decideTransition } from '../../../shared/core/records/transition.ts';
@@ -19,12 +19,12 @@ describe('transitions', () => {
   test('the same status and failure count is no transition, whatever else changed', () => {
     const reading = anOperation({ updated_at: '2030-01-01T00:00:00Z', total_duration_ms: 5 });
 
-    expect(recordReading(aRecord(), reading, aContext())).toBeUndefined();
+    expect(decideNextRecord(aRecord(), reading, aContext())).toBeUndefined();
   });
 
   test('a failed operation that fails again is a new transition', () => {
     const record = aRecord({ status: 'failed', failures_count: 1 });
-    const again = recordReading(record, anOperation({ status: 'failed', failures_count: 3 }), aContext());
+    const again = decideNextRecord(record, anOperation({ status: 'failed', failures_count: 3 }), aContext());
 
     expect(last(again)).toMatchObject({
       previous_status: 'failed',
@@ -110,7 +110,7 @@ describe('records', () => {
 
   test('what older events are rendered from never changes', () => {
     const first = aRecord();
-    const next = recordReading(
+    const next = decideNextRecord(
       first,
       anOperation({
         status: 'finished',
@@ -142,26 +142,30 @@ describe('records', () => {
     ['none', 'finished', 0],
     ['none', 'running', 0],
   ] as const)('backfill %s tells %s history with %i events', (backfill, status, count) => {
-    const record = recordReading(undefined, anOperation({ status }), aContext({ history: { backfill } }));
+    const record = decideNextRecord(undefined, anOperation({ status }), aContext({ history: { backfill } }));
 
     expect(record?.entries).toHaveLength(count);
     expect(record && hasWork(record)).toBe(status === 'running' || count > 0);
   });
 
   test('what was recorded silently begins its chain with its next change', () => {
-    const silent = recordReading(undefined, anOperation(), aContext({ history: { backfill: 'none' } }));
-    const next = recordReading(silent, anOperation({ status: 'finished' }), aContext());
+    const silent = decideNextRecord(undefined, anOperation(), aContext({ history: { backfill: 'none' } }));
+    const next = decideNextRecord(silent, anOperation({ status: 'finished' }), aContext());
 
     expect(last(next)).toMatchObject({ sequence: 1, previous_status: 'running', status: 'finished' });
   });
 
   test('a watch that ended is told once, without a place in the chain of states', () => {
     const failed = aRecord({ status: 'failed', failures_count: 1 });
-    const ended = recordWatchEnd(failed, { reason: 'not_retried', nowMs: NOON_MS });
+    const ended = decideWatchEnd(failed, { reason: 'not_retried', nowMs: NOON_MS });
 
     expect(isOpen(ended)).toBe(false);
     expect(ended).toMatchObject({ sequence: 1, revision: 2 });
-    const revived = recordReading(ended, anOperation({ status: 'running', failures_count: 1 }), aContext());
+    const revived = decideNextRecord(
+      ended,
+      anOperation({ status: 'running', failures_count: 1 }),
+      aContext(),
+    );
     expect(revived).toMatchObject({ sequence: 2, revision: 3, watch_ended: false });
   });
 

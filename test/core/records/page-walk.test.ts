@@ -14,7 +14,7 @@ import {
   type WalkPage,
   type WalkState,
 } from '../../../shared/core/records/page-walk.ts';
-import type { Timestamp } from '../../../shared/core/records/timestamp.ts';
+import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 
 const limits: WalkLimits = { firstPageRows: 3, widePageRows: 10, pagesMax: 4, overlapMs: 5_000 };
 const second = (value: number) => `2026-01-15T12:00:${String(value).padStart(2, '0')}Z`;
@@ -216,7 +216,7 @@ describe('a walk', () => {
     );
 
     expect(state.outcome).toBe('interrupted');
-    expect(resumePoint(state)).toEqual({ head: time(59), cursor: 'c' });
+    expect(resumePoint(state)).toEqual({ head: time(59), cursor: 'c', lowest: time(30) });
   });
 });
 

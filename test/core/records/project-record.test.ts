@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import {
+  decideDiscovery,
+  decideUnreachable,
+  decideUnread,
   type ProjectRecord,
-  recordDiscovery,
-  recordUnreachable,
-  recordUnread,
 } from '../../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../../shared/core/records/timestamp.ts';
+import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import { NOON_MS } from '../../builders.ts';
 
 const sighting = { account_id: 'main', project_id: 'a', nowMs: NOON_MS, isNews: true };
@@ -31,14 +31,14 @@ const kept: ProjectRecord = {
 };
 
 const gone = (): ProjectRecord => {
-  const record = recordUnreachable(kept, NOON_MS);
+  const record = decideUnreachable(kept, NOON_MS);
   if (record === undefined) throw new Error('nothing changed');
   return record;
 };
 
 describe('a project that is seen', () => {
   test('for the first time is told of, and is the first entry of its journal', () => {
-    expect(recordDiscovery(undefined, { ...sighting, historyUntil })).toEqual({
+    expect(decideDiscovery(undefined, { ...sighting, historyUntil })).toEqual({
       kind: 'project',
       account_id: 'main',
       project_id: 'a',
@@ -53,7 +53,7 @@ describe('a project that is seen', () => {
   });
 
   test('while the account itself is seen for the first time is recorded and not told of', () => {
-    expect(recordDiscovery(undefined, { ...sighting, isNews: false })).toEqual({
+    expect(decideDiscovery(undefined, { ...sighting, isNews: false })).toEqual({
       kind: 'project',
       account_id: 'main',
       project_id: 'a',
@@ -65,13 +65,13 @@ describe('a project that is seen', () => {
   });
 
   test('is not recorded again', () => {
-    expect(recordDiscovery(kept, sighting)).toBeUndefined();
+    expect(decideDiscovery(kept, sighting)).toBeUndefined();
   });
 
   test('again keeps its watermark, its journal and whatever else is kept of it', () => {
     const before = gone();
     const { entries, revision, is_visible, ...rest } =
-      recordDiscovery(before, { ...sighting, historyUntil }) ?? kept;
+      decideDiscovery(before, { ...sighting, historyUntil }) ?? kept;
     const { entries: entriesBefore, revision: _revision, is_visible: _visible, ...restBefore } = before;
 
     expect(rest).toEqual(restBefore);
@@ -81,7 +81,7 @@ describe('a project that is seen', () => {
   });
 
   test('again is told of also when the account is being listed for the first time', () => {
-    expect(recordDiscovery(gone(), { ...sighting, isNews: false })?.revision).toBe(2);
+    expect(decideDiscovery(gone(), { ...sighting, isNews: false })?.revision).toBe(2);
   });
 });
 
@@ -104,13 +104,13 @@ describe('a project that cannot be seen any more', () => {
   });
 
   test('is told of once', () => {
-    expect(recordUnreachable(gone(), NOON_MS)).toBeUndefined();
-    expect(recordUnread(gone(), NOON_MS)).toBeUndefined();
+    expect(decideUnreachable(gone(), NOON_MS)).toBeUndefined();
+    expect(decideUnread(gone(), NOON_MS)).toBeUndefined();
   });
 });
 
 describe('a project that is there and cannot be read', () => {
-  const unread = () => recordUnread(kept, NOON_MS) ?? kept;
+  const unread = () => decideUnread(kept, NOON_MS) ?? kept;
 
   test('is told of with that reason', () => {
     expect(unread()).toMatchObject({
@@ -121,28 +121,28 @@ describe('a project that is there and cannot be read', () => {
   });
 
   test('is not discovered by the list, which shows it all the time', () => {
-    expect(recordDiscovery(unread(), sighting)).toBeUndefined();
-    expect(recordDiscovery(unread(), { ...sighting, isRead: false })).toBeUndefined();
+    expect(decideDiscovery(unread(), sighting)).toBeUndefined();
+    expect(decideDiscovery(unread(), { ...sighting, isRead: false })).toBeUndefined();
   });
 
   test('is discovered by a reading of it, and the list counts from then on', () => {
-    const read = recordDiscovery(unread(), { ...sighting, isRead: true });
+    const read = decideDiscovery(unread(), { ...sighting, isRead: true });
 
     expect(read).toMatchObject({ is_visible: true, is_unread: false, revision: 2 });
-    const goneNow = read && recordUnreachable(read, NOON_MS);
-    expect(goneNow && recordDiscovery(goneNow, sighting)).toMatchObject({ is_visible: true, revision: 4 });
+    const goneNow = read && decideUnreachable(read, NOON_MS);
+    expect(goneNow && decideDiscovery(goneNow, sighting)).toMatchObject({ is_visible: true, revision: 4 });
   });
 });
 
 test('each event of a project has an id of its own, by account, project, place and kind', () => {
   const ids = [
-    recordDiscovery(undefined, sighting),
-    recordDiscovery(undefined, { ...sighting, account_id: 'other' }),
-    recordDiscovery(undefined, { ...sighting, project_id: 'b' }),
+    decideDiscovery(undefined, sighting),
+    decideDiscovery(undefined, { ...sighting, account_id: 'other' }),
+    decideDiscovery(undefined, { ...sighting, project_id: 'b' }),
     gone(),
-    recordDiscovery(gone(), sighting),
+    decideDiscovery(gone(), sighting),
   ].map((record) => record?.entries.at(-1)?.id);
 
   expect(new Set(ids).size).toBe(5);
-  expect(recordDiscovery(undefined, { ...sighting, nowMs: 0 })?.entries[0]?.id).toBe(ids[0]);
+  expect(decideDiscovery(undefined, { ...sighting, nowMs: 0 })?.entries[0]?.id).toBe(ids[0]);
 });

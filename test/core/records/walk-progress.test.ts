@@ -7,12 +7,12 @@ import {
   type WalkState,
 } from '../../../shared/core/records/page-walk.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import type { Timestamp } from '../../../shared/core/records/timestamp.ts';
 import {
   decideProgress,
   type PollOutcome,
   withoutWatermark,
 } from '../../../shared/core/records/walk-progress.ts';
+import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import { NOON_MS } from '../../builders.ts';
 
 const at = (text: string) => `${text}.000000000Z` as Timestamp;
@@ -47,6 +47,7 @@ const decide = (fields: Partial<PollOutcome>) =>
     watermarkStepRows: 10,
     arrivals: undefined,
     listEnd: undefined,
+    newestRecorded: undefined,
     nowMs: NOON_MS,
     ...fields,
   });
@@ -194,12 +195,12 @@ describe('a list that is not newest first', () => {
   test('is remembered as such, once', () => {
     const walk = { ...same, isUnordered: true, hasMetDisorder: true };
 
-    expect(decide({ walk })).toEqual({ isUnordered: true });
+    expect(decide({ walk })).toMatchObject({ isUnordered: true });
     expect(decide({ walk, project: unordered })).toBeUndefined();
   });
 
   test('is remembered after an interrupted walk, too', () => {
-    expect(decide({ walk: { ...interrupted, isUnordered: true, hasMetDisorder: true } })).toEqual({
+    expect(decide({ walk: { ...interrupted, isUnordered: true, hasMetDisorder: true } })).toMatchObject({
       isUnordered: true,
       resume: { head: NEW, cursor: 'row-9', is_unordered: true },
     });
@@ -224,6 +225,66 @@ describe('a list that is not newest first', () => {
   });
 });
 
+describe('how far a project was recorded', () => {
+  const LATER = at('2026-01-15T11:45:00');
+  const UNKNOWN = at('0001-01-01T00:00:00');
+  const met = { ...complete, head: OLD, isUnordered: true, hasMetDisorder: true };
+
+  test('is said by the watermark, and nothing else says it then', () => {
+    expect(decide({ project: aProject({ recorded_until: OLD }) })).toEqual({
+      watermark: NEW,
+      resume: null,
+      recordedUntil: null,
+    });
+    expect(decide({})).not.toHaveProperty('recordedUntil');
+  });
+
+  test('makes a watermark worth its write with the first new row: what was said stops being true', () => {
+    expect(decide({ newerRowCount: 0, project: aProject({ recorded_until: OLD }) })).toMatchObject({
+      watermark: NEW,
+    });
+  });
+
+  test('is said of an unordered list by the newest row that was there when a complete walk began', () => {
+    expect(decide({ walk: { ...met, newest: LATER } })).toMatchObject({ recordedUntil: LATER });
+    const project = aProject({ is_unordered: true, recorded_until: LATER });
+    expect(decide({ project, walk: { ...met, newest: LATER } })).toBeUndefined();
+    expect(decide({ project, walk: { ...met, newest: NEW } })).toBeUndefined();
+    expect(decide({ project: { ...project, recorded_until: NEW }, walk: { ...met, newest: LATER } })).toEqual(
+      {
+        recordedUntil: LATER,
+      },
+    );
+  });
+
+  test('is not said by an interrupted walk of one, beyond what was known when its order was lost', () => {
+    const walk: WalkState = { ...met, outcome: 'interrupted', newest: LATER, lastCursor: undefined };
+
+    expect(decide({ walk })).toEqual({ isUnordered: true, recordedUntil: OLD });
+    expect(decide({ walk, project: undefined })).toEqual({ isUnordered: true, recordedUntil: UNKNOWN });
+    expect(decide({ walk, project: aProject({ is_unordered: true }) })).toBeUndefined();
+  });
+
+  test('is said of a project that cannot be read by its newest record, above the watermark or the resume point', () => {
+    const walk: WalkState = { ...begun, outcome: 'walking' };
+    const resume: ResumePoint = { head: OLD, cursor: 'row-1' };
+
+    expect(decide({ walk, newestRecorded: LATER })).toEqual({ recordedUntil: LATER });
+    expect(
+      decide({ walk, newestRecorded: LATER, project: aProject({ recorded_until: LATER }) }),
+    ).toBeUndefined();
+    expect(decide({ walk, newestRecorded: LATER, project: aProject({ resume }) })).toEqual({
+      resume: { ...resume, newest: LATER },
+    });
+    const known = aProject({ resume: { ...resume, newest: LATER } });
+    expect(decide({ walk, newestRecorded: LATER, project: known })).toBeUndefined();
+    expect(
+      decide({ walk, newestRecorded: LATER, project: aProject({ watermark: undefined }) }),
+    ).toBeUndefined();
+    expect(decide({ walk, newestRecorded: LATER, project: undefined })).toBeUndefined();
+  });
+});
+
 describe('what is left to write beside a watermark that was refused', () => {
   test('is everything that does not depend on it', () => {
     const sweepPoint = { bound: sweepBound, cursor: 'row-3' };
@@ -233,6 +294,7 @@ describe('what is left to write beside a watermark that was refused', () => {
       listEnd: 'row-9',
       resume: null,
       sweep: sweepPoint,
+      recordedUntil: NEW,
     };
 
     expect(withoutWatermark(progress)).toEqual({ resume: null, sweep: sweepPoint });

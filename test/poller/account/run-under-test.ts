@@ -6,7 +6,7 @@ import { createTally } from '../../../functions/poller/account/tally.ts';
 import { createPollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
 import { firstAccountRecord } from '../../../shared/core/records/account-record.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
-import type { Timestamp } from '../../../shared/core/records/timestamp.ts';
+import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { BusEvent } from '../../../shared/events/render-event.ts';
 import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
 import { readAccountStatus, writeAccountStatus } from '../../../shared/store/account-status-store.ts';

@@ -9,8 +9,8 @@ const cursorsOf = (pages: ListPages) =>
 
 function threePages(): ListPages {
   const pages = createListPages();
-  pages.note(0, endingAt('m'));
-  pages.note(1, endingAt('t'));
+  pages.take(0, endingAt('m'));
+  pages.take(1, endingAt('t'));
   return pages;
 }
 
@@ -22,57 +22,57 @@ describe('the pages of a list', () => {
 
   test('begin where the one before ended last time', () => {
     const pages = threePages();
-    pages.note(0, endingAt('k'));
+    pages.take(0, endingAt('k'));
 
     expect(cursorsOf(pages)).toEqual(['(start)', 'k', 't']);
   });
 
   test('keep one empty page at the end: the next project will stand on it', () => {
     const pages = threePages();
-    pages.note(2, empty);
+    pages.take(2, empty);
 
     expect(cursorsOf(pages)).toEqual(['(start)', 'm', 't']);
   });
 
   test('end with the first page that turns out to be empty', () => {
     const pages = threePages();
-    pages.note(1, empty);
+    pages.take(1, empty);
 
     expect(cursorsOf(pages)).toEqual(['(start)', 'm']);
   });
 
   test('end where no cursor leads further', () => {
     const pages = threePages();
-    pages.note(0, endingAt(undefined));
+    pages.take(0, endingAt(undefined));
 
     expect(cursorsOf(pages)).toEqual(['(start)']);
   });
 
   test('end where the cursor does not move', () => {
     const pages = threePages();
-    pages.note(1, endingAt('m'));
+    pages.take(1, endingAt('m'));
 
     expect(cursorsOf(pages)).toEqual(['(start)', 'm']);
   });
 
   test('end where the cursor leads back to an earlier page', () => {
     const pages = threePages();
-    pages.note(2, endingAt('m'));
+    pages.take(2, endingAt('m'));
 
     expect(cursorsOf(pages)).toEqual(['(start)', 'm', 't']);
   });
 
   test('take no notice of an answer to a page that has gone', () => {
     const pages = threePages();
-    pages.note(0, empty);
-    pages.note(2, endingAt('zz'));
+    pages.take(0, empty);
+    pages.take(2, endingAt('zz'));
 
     expect(cursorsOf(pages)).toEqual(['(start)']);
   });
 
   test('are bounded, whatever the upstream says', () => {
     const pages = createListPages(30);
-    for (let page = 0; page < 60; page++) pages.note(page, endingAt(`c${page}`));
+    for (let page = 0; page < 60; page++) pages.take(page, endingAt(`c${page}`));
 
     expect(pages.count).toBe(30);
   });

@@ -12,7 +12,7 @@ function permitsOf(kinds: readonly Urgency[], shares?: Readonly<Record<Urgency, 
   const kindOf = new Map(turns.map((turn, place) => [turn, kinds[place % kinds.length]]));
   for (let permit = 0; permit < PERMITS; permit++) {
     for (const [turn, kind] of kindOf) if (kind !== undefined) pressing.ask(turn, kind, 0);
-    pressing.notePermit();
+    pressing.earnPermit();
     const turn = pressing.take(permit);
     counts[(turn && kindOf.get(turn)) ?? 'none'] += 1;
     if (turn !== undefined) pressing.fulfil(turn);
@@ -66,7 +66,7 @@ describe('what is pressing', () => {
 
   test('has what it has not used for a hundred permits, so a page of hints is followed in a row', () => {
     const pressing = createPressingRequests();
-    for (let permit = 0; permit < 1_000; permit++) pressing.notePermit();
+    for (let permit = 0; permit < 1_000; permit++) pressing.earnPermit();
     for (const turn of turns) pressing.ask(turn, 'hint', 0);
     let inARow = 0;
     for (let turn = pressing.take(0); turn !== undefined; turn = pressing.take(0)) {

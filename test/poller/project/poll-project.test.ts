@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { PLACES_MAX } from '../../../functions/poller/project/poll-project.ts';
-import { settleCommand } from '../../../shared/core/records/command-record.ts';
+import { decideSettlement } from '../../../shared/core/records/command-record.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
-import { recordDiscovery } from '../../../shared/core/records/project-record.ts';
+import { decideDiscovery } from '../../../shared/core/records/project-record.ts';
 import type { EntryOutcome } from '../../../shared/core/records/relay-plan.ts';
 import { UnreadableItemError } from '../../../shared/store/unreadable.ts';
 import { anOperation, aRecord, commandRecord, NOON_MS } from '../../builders.ts';
@@ -88,9 +88,9 @@ describe('what a poll says of itself', () => {
     const command = { ...commandRecord(PROJECT_ID, 'request-1'), operation_ids: ['elsewhere'] };
     await store.record(command, undefined);
     const ended = new Map([['elsewhere', aRecord({ id: 'elsewhere', status: 'finished' })]]);
-    const settled = settleCommand(command, ended, NOON_MS);
+    const settled = decideSettlement(command, ended, NOON_MS);
     if (settled !== undefined) await store.record(settled, 0);
-    const discovered = recordDiscovery(undefined, {
+    const discovered = decideDiscovery(undefined, {
       account_id: 'main',
       project_id: PROJECT_ID,
       nowMs: NOON_MS,

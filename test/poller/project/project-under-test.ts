@@ -3,7 +3,7 @@
 import { emptyMemory, type PollOptions, type PollRequest } from '../../../functions/poller/project/poll.ts';
 import { pollProject } from '../../../functions/poller/project/poll-project.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
-import type { Timestamp } from '../../../shared/core/records/timestamp.ts';
+import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { BusEvent } from '../../../shared/events/render-event.ts';
 import { createBridgeStore } from '../../../shared/store/bridge-store.ts';
 import { projectKey } from '../../../shared/store/keys.ts';

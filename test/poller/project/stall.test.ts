@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { dueStall } from '../../../functions/poller/project/stall.ts';
-import { recordStall } from '../../../shared/core/records/operation-record.ts';
+import { decideStall } from '../../../shared/core/records/operation-record.ts';
 import { operationStalled } from '../../../shared/events/catalog.ts';
 import { renderEvent } from '../../../shared/events/render-event.ts';
 import { aRecord } from '../../builders.ts';
@@ -27,7 +27,7 @@ describe('an open operation', () => {
       open_ms: 15 * MINUTE_MS,
       nowMs: CREATED_MS + 15 * MINUTE_MS,
     };
-    const told = recordStall(open, first);
+    const told = decideStall(open, first);
 
     expect(dueStall(told, thresholdsMs, CREATED_MS + 60 * MINUTE_MS)).toBeUndefined();
     expect(dueStall(told, thresholdsMs, CREATED_MS + 121 * MINUTE_MS)?.threshold_ms).toBe(120 * MINUTE_MS);
@@ -50,7 +50,7 @@ describe('an open operation', () => {
       ...aRecord({ status: 'running' }),
       command: { client_id: 'deployer', request_id: 'request-1' },
     };
-    const told = recordStall(record, { threshold_ms: 1, open_ms: 2, nowMs: CREATED_MS });
+    const told = decideStall(record, { threshold_ms: 1, open_ms: 2, nowMs: CREATED_MS });
     const entry = told.entries.at(-1);
     const detail = JSON.parse((entry && renderEvent(told, entry).detail) ?? '{}') as object;
 

@@ -69,7 +69,7 @@ export const mutants: readonly Mutant[] = [
     name: 'pause-of-a-day',
     mistake: 'point 11: a Retry-After of a day is honoured for a day',
     file: 'shared/core/rates/retry-delay.ts',
-    find: 'export const RETRY_AFTER_MS_MAX = 5 * 60_000;',
+    find: 'export const RETRY_AFTER_MS_MAX = 5 * MINUTE_MS;',
     replace: 'export const RETRY_AFTER_MS_MAX = 24 * 3_600_000;',
   },
   {

@@ -1,28 +1,31 @@
-/** One row of docs/limits.md. */
+/** Defines a row of docs/limits.md. */
 
 import type { BoundName } from '../../../../functions/poller/account/note-bound.ts';
 
 export interface Bound {
-  /** What is bounded. */
+  /** What the bound limits. */
   readonly name: string;
-  /** Taken from the constant itself, so that the page cannot drift. */
+  /** The value is the constant itself, so that the page cannot drift from the code. */
   readonly value: number;
-  /** Of the value, as it is read aloud: "40 pages", "60 s". Values of `ms` and `bytes` are shown in larger units. */
+  /**
+   * The unit of the value as it is read aloud: "40 pages", "60 s". Values in `ms` and `bytes` are shown in larger
+   * units.
+   */
   readonly unit: string;
-  /** Why it is there, and why it is this large. */
+  /** Why the bound exists, and why it has this size. */
   readonly reason: string;
   readonly whenMet: string;
-  /** The metric, log line, event or answer that says so. */
+  /** Which metric, log line, event or answer reports that the bound was met. */
   readonly signal: string;
 }
 
-/** The bounds of one part of the bridge. */
+/** All bounds of one part of the bridge. */
 export interface BoundGroup {
   readonly title: string;
   readonly bounds: readonly Bound[];
 }
 
-/** The signal of the poller's bounds that would otherwise be met in silence. */
+/** Names the metric and the log line that report this bound of the poller. */
 export function boundMet(name: BoundName): string {
   return `\`BoundMet\`, with the alarm \`bound-met\`; log line \`bound.met\` with \`bound: ${name}\``;
 }

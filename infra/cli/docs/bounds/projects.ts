@@ -1,4 +1,4 @@
-/** Bounds of the project list, and of when a project counts as gone. */
+/** Bounds of the project list, and of when a project counts as gone, as docs/limits.md lists them. */
 
 import { DOUBTFUL, NOT_FOUND_SHARE_MAX } from '../../../../functions/poller/account/absence.ts';
 import { PROJECT_PAGE_ROWS } from '../../../../functions/poller/account/fetch-list-page.ts';
@@ -7,7 +7,7 @@ import {
   LIST_PAGES_MAX,
   PROJECTS_MAX,
 } from '../../../../functions/poller/planner/listing.ts';
-import { GONE_PROJECT_EXTRA_SECONDS, SETTLED_KEPT_SECONDS } from '../../../../shared/store/bridge-store.ts';
+import { GONE_PROJECT_EXTRA_SECONDS, SETTLED_KEPT_SECONDS } from '../../../../shared/store/expiry.ts';
 import { type BoundGroup, boundMet } from './bound.ts';
 
 export const projectBounds: BoundGroup = {
@@ -17,9 +17,9 @@ export const projectBounds: BoundGroup = {
       name: 'Projects that are polled',
       value: PROJECTS_MAX,
       unit: 'projects',
-      reason: 'The poller keeps about a kilobyte of each in memory.',
+      reason: 'The poller keeps about a kilobyte per project in memory.',
       whenMet:
-        'Projects beyond it are neither polled nor discovered until others are gone. The others are polled as usual.',
+        'Further projects are neither polled nor discovered until others are gone. The projects within the bound are polled as usual.',
       signal: boundMet('projects'),
     },
     {
@@ -27,40 +27,42 @@ export const projectBounds: BoundGroup = {
       value: LIST_PAGES_MAX,
       unit: 'pages',
       reason:
-        'One page for each project, so that a service whose pages hold one row is read to its end, too.',
-      whenMet: 'The reading ends. What it does not show is not evidence: removals take ten minutes.',
+        'One page for each project, so that the list is read to its end even if every page holds one row.',
+      whenMet:
+        'The reading ends. A project that it does not show is not considered removed on that evidence alone: its removal takes ten minutes of 404 answers.',
       signal: boundMet('list_pages'),
     },
     {
       name: 'Pages in a row without a new project',
       value: BARREN_PAGES_MAX,
       unit: 'pages',
-      reason: 'A list that goes on like this goes round in circles.',
-      whenMet: 'The reading ends. What it does not show is not evidence: removals take ten minutes.',
+      reason: 'A list that continues like this repeats itself.',
+      whenMet:
+        'The reading ends. A project that it does not show is not considered removed on that evidence alone: its removal takes ten minutes of 404 answers.',
       signal: boundMet('barren_pages'),
     },
     {
       name: 'Rows asked for on one page of the project list',
       value: PROJECT_PAGE_ROWS,
       unit: 'rows',
-      reason: 'The most that the service gives.',
-      whenMet: 'The next page is read. A page with fewer rows is not taken for the last one.',
-      signal: 'None is needed: nothing is left out.',
+      reason: 'The largest page that the service gives.',
+      whenMet: 'The next page is read. A page with fewer rows than requested does not count as the last one.',
+      signal: 'No signal: nothing is left out.',
     },
     {
       name: 'Share of the rate limit for projects that answer 404',
       value: 100 * NOT_FOUND_SHARE_MAX,
       unit: '%',
-      reason: 'After the deletion of many projects the others go on being polled.',
-      whenMet: 'The removal of the projects takes longer.',
+      reason: 'When many projects are deleted at once, the others must still be polled.',
+      whenMet: 'The removal of the deleted projects takes longer.',
       signal: 'Log lines `poll.interrupted` with `reason: not_found`; `Project Unreachable` comes later.',
     },
     {
-      name: '404s of a project before it is gone, when no list can prove it',
+      name: 'Time for which a project must answer 404 before it counts as gone, when the project list cannot prove it',
       value: DOUBTFUL.spanMs,
       unit: 'ms',
       reason:
-        'A list that lacks a row it cannot read, or a key that may not list, leaves only the 404s themselves.',
+        'The list proves nothing if one of its rows cannot be read, or if the key may not list projects. Then the 404 answers are the only evidence.',
       whenMet: 'The project is published as unreachable.',
       signal: 'Event `Project Unreachable`',
     },
@@ -69,8 +71,8 @@ export const projectBounds: BoundGroup = {
       value: 1_000 * (SETTLED_KEPT_SECONDS + GONE_PROJECT_EXTRA_SECONDS),
       unit: 'ms',
       reason:
-        'It outlives everything else that is kept of the project, so that its return does not repeat anything.',
-      whenMet: 'The item leaves the table and all lists. A project that returns after that is a new one.',
+        'It is longer than anything else of the project is kept, so a project that returns does not repeat events.',
+      whenMet: 'The item leaves the table and all lists. A project that returns later counts as a new one.',
       signal: '`visible: false` in lists until then; `Project Discovered` at its return',
     },
   ],

@@ -1,4 +1,4 @@
-/** Bounds of the API, the console and the feed. */
+/** Bounds of the API, the console and the feed, as docs/limits.md lists them. */
 
 import { AUDIT_QUERIES_MAX, RECORDS_PER_QUERY } from '../../../../functions/api/bridge/audit-reader.ts';
 import { ITEMS_PER_QUERY, QUERIES_MAX, TOLD_MAX } from '../../../../functions/api/bridge/event-feed.ts';
@@ -12,11 +12,11 @@ import {
 import { CALLERS_MAX } from '../../../../functions/api/serving/fair-share.ts';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../../../functions/api/serving/read-request.ts';
 import { REQUEST_MS_MAX } from '../../../../functions/api/serving/serve-route.ts';
-import { RECORD_MS_MAX } from '../../../../functions/api/upstream/pass-through.ts';
-import { BODY_CHARACTERS_MAX } from '../../../../functions/api/upstream/send-once.ts';
 import { LIST_PAGES_MAX } from '../../../../shared/callers/token-store.ts';
 import { KEPT_SECONDS } from '../../../../shared/commands/audit-log.ts';
 import { KEPT_MS } from '../../../../shared/commands/idempotency-store.ts';
+import { BODY_CHARACTERS_MAX } from '../../../../shared/commands/kept-answer.ts';
+import { RECORD_MS_MAX } from '../../../../shared/commands/record-started.ts';
 import { ACCOUNTS_MAX } from '../../../../shared/config/bridge-config.ts';
 import {
   POLLED_PROJECTS_MAX,
@@ -31,7 +31,7 @@ export const readingBounds: BoundGroup = {
       name: 'Accounts of one bridge',
       value: ACCOUNTS_MAX,
       unit: 'accounts',
-      reason: 'The role of each function names every account, and IAM has no room for more.',
+      reason: 'The role of each function names every account, and the size of an IAM policy is limited.',
       whenMet: 'A configuration with more is refused.',
       signal: 'The configuration is refused with a sentence.',
     },
@@ -39,7 +39,7 @@ export const readingBounds: BoundGroup = {
       name: 'Body of a request',
       value: BODY_BYTES_MAX,
       unit: 'bytes',
-      reason: 'The largest body of the specification has a few hundred bytes.',
+      reason: 'The largest body of the specification is a few hundred bytes.',
       whenMet: 'The request is refused.',
       signal: 'Answer 413 with both sizes',
     },
@@ -47,7 +47,7 @@ export const readingBounds: BoundGroup = {
       name: 'Depth of a JSON body',
       value: JSON_DEPTH_MAX,
       unit: 'levels',
-      reason: 'The deepest body of the specification has three.',
+      reason: 'The deepest body of the specification has three levels.',
       whenMet: 'The request is refused.',
       signal: 'Answer 400 with the field',
     },
@@ -64,15 +64,17 @@ export const readingBounds: BoundGroup = {
       value: REQUEST_MS_MAX,
       unit: 'ms',
       reason: 'API Gateway gives up after 30 s.',
-      whenMet: 'The request to the upstream is cancelled. A command that was sent may have been carried out.',
+      whenMet:
+        'The request to the upstream is cancelled. A command that was already sent may have been carried out.',
       signal: 'Answer 504',
     },
     {
       name: 'Time in which the operations of a command are recorded before its answer leaves',
       value: RECORD_MS_MAX,
       unit: 'ms',
-      reason: 'The caller has an answer to get, and the poller finds the operations.',
-      whenMet: 'The answer leaves; the events come with the next poll.',
+      reason:
+        'The caller must not wait longer for its answer, and the poller finds the operations in any case.',
+      whenMet: 'The answer is sent. The next poll publishes the events.',
       signal: 'Log line `command.not_recorded`',
     },
     {
@@ -80,71 +82,71 @@ export const readingBounds: BoundGroup = {
       value: BODY_CHARACTERS_MAX,
       unit: 'characters',
       reason: 'An item of the table has at most 400 kB.',
-      whenMet: 'The status is kept without the body.',
+      whenMet: 'Only the status is kept.',
       signal: 'The repeated answer has no body.',
     },
     {
       name: 'Time for which an `Idempotency-Key` is known',
       value: KEPT_MS,
       unit: 'ms',
-      reason: 'It covers a queue that was stuck overnight.',
+      reason: "A client's queue may be stuck overnight.",
       whenMet: 'The key counts as new.',
-      signal: 'None: documented with the header',
+      signal: 'No signal: it is documented with the header.',
     },
     {
       name: 'Rows of one page of a list',
       value: PAGE_MAX,
       unit: 'rows',
-      reason: 'A page is one read of the table.',
-      whenMet: 'A request for more is refused; a longer list goes on with a cursor.',
+      reason: 'A page is read from the table at once.',
+      whenMet: 'A request for more rows is refused. A longer list continues with a cursor.',
       signal: 'Answer 400; `cursor` in the answer',
     },
     {
       name: 'Pages that one request with a filter reads',
       value: FILTERED_PAGES_MAX,
       unit: 'pages',
-      reason: 'A filter that fits little must not read a whole project.',
-      whenMet: 'The answer has fewer rows, perhaps none.',
+      reason: 'A filter that matches few rows must not read a whole project.',
+      whenMet: 'The answer has fewer rows than the page size, or none.',
       signal: '`cursor` in the answer',
     },
     {
       name: 'Items that one request of the feed reads',
       value: QUERIES_MAX * ITEMS_PER_QUERY,
       unit: 'items',
-      reason: 'A filter that fits nothing must not read a whole account.',
-      whenMet: 'The answer has fewer events, perhaps none.',
+      reason: 'A filter that matches no event must not read a whole account.',
+      whenMet: 'The answer has fewer events than the page size, or none.',
       signal: '`cursor` in the answer',
     },
     {
       name: 'Records that one page of the audit reads',
       value: AUDIT_QUERIES_MAX * RECORDS_PER_QUERY,
       unit: 'records',
-      reason: 'A filter that fits nothing must not read 400 days.',
-      whenMet: 'The answer has fewer records, perhaps none.',
+      reason: 'A filter that matches no record must not read 400 days of records.',
+      whenMet: 'The answer has fewer records than the page size, or none.',
       signal: '`cursor` in the answer',
     },
     {
       name: 'Projects that the configuration names, in all accounts together',
       value: POLLED_PROJECTS_MAX,
       unit: 'projects',
-      reason: 'They stand in the template, which has 1 MB for everything.',
+      reason: 'The projects are part of the template, whose total size is limited to 1 MB.',
       whenMet: 'The configuration is refused before anything is deployed.',
-      signal: 'the error of `cdk synth`',
+      signal: 'The error of `cdk synth`',
     },
     {
       name: 'Length of the ARN of a secret',
       value: SECRET_ARN_CHARACTERS_MAX,
       unit: 'characters',
-      reason: 'The policies of a role name up to 30 of them, and IAM has room for 10,240 characters.',
+      reason: 'The policies of a role name up to 30 secrets, and IAM allows 10,240 characters in total.',
       whenMet: 'The configuration is refused before anything is deployed.',
-      signal: 'the error of `cdk synth`',
+      signal: 'The error of `cdk synth`',
     },
     {
       name: 'Events that a cursor of the feed remembers',
       value: TOLD_MAX,
       unit: 'events',
-      reason: 'The cursor has to fit into a URL.',
-      whenMet: 'With more events in half a minute some of them come again; none is missing.',
+      reason: 'The cursor must fit into a URL.',
+      whenMet: 'If more events come within half a minute, some are returned twice. None is missing.',
       signal: 'The `id` of a repeated event is the same.',
     },
     {
@@ -152,48 +154,49 @@ export const readingBounds: BoundGroup = {
       value: WAIT_SECONDS_MAX,
       unit: 's',
       reason: 'API Gateway gives up after 30 s.',
-      whenMet: 'The answer shows the state as it is.',
+      whenMet: 'The answer shows the state at that time.',
       signal: 'The state in the answer',
     },
     {
       name: 'Open operations that the console and health read at once',
       value: OPEN_OPERATIONS_MAX,
       unit: 'operations',
-      reason: 'An account with more is in trouble that a page would not help.',
-      whenMet: 'The console lists these; the number of unpublished events is that of these.',
+      reason: 'With more open operations, a longer page would not help to find the cause.',
+      whenMet: 'The console lists only these operations, and counts unpublished events only among them.',
       signal: '`open_operation_count` of the status is larger than the list; `UnpublishedAgeMs`',
     },
     {
       name: 'Tokens of one account',
       value: 100 * LIST_PAGES_MAX,
       unit: 'tokens',
-      reason: 'More than anybody keeps an eye on.',
-      whenMet: 'The list of tokens ends; every token works.',
+      reason: 'It is more than a person can keep track of.',
+      whenMet: 'The list of tokens ends there. Tokens beyond it still work.',
       signal: 'The list has exactly this length.',
     },
     {
       name: 'Callers whose token is remembered for seconds',
       value: CACHE_ENTRIES_MAX,
       unit: 'callers',
-      reason: 'It saves reads of the table.',
-      whenMet: 'The oldest one is read again.',
-      signal: 'None is needed: only a read more.',
+      reason: 'The memory saves reads of the table.',
+      whenMet: 'The token that was remembered longest is read again.',
+      signal: 'No signal: it costs only one more read.',
     },
     {
       name: 'Callers whose share of the rate limit is remembered',
       value: CALLERS_MAX,
       unit: 'callers',
       reason: 'It bounds the memory of an instance.',
-      whenMet: 'The oldest one starts with a full bucket; the limit of the account holds all the same.',
-      signal: 'None is needed: the limit of the account is kept.',
+      whenMet:
+        'The caller that was remembered longest starts with a full bucket. The limit of the account is still kept.',
+      signal: 'No signal: the limit of the account is kept.',
     },
     {
       name: 'Time for which audit records are kept',
       value: 1_000 * KEPT_SECONDS,
       unit: 'ms',
-      reason: 'Longer than a year, for whoever asks once a year.',
+      reason: 'It covers an audit that takes place once a year, with a month to spare.',
       whenMet: 'The record leaves the table.',
-      signal: 'None: the oldest record shows it.',
+      signal: 'No signal: the oldest record shows it.',
     },
   ],
 };

@@ -1,4 +1,4 @@
-/** Bounds of what is sent to the upstream and taken from it. */
+/** Bounds of what is sent to the upstream and taken from it, as docs/limits.md lists them. */
 
 import { REQUESTS_PER_MINUTE_MAX } from '../../../../shared/core/rates/account-rate.ts';
 import { ATTEMPTS_MAX, PATIENCE_MS, RETRY_AFTER_MS_MAX } from '../../../../shared/core/rates/retry-delay.ts';
@@ -8,7 +8,8 @@ import {
   TEXT_CHARACTERS_MAX,
 } from '../../../../shared/upstream/calls/schemas.ts';
 import { ANSWER_BYTES_MAX as PASSED_BYTES_MAX } from '../../../../shared/upstream/forward.ts';
-import { ANSWER_BYTES_MAX, TIMEOUT_MS } from '../../../../shared/upstream/send.ts';
+import { ANSWER_BYTES_MAX } from '../../../../shared/upstream/send-and-parse.ts';
+import { TIMEOUT_MS } from '../../../../shared/upstream/send-with-key.ts';
 import type { BoundGroup } from './bound.ts';
 
 const INTERRUPTED = '`UpstreamFailed`; log line `poll.interrupted`';
@@ -28,7 +29,8 @@ export const upstreamBounds: BoundGroup = {
       name: 'Time for one answer',
       value: TIMEOUT_MS,
       unit: 'ms',
-      reason: 'Longer than the slowest list; a connection that is silent for longer is dead.',
+      reason:
+        'It is longer than the slowest list takes. A connection that is silent for longer is considered broken.',
       whenMet: 'The request counts as failed and is repeated.',
       signal: `${INTERRUPTED} with \`reason: timeout\``,
     },
@@ -36,15 +38,15 @@ export const upstreamBounds: BoundGroup = {
       name: 'Size of one answer',
       value: ANSWER_BYTES_MAX,
       unit: 'bytes',
-      reason: 'The largest list has a third of a megabyte.',
-      whenMet: 'The answer is not read; the project is polled again later.',
+      reason: 'The largest list is a third of a megabyte.',
+      whenMet: 'The rest of the answer is not read. The project is polled again later.',
       signal: `${INTERRUPTED} with \`reason: malformed_answer\``,
     },
     {
       name: 'Size of one answer that is passed on to a caller',
       value: PASSED_BYTES_MAX,
       unit: 'bytes',
-      reason: 'As for the own requests of the bridge.',
+      reason: "It is the bound of the bridge's own requests.",
       whenMet: 'The caller gets a problem document with status 502.',
       signal: 'The answer itself',
     },
@@ -52,7 +54,7 @@ export const upstreamBounds: BoundGroup = {
       name: 'Tries of one request',
       value: ATTEMPTS_MAX,
       unit: 'tries',
-      reason: 'What still fails then comes back with the next poll.',
+      reason: 'If the request still fails, the next poll repeats it.',
       whenMet: 'The poll is interrupted.',
       signal: INTERRUPTED,
     },
@@ -60,31 +62,31 @@ export const upstreamBounds: BoundGroup = {
       name: 'Pause before a repetition that is waited for',
       value: PATIENCE_MS,
       unit: 'ms',
-      reason: 'A longer pause is left to the next turn of the project.',
-      whenMet: 'The poll is interrupted; the rate limit stays paused.',
+      reason: 'After a longer pause the project is polled again in its normal turn.',
+      whenMet: 'The poll is interrupted, and the account sends nothing until the pause is over.',
       signal: '`UpstreamThrottled`, with the alarm `upstream-throttled`',
     },
     {
       name: '`Retry-After` that is honoured',
       value: RETRY_AFTER_MS_MAX,
       unit: 'ms',
-      reason: 'A longer one is a mistake.',
-      whenMet: 'It is taken for this long.',
+      reason: 'A longer pause is considered a mistake.',
+      whenMet: 'The bridge pauses for this long, and then one request tries again.',
       signal: '`UpstreamThrottled`, with the alarm `upstream-throttled`',
     },
     {
       name: 'Cursor of a list',
       value: CURSOR_CHARACTERS_MAX,
       unit: 'characters',
-      reason: 'It travels in a URL, and proxies refuse long ones.',
-      whenMet: 'The answer counts as malformed, and the list is read from its beginning later.',
+      reason: 'The cursor is part of a URL, and proxies refuse long URLs.',
+      whenMet: 'The answer counts as malformed. The list is read from its beginning later.',
       signal: `${INTERRUPTED} with \`reason: malformed_answer\``,
     },
     {
       name: 'Names of statuses, actions, branches and computes',
       value: NAME_CHARACTERS_MAX,
       unit: 'characters',
-      reason: 'They stand in events and keys.',
+      reason: 'The names are part of events and keys.',
       whenMet: 'The name is cut.',
       signal: 'The name has exactly this length.',
     },
@@ -92,9 +94,9 @@ export const upstreamBounds: BoundGroup = {
       name: 'Text of an error in an answer',
       value: TEXT_CHARACTERS_MAX,
       unit: 'characters',
-      reason: 'Records keep less of it.',
+      reason: 'Records keep an even shorter text.',
       whenMet: 'The text is cut.',
-      signal: 'The text has the length that records keep.',
+      signal: 'The text has exactly the length that records keep.',
     },
   ],
 };

@@ -1,4 +1,4 @@
-/** All routes of the auth integration. */
+/** Adds all routes of the auth integration. */
 
 import type { Hono } from 'hono';
 import type { UpstreamEnv } from '../upstream-context.ts';

@@ -1,4 +1,4 @@
-/** Routes of the redirect-URI whitelist of an auth integration. */
+/** Adds the routes of an auth integration's redirect-URI whitelist. */
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
@@ -6,7 +6,7 @@ import * as commands from '../../world/auth-commands.ts';
 import { refusal, type UpstreamEnv } from '../upstream-context.ts';
 import { AUTH_PATH, applyOutcome, authProvider, inPathProject, withBody } from './requests.ts';
 
-/** "An origin with scheme": nothing behind the host and port. */
+/** Accepts "an origin with scheme": nothing may follow the host and port. */
 const origin = z.string().refine((value) => {
   const url = URL.parse(value);
   return (

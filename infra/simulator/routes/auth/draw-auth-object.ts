@@ -1,13 +1,13 @@
-/** The id, the secrets and the creation time of a new auth object. */
+/** Draws the id, the secrets and the creation time of a new auth object. */
 
 import type { Random } from '../../../../shared/runtime/random.ts';
 import { drawSecret, drawUuid } from '../../world/names.ts';
 import type { World } from '../../world/world.ts';
 
-/** Where the ids, secrets and times of new auth objects come from. */
+/** What a new auth object is drawn from. */
 export interface AuthRouteDeps {
   readonly world: World;
-  /** Draws ids and keys; it is apart from the world's dice, so that auth calls do not change the lives of projects. */
+  /** Draws ids and keys. It is not the world's dice, so auth calls do not change the lives of projects. */
   readonly idDice: Random;
 }
 

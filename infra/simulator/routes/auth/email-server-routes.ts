@@ -1,4 +1,4 @@
-/** Routes of the e-mail server of an auth integration. */
+/** Adds the routes of an auth integration's e-mail server. */
 
 import type { Hono } from 'hono';
 import * as z from 'zod';

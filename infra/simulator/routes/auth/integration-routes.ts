@@ -1,4 +1,6 @@
-/** Routes of the auth integration itself: create, list, delete, its keys, and the transfer of its ownership. */
+/**
+ * Adds the routes of the auth integration itself: create, list, delete, new keys, and the transfer of its ownership.
+ */
 
 import type { Hono } from 'hono';
 import * as z from 'zod';

@@ -1,4 +1,4 @@
-/** Routes of the OAuth providers of an auth integration. */
+/** Adds the routes of an auth integration's OAuth providers. */
 
 import type { Hono } from 'hono';
 import * as z from 'zod';

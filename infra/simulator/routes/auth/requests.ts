@@ -1,4 +1,7 @@
-/** What the routes of the auth integration share: a checked body, the project of a request, and the answer to a command's outcome. */
+/**
+ * What the routes of the auth integration share: they check the body, find the project and answer with a command's
+ * outcome.
+ */
 
 import * as z from 'zod';
 import type { AuthOutcome, SdkKeySet } from '../../world/auth-commands.ts';
@@ -9,15 +12,15 @@ import { findProject } from '../find-project.ts';
 import { parseBody } from '../request-body.ts';
 import { refusal, type UpstreamContext } from '../upstream-context.ts';
 
-/** Paths of the auth calls that name their project in the path. */
+/** Base path of the auth calls that name their project in the path. */
 export const AUTH_PATH = '/api/v2/projects/:project_id/auth';
 
 export const text = z.string().min(1).max(2_000);
 export const authProvider = z.literal(AUTH_PROVIDER, { error: 'unknown auth_provider' });
-/** Fields of every body that names its project itself. */
+/** Every body that names its project itself has these fields. */
 export const projectFields = { project_id: text, auth_provider: authProvider };
 
-/** Answers 400 unless the body is of the schema. */
+/** Answers 400 unless the body fits the schema. */
 export async function withBody<Schema extends z.ZodType>(
   c: UpstreamContext,
   schema: Schema,
@@ -37,7 +40,7 @@ export function inProject(
   return found instanceof Response ? found : act(found);
 }
 
-/** Stores what a command changed and answers with its value, or with its refusal. */
+/** Stores what a command changed, and answers with its value or its refusal. */
 export function applyOutcome(
   c: UpstreamContext,
   project: ProjectState,
@@ -51,7 +54,7 @@ export function applyOutcome(
     : c.json(outcome.value, status === 204 ? 200 : status);
 }
 
-/** The same for calls that name their project in the path. */
+/** Does the same for calls that name their project in the path. */
 export function inPathProject(c: UpstreamContext, act: (project: ProjectState) => Response): Response {
   return inProject(c, c.req.param('project_id') ?? '', act);
 }

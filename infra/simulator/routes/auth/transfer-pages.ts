@@ -1,4 +1,4 @@
-/** What the new owner sees in a browser: step two of a transfer of ownership. */
+/** Serves what the new owner sees in a browser: step two of a transfer of ownership. */
 
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
@@ -6,7 +6,7 @@ import { confirmTransfer } from '../../world/auth-commands.ts';
 import type { World } from '../../world/world.ts';
 import type { UpstreamEnv } from '../upstream-context.ts';
 
-/** The browser's side of a transfer, outside the API: no key, but a code that only the API tells. */
+/** These pages are outside the API: they need no key, but the code that the API's answer contained. */
 export function addTransferPages(app: Hono<UpstreamEnv>, { world }: { readonly world: World }): void {
   app.get('/auth/transfer/:project_id', (c) => {
     const code = c.req.query('code') ?? '';

@@ -1,4 +1,4 @@
-/** Routes of the users of an auth integration. */
+/** Adds the routes of an auth integration's users. */
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
@@ -10,7 +10,7 @@ import { AUTH_PATH, applyOutcome, inPathProject, inProject, projectFields, withB
 const userBody = z.object({
   ...projectFields,
   email: z.email(),
-  // Specification "Limits": user name 1 to 255 characters.
+  // A user name has 1 to 255 characters (specification "Limits").
   name: z.string().min(1).max(255).optional(),
 });
 

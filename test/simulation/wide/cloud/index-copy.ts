@@ -8,7 +8,7 @@ export interface IndexCopy {
   work(query: WorkQuery): readonly Key[];
   workPage(query: WorkPageQuery): WorkPage;
   /** The sort key under which the feed shows an item; undefined: it is out of sight at present. */
-  feedOrder(item: Item, current: string): string | undefined;
+  feedOrder(item: Item): string | undefined;
   /** The whole table was replaced. */
   rebuild(items: readonly Item[]): void;
 }

@@ -7,6 +7,7 @@ import { accountLimits, pollOptionsFor } from '../../../../functions/poller/acco
 import type { AccountDeps } from '../../../../functions/poller/account/run.ts';
 import { createTally } from '../../../../functions/poller/account/tally.ts';
 import { createPollPlanner } from '../../../../functions/poller/planner/poll-planner.ts';
+import { askForNewestRecorded } from '../../../../functions/poller/project/newest-recorded.ts';
 import { type AccountRate, sharedRequestsPerMinute } from '../../../../shared/core/rates/account-rate.ts';
 import { createEventBridgeBus } from '../../../../shared/events/event-bus.ts';
 import { createSecretKeySource } from '../../../../shared/runtime/secret-key-source.ts';
@@ -15,14 +16,14 @@ import { readAccountStatus, writeAccountStatus } from '../../../../shared/store/
 import { createBridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { readCommandUsage } from '../../../../shared/store/command-usage.ts';
 import { createUnreadableNotes } from '../../../../shared/store/unreadable.ts';
-import { createUpstreamClient } from '../../../../shared/upstream/client.ts';
+import { createUpstreamClient } from '../../../../shared/upstream/http-client.ts';
 import { guardKey } from '../../../../shared/upstream/key-source.ts';
 import type { Process } from '../../scheduler.ts';
 import type { WidePlan } from '../plan.ts';
 import { ACCOUNT_ID, type Stage } from '../stage.ts';
 import { UPSTREAM_URL } from '../upstream/virtual-upstream.ts';
 import { createBusClient } from './bus.ts';
-import { createSlowTable } from './table.ts';
+import { createLateIndexes, createSlowTable } from './table.ts';
 
 export function rateOf(plan: WidePlan): AccountRate {
   return {
@@ -62,6 +63,7 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
       onAttempt: noteAttempt(telemetry),
     }),
     store,
+    newestRecorded: askForNewestRecorded(createLateIndexes(world, stage.tableSide, owner), store),
     lease,
     key,
     status: {

@@ -1,7 +1,14 @@
 /** The table over a network: every call takes its time, may be throttled, or may lose its reply. */
 
 import type { Role } from '../../../../infra/aws/roles.ts';
-import type { Item, Table, TableCounters, TableIndexes, Update } from '../../../../shared/store/table.ts';
+import {
+  FEED_INDEX,
+  type Item,
+  type Table,
+  type TableCounters,
+  type TableIndexes,
+  type Update,
+} from '../../../../shared/store/table.ts';
 import { createMemoryIndexes } from '../../../store/memory-indexes.ts';
 import type { MemoryTable } from '../../memory-table.ts';
 import type { Process } from '../../scheduler.ts';
@@ -82,7 +89,9 @@ export function createLateIndexes(
   { table, index }: TableSide,
   owner: Process,
 ): TableIndexes {
-  const indexes = createMemoryIndexes(table, (item, current) => index.feedOrder(item, current));
+  const indexes = createMemoryIndexes(table, (item, sortKey) =>
+    sortKey === FEED_INDEX.sortKey ? index.feedOrder(item) : String(item[sortKey]),
+  );
   return {
     query: async (query) => {
       await world.call(owner, world.plan.tableMs, () => undefined);

@@ -8,9 +8,10 @@ import { createSecretKeySource } from '../../../../shared/runtime/secret-key-sou
 import { createBridgeStore } from '../../../../shared/store/bridge-store.ts';
 import { createCommandUsage } from '../../../../shared/store/command-usage.ts';
 import { computeCalls } from '../../../../shared/upstream/calls/computes.ts';
-import { operationSchema, parseRows } from '../../../../shared/upstream/calls/schemas.ts';
-import { createUpstreamClient, depsOf } from '../../../../shared/upstream/client.ts';
+import { operationSchema } from '../../../../shared/upstream/calls/operation-row.ts';
+import { parseRows } from '../../../../shared/upstream/calls/schemas.ts';
 import { forward } from '../../../../shared/upstream/forward.ts';
+import { createUpstreamClient, depsOf } from '../../../../shared/upstream/http-client.ts';
 import { createRequestBudget, type RequestBudget } from '../../../../shared/upstream/request-budget.ts';
 import type { Process } from '../../scheduler.ts';
 import { createBusClient } from '../cloud/bus.ts';
@@ -105,6 +106,7 @@ async function sendOne(stage: Stage, process: Process, budget: RequestBudget): P
     stage.commands.push(sent);
     world.fire('command_sent');
     const deps = {
+      accountId: ACCOUNT_ID,
       upstream: createUpstreamClient(options),
       store: createBridgeStore(table, ACCOUNT_ID, clock),
       bus: createEventBridgeBus(createBusClient(world, stage.bus, process), 'bus'),

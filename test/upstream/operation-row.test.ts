@@ -2,8 +2,7 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { operationSchema } from '../../shared/upstream/calls/schemas.ts';
-import { plainOperation } from '../../shared/upstream/plain-operation.ts';
+import { operationSchema, plainOperation } from '../../shared/upstream/calls/operation-row.ts';
 
 const PROJECT_ID = 'bold-sound-12345678';
 const schema = operationSchema(PROJECT_ID);

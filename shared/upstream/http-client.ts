@@ -1,40 +1,35 @@
-/** The upstream over HTTP as the poller sees it. */
+/** The bridge's own reads of the upstream, over HTTP: typed answers, and repetitions after what passes by itself. */
 
 import * as z from 'zod';
-import { type CallDeps, callUpstream } from './call-upstream.ts';
-// Of the whole table only these: its schemas are built when they are loaded, at every cold start.
+import type { Call } from './calls/call.ts';
+import type { AnswerOf } from './calls/calls.ts';
+import { operationSchema, plainOperation } from './calls/operation-row.ts';
+// Only these parts of the table: schemas are built when their file is loaded, at every cold start.
 import { operationCalls } from './calls/operations.ts';
 import { projectCalls } from './calls/projects.ts';
 import * as schemas from './calls/schemas.ts';
 import { shareRefresh } from './key-source.ts';
-import { plainOperation } from './plain-operation.ts';
-import type { SendDeps } from './send.ts';
-import type { UpstreamClient } from './upstream-client.ts';
+import { type CallDeps, outgoingRequest, type RequestParts } from './outgoing-request.ts';
+import { type ParsedAnswer, sendAndParse } from './send-and-parse.ts';
+import type { SendDeps } from './send-with-key.ts';
+import type { CallOptions, UpstreamClient } from './upstream-client.ts';
 
 export interface UpstreamClientOptions extends SendDeps {
   /** Ends with `/api/v2`. */
   readonly baseUrl: string;
 }
 
-export type { KeySource } from './key-source.ts';
-export type { Attempt } from './send.ts';
-
 export function createUpstreamClient(options: UpstreamClientOptions): UpstreamClient {
   const deps = depsOf(options);
 
   return {
     async listProjects(query, callOptions) {
-      const { body, serverDateMs } = await callUpstream(
-        deps,
-        projectCalls.listProjects,
-        { query },
-        callOptions,
-      );
+      const { body, serverDateMs } = await readCall(deps, projectCalls.listProjects, { query }, callOptions);
       const projects = schemas.parseRows(body.projects, schemas.projectSchema);
       const unavailable = schemas.parseRows(body.unavailable_project_ids ?? [], schemas.projectId);
       return {
         projects: projects.rows,
-        // An id that cannot be read hides a project, as a row does.
+        // An unavailable project whose id cannot be read is as invisible as a project whose row cannot be read.
         malformedRowCount: projects.malformedRowCount + unavailable.malformedRowCount,
         cursor: body.pagination?.cursor,
         unavailableProjectIds: unavailable.rows,
@@ -44,7 +39,7 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
 
     async listOperations({ projectId, ...query }, callOptions) {
       const request = { ids: { project_id: projectId }, query };
-      const { body, serverDateMs } = await callUpstream(
+      const { body, serverDateMs } = await readCall(
         deps,
         operationCalls.listOperations,
         request,
@@ -52,7 +47,7 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       );
       const { rows, malformedRowCount } = schemas.parseRows(
         body.operations,
-        // Building a schema costs more than reading a page of usual rows, which need none.
+        // The schema is built for the first unusual row only: building it costs more than reading a page of usual rows.
         once(() => operationOf(projectId)),
         (row) => plainOperation(row, projectId),
       );
@@ -63,15 +58,26 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
       const operation = operationOf(projectId).refine(({ id }) => id === operationId);
       const call = { ...operationCalls.getOperation, answer: z.looseObject({ operation }) };
       const request = { ids: { project_id: projectId, operation_id: operationId } };
-      const { body } = await callUpstream(deps, call, request, callOptions);
+      const { body } = await readCall(deps, call, request, callOptions);
       return body.operation;
     },
   };
 }
 
-/** What every call needs, of the options that a client is made with. */
+/** What a call needs, made of the options of a client. */
 export function depsOf({ baseUrl, ...options }: UpstreamClientOptions): CallDeps {
   return { ...options, base: new URL(baseUrl), apiKey: shareRefresh(options.apiKey) };
+}
+
+/** Rejects with `UpstreamError`; of kind `rejected` without a status when an id or a field is not of its form. */
+async function readCall<C extends Call>(
+  deps: CallDeps,
+  call: C,
+  request: RequestParts,
+  { signal, permit }: CallOptions = {},
+): Promise<ParsedAnswer<AnswerOf<C>>> {
+  const outgoing = outgoingRequest(deps.base, call, request);
+  return sendAndParse<AnswerOf<C>>(deps, { ...outgoing, schema: call.answer as never, signal, permit });
 }
 
 function once<T>(create: () => T): () => T {
@@ -79,7 +85,7 @@ function once<T>(create: () => T): () => T {
   return () => (created ??= create());
 }
 
-/** What is recorded goes under the project it names: a row that names another one is counted as malformed. */
+/** An operation is recorded under the project that its row names: a row that names another project counts as malformed. */
 function operationOf(projectId: string) {
-  return schemas.operationSchema(projectId).refine(({ project_id }) => project_id === projectId);
+  return operationSchema(projectId).refine(({ project_id }) => project_id === projectId);
 }

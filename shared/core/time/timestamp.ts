@@ -37,6 +37,11 @@ export function earlierBy(time: Timestamp, durationMs: number): Timestamp {
   return format(epochSecondsOf(time) - Math.ceil(durationMs / 1_000), time.slice(20, 29));
 }
 
+/** A time of our own clock as it stands in records and events: ISO 8601, UTC, milliseconds. Throws `RangeError` beyond the calendar. */
+export function isoTimeOf(epochMs: number): string {
+  return new Date(epochMs).toISOString();
+}
+
 /** Milliseconds since the epoch, for durations only: the nanoseconds are gone. */
 export function epochMsOf(time: Timestamp): number {
   return epochSecondsOf(time) * 1_000 + Number(time.slice(20, 23));

@@ -1,4 +1,4 @@
-/** Which answers of the upstream prove that a command was not carried out. */
+/** Which answers of the upstream prove that a request had no effect. */
 
 /**
  * Refusals of a request as it stands (RFC 9110, 15.5; RFC 4918, 11.3 for 423; RFC 6585 for 429 and 431), and the two of
@@ -10,6 +10,15 @@ const PROVE_NO_WORK: ReadonlySet<number> = new Set([
   451, 503,
 ]);
 
+/** The refusals among them that pass by themselves: the same request may succeed a moment later (public contract). */
+const PASS: ReadonlySet<number> = new Set([423, 429, 503]);
+
+/** True: the command was not carried out, and the same request may be sent again. */
 export function provesNoWork(status: number): boolean {
   return PROVE_NO_WORK.has(status);
+}
+
+/** True: no work was done, and the same request may succeed a moment later, whatever its method. */
+export function isPassingRefusal(status: number | undefined): boolean {
+  return status !== undefined && PASS.has(status);
 }

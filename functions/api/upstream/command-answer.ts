@@ -1,0 +1,73 @@
+/** What became of a command, as an answer on HTTP. */
+
+import type { CommandOutcome, Sent, Unsent } from '../../../shared/commands/send-once.ts';
+import type { Call } from '../../../shared/upstream/calls/call.ts';
+import { Problem } from '../serving/problem.ts';
+import { invalid } from '../serving/read-request.ts';
+import type { ApiAnswer } from '../serving/route.ts';
+import { unansweredProblem } from './unanswered-problem.ts';
+
+/** Throws `Problem` when the outcome is no answer of the upstream. */
+export function commandAnswer(outcome: CommandOutcome, call: Call): ApiAnswer {
+  if (outcome.kind === 'unanswered') throw unansweredProblem(outcome.failure, call);
+  return outcome.kind === 'answered' ? firstAnswer(outcome) : repeatedAnswer(outcome);
+}
+
+function firstAnswer({
+  answer,
+  operationIds,
+  lockedBy = [],
+}: Extract<Sent, { kind: 'answered' }>): ApiAnswer {
+  const lockHeader = lockedBy.length === 0 ? {} : { 'bridge-locked-by': lockedBy.join(', ') };
+  return {
+    ...answer,
+    headers: { ...answer.headers, ...lockHeader },
+    ...(operationIds && { operationIds }),
+  };
+}
+
+function repeatedAnswer(outcome: Unsent): ApiAnswer {
+  switch (outcome.kind) {
+    case 'replayed':
+      return replayedAnswer(outcome);
+    case 'answer_not_kept':
+      throw new Problem('secret-already-issued', {
+        detail:
+          'The first request with this Idempotency-Key succeeded, and its answer held a secret, which is not kept. ' +
+          'If the answer was lost, issue a new secret with a new key and withdraw the old one.',
+        headers: { 'bridge-first-request-id': outcome.firstRequestId },
+      });
+    case 'key_reused':
+      throw new Problem('key-reused', {
+        detail: 'Another request was sent with this Idempotency-Key; use a new key for each command.',
+      });
+    case 'in_progress':
+      throw new Problem('in-progress', {
+        detail: 'The first request with this Idempotency-Key has not ended yet; ask again in some seconds.',
+        headers: { 'retry-after': '2' },
+      });
+    case 'outcome_unknown':
+      throw new Problem('outcome-unknown', {
+        detail:
+          'The first request with this Idempotency-Key may have been carried out and is never sent again. ' +
+          'Look at what it should have changed; then use a new key if it has to be repeated.',
+      });
+    case 'key_malformed':
+      throw invalid([
+        { field: 'header.idempotency-key', reason: 'must be 1 to 255 printable ASCII characters' },
+      ]);
+  }
+}
+
+function replayedAnswer({ answer, firstRequestId }: Extract<Unsent, { kind: 'replayed' }>): ApiAnswer {
+  const { status, contentType, body } = answer;
+  return {
+    status,
+    headers: {
+      ...(contentType !== undefined && { 'content-type': contentType }),
+      'idempotency-replayed': 'true',
+      'bridge-first-request-id': firstRequestId,
+    },
+    ...(body !== '' && { body }),
+  };
+}

@@ -1,0 +1,53 @@
+/** A read of the upstream on behalf of a caller, who is shown only what the token may see. */
+
+import { type CursorSeal, cursorSealOf } from '../../../shared/callers/sealed-cursor.ts';
+import type { ForwardableCall } from '../../../shared/commands/command-request.ts';
+import { forwardCall } from '../../../shared/commands/forward-call.ts';
+import type { Secret } from '../../../shared/runtime/secret.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+import type { PatientCallers } from '../serving/patient-callers.ts';
+import { invalid } from '../serving/read-request.ts';
+import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
+import { shownTo } from './shown-answer.ts';
+import { unansweredProblem } from './unanswered-problem.ts';
+import type { UpstreamAccount } from './upstream-account.ts';
+import { waitingFor } from './waiting-for.ts';
+
+export interface ReadDeps {
+  readonly patient: PatientCallers;
+  readonly telemetry: Telemetry;
+  /** Keys the seals of cursors. */
+  readonly pepper: () => Promise<Secret>;
+}
+
+export async function passRead(
+  deps: ReadDeps,
+  { upstream, fairShare }: UpstreamAccount,
+  target: ForwardableCall,
+  request: ApiRequest,
+): Promise<ApiAnswer> {
+  const { telemetry, patient } = deps;
+  const { caller, requestId, ids, body } = request;
+  const cursors = cursorSealOf(caller, await deps.pepper());
+  const listsProjects = target.call.reach === 'own_projects';
+  const query =
+    listsProjects && caller.projectIds !== undefined ? opened(request.query, cursors) : request.query;
+  const call = { requestId, target, ids, query, body };
+  const waiting = waitingFor({ patient, fairShare }, request);
+  const result = await forwardCall({ upstream, telemetry }, call, waiting);
+  if (result.kind === 'unanswered') throw unansweredProblem(result.failure, target.call);
+  return shownTo({ caller, cursors }, result.answer, listsProjects);
+}
+
+/** The cursor of a project list is the id of a project, so a caller who may see only some projects has it in sealed form. */
+function opened(query: ApiRequest['query'], cursors: CursorSeal): ApiRequest['query'] {
+  const { cursor } = query;
+  if (typeof cursor !== 'string') return query;
+  try {
+    return { ...query, cursor: cursors.open(cursor) };
+  } catch {
+    throw invalid([
+      { field: 'query.cursor', reason: 'is not one that this list gave out; begin without one' },
+    ]);
+  }
+}

@@ -1,0 +1,55 @@
+/** A command sent on behalf of a caller: passed on once, and the operations that it started are recorded at once. */
+
+import type { RecordCommandDeps } from '../protocol/record-command.ts';
+import type { CallDeps } from '../upstream/outgoing-request.ts';
+import type { CommandRequest } from './command-request.ts';
+import { forwardCall, type Waiting } from './forward-call.ts';
+import { recordStarted } from './record-started.ts';
+import { type CommandOutcome, type SendOnceDeps, sendOnce } from './send-once.ts';
+
+export interface OpenWorkFinder {
+  /** What is open or unpublished of a project, from an index that can lag. `operationId` is undefined for what is no operation. */
+  findWork(projectId: string): Promise<readonly { readonly operationId: string | undefined }[]>;
+}
+
+/** One account of the upstream, as commands reach it. */
+export interface CommandAccount {
+  readonly upstream: CallDeps;
+  /** What records the operations that a command started, and publishes them. */
+  readonly recording: RecordCommandDeps;
+  /** Knows the operations that may hold the lock of a project. */
+  readonly work: OpenWorkFinder;
+}
+
+/** Holders of a lock that are named at the most; a project has a few at a time. */
+const LOCK_HOLDERS_MAX = 20;
+
+/**
+ * Everything that can become of a command is an outcome, so that a caller on HTTP and a worker on a queue can each do their own with
+ * it. Rejects only when the secrets or the table of idempotency keys cannot be read: then nobody knows whether it was sent.
+ */
+export function sendCommand(
+  deps: SendOnceDeps,
+  { upstream, recording, work }: CommandAccount,
+  request: CommandRequest,
+  waiting: Waiting,
+): Promise<CommandOutcome> {
+  const { telemetry } = deps;
+  return sendOnce(deps, request, async () => {
+    const result = await forwardCall({ upstream, telemetry }, request, waiting);
+    if (result.kind === 'unanswered') return result;
+    const { status } = result.answer;
+    if (status === 423) return { ...result, lockedBy: await lockHolders(work, request) };
+    if (status >= 300) return result;
+    const operationIds = await recordStarted({ recording, telemetry }, request, result.answer);
+    return { ...result, operationIds };
+  });
+}
+
+/** The ids of the operations that hold the project, as far as the bridge knows them; none when the table does not answer. */
+async function lockHolders(work: OpenWorkFinder, { ids }: CommandRequest): Promise<readonly string[]> {
+  const projectId = ids['project_id'];
+  if (projectId === undefined) return [];
+  const found = await work.findWork(projectId).catch(() => []);
+  return found.flatMap(({ operationId }) => operationId ?? []).slice(0, LOCK_HOLDERS_MAX);
+}

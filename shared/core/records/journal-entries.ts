@@ -1,0 +1,118 @@
+/**
+ * The entries of journals, each defined once: the table stores them by these schemas, and events publish their fields under the
+ * same names. `render-event.ts` does not compile while the catalog documents a field that neither an entry nor its record has.
+ */
+
+import * as z from 'zod';
+
+/** What a reading of an operation says beside its state. Its entry stores these fields, and its event publishes them. */
+export const readingFields = {
+  total_duration_ms: z.number().optional(),
+  error: z.string().optional(),
+};
+
+export type ReadingFields = Readonly<z.infer<z.ZodObject<typeof readingFields>>>;
+
+const ourTime = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
+
+const everyEntry = {
+  /** The id of the event; all copies of the event carry it. */
+  id: z.string(),
+  /** Position in the journal of its item: 1, 2, 3, ... without gaps. */
+  revision: z.number().int().positive(),
+  /** Our clock, ISO 8601. */
+  observed_at: ourTime,
+};
+
+/** Which command through the bridge started an operation, and who sent it. */
+export const commandOrigin = z.object({ client_id: z.string(), request_id: z.string() });
+
+export const stateChangedEntry = z.object({
+  ...everyEntry,
+  type: z.literal('state_changed'),
+  sequence: z.number().int().positive(),
+  previous_status: z.string().nullable(),
+  status: z.string(),
+  failures_count: z.number(),
+  new_failures: z.number(),
+  operation_updated_at: z.string(),
+  ...readingFields,
+  observed_by: z.enum(['poll', 'command', 'backfill', 'sweep']),
+  late: z.literal(true).optional(),
+  irregular: z.literal(true).optional(),
+  command: commandOrigin.optional(),
+});
+
+export const stalledEntry = z.object({
+  ...everyEntry,
+  type: z.literal('operation_stalled'),
+  status: z.string(),
+  failures_count: z.number(),
+  /** Milliseconds since the upstream created the operation. */
+  open_ms: z.number(),
+  /** The threshold that was passed; each threshold is reported once per operation. */
+  threshold_ms: z.number(),
+});
+
+export const watchEndedEntry = z.object({
+  ...everyEntry,
+  type: z.literal('watch_ended'),
+  /** `vanished`: gone upstream while open. `not_retried`: failed, and not retried within the watch period. */
+  reason: z.enum(['vanished', 'not_retried']),
+  status: z.string(),
+  failures_count: z.number(),
+});
+
+export const projectSeenEntry = z.object({
+  ...everyEntry,
+  type: z.enum(['project_discovered', 'project_unreachable']),
+  /** Why the project is out of reach. A discovery has no reason; entries of the first version have none and mean `gone`. */
+  reason: z.enum(['gone', 'not_read']).optional(),
+});
+
+export const accountHealthEntry = z.object({
+  ...everyEntry,
+  type: z.enum(['account_degraded', 'account_recovered']),
+  reason: z.enum(['key_rejected', 'upstream_failing']),
+});
+
+/** What became of one operation of a command, as far as it is recorded. */
+const commandOperation = z.object({
+  operation_id: z.string(),
+  action: z.string(),
+  status: z.string(),
+  failures_count: z.number(),
+});
+
+export const commandSettledEntry = z.object({
+  ...everyEntry,
+  type: z.literal('command_settled'),
+  /** `incomplete`: the deadline passed first. */
+  outcome: z.enum(['succeeded', 'failed', 'incomplete']),
+  operations: z.array(commandOperation),
+  /** Operations that had not ended at the deadline. */
+  missing: z.array(z.string()),
+});
+
+export const operationEntry = z.discriminatedUnion('type', [
+  stateChangedEntry,
+  stalledEntry,
+  watchEndedEntry,
+]);
+
+/** The type of parsed data that nobody may change. */
+export type Unchangeable<Value> = Value extends object
+  ? { readonly [Name in keyof Value]: Unchangeable<Value[Name]> }
+  : Value;
+
+type Entry<Schema extends z.ZodType> = Unchangeable<z.output<Schema>>;
+
+export type CommandOrigin = Entry<typeof commandOrigin>;
+export type StateChangedEntry = Entry<typeof stateChangedEntry>;
+export type ObservedBy = StateChangedEntry['observed_by'];
+export type OperationEntry = Entry<typeof operationEntry>;
+export type ProjectSeenEntry = Entry<typeof projectSeenEntry>;
+export type AccountHealthEntry = Entry<typeof accountHealthEntry>;
+export type CommandSettledEntry = Entry<typeof commandSettledEntry>;
+export type CommandOperation = Entry<typeof commandOperation>;
+export type JournalEntry = OperationEntry | ProjectSeenEntry | AccountHealthEntry | CommandSettledEntry;

@@ -1,0 +1,12 @@
+/** The port through which every use case writes a record together with the event that its change becomes. */
+
+import type { JournalRecord } from '../core/records/journal-record.ts';
+import type { RecordResult } from '../store/record-result.ts';
+
+export interface RecordWriter {
+  /**
+   * One conditional write of one item. `expectedRevision` is the revision that was read; undefined: there was no record.
+   * `conflict`: the record has changed since then, and nothing was written. Rejects when the outcome is unknown.
+   */
+  record(next: JournalRecord, expectedRevision: number | undefined): Promise<RecordResult>;
+}

@@ -1,0 +1,16 @@
+/** Reads the records of commands that operations were started by. */
+
+import type { CommandRecord } from '../core/records/command-record.ts';
+import { readableRecordsOf } from './readable-records.ts';
+import type { Key, Table } from './table.ts';
+import type { NoteUnreadable } from './unreadable.ts';
+
+export function createCommandRecords(table: Pick<Table, 'getMany'>, noteUnreadable: NoteUnreadable) {
+  return {
+    /** In any order, without those that are missing or cannot be read. */
+    async readCommands(keys: readonly Key[]): Promise<readonly CommandRecord[]> {
+      if (keys.length === 0) return [];
+      return readableRecordsOf('command', await table.getMany(keys), noteUnreadable);
+    },
+  };
+}

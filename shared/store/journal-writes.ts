@@ -1,0 +1,115 @@
+/** The writes of the protocol: record what changed with its event, acknowledge what is published, park what is refused. */
+
+import type { JournalEntry } from '../core/records/journal-entries.ts';
+import { acknowledged, hasWork, type JournalRecord } from '../core/records/journal-record.ts';
+import { isoTimeOf } from '../core/time/timestamp.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { expiresAtOf, GONE_PROJECT_EXTRA_SECONDS } from './expiry.ts';
+import { attributesOf, keyOf } from './items.ts';
+import { parkedKey, parkedWorkOf, workOf } from './keys.ts';
+import { type RecordResult, resultOf } from './record-result.ts';
+import type { Condition, Table, Update } from './table.ts';
+
+export interface RefusedEntry {
+  readonly entry: JournalEntry;
+  /** The error code of the bus. */
+  readonly code: string;
+  /** The event as it was sent, JSON. */
+  readonly event: string;
+}
+
+export function createJournalWrites(
+  table: Pick<Table, 'update'>,
+  accountId: string,
+  clock: Pick<Clock, 'now'>,
+) {
+  return {
+    /**
+     * Writes state, event and the event's place in the work index at once, if the stored revision is still
+     * `expectedRevision`; undefined: if there is no such record yet. Rejects when the outcome is unknown.
+     */
+    async record(next: JournalRecord, expectedRevision: number | undefined): Promise<RecordResult> {
+      return resultOf(await table.update(recordUpdate(next, expectedRevision, expiresAtOf(clock))));
+    },
+
+    /**
+     * Notes that the bus has taken every entry up to revision `through`. When a newer entry was recorded meanwhile, only
+     * `published` rises: the entry and its place in the index belong to that newer revision.
+     */
+    async acknowledge(record: JournalRecord, through: number): Promise<void> {
+      const result = await table.update(acknowledgeUpdate(record, through, expiresAtOf(clock)));
+      if (result === 'applied') return;
+      await table.update(raisePublishedUpdate(record, through));
+    },
+
+    /** Keeps one refused entry as an item of its own; a person decides whether it is sent again. */
+    async park(record: JournalRecord, { entry, code, event }: RefusedEntry): Promise<void> {
+      await table.update({
+        key: parkedKey(keyOf(record), entry.revision),
+        set: {
+          kind: 'parked',
+          code,
+          event,
+          parked_at: isoTimeOf(clock.now()),
+          work: parkedWorkOf(accountId),
+        },
+      });
+    },
+  };
+}
+
+function recordUpdate(next: JournalRecord, expectedRevision: number | undefined, expiresAt: number): Update {
+  const work = hasWork(next);
+  const keeps = work ? { work: workOf(next.account_id) } : expiryAttributes(next, expiresAt);
+  const remove = work ? ['expires_at'] : ['work'];
+  return {
+    key: keyOf(next),
+    set: { ...attributesOf(next), ...keeps },
+    remove:
+      next.kind === 'account' && next.degraded_reason === undefined ? [...remove, 'degraded_reason'] : remove,
+    condition: unchangedSince(expectedRevision, next.kind),
+  };
+}
+
+/**
+ * A project's item can exist before its first journal entry, because its watermark is written separately. Any other item
+ * that exists, however damaged, is not new.
+ */
+function unchangedSince(revisionRead: number | undefined, kind: JournalRecord['kind']): Condition {
+  const neverJournalled: Condition = { kind: 'absent', name: 'revision' };
+  if (revisionRead === undefined)
+    return kind === 'project' ? neverJournalled : { kind: 'absent', name: 'pk' };
+  const unchanged: Condition = { kind: 'equals', name: 'revision', value: revisionRead };
+  return revisionRead === 0 ? { kind: 'any', of: [neverJournalled, unchanged] } : unchanged;
+}
+
+function acknowledgeUpdate(record: JournalRecord, through: number, expiresAt: number): Update {
+  const after = acknowledged(record, through);
+  const noNewerEntry: Condition = { kind: 'equals', name: 'revision', value: record.revision };
+  // A slower relay that got only some of the entries through must not take a whole acknowledgement back.
+  const goesForward: Condition = { kind: 'less', name: 'published', value: through };
+  const condition: Condition = { kind: 'all', of: [noNewerEntry, goesForward] };
+  const set = { published: after.published };
+  if (hasWork(after)) return { key: keyOf(record), set, condition };
+  return {
+    key: keyOf(record),
+    set: { ...set, ...expiryAttributes(after, expiresAt) },
+    remove: ['work'],
+    condition,
+  };
+}
+
+function raisePublishedUpdate(record: JournalRecord, through: number): Update {
+  return {
+    key: keyOf(record),
+    set: { published: through },
+    condition: { kind: 'less', name: 'published', value: through },
+  };
+}
+
+/** Set when nothing is left to read or publish. Accounts and visible projects are kept for ever. */
+function expiryAttributes(record: JournalRecord, expiresAt: number): Update['set'] {
+  if (record.kind === 'operation' || record.kind === 'command') return { expires_at: expiresAt };
+  const isGone = record.kind === 'project' && !record.is_visible;
+  return isGone ? { expires_at: expiresAt + GONE_PROJECT_EXTRA_SECONDS } : {};
+}

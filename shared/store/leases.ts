@@ -1,0 +1,80 @@
+/** The lease item of an account: which process polls it, until when, and what the process before has spent. */
+
+import * as z from 'zod';
+import type { Clock } from '../runtime/clock.ts';
+import { leaseKey } from './keys.ts';
+import type { Table } from './table.ts';
+import type { NoteUnreadable } from './unreadable.ts';
+
+/**
+ * The state of the rate limit at the end of a lease: when the next request would leave if all left evenly, milliseconds
+ * since the epoch. `whole` counts everything that is sent for the account, `own` only what the poller sends.
+ */
+const leaseSpending = z.object({ whole_next_at_ms: z.number(), own_next_at_ms: z.number() });
+
+export type LeaseSpending = z.infer<typeof leaseSpending>;
+
+export interface LeaseAdapterDeps {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly noteUnreadable: NoteUnreadable;
+}
+
+/** Records are safe without a lease, because every write has its own condition. It keeps two pollers from sending at once. */
+export function createLeases(
+  table: Pick<Table, 'get' | 'update'>,
+  accountId: string,
+  { clock, noteUnreadable }: LeaseAdapterDeps,
+) {
+  const key = leaseKey(accountId);
+
+  /**
+   * A lease whose end cannot be read would never end, so it is taken over. It is the only kind of item that is overwritten
+   * although it cannot be read.
+   */
+  const takeOverUnreadable = async (lease: LeaseItem): Promise<boolean> => {
+    const endsAtMs = (await table.get(key))?.['expires_at_ms'];
+    if (endsAtMs === undefined || typeof endsAtMs === 'number') return false;
+    noteUnreadable({ key, fields: ['expires_at_ms'] });
+    await table.update({ key, set: lease });
+    return true;
+  };
+
+  return {
+    /** `false` while another holder's lease has not ended. The same holder may acquire it again, which prolongs it. */
+    async acquireLease(holder: string, durationMs: number): Promise<boolean> {
+      const nowMs = clock.now();
+      const lease: LeaseItem = { kind: 'lease', holder, expires_at_ms: nowMs + durationMs };
+      const result = await table.update({
+        key,
+        set: lease,
+        remove: ['spending'],
+        condition: {
+          kind: 'any',
+          of: [
+            { kind: 'absent', name: 'expires_at_ms' },
+            { kind: 'less', name: 'expires_at_ms', value: nowMs },
+            { kind: 'equals', name: 'holder', value: holder },
+          ],
+        },
+      });
+      return result === 'applied' || takeOverUnreadable(lease);
+    },
+
+    /** Ends the lease at once, and stores what its holder has spent for the next one. */
+    async releaseLease(holder: string, spending?: LeaseSpending): Promise<void> {
+      await table.update({
+        key,
+        set: { expires_at_ms: 0, ...(spending && { spending: { ...spending } }) },
+        condition: { kind: 'equals', name: 'holder', value: holder },
+      });
+    },
+
+    /** Undefined when there is no lease item. `spending` is undefined when the last holder did not release its lease. */
+    async readLease(): Promise<{ readonly spending: LeaseSpending | undefined } | undefined> {
+      const item = await table.get(key);
+      return item && { spending: leaseSpending.safeParse(item['spending']).data };
+    },
+  };
+}
+
+type LeaseItem = Readonly<{ kind: 'lease'; holder: string; expires_at_ms: number }>;

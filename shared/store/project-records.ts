@@ -1,0 +1,62 @@
+/** Reads the record of a project, and writes how far the project is read. */
+
+import type { ProjectRecord } from '../core/records/project-record.ts';
+import type { Progress } from '../core/records/walk-progress.ts';
+import type { Timestamp } from '../core/time/timestamp.ts';
+import { projectKey } from './keys.ts';
+import { readableRecord } from './readable-records.ts';
+import { type RecordResult, resultOf } from './record-result.ts';
+import type { Condition, Table, Update } from './table.ts';
+import type { NoteUnreadable } from './unreadable.ts';
+
+export function createProjectRecords(
+  table: Pick<Table, 'get' | 'update'>,
+  accountId: string,
+  noteUnreadable: NoteUnreadable,
+) {
+  return {
+    /** Undefined when there is no such item. Rejects with `UnreadableItemError` when the item cannot be read. */
+    async readProject(projectId: string): Promise<ProjectRecord | undefined> {
+      const item = await table.get(projectKey(accountId, projectId));
+      return item && readableRecord('project', item, noteUnreadable);
+    },
+
+    /** One write. `conflict`: the stored watermark is at least as new as this one, and nothing was written. */
+    async saveProgress(projectId: string, progress: Progress): Promise<RecordResult> {
+      return resultOf(await table.update(progressUpdate(accountId, projectId, progress)));
+    },
+  };
+}
+
+function progressUpdate(accountId: string, projectId: string, progress: Progress): Update {
+  const { watermark, resume, sweep, sweptAtMs, sweepCount, arrivals, listEnd, isUnordered } = progress;
+  const { recordedUntil } = progress;
+  const removed = { resume, sweep, is_unordered: isUnordered, recorded_until: recordedUntil };
+  return {
+    key: projectKey(accountId, projectId),
+    set: {
+      kind: 'project',
+      account_id: accountId,
+      project_id: projectId,
+      watermark,
+      swept_at_ms: sweptAtMs,
+      sweep_count: sweepCount,
+      list_end: listEnd,
+      ...(isUnordered && { is_unordered: true }),
+      ...(recordedUntil && { recorded_until: recordedUntil }),
+      ...(resume && { resume: { ...resume } }),
+      ...(sweep && { sweep: { ...sweep } }),
+      ...(arrivals && { arrivals: { ...arrivals } }),
+    },
+    remove: (['resume', 'sweep', 'is_unordered', 'recorded_until'] as const).filter(
+      (name) => removed[name] === null,
+    ),
+    ...(watermark !== undefined && { condition: isNewerThanStored(watermark) }),
+  };
+}
+
+/** A watermark only ever moves forwards. */
+function isNewerThanStored(watermark: Timestamp): Condition {
+  const isAbsent: Condition = { kind: 'absent', name: 'watermark' };
+  return { kind: 'any', of: [isAbsent, { kind: 'less', name: 'watermark', value: watermark }] };
+}

@@ -1,0 +1,67 @@
+/** One request of the bridge itself: repeated after what passes, and its answer parsed by a schema. */
+
+import type * as z from 'zod';
+import { decideRetry } from '../core/rates/retry-delay.ts';
+import { readJson } from './read-json.ts';
+import { refusalOf } from './refusal.ts';
+import {
+  nameOf,
+  type OutgoingRequest,
+  orCancelled,
+  type ReadResponse,
+  type SendDeps,
+  sendWithKey,
+} from './send-with-key.ts';
+import { UpstreamError } from './upstream-error.ts';
+import { failure, serverDateMsOf, transportFailure } from './upstream-failure.ts';
+
+export interface ParsedRequest<Body> extends OutgoingRequest {
+  /** Of a success. */
+  readonly schema: z.ZodType<Body>;
+}
+
+export interface ParsedAnswer<Body> {
+  readonly body: Body;
+  /** The upstream's clock, from the `Date` header, milliseconds since the epoch; undefined when it has none. */
+  readonly serverDateMs: number | undefined;
+}
+
+/** A list of a thousand operations has a third of a megabyte. */
+export const ANSWER_BYTES_MAX = 5_000_000;
+
+/** Rejects with `UpstreamError`, after as many repetitions as `decideRetry` allows for its kind. */
+export async function sendAndParse<Body>(
+  deps: SendDeps,
+  request: ParsedRequest<Body>,
+): Promise<ParsedAnswer<Body>> {
+  const { clock, random, budget } = deps;
+  const read: ReadResponse<ParsedAnswer<Body>> = async (response, key) => {
+    if (response.ok) return readAnswer(request, response);
+    throw await refusalOf(request, response, { key, nowMs: clock.now() });
+  };
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await sendWithKey(deps, request, read);
+    } catch (error) {
+      if (!(error instanceof UpstreamError)) throw error;
+      const { kind, method, status, retryAfterMs } = error;
+      if (kind === 'rate_limited') budget.pauseFor(retryAfterMs ?? 0);
+      const decision = decideRetry({ attempt, kind, method, status, retryAfterMs, dice: random.next() });
+      if (decision.kind === 'give_up') throw error;
+      await orCancelled(request, clock.sleep(decision.delayMs, request.signal));
+    }
+  }
+}
+
+async function readAnswer<Body>(
+  request: ParsedRequest<Body>,
+  response: Response,
+): Promise<ParsedAnswer<Body>> {
+  const { signal, schema } = request;
+  const json = await readJson(response, ANSWER_BYTES_MAX).catch((error: unknown) => {
+    throw transportFailure(error, { ...nameOf(request), signal, response });
+  });
+  const parsed = schema.safeParse(json);
+  if (parsed.success) return { body: parsed.data, serverDateMs: serverDateMsOf(response) };
+  throw failure('malformed_answer', { ...nameOf(request), reason: 'the answer has another form', response });
+}
