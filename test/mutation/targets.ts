@@ -9,7 +9,6 @@ export interface Target {
   readonly globs: readonly string[];
   /** The tests that are asked: those of the folder, without processes, ports and long clocks, since each mutant runs many. */
   readonly tests: readonly string[];
-  readonly slowTests?: readonly string[];
 }
 
 export const targets: readonly Target[] = [
@@ -40,10 +39,10 @@ export const targets: readonly Target[] = [
     isProofNeeded: false,
     // The files beside the folders only put the adapters of AWS together: tests run them as processes, over HTTP.
     globs: ['functions/poller/{account,project}/**/*.ts'],
-    tests: ['test/poller/**/*.test.ts'],
-    slowTests: [
-      'test/poller/**/{backlog,busy-account,deadline,discovery,full-journal,unreadable-items}.test.ts',
-      'test/poller/planner/**',
+    // Not those that play whole days of an account: they take seconds, and each mutant that survives runs all of them.
+    tests: [
+      'test/poller/{account,project}/**/*.test.ts',
+      'test/poller/{end-when-quiet,lease,poll-account,restart,warm-accounts,watch-for-work}.test.ts',
     ],
   },
   {

@@ -8,7 +8,6 @@ if (target === undefined) throw new Error(`${TARGET_VARIABLE} names no target`);
 export default defineConfig({
   test: {
     include: [...target.tests],
-    exclude: [...(target.slowTests ?? [])],
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },

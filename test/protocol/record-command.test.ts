@@ -76,6 +76,23 @@ describe('a command through the bridge', () => {
     expect(world.steps).toEqual(['write command', 'write operation', 'publish']);
   });
 
+  test('reads each of its operations once: what it has just recorded it knows', async () => {
+    const world = setUp();
+    const reads: (readonly string[])[] = [];
+    const readOperations: RecordCommandDeps['store']['readOperations'] = (projectId, ids) => {
+      reads.push(ids);
+      return world.store.readOperations(projectId, ids);
+    };
+
+    await recordCommand({ ...world.deps, store: { ...world.deps.store, readOperations } }, COMMAND, [
+      anOperation({ id: 'a', status: 'finished' }),
+      anOperation({ id: 'b', status: 'finished' }),
+    ]);
+
+    expect(reads).toEqual([['a'], ['b']]);
+    expect(world.events.map(({ type }) => type)).toContain('Command Settled');
+  });
+
   test('that started nothing leaves nothing', async () => {
     const world = setUp();
 
