@@ -20,21 +20,21 @@ import { createMemoryTable } from '../../simulation/memory-table.ts';
 
 export const BOOT_AT = '2026-01-15T11:00:00.000000000Z' as Timestamp;
 
-export interface ListPage {
+interface ListPage {
   readonly projects?: readonly { readonly id: string; readonly created_at?: string }[];
   readonly unavailableProjectIds?: readonly string[];
   readonly malformedRowCount?: number;
   readonly cursor?: string | undefined;
 }
 
-export interface AccountScript {
+interface AccountScript {
   /** By cursor; the page at the beginning has the name `''`. */
   pages: Readonly<Record<string, ListPage | UpstreamErrorKind>>;
   operations: Readonly<Record<string, readonly Operation[] | UpstreamErrorKind>>;
   serverDateMs: (() => number | undefined) | undefined;
 }
 
-export interface ListCall {
+interface ListCall {
   readonly cursor?: string | undefined;
   readonly limit?: number | undefined;
   readonly options: CallOptions | undefined;

@@ -22,7 +22,7 @@ export const atMs = (epochMs: number): string => `${new Date(epochMs).toISOStrin
 
 export const BOOT_AT = '2026-01-15T11:00:00.000000000Z' as Timestamp;
 
-export interface OperationCall {
+interface OperationCall {
   readonly name: 'list' | 'get';
   readonly cursor?: string | undefined;
   readonly limit?: number | undefined;
@@ -30,7 +30,7 @@ export interface OperationCall {
   readonly options: CallOptions | undefined;
 }
 
-export interface ProjectScript {
+interface ProjectScript {
   /** Newest first. */
   rows: Operation[];
   /** Read one by one, and shown by no page. */
