@@ -40,14 +40,6 @@ export const equivalents: readonly Equivalent[] = [
     };
   }),
   {
-    file: 'shared/protocol/record-command.ts',
-    line: 'const known = recorded.flatMap((each) => each ?? []);',
-    original: '[]',
-    replacement: '["Stryker was here"]',
-    proof:
-      'A text has no operation id that a command waits for, and no journal of which something is to be published.',
-  },
-  {
     file: 'shared/protocol/relay-ledger.ts',
     line: 'if (throughOf.size > ACKNOWLEDGED_MAX && oldest !== undefined) throughOf.delete(oldest);',
     original: 'oldest !== undefined',

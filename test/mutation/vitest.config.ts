@@ -8,6 +8,8 @@ if (target === undefined) throw new Error(`${TARGET_VARIABLE} names no target`);
 export default defineConfig({
   test: {
     include: [...target.tests],
+    // One process for all files: mutants run them hundreds of times, and none of these tests changes what others see.
+    isolate: false,
     testTimeout: 30_000,
     hookTimeout: 60_000,
   },
