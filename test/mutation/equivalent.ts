@@ -40,6 +40,47 @@ export const equivalents: readonly Equivalent[] = [
     };
   }),
   {
+    file: 'shared/core/rates/no-work.ts',
+    line: 'return status !== undefined && PASS.has(status);',
+    original: 'status !== undefined',
+    replacement: 'true',
+    proof: 'The set holds numbers alone, so it does not have `undefined`.',
+  },
+  {
+    file: 'shared/core/rates/retry-delay.ts',
+    line: "const text = header?.trim() ?? '';",
+    original: "''",
+    replacement: '"Stryker was here!"',
+    proof: 'Neither text is a number or a date.',
+  },
+  {
+    file: 'shared/core/time/timestamp.ts',
+    line: '/^\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.(\\d+))?Z$/;',
+    original:
+      '/^\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.(\\d+))?Z$/',
+    replacement:
+      '/^\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.(\\d+))Z$/',
+    proof:
+      'It fits fewer texts, and those that it leaves are read by the other pattern, which says the same of them.',
+  },
+  {
+    file: 'shared/core/time/timestamp.ts',
+    line: '/^\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.(\\d+))?Z$/;',
+    original:
+      '/^\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.(\\d+))?Z$/',
+    replacement:
+      '/^\\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\\d|2[0-8])T(?:[01]\\d|2[0-3]):[0-5]\\d:[0-5]\\d(?:\\.(\\d))?Z$/',
+    proof:
+      'It fits fewer texts, and those that it leaves are read by the other pattern, which says the same of them.',
+  },
+  {
+    file: 'shared/core/time/timestamp.ts',
+    line: "if (plain !== null) return inFull(text.slice(0, 19), plain[1] ?? '');",
+    original: 'plain !== null',
+    replacement: 'false',
+    proof: 'The other pattern reads every text that this one fits, and says the same of it.',
+  },
+  {
     file: 'shared/protocol/relay-ledger.ts',
     line: 'if (throughOf.size > ACKNOWLEDGED_MAX && oldest !== undefined) throughOf.delete(oldest);',
     original: 'oldest !== undefined',
