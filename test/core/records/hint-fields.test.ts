@@ -148,6 +148,31 @@ describe('what is learned of a field', () => {
     expect(evidenceOf(hints, 'active_time').recall).toEqual({ foundCount: 0, missedCount: 1 });
   });
 
+  test('is a hit after a listing in which nothing moved, too', () => {
+    const hints = createHintFields();
+    const same = moved('updated_at');
+    hints.takeListing([same]);
+    hints.takeListing([same]);
+    hints.takeTransition('a');
+    hints.takeListing([moved('updated_at')]);
+
+    expect(evidenceOf(hints, 'updated_at')).toMatchObject({
+      recall: { foundCount: 1, missedCount: 0 },
+      hitCount: 1,
+    });
+  });
+
+  test('is a hit of each field that has moved, also when all have', () => {
+    const hints = createHintFields();
+    const all = (value: number) =>
+      row({ updated_at: value, compute_last_active_at: value, active_time: value });
+    hints.takeListing([all(1)]);
+    hints.takeListing([all(2)]);
+    hints.takeTransition('a');
+
+    expect(hints.evidence().map(({ hitCount }) => hitCount)).toEqual([1, 1, 1]);
+  });
+
   test('is a miss when it does not move there either', () => {
     const hints = createHintFields();
     const same = moved('updated_at');
@@ -247,6 +272,7 @@ describe('the share of transitions that a field tells of', () => {
 
     expect(next.foundCount).toBe(1);
     expect(next.missedCount).toBe(399);
+    expect(noteHint(recallOf(400, 0), false)).toEqual({ foundCount: 399, missedCount: 1 });
     let recall = full;
     for (let count = 0; count < 1_200; count++) recall = noteHint(recall, true);
     expect(cautiousRecall(recall)).toBeGreaterThan(0.9);

@@ -89,6 +89,7 @@ describe('a journal', () => {
     const next = append(old, entry(33));
 
     expect(next.foreign).toEqual([foreign(20)]);
+    expect(append(journal(32, 32, { foreign: [foreign(2)] }), entry(33)).foreign).toEqual([foreign(2)]);
     expect(append(journal(32, 32, { foreign: [foreign(1)] }), entry(33))).not.toHaveProperty('foreign');
     expect(append(journal(2, 2), entry(3))).not.toHaveProperty('foreign');
   });

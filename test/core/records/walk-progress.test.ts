@@ -54,7 +54,7 @@ const decide = (fields: Partial<PollOutcome>) =>
 
 describe('a complete walk', () => {
   test('moves the watermark to the head that the list had when it began', () => {
-    expect(decide({})).toEqual({ watermark: NEW, resume: null });
+    expect(decide({})).toStrictEqual({ watermark: NEW, resume: null });
   });
 
   test('writes along with it where the list ends and how often something happens', () => {
@@ -82,6 +82,10 @@ describe('a complete walk', () => {
       expect(decide({ walk: { ...complete, head } })).toBeUndefined();
     },
   );
+
+  test('of an empty list that was never read earns nothing', () => {
+    expect(decide({ project: undefined, walk: { ...complete, head: undefined } })).toBeUndefined();
+  });
 
   test('of an unordered list never moves the watermark: rows may stand anywhere', () => {
     expect(decide({ walk: { ...complete, isUnordered: true } })).toBeUndefined();
@@ -177,6 +181,26 @@ describe('a sweep', () => {
       });
     },
   );
+
+  test('of a project of which nothing is stored is done and leaves its place all the same', () => {
+    const walk = { ...complete, head: undefined };
+
+    expect(decide({ walk, project: undefined, sweep: sweptThrough })).toEqual({
+      sweptAtMs: NOON_MS,
+      sweepCount: 1,
+    });
+    expect(
+      decide({ walk, project: undefined, sweep: { ...sweep, outcome: 'interrupted', lastCursor: 'row-3' } }),
+    ).toEqual({ sweep: { bound: sweepBound, cursor: 'row-3' } });
+  });
+
+  test('that has no place leaves the stored one', () => {
+    const project = aProject({ sweep: { bound: sweepBound, cursor: 'row-3' } });
+
+    expect(
+      decide({ walk: { ...complete, head: OLD }, project, sweep: { ...sweep, outcome: 'interrupted' } }),
+    ).toBeUndefined();
+  });
 
   test('that has not moved writes nothing', () => {
     const walk = { ...complete, head: OLD };
@@ -277,6 +301,8 @@ describe('how far a project was recorded', () => {
       resume: { ...resume, newest: LATER },
     });
     const known = aProject({ resume: { ...resume, newest: LATER } });
+    expect(decide({ walk, project: known })).toBeUndefined();
+    expect(decide({ walk, project: aProject({ recorded_until: LATER }) })).toBeUndefined();
     expect(decide({ walk, newestRecorded: LATER, project: known })).toBeUndefined();
     expect(
       decide({ walk, newestRecorded: LATER, project: aProject({ watermark: undefined }) }),
