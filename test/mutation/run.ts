@@ -38,7 +38,7 @@ async function main(): Promise<number> {
     if (files.length === 0) continue;
     console.log(`${target.name}: ${files.length} files`);
     process.env[TARGET_VARIABLE] = target.name;
-    const outcomes = await runStryker(files, { concurrency: Number(values.concurrency), isQuiet: false });
+    const outcomes = await runStryker(files, Number(values.concurrency));
     const judged = judge(target.name, outcomes, equivalents);
     keep(target.name, outcomes);
     printLeft(judged);

@@ -28,14 +28,9 @@ export interface MutantOutcome {
   readonly isUncovered: boolean;
 }
 
-export interface RunOptions {
-  readonly concurrency: number;
-  readonly isQuiet: boolean;
-}
-
 export async function runStryker(
   files: readonly string[],
-  { concurrency, isQuiet }: RunOptions,
+  concurrency: number,
 ): Promise<readonly MutantOutcome[]> {
   const stryker = new Stryker({
     mutate: [...files],
@@ -48,22 +43,18 @@ export async function runStryker(
     tsconfigFile: 'no-tsconfig.json',
     tempDirName: '.stryker-tmp',
     ignorePatterns: ['.bridge', 'cdk.out', 'docs', 'coverage', 'reports'],
-    reporters: isQuiet ? [] : ['progress-append-only'],
+    reporters: ['progress-append-only'],
     logLevel: 'error' as NonNullable<Options['logLevel']>,
     fileLogLevel: 'off' as NonNullable<Options['logLevel']>,
     allowConsoleColors: false,
   });
+  // Read before, because somebody may go on working on them while the mutants run.
+  const texts = new Map(files.map((file) => [file, readFileSync(file, 'utf8')]));
   const results = await stryker.runMutationTest();
-  const texts = new Map<string, string>();
-  const textOf = (file: string): string => {
-    const text = texts.get(file) ?? readFileSync(file, 'utf8');
-    texts.set(file, text);
-    return text;
-  };
   return results.flatMap(({ fileName, location, replacement, status }) => {
     if (status === 'CompileError' || status === 'Ignored') return [];
     const file = relative(process.cwd(), fileName);
-    const text = textOf(file);
+    const text = texts.get(file) ?? '';
     const [from, to] = [offsetOf(text, location.start), offsetOf(text, location.end)];
     return {
       file,

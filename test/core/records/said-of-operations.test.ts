@@ -39,10 +39,10 @@ describe('a State Changed', () => {
   });
 
   test('is irregular only where a state cannot follow the other one', () => {
-    const after = (from: Partial<Operation>, to: Partial<Operation>) => aRecord(from, to).entries.at(-1);
+    const secondOf = (from: Partial<Operation>, to: Partial<Operation>) => aRecord(from, to).entries.at(-1);
 
-    expect(after({ status: 'finished' }, { status: 'running' })).toMatchObject({ irregular: true });
-    expect(after({ status: 'scheduling' }, { status: 'running' })).toMatchObject({ irregular: undefined });
+    expect(secondOf({ status: 'finished' }, { status: 'running' })).toMatchObject({ irregular: true });
+    expect(secondOf({ status: 'scheduling' }, { status: 'running' })).toMatchObject({ irregular: undefined });
   });
 
   test('of a known operation is made also where history is silent', () => {
