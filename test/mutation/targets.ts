@@ -42,6 +42,7 @@ export const targets: readonly Target[] = [
     // Not those that play whole days of an account: they take seconds, and each mutant that survives runs all of them.
     tests: [
       'test/poller/{account,project}/**/*.test.ts',
+      'test/core/{decisions,records/page-walk}.test.ts',
       'test/poller/{end-when-quiet,lease,poll-account,restart,warm-accounts,watch-for-work}.test.ts',
     ],
   },
