@@ -1,7 +1,7 @@
 /** One account of the upstream, as the API's callers reach it. */
 
 import type { CommandAccount } from '../../../shared/commands/send-command.ts';
-import type { FairShare } from '../serving/fair-share.ts';
+import type { FairShare } from '../permits/fair-share.ts';
 
 export interface UpstreamAccount extends CommandAccount {
   /** Every repetition needs a permit of its own, of the caller and of the account. */
