@@ -1,7 +1,7 @@
 /** Passes one call of a caller on to the upstream: the answer comes back unchanged, whatever its status, with a few of its headers. */
 
 import { isPassingRefusal } from '../core/rates/no-work.ts';
-import { callerPauseMs } from '../core/rates/retry-delay.ts';
+import { callerPauseMs } from '../core/rates/retry-decision.ts';
 import type { Call } from './calls/call.ts';
 import { echoesKey } from './echoed-key.ts';
 import { type CallDeps, outgoingRequest, type RequestParts } from './outgoing-request.ts';

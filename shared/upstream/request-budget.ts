@@ -1,7 +1,7 @@
 /** The poller's share of the account's rate limit as a queue: requests leave in order, each when the limit allows it. */
 
 import type { LearnedLimit } from '../core/rates/rate-share.ts';
-import { RETRY_AFTER_MS_MAX } from '../core/rates/retry-delay.ts';
+import { RETRY_AFTER_MS_MAX } from '../core/rates/retry-decision.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Spending, SpentRate, type SpentRateOptions } from './spent-rate.ts';
 

@@ -1,7 +1,7 @@
 /** One request of the bridge itself: repeated after what passes, and its answer parsed by a schema. */
 
 import type * as z from 'zod';
-import { decideRetry } from '../core/rates/retry-delay.ts';
+import { decideRetry } from '../core/rates/retry-decision.ts';
 import { readJson } from './read-json.ts';
 import { refusalOf } from './refusal.ts';
 import {
