@@ -36,7 +36,7 @@ export interface UpstreamDeps {
   /** Draws the ids and secrets that calls create. */
   readonly idDice: Random;
   readonly sleep: (durationMs: number) => Promise<void>;
-  /** Moves the time of the whole service forward. */
+  /** This moves the time of the whole service forward. */
   readonly passMs: (durationMs: number) => void;
 }
 

@@ -7,8 +7,8 @@ import { drawEndpointId } from './names.ts';
 type ComputeStateName = 'init' | 'active' | 'idle';
 
 /**
- * A state from an instant on. Phases are drawn ahead with the operations that cause them, so they may lie in the
- * future.
+ * A compute has this state from this instant on. Phases are drawn ahead with the operations that cause them, so they
+ * may lie in the future.
  */
 export interface ComputePhase {
   readonly atMs: number;

@@ -50,9 +50,9 @@ const ADMINISTRATORS_ONLY = 'only administrators of the organization can do this
 export interface KeyRingOptions {
   /** The keys that exist from the start: personal keys of the administrator. */
   readonly secrets: Iterable<string>;
-  /** 64 characters, drawn from the seed. */
+  /** A key has 64 characters, which are drawn from the seed. */
   readonly drawSecret: () => string;
-  /** Milliseconds since the epoch. */
+  /** This is the time of creation, in milliseconds since the epoch. */
   readonly now: () => number;
 }
 
@@ -105,7 +105,7 @@ function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
     /** Revokes the key at once and for ever. False: there is no such key. */
     delete: (secret: string) => keys.delete(secret),
 
-    /** Undefined stands for a 401. The key remembers when and from where it was used. */
+    /** Returns undefined when the answer must be a 401. The key remembers when and from where it was used. */
     authenticate: (secret: string, address = '127.0.0.1'): Principal | undefined => {
       const key = keys.get(secret);
       if (key === undefined) return undefined;

@@ -21,7 +21,10 @@ export interface WorldOptions {
   /** The service's first instant; `historyMs` of it lie before `startAtMs`. */
   readonly startAtMs: number;
   readonly historyMs?: number;
-  /** Sessions of an average project. The busiest of 25 has about four times as many (Zipf). */
+  /**
+   * An average project has this number of sessions a day. The busiest of 25 projects has about four times as many
+   * (Zipf).
+   */
   readonly sessionsPerHour?: number;
   /** Chance that an operation is created in the very microsecond of the one before it in its chain. */
   readonly tieChance?: number;
