@@ -40,7 +40,7 @@ export interface ForwardOptions {
 /** A caller can use these headers. Every other header is about the connection between the bridge and the upstream. */
 const PASSED_HEADERS = ['content-type', 'retry-after', 'x-request-id'];
 
-/** The largest list has a third of a megabyte. */
+/** The largest list that was measured has a third of a megabyte. */
 export const ANSWER_BYTES_MAX = 5_000_000;
 
 /**
