@@ -24,7 +24,7 @@ import type { WorldOperation } from './world/project-state.ts';
 import type { World } from './world/world.ts';
 
 export interface UpstreamDeps {
-  /** `now` advances this world to the present. */
+  /** Calling `now` advances this world to the present. */
   readonly world: World;
   readonly now: () => number;
   readonly keys: KeyRing;

@@ -1,4 +1,4 @@
-/** One compute: its settings, its connections, and its state as time passes. */
+/** Describes one compute: its settings, its connections, and its state as time passes. */
 
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { ComputeSize } from './compute-size.ts';
@@ -40,7 +40,7 @@ export interface Compute {
   readonly createdAtMs: number;
   updatedAtMs: number;
   config: ComputeSettings;
-  /** True when the branch of the compute is archived. */
+  /** The value is true when the branch of the compute is archived. */
   isArchived: boolean;
   /** This is undefined while the compute is suspended. */
   activeSpan: ActiveSpan | undefined;
