@@ -1,12 +1,15 @@
 /** What users can do with an auth integration; each command is a pure step from one state to the next. */
 
-import { type AuthState, type EmailServer, NO_AUTH, type OauthProvider } from './auth-state.ts';
+import {
+  type AuthIntegration,
+  type AuthState,
+  type EmailServer,
+  NO_AUTH,
+  type OauthProvider,
+} from './auth-state.ts';
 
 /** The one supported provider has this name in the public contract. */
 export const AUTH_PROVIDER = 'stack';
-
-/** The service names itself in `owned_by` while it manages the auth project. */
-const SERVICE_OWNER = 'service';
 
 export type AuthOutcome<Value> =
   | { readonly kind: 'done'; readonly next: AuthState; readonly value: Value }
@@ -48,7 +51,7 @@ export function createIntegration(
     // The specification does not show the default names, so these are our choice.
     db_name: request.database_name ?? 'appdb',
     created_at: createdAt,
-    owned_by: SERVICE_OWNER,
+    owned_by: 'neon' as const,
     jwks_url: `https://auth.example.tech/api/v1/projects/${drawn.id}/.well-known/jwks.json`,
   };
   const providers: readonly OauthProvider[] = ['google', 'github'].map((id) => ({ id, type: 'shared' }));
@@ -85,22 +88,23 @@ export function deleteUser(state: AuthState, userId: string): AuthOutcome<undefi
 
 /** Step one of two: the new owner opens the answer's URL in a browser and confirms there. */
 export function startTransfer(state: AuthState, code: string): AuthOutcome<string> {
-  return withIntegration(state, () => ({
+  return withIntegration(state, (integration) => ({
     kind: 'done',
-    next: { ...state, transferCodes: [...state.transferCodes, code] },
+    next: {
+      ...state,
+      integration: { ...integration, transfer_status: 'initiated' },
+      transferCodes: [...state.transferCodes, code],
+    },
     value: code,
   }));
 }
 
 /** Step two: a code confirms one transfer only. The project stays reachable from the service's side. */
-export function confirmTransfer(
-  state: AuthState,
-  { code, owner }: { readonly code: string; readonly owner: string },
-): AuthOutcome<undefined> {
+export function confirmTransfer(state: AuthState, code: string): AuthOutcome<undefined> {
   const { integration, transferCodes } = state;
   if (integration === undefined || !transferCodes.includes(code)) return refused(404, 'transfer not found');
-  const next = { ...state, integration: { ...integration, owned_by: owner }, transferCodes: [] };
-  return { kind: 'done', next, value: undefined };
+  const transferred = { ...integration, owned_by: 'user', transfer_status: 'finished' } as const;
+  return { kind: 'done', next: { ...state, integration: transferred, transferCodes: [] }, value: undefined };
 }
 
 export function deleteIntegration(state: AuthState): AuthOutcome<undefined> {
@@ -194,8 +198,11 @@ function keySet({ integration }: AuthState, { secret, publicKey }: Drawn): SdkKe
   };
 }
 
-function withIntegration<Value>(state: AuthState, act: () => AuthOutcome<Value>): AuthOutcome<Value> {
-  return state.integration === undefined ? refused(404, 'auth integration not found') : act();
+function withIntegration<Value>(
+  { integration }: AuthState,
+  act: (integration: AuthIntegration) => AuthOutcome<Value>,
+): AuthOutcome<Value> {
+  return integration === undefined ? refused(404, 'auth integration not found') : act(integration);
 }
 
 function refused(status: 400 | 404 | 409, message: string): AuthRefusal {
