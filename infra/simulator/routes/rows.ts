@@ -83,7 +83,7 @@ function commonFields(project: WorldProject, nowMs: number): Record<string, unkn
     platform_id: 'aws',
     region_id: 'aws-us-east-2',
     name: project.id,
-    provisioner: 'k8s-pod',
+    provisioner: 'k8s-neonvm',
     default_endpoint_settings: {
       autoscaling_limit_min_cu: COMPUTE_UNITS_MIN,
       autoscaling_limit_max_cu: 2,

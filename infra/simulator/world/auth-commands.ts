@@ -7,6 +7,8 @@ import {
   NO_AUTH,
   type OauthProvider,
 } from './auth-state.ts';
+import { canonicalEmailAddress } from './email-address.ts';
+import { canonicalOrigin } from './origin.ts';
 
 /** The one supported provider has this name in the public contract. */
 export const AUTH_PROVIDER = 'stack';
@@ -72,7 +74,9 @@ export function createUser(
 ): AuthOutcome<{ readonly id: string }> {
   return withIntegration(state, () => {
     const { email, name = null } = request;
-    if (state.users.some((user) => user.email === email)) return refused(409, 'user already exists');
+    const address = canonicalEmailAddress(email);
+    if (state.users.some((user) => canonicalEmailAddress(user.email) === address))
+      return refused(409, 'user already exists');
     const user = { id: drawn.id, email, name, created_at: createdAt };
     return { kind: 'done', next: { ...state, users: [...state.users, user] }, value: { id: user.id } };
   });
@@ -152,7 +156,9 @@ export function deleteProvider(state: AuthState, id: string): AuthOutcome<undefi
 
 export function addDomain(state: AuthState, domain: string): AuthOutcome<undefined> {
   return withIntegration(state, () => {
-    if (state.domains.some((each) => each.domain === domain)) return refused(409, 'domain already exists');
+    const origin = canonicalOrigin(domain);
+    if (state.domains.some((each) => canonicalOrigin(each.domain) === origin))
+      return refused(409, 'domain already exists');
     const domains = [...state.domains, { domain, auth_provider: AUTH_PROVIDER }];
     return { kind: 'done', next: { ...state, domains }, value: undefined };
   });
@@ -161,10 +167,11 @@ export function addDomain(state: AuthState, domain: string): AuthOutcome<undefin
 /** Deletes all of the domains, or none when one of them is unknown. */
 export function deleteDomains(state: AuthState, domains: readonly string[]): AuthOutcome<undefined> {
   return withIntegration(state, () => {
-    const known = new Set(state.domains.map(({ domain }) => domain));
-    const unknown = domains.find((domain) => !known.has(domain));
-    if (unknown !== undefined) return refused(404, 'domain not found');
-    const left = state.domains.filter(({ domain }) => !domains.includes(domain));
+    const known = new Set(state.domains.map(({ domain }) => canonicalOrigin(domain)));
+    const named = new Set(domains.map(canonicalOrigin));
+    if ([...named].some((origin) => origin === undefined || !known.has(origin)))
+      return refused(404, 'domain not found');
+    const left = state.domains.filter(({ domain }) => !named.has(canonicalOrigin(domain)));
     return { kind: 'done', next: { ...state, domains: left }, value: undefined };
   });
 }
