@@ -24,7 +24,7 @@ import type { WorldOperation } from './world/project-state.ts';
 import type { World } from './world/world.ts';
 
 export interface UpstreamDeps {
-  /** `now` advances this world to the present. */
+  /** Calling `now` advances this world to the present. */
   readonly world: World;
   readonly now: () => number;
   readonly keys: KeyRing;
@@ -36,7 +36,7 @@ export interface UpstreamDeps {
   /** Draws the ids and secrets that calls create. */
   readonly idDice: Random;
   readonly sleep: (durationMs: number) => Promise<void>;
-  /** Moves the time of the whole service forward. */
+  /** This moves the time of the whole service forward. */
   readonly passMs: (durationMs: number) => void;
 }
 

@@ -67,7 +67,7 @@ export interface BridgeOutcome extends Readonly<TableUnits> {
   readonly eventCount: number;
   /** Events that arrived a second time with the same id. */
   readonly duplicateCount: number;
-  /** Duration of all invocations together, in seconds. */
+  /** All invocations together took this time, in seconds. */
   readonly aliveS: number;
 }
 

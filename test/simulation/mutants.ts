@@ -5,7 +5,7 @@ export interface Mutant {
   /** What goes wrong in words. */
   readonly mistake: string;
   readonly file: string;
-  /** Stands exactly once in the file. */
+  /** This text stands exactly once in the file. */
   readonly find: string;
   readonly replace: string;
 }

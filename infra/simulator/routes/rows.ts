@@ -44,7 +44,7 @@ export function operationRow(op: WorldOperation, nowMs: number): Record<string, 
   };
 }
 
-/** The row of `GET /projects`. It has the specification's `locked`, which no payload since 2023 has. */
+/** Shows the row of `GET /projects`, with the specification's `locked`, which no payload since 2023 has. */
 export function projectRow(project: WorldProject, nowMs: number): Record<string, unknown> {
   const activeSeconds = activeSecondsOf(project, nowMs);
   return {
@@ -56,7 +56,7 @@ export function projectRow(project: WorldProject, nowMs: number): Record<string,
   };
 }
 
-/** The row of `GET /projects/{id}`: it shows what the project used, where the list has other names or nothing. */
+/** Shows the row of `GET /projects/{id}`. It has what the project used, where the list has other names or nothing. */
 export function projectDetailRow(project: WorldProject, nowMs: number): Record<string, unknown> {
   const activeSeconds = activeSecondsOf(project, nowMs);
   const cpuSeconds = Math.floor(activeSeconds * COMPUTE_UNITS_MIN);

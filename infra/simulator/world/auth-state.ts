@@ -37,10 +37,10 @@ export interface AuthIntegration {
   readonly branch_id: string;
   readonly db_name: string;
   readonly created_at: string;
-  /** The owners of the public contract; `neon` is the service itself, while it manages the auth project. */
+  /** The public contract knows two owners; `neon` is the service itself, while it manages the auth project. */
   readonly owned_by: 'neon' | 'user';
   readonly jwks_url: string;
-  /** How far a transfer of ownership is (public contract); absent while there is none. */
+  /** This says how far a transfer of ownership is (public contract), and is absent while there is none. */
   readonly transfer_status?: 'initiated' | 'finished';
 }
 

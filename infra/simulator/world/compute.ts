@@ -1,4 +1,4 @@
-/** One compute: its settings, its connections, and its state as time passes. */
+/** Describes one compute: its settings, its connections, and its state as time passes. */
 
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { ComputeSize } from './compute-size.ts';
@@ -7,8 +7,8 @@ import { drawEndpointId } from './names.ts';
 type ComputeStateName = 'init' | 'active' | 'idle';
 
 /**
- * A state from an instant on. Phases are drawn ahead with the operations that cause them, so they may lie in the
- * future.
+ * A compute has this state from this instant on. Phases are drawn ahead with the operations that cause them, so they
+ * may lie in the future.
  */
 export interface ComputePhase {
   readonly atMs: number;
@@ -22,7 +22,7 @@ export interface ActiveSpan {
   untilMs: number;
 }
 
-/** What a compute runs on (public contract). */
+/** A compute runs on one of these (public contract). */
 export const PROVISIONERS = ['k8s-neonvm', 'k8s-pod'] as const;
 
 export interface ComputeSettings {
@@ -44,7 +44,7 @@ export interface Compute {
   readonly createdAtMs: number;
   updatedAtMs: number;
   config: ComputeSettings;
-  /** True when the branch of the compute is archived. */
+  /** The value is true when the branch of the compute is archived. */
   isArchived: boolean;
   /** This is undefined while the compute is suspended. */
   activeSpan: ActiveSpan | undefined;

@@ -1,4 +1,4 @@
-/** Chains of operations that one command starts, for example `create_branch` and then `start_compute`. */
+/** Runs chains of operations that one command starts, for example `create_branch` and then `start_compute`. */
 
 import { type Compute, enterPhases, phaseAt, suspendAfterMs } from './compute.ts';
 import { drawUuid } from './names.ts';
@@ -30,8 +30,8 @@ export interface ChainPlan {
   readonly kinds: readonly OperationKind[];
   readonly atMs: number;
   /**
-   * True when a call of the API started the chain: its answer shows the operations, so the first runs at once and all
-   * exist from then on.
+   * The value is true when a call of the API started the chain. Its answer shows the operations, so the first runs at
+   * once and all exist from then on.
    */
   readonly byCommand?: boolean;
 }

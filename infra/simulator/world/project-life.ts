@@ -1,6 +1,6 @@
 /**
- * One project as time passes: its users have sessions, its computes suspend after them, and checks run in the
- * background.
+ * Lets one project live as time passes: its users have sessions, its computes suspend after them, and checks run in
+ * the background.
  */
 
 import { type Compute, enterPhases } from './compute.ts';

@@ -1,4 +1,4 @@
-/** What users do with a project: they connect, change something, and make, archive and delete branches. */
+/** Draws what users do with a project: they connect, change something, and make, archive and delete branches. */
 
 import type { Compute } from './compute.ts';
 import { putOffSuspend, runChain, runStart } from './operation-chain.ts';
@@ -8,7 +8,10 @@ import { drawCompute, type ProjectState } from './project-state.ts';
 /** A session returns when its operations have ended, in milliseconds since the epoch. */
 type Session = (project: ProjectState, atMs: number) => number;
 
-/** How often users do what. The specification does not say it, and a demonstration should show all of it. */
+/**
+ * These shares say how often users do what. The specification does not give them, and a demonstration should show all
+ * of it.
+ */
 const SESSIONS: readonly (readonly [share: number, session: Session])[] = [
   [0.25, connect],
   [0.4, configure],

@@ -1,6 +1,6 @@
 /**
- * What the routes of the auth integration share: they check the body, find the project and answer with a command's
- * outcome.
+ * Gives the routes of the auth integration what they share: checking a body, finding a project, answering with a
+ * command's outcome.
  */
 
 import * as z from 'zod';
@@ -13,7 +13,7 @@ import { findProject } from '../find-project.ts';
 import { parseBody } from '../request-body.ts';
 import { refusal, type UpstreamContext } from '../upstream-context.ts';
 
-/** Base path of the auth calls that name their project in the path. */
+/** This is the base path of the auth calls that name their project in the path. */
 export const AUTH_PATH = '/api/v2/projects/:project_id/auth';
 
 export const text = z.string().min(1).max(2_000);

@@ -126,7 +126,7 @@ export function secretsClient({ world, secret }: Stage, owner: Process): Secrets
 /** One for all: most signals fire long after their request has ended, and each new one would note its stack. */
 const TIMED_OUT = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
 
-/** As `AbortSignal.timeout`, on virtual time. */
+/** This works as `AbortSignal.timeout` does, on virtual time. */
 export function timeoutSignal({ world }: Stage, owner: Process, durationMs: number): AbortSignal {
   const controller = new AbortController();
   void world.scheduler.delay(owner, durationMs).then(() => {
