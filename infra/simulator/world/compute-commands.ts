@@ -7,6 +7,7 @@ import { putOffSuspend, runRestart, runStart, runSuspend } from './compute-life.
 import { faultOfSize } from './compute-size.ts';
 import { runChain } from './operation-chain.ts';
 import { kinds, type OperationKind } from './operation-life.ts';
+import { isLocked, LOCKED } from './project-lock.ts';
 import type { ProjectState, WorldOperation } from './project-state.ts';
 
 export type Outcome<Value> =
@@ -22,18 +23,6 @@ export interface Started {
 export interface ComputeChange {
   readonly branch_id?: string | undefined;
   readonly config: Partial<Omit<ComputeSettings, 'type'>>;
-}
-
-/** An operation in one of these statuses holds the project's lock. A failed operation waits and holds nothing. */
-const AT_WORK: ReadonlySet<string> = new Set(['scheduling', 'running', 'cancelling']);
-
-const LOCKED = 'project already has running conflicting operations, scheduling of new ones is prohibited';
-
-function isLocked({ operations }: ProjectState, nowMs: number): boolean {
-  return operations.some(({ states, created_us, action }) => {
-    if (created_us / 1_000 > nowMs || action === 'check_availability') return false;
-    return AT_WORK.has(states.findLast(({ at_ms }) => at_ms <= nowMs)?.status ?? 'scheduling');
-  });
 }
 
 export function createEndpoint(
