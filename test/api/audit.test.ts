@@ -188,7 +188,7 @@ describe('the page of the console', () => {
   test('says so when nothing fits', async () => {
     const { text } = await open(3, '/console/audit?client_id=nobody');
 
-    expect(text).toContain('No record fits.');
+    expect(text).toContain('No record matches.');
   });
 
   test('keeps text of the address as text', async () => {

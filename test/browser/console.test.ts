@@ -87,7 +87,7 @@ describe('a person on call', () => {
 
     expect(await page.textContent('h1')).toMatch(/^\w+$/);
     expect(await page.textContent('.verdict')).toMatch(/failed|running|finished/);
-    expect(await page.textContent('dl.facts')).toMatch(/People were told\s*email, \d+ sent/);
+    expect(await page.textContent('dl.facts')).toMatch(/Alerts\s*email, \d+ sent/);
     expect(await page.getAttribute('time', 'title')).toMatch(/ UTC$/);
     expect(foreign).toEqual([]);
     expect(problems).toEqual([]);

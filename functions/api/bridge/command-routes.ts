@@ -1,4 +1,4 @@
-/** What became of the commands that were sent through the bridge. */
+/** Routes that show what became of the commands that were sent through the bridge. */
 
 import * as z from 'zod';
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';

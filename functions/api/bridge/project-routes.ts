@@ -1,4 +1,4 @@
-/** The projects that the bridge watches. */
+/** Routes of the projects that the bridge watches. */
 
 import * as z from 'zod';
 import { maySee } from '../../../shared/callers/authorize.ts';

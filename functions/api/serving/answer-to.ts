@@ -33,7 +33,7 @@ export function toProblem(thrown: unknown): Problem {
   if (isUnreadable(thrown)) {
     return new Problem('record-unreadable', {
       detail:
-        'A newer version of the bridge wrote it, or it is damaged; it is kept, and everything else goes on. Whoever runs the bridge finds it in the log as item.unreadable.',
+        'A newer version of the bridge wrote the item, or it is damaged. It is kept unchanged, and everything else continues to work. The operators of the bridge find it in the log under item.unreadable.',
       cause: thrown,
     });
   }

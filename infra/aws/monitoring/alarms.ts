@@ -174,13 +174,13 @@ function systemAlarms({ events, poller, api, notifier }: AlarmParts): readonly A
     },
     {
       name: 'alerts-waiting',
-      means: 'Failures wait in the queue of the notifier: people are told late.',
+      means: 'Failures wait in the queue of the notifier, so alerts are late.',
       metric: notifier.queue.metricApproximateAgeOfOldestMessage({ period, statistic: 'Maximum' }),
       threshold: 300,
     },
     {
       name: 'alerts-dead-letters',
-      means: 'The notifier gave an event up: somebody was not told of a failure.',
+      means: 'The notifier gave up on an event, so the alert about a failure was not sent.',
       metric: depth(notifier.deadLetters),
       threshold: 0,
     },

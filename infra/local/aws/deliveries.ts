@@ -22,7 +22,7 @@ type Deliver = (event: DeliveredEvent) => void | Promise<void>;
 /** A target may have a dead-letter handler. */
 export type Target = Deliver | { readonly deliver: Deliver; readonly deadLetter: Deliver };
 
-interface Delivery {
+export interface Delivery {
   readonly event: DeliveredEvent;
   readonly ruleName: string;
   readonly target: Target;
