@@ -1,4 +1,4 @@
-/** Routes of the audit, which says who asked for what. They are for callers who may read it, and take filters. */
+/** Serves the audit, which says who asked for what, to callers who may read it. */
 
 import * as z from 'zod';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';

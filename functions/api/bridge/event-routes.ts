@@ -1,4 +1,4 @@
-/** Routes of events: the feed, by which programs find what they missed, and the latest events, for people. */
+/** Serves the feed of events, by which programs find what they missed, and the latest events, for people. */
 
 import * as z from 'zod';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';

@@ -1,4 +1,4 @@
-/** Route that shows whether events of the caller's account are on time, and whether alerts reach people. */
+/** Serves whether events of the caller's account are on time, and whether alerts reach people. */
 
 import * as z from 'zod';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';

@@ -1,6 +1,6 @@
 /**
- * Routes of the operations that the bridge watches: a page of them with filters, and one of them, for which a caller
- * can wait.
+ * Serves the operations that the bridge watches: a page of them with filters, and one of them, for which a caller can
+ * wait.
  */
 
 import * as z from 'zod';

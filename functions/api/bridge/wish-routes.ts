@@ -1,4 +1,4 @@
-/** Route by which a caller asks the poller to read a project soon. */
+/** Serves the route by which a caller asks the poller to read a project soon. */
 
 import * as z from 'zod';
 import { notFound } from '../serving/problem.ts';
