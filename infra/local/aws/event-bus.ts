@@ -1,4 +1,6 @@
-/** A local EventBridge: buses, rules and targets with the semantics that matter to publishers and subscribers. */
+/**
+ * Runs a local EventBridge: buses, rules and targets with the semantics that matter to publishers and subscribers.
+ */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
