@@ -94,6 +94,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store',
     'shared/upstream',
     'shared/upstream/calls',
+    'shared/upstream/public-calls',
   ],
   'functions/api/serving/body': ['shared/runtime'],
   'functions/api/upstream': [
@@ -104,6 +105,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
     'shared/upstream',
     'shared/upstream/calls',
+    'shared/upstream/public-calls',
   ],
   'functions/notifier': [
     'functions/notifier/channels',
@@ -275,6 +277,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/callers',
     'shared/runtime',
     'shared/store/dynamodb',
+    'shared/upstream/calls',
+    'shared/upstream/public-calls',
   ],
   'infra/cli/cost': ['infra', 'shared/runtime'],
   'infra/cli/docs': [
@@ -286,9 +290,11 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/notifier/wording',
     'infra/cli/cost',
     'infra/cli/docs/bounds',
-    'infra/local',
-    'shared/config',
+    'infra/simulator',
+    'shared/callers',
     'shared/events',
+    'shared/upstream/calls',
+    'shared/upstream/public-calls',
   ],
   'infra/cli/docs/bounds': [
     'functions/api/bridge',
@@ -373,8 +379,9 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store',
     'shared/upstream',
     'shared/upstream/calls',
+    'shared/upstream/public-calls',
   ],
-  'shared/config': ['shared/callers', 'shared/core/rates', 'shared/runtime'],
+  'shared/config': ['shared/callers', 'shared/core/rates', 'shared/runtime', 'shared/upstream/public-calls'],
   'shared/core/rates': ['shared/core/time'],
   'shared/core/records': ['shared/core/rates', 'shared/core/time'],
   'shared/core/time': [],
@@ -395,6 +402,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'shared/store/dynamodb': ['shared/runtime', 'shared/store'],
   'shared/upstream': ['shared/core/rates', 'shared/core/records', 'shared/runtime', 'shared/upstream/calls'],
   'shared/upstream/calls': ['shared/core/records', 'shared/runtime'],
+  'shared/upstream/public-calls': ['shared/callers', 'shared/upstream/calls'],
 };
 
 /** Rooms whose files only compute: no clock, no randomness, no waiting, no process, and no package but a hash. */

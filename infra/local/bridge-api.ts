@@ -10,13 +10,7 @@ import type { LocalAws } from './aws/local-aws.ts';
 import { localDynamoDb } from './bridge-aws.ts';
 import { ACCOUNT_ID, EVENT_BUS_NAME, KEY_SECRET_ID, PEPPER_SECRET_ID, TABLE_NAME } from './bridge-names.ts';
 import type { DataFolder } from './data-folder.ts';
-import {
-  issueDevelopmentToken,
-  LOCAL_EXTRA_ROUTES,
-  type LocalApi,
-  revokeDevelopmentTokens,
-  startLocalApi,
-} from './local-api.ts';
+import { issueDevelopmentToken, type LocalApi, revokeDevelopmentTokens, startLocalApi } from './local-api.ts';
 import type { StartOptions } from './start-options.ts';
 
 export interface BridgeApiParts {
@@ -43,7 +37,6 @@ export function openBridgeApi({ options, folder, baseUrl, aws }: BridgeApiParts)
       ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
       TOKEN_PEPPER_SECRET_ID: PEPPER_SECRET_ID,
       ACCOUNTS: JSON.stringify([account]),
-      EXTRA_ROUTES: JSON.stringify(LOCAL_EXTRA_ROUTES),
       POWERTOOLS_SERVICE_NAME: 'api',
     },
     onLogLine: (line) => folder.keepLogLine(line),

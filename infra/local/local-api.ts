@@ -39,26 +39,6 @@ export interface LocalApi {
   close(): Promise<void>;
 }
 
-/** Calls that public clients of the service make and the specification does not show. */
-export const LOCAL_EXTRA_ROUTES = [
-  {
-    id: 'startEndpoint',
-    method: 'POST',
-    path: '/projects/{project_id}/endpoints/{endpoint_id}/start',
-    summary: 'Start a compute',
-    scope: 'computes:restart',
-    stays_within_project: true,
-  },
-  {
-    id: 'suspendEndpoint',
-    method: 'POST',
-    path: '/projects/{project_id}/endpoints/{endpoint_id}/suspend',
-    summary: 'Suspend a compute',
-    scope: 'computes:restart',
-    stays_within_project: true,
-  },
-] as const;
-
 /** Requests that are under way have this long to end. */
 const CLOSE_MS_MAX = 2_000;
 
@@ -77,7 +57,7 @@ export async function startLocalApi(options: LocalApiOptions): Promise<LocalApi>
     await worker.terminate();
     if (first.kind === 'broken') throw first.error;
     const code = first.kind === 'failed' ? first.code : '';
-    throw Object.assign(new Error(`The API cannot listen (${code})`), { code, port });
+    throw Object.assign(new Error(`The API cannot listen (${code})`), { code, port, option: '--api-port' });
   }
   let closing: Promise<void> | undefined;
   return { origin: `http://127.0.0.1:${first.port}`, close: () => (closing ??= closeWorker(worker)) };

@@ -70,7 +70,8 @@ function isForThePerson(error: Error): boolean {
 function sentenceOf(error: Error): string {
   if (codeOf(error) === 'EADDRINUSE') {
     const port = 'port' in error ? String(error.port) : 'asked for';
-    return `Port ${port} is in use by another program; choose another one with --port, or leave it out.`;
+    const option = 'option' in error ? String(error.option) : '--port';
+    return `Port ${port} is in use by another program; choose another one with ${option}, or leave it out.`;
   }
   if (isOptionError(error)) return error.message.split('. To specify')[0] ?? error.message;
   return isForThePerson(error) ? error.message : (error.stack ?? error.message);
