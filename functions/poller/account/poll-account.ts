@@ -90,7 +90,7 @@ async function pollWithLease(
   const { projects, listings, health } = memory;
   const status = statusDepsOf(deps);
   if (status !== undefined) await recallStatus(status, memory.status, memory.readings);
-  const origin = await readOrigin(deps);
+  const origin = await readOrigin(deps, listings);
   await readHealth(deps, health);
   const leftovers = leftoversAtStart();
   const sources = statusSources(memory, leftovers);

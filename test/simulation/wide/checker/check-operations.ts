@@ -77,7 +77,7 @@ function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: numbe
   // What was visible at the account's first answer is seen with it, however long the list takes to its end.
   if (isWithin(project.visible, bootMs)) return { fromMs: bootMs, certainMs: listedMs };
   // Until the list has shown everything once, a project that turns up may have been there from the beginning.
-  if (!hadSeenTheList(evidence, shownMs)) return { fromMs: bootMs, certainMs: listedMs };
+  if (!hadSeenTheList(evidence, project, shownMs)) return { fromMs: bootMs, certainMs: listedMs };
   if (project.createdMs >= firstListedMs + A_SECOND_MS) return { fromMs: 0, certainMs: 0 };
   if (project.createdMs >= bootMs - A_SECOND_MS) return { fromMs: 0, certainMs: listedMs };
   return { fromMs: shownMs, certainMs: listedMs };
