@@ -6,6 +6,7 @@ import type { AccountMemory } from './account-memory.ts';
 import { discoverRepeatedly } from './discover-repeatedly.ts';
 import { readOrigin } from './discovery/account-origin.ts';
 import { type KnownProjects, rememberProject, visibleIdsOf } from './discovery/known-projects.ts';
+import type { Listings } from './discovery/listings.ts';
 import { endWhenQuiet } from './end-when-quiet.ts';
 import { type InvocationCounts, noCounts } from './invocation-counts.ts';
 import { pollInTurn, type WorkerState } from './poll-in-turn.ts';
@@ -97,7 +98,7 @@ async function pollWithLease(
   const discovery = { projects, listings, origin, addedNow: new Set<string>() };
   await untilLoopsEnd(deps, [
     ...startLoops(deps, memory, { discovery, origin, leftovers, counts }),
-    endWhenQuiet(deps, stop, () => listings.endedAtMs === undefined || leftovers.areDraining),
+    endWhenQuiet(deps, stop, () => isListingAwaited(listings) || leftovers.areDraining),
     ...(status === undefined ? [] : [publishStatusRepeatedly(status, memory.status, sources)]),
   ]);
   await reportAtEnd(deps, {
@@ -143,6 +144,11 @@ function leftoverEvents(
       counts.publishedCount += eventCount;
     },
   };
+}
+
+/** A listing that every invocation cuts short never proves that a project is gone. */
+function isListingAwaited({ endedAtMs, isBeingRead }: Listings): boolean {
+  return endedAtMs === undefined || isBeingRead;
 }
 
 /** Undefined: the status is not published. */
