@@ -11,15 +11,15 @@ import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import * as z from 'zod';
-import { eventCatalog } from '../../shared/events/catalog.ts';
-import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
+import { eventCatalog } from '../../../shared/events/catalog.ts';
+import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 
 export const CANARY_SOURCE = `${EVENT_SOURCE}.canary`;
 
 /** An alarm is raised when three canaries in a row are missing. */
 export const CANARY_EVERY_MINUTES = 5;
 
-export interface EventsProps {
+export interface BridgeBusProps {
   readonly busName: string;
   readonly archiveDays: number;
   /** The roles that publish. They are given by name, because the roles themselves need the bus. */
@@ -32,13 +32,13 @@ interface QueueRule {
   readonly queue: sqs.Queue;
 }
 
-export class Events extends Construct {
+export class BridgeBus extends Construct {
   readonly bus: events.EventBus;
   readonly canaryQueue: sqs.Queue;
   /** Holds what EventBridge could not hand to the target of a rule or of a schedule. */
   readonly undelivered: sqs.Queue;
 
-  constructor(scope: Construct, { busName, archiveDays, publisherRoleArns }: EventsProps) {
+  constructor(scope: Construct, { busName, archiveDays, publisherRoleArns }: BridgeBusProps) {
     super(scope, 'Events');
     this.bus = new events.EventBus(this, 'Bus', { eventBusName: busName });
     this.bus.archive('Archive', {

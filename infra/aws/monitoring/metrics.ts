@@ -8,7 +8,7 @@ import {
   type MetricName,
   type SplitMetricName,
   splitMetrics,
-} from '../../shared/runtime/metric-names.ts';
+} from '../../../shared/runtime/metric-names.ts';
 
 /** These are the dimensions that `createPowertoolsTelemetry` writes. */
 export interface BridgeDimensions {

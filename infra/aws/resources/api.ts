@@ -9,21 +9,21 @@ import * as iam from 'aws-cdk-lib/aws-iam';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import type * as z from 'zod';
-import { CHANNEL_NAMES } from '../../functions/notifier/channels/channels.ts';
-import type { apiAccounts } from '../../shared/config/api-accounts.ts';
-import type { ApiEnvironment } from '../../shared/config/api-config.ts';
-import { commandSettled, operationStateChanged } from '../../shared/events/catalog.ts';
-import { auditListOf, PARTITIONS, projectsListOf } from '../../shared/store/keys.ts';
-import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
-import type { BridgeConfig } from '../config/bridge-config.ts';
+import { CHANNEL_NAMES } from '../../../functions/notifier/channels/channels.ts';
+import type { apiAccounts } from '../../../shared/config/api-accounts.ts';
+import type { ApiEnvironment } from '../../../shared/config/api-config.ts';
+import { commandSettled, operationStateChanged } from '../../../shared/events/catalog.ts';
+import { auditListOf, PARTITIONS, projectsListOf } from '../../../shared/store/keys.ts';
+import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
+import type { BridgeConfig } from '../../config/bridge-config.ts';
+import type { BridgeBus } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
-import type { Events } from './events.ts';
 import type { State } from './state.ts';
 
 export interface ApiProps {
   readonly config: BridgeConfig;
   readonly state: State;
-  readonly events: Events;
+  readonly events: BridgeBus;
   readonly common: Omit<BridgeFunctionProps, 'environment' | 'functionName'>;
 }
 
@@ -50,7 +50,7 @@ export class Api extends Construct {
     new CfnOutput(this, 'BaseUrl', { value: this.httpApi.apiEndpoint, description: 'Base URL of the API' });
   }
 
-  private grantWhatItUses(config: BridgeConfig, state: State, events: Events): void {
+  private grantWhatItUses(config: BridgeConfig, state: State, events: BridgeBus): void {
     const accountIds = config.accounts.map(({ account_id }) => account_id);
     this.fn.grantItems(state.table.tableArn);
     const [work, feed, created, list] = [WORK_INDEX, FEED_INDEX, CREATED_INDEX, LIST_INDEX].map(({ name }) =>
@@ -126,7 +126,7 @@ export class Api extends Construct {
   }
 }
 
-function environmentOf(config: BridgeConfig, state: State, events: Events): Record<string, string> {
+function environmentOf(config: BridgeConfig, state: State, events: BridgeBus): Record<string, string> {
   const accounts: z.input<typeof apiAccounts> = config.accounts.map((account) => ({
     account_id: account.account_id,
     upstream_base_url: account.upstream_base_url,

@@ -3,7 +3,7 @@
 import { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { Construct } from 'constructs';
-import type { MetricName } from '../../shared/runtime/metric-names.ts';
+import type { MetricName } from '../../../shared/runtime/metric-names.ts';
 import type { AlarmParts } from './alarms.ts';
 import { bridgeMetric, splitMetric } from './metrics.ts';
 

@@ -7,13 +7,13 @@ import { randomBytes } from 'node:crypto';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
-import { SCOPES } from '../../shared/callers/scopes.ts';
-import { TOKEN_DAYS_MAX } from '../../shared/callers/token-record.ts';
-import { createTokenStore } from '../../shared/callers/token-store.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
-import { createSecret } from '../../shared/runtime/secret.ts';
-import type { Table, TableIndexes } from '../../shared/store/table.ts';
+import { mintToken, tokenHash } from '../../../shared/callers/bridge-token.ts';
+import { SCOPES } from '../../../shared/callers/scopes.ts';
+import { TOKEN_DAYS_MAX } from '../../../shared/callers/token-record.ts';
+import { createTokenStore } from '../../../shared/callers/token-store.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { createSecret } from '../../../shared/runtime/secret.ts';
+import type { Table, TableIndexes } from '../../../shared/store/table.ts';
 
 export interface ApiWorkerSettings {
   readonly speed: number;

@@ -1,22 +1,22 @@
 /** How long a caller's refused call is waited out: while the caller is patient, has a free place, and has permits left. */
 
 import type { Waiting } from '../../../shared/commands/forward-call.ts';
-import { patienceMsOf } from '../serving/patience.ts';
 import type { PatientCallers } from '../serving/patient-callers.ts';
+import { preferredWaitMs } from '../serving/prefer-wait.ts';
 import type { ApiRequest } from '../serving/route.ts';
 import type { UpstreamAccount } from './upstream-account.ts';
 
-export interface PatienceDeps {
+export interface LockWaitDeps {
   readonly patient: PatientCallers;
   readonly fairShare: UpstreamAccount['fairShare'];
 }
 
 /** The caller's free place is taken before the first wait, and given back when the upstream's last answer is there. */
-export function waitingFor(
-  { patient, fairShare }: PatienceDeps,
+export function lockWait(
+  { patient, fairShare }: LockWaitDeps,
   { caller, headers, signal }: ApiRequest,
 ): Waiting {
-  const patienceMs = patienceMsOf(headers.prefer);
+  const patienceMs = preferredWaitMs(headers.prefer);
   let release: (() => Promise<void>) | undefined;
   return {
     signal,

@@ -1,8 +1,8 @@
 /** What invokes the notifier: batches of its queue, and its schedule. */
 
-import { notifierQueue } from '../../functions/notifier/invocations.ts';
-import type { BatchResponse } from '../../functions/notifier/notify.ts';
-import type { LocalQueue, QueueMessage } from './aws/queue.ts';
+import { notifierQueue } from '../../../functions/notifier/invocations.ts';
+import type { BatchResponse } from '../../../functions/notifier/notify.ts';
+import type { LocalQueue, QueueMessage } from '../aws/queue.ts';
 
 export interface NotifierInvocations {
   /** Starts an invocation for each batch that waits, up to the limit. */

@@ -3,7 +3,7 @@
 import { RemovalPolicy } from 'aws-cdk-lib';
 import * as dynamodb from 'aws-cdk-lib/aws-dynamodb';
 import { Construct } from 'constructs';
-import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
+import { tableDefinition } from '../../../shared/store/dynamodb/table-definition.ts';
 
 const TTL_ATTRIBUTE = 'expires_at';
 

@@ -4,13 +4,13 @@
  */
 
 import { parentPort, workerData } from 'node:worker_threads';
-import { createNotifierHandler } from '../../functions/notifier/create-handler.ts';
-import { notifierEnvironment } from '../../functions/notifier/environment.ts';
-import type { BatchResponse } from '../../functions/notifier/notify.ts';
-import { toError } from '../../shared/runtime/errors.ts';
-import { readConfig } from '../../shared/runtime/read-config.ts';
-import { scaledClock } from '../process/scaled-clock.ts';
-import type { WorkerSettings } from './local-lambda.ts';
+import { createNotifierHandler } from '../../../functions/notifier/create-handler.ts';
+import { notifierEnvironment } from '../../../functions/notifier/environment.ts';
+import type { BatchResponse } from '../../../functions/notifier/notify.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import { readConfig } from '../../../shared/runtime/read-config.ts';
+import { scaledClock } from '../../process/scaled-clock.ts';
+import type { WorkerSettings } from './poller-lambda.ts';
 
 export interface ToNotifier {
   readonly id: number;

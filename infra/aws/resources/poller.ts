@@ -13,18 +13,18 @@ import {
   type PollAccountRequest,
   type PollerEnvironment,
   pollerSchedule,
-} from '../../shared/config/poller-config.ts';
-import { PARTITIONS, wishesOf, workOf } from '../../shared/store/keys.ts';
-import { CREATED_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
-import type { BridgeConfig } from '../config/bridge-config.ts';
+} from '../../../shared/config/poller-config.ts';
+import { PARTITIONS, wishesOf, workOf } from '../../../shared/store/keys.ts';
+import { CREATED_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
+import type { BridgeConfig } from '../../config/bridge-config.ts';
+import { type BridgeBus, sendTo } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
-import { type Events, sendTo } from './events.ts';
 import type { State } from './state.ts';
 
 export interface PollerProps {
   readonly config: BridgeConfig;
   readonly state: State;
-  readonly events: Events;
+  readonly events: BridgeBus;
   readonly common: Omit<BridgeFunctionProps, 'environment' | 'functionName'>;
 }
 
@@ -67,7 +67,7 @@ export class Poller extends Construct {
    * The poller reads and updates items, queries two indexes and publishes to one bus. It deletes nothing and puts no
    * whole item.
    */
-  private grantWhatItUses(config: BridgeConfig, state: State, events: Events): void {
+  private grantWhatItUses(config: BridgeConfig, state: State, events: BridgeBus): void {
     const accountIds = config.accounts.map(({ account_id }) => account_id);
     this.fn.grantItems(state.table.tableArn);
     this.fn.grantQuery('Work', [state.indexArn(WORK_INDEX.name)], [...accountIds.map(workOf), wishesOf('*')]);

@@ -1,6 +1,6 @@
 /** Shows a person what the poller's log says: how far the first reading of the projects is, and what went wrong. */
 
-import { type LineStyle, paint } from './terminal.ts';
+import { type LineStyle, paint } from './event-line.ts';
 
 export interface ProgressSurroundings {
   readonly print: (line: string) => void;

@@ -1,7 +1,7 @@
 /** Counts what happened, for the lines after Ctrl-C. */
 
-import type { DeliveredEvent } from './aws/deliveries.ts';
-import { delayMsOf } from './terminal.ts';
+import type { DeliveredEvent } from '../aws/deliveries.ts';
+import { delayMsOf } from './event-line.ts';
 
 export interface RunSummary {
   noteEvent(event: DeliveredEvent): void;

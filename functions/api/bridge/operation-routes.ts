@@ -9,7 +9,7 @@ import type { PatientCallers } from '../serving/patient-callers.ts';
 import { notFound } from '../serving/problem.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
 import { type ModelOf, type ReadRequest, readRoute } from './bridge-route.ts';
-import { eventAnswer } from './events.ts';
+import { eventAnswer } from './event-routes.ts';
 import { operationAnswer, operationView } from './operation-view.ts';
 import { cursor, filterText, limit, paged } from './page-query.ts';
 import { WAIT_SECONDS_MAX, wait, waitFor } from './wait-for.ts';

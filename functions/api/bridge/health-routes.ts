@@ -6,8 +6,8 @@ import type { AccountStatus } from '../../../shared/core/records/account-status.
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { OpenWork } from '../read-model/open-work.ts';
 import type { Route } from '../serving/route.ts';
-import { type Health, healthOf } from './account-health.ts';
 import { type ModelOf, readRoute } from './bridge-route.ts';
+import { decideHealth, type Health } from './decide-health.ts';
 
 export interface HealthDeps {
   /** Undefined: the poller has not written it yet. */
@@ -51,5 +51,5 @@ export async function readHealth(
   ]);
   const nowMs = clock.now();
   const isVisible = (projectId: string) => maySee(caller, projectId);
-  return { status, health: healthOf({ status, unpublished, channelReasons, nowMs, maySee: isVisible }) };
+  return { status, health: decideHealth({ status, unpublished, channelReasons, nowMs, maySee: isVisible }) };
 }

@@ -4,9 +4,9 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Worker } from 'node:worker_threads';
-import type { AccountReport } from '../../functions/poller/account/poll-account.ts';
-import { pollerSchedule } from '../../shared/config/poller-config.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
+import type { AccountReport } from '../../../functions/poller/account/poll-account.ts';
+import { pollerSchedule } from '../../../shared/config/poller-config.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
 
 export interface WorkerSettings {
   readonly speed: number;
@@ -24,7 +24,7 @@ export type FromWorker =
   | { readonly kind: 'done'; readonly report: AccountReport }
   | { readonly kind: 'failed'; readonly reason: string };
 
-export interface LocalLambdaOptions extends WorkerSettings {
+export interface PollerLambdaOptions extends WorkerSettings {
   readonly environment: Readonly<Record<string, string>>;
   readonly event: unknown;
   readonly clock: Clock;
@@ -33,7 +33,7 @@ export interface LocalLambdaOptions extends WorkerSettings {
 }
 
 /** Invokes until `signal` aborts, and resolves when the last invocation has ended. */
-export async function runLocalLambda(options: LocalLambdaOptions, signal: AbortSignal): Promise<void> {
+export async function runPollerLambda(options: PollerLambdaOptions, signal: AbortSignal): Promise<void> {
   const { speed, originMs, environment, clock } = options;
   const worker = new Worker(new URL('./poller-worker.ts', import.meta.url), {
     workerData: { speed, originMs } satisfies WorkerSettings,

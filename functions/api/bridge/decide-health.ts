@@ -51,7 +51,7 @@ export interface Observed {
   readonly maySee?: (projectId: string) => boolean;
 }
 
-export function healthOf({
+export function decideHealth({
   status,
   unpublished,
   channelReasons = [],

@@ -2,9 +2,9 @@
 
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
-import type { BatchResponse } from '../../functions/notifier/notify.ts';
-import type { WorkerSettings } from './local-lambda.ts';
+import type { BatchResponse } from '../../../functions/notifier/notify.ts';
 import type { FromNotifier, ToNotifier } from './notifier-worker.ts';
+import type { WorkerSettings } from './poller-lambda.ts';
 
 export interface NotifierLambdaOptions extends WorkerSettings {
   readonly environment: Readonly<Record<string, string>>;

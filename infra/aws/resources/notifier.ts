@@ -11,21 +11,21 @@ import * as sns from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { CHANNEL_KINDS, secretArnOf } from '../../functions/notifier/channels/channels.ts';
-import { alertRulePattern } from '../../functions/notifier/deciding/alert-rule.ts';
-import type { NotifierEnvironment } from '../../functions/notifier/environment.ts';
-import { notifierQueue, notifierSchedule } from '../../functions/notifier/invocations.ts';
-import { alertListOf, alertWorkOf } from '../../shared/store/keys.ts';
-import { LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
-import type { BridgeConfig } from '../config/bridge-config.ts';
+import { CHANNEL_KINDS, secretArnOf } from '../../../functions/notifier/channels/channels.ts';
+import { alertRulePattern } from '../../../functions/notifier/deciding/alert-rule.ts';
+import type { NotifierEnvironment } from '../../../functions/notifier/environment.ts';
+import { notifierQueue, notifierSchedule } from '../../../functions/notifier/invocations.ts';
+import { alertListOf, alertWorkOf } from '../../../shared/store/keys.ts';
+import { LIST_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
+import type { BridgeConfig } from '../../config/bridge-config.ts';
+import { type BridgeBus, sendTo } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
-import { type Events, sendTo } from './events.ts';
 import type { State } from './state.ts';
 
 export interface NotifierProps {
   readonly config: BridgeConfig;
   readonly state: State;
-  readonly events: Events;
+  readonly events: BridgeBus;
   readonly consoleBaseUrl: string;
   readonly common: Omit<BridgeFunctionProps, 'environment' | 'functionName'>;
 }

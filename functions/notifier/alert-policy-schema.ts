@@ -3,4 +3,4 @@
 import { CHANNEL_NAMES } from './channels/channels.ts';
 import { alertPolicyFor } from './deciding/alert-policy.ts';
 
-export const alertPolicy = alertPolicyFor(CHANNEL_NAMES);
+export const alertPolicySchema = alertPolicyFor(CHANNEL_NAMES);

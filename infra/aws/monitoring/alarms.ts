@@ -5,19 +5,19 @@ import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { DEAF_MS } from '../../shared/alerts/deaf-channel.ts';
-import type { MetricName } from '../../shared/runtime/metric-names.ts';
-import type { BridgeConfig } from '../config/bridge-config.ts';
+import { DEAF_MS } from '../../../shared/alerts/deaf-channel.ts';
+import type { MetricName } from '../../../shared/runtime/metric-names.ts';
+import type { BridgeConfig } from '../../config/bridge-config.ts';
+import type { Api } from '../resources/api.ts';
+import { type BridgeBus, CANARY_EVERY_MINUTES } from '../resources/bridge-bus.ts';
+import type { Notifier } from '../resources/notifier.ts';
+import type { Poller } from '../resources/poller.ts';
 import { alarmTopic } from './alarm-topic.ts';
-import type { Api } from './api.ts';
-import { CANARY_EVERY_MINUTES, type Events } from './events.ts';
 import { bridgeMetric, percentage } from './metrics.ts';
-import type { Notifier } from './notifier.ts';
-import type { Poller } from './poller.ts';
 
 export interface AlarmParts {
   readonly config: BridgeConfig;
-  readonly events: Events;
+  readonly events: BridgeBus;
   readonly poller: Poller;
   readonly api: Api;
   readonly notifier: Notifier;

@@ -6,12 +6,12 @@
 import { randomUUID } from 'node:crypto';
 import { parentPort, workerData } from 'node:worker_threads';
 import { serve } from '@hono/node-server';
-import { createApiFunction } from '../../functions/api/create-handler.ts';
-import { apiEnvironment } from '../../shared/config/api-config.ts';
-import { systemRandom } from '../../shared/runtime/random.ts';
-import { readConfig } from '../../shared/runtime/read-config.ts';
-import { forOwnHost } from '../process/own-host.ts';
-import { scaledClock } from '../process/scaled-clock.ts';
+import { createApiFunction } from '../../../functions/api/create-handler.ts';
+import { apiEnvironment } from '../../../shared/config/api-config.ts';
+import { systemRandom } from '../../../shared/runtime/random.ts';
+import { readConfig } from '../../../shared/runtime/read-config.ts';
+import { forOwnHost } from '../../process/own-host.ts';
+import { scaledClock } from '../../process/scaled-clock.ts';
 import type { ApiWorkerSettings, FromApiWorker } from './local-api.ts';
 
 const { speed, originMs, port } = workerData as ApiWorkerSettings;

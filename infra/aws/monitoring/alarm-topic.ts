@@ -7,7 +7,7 @@ import * as iam from 'aws-cdk-lib/aws-iam';
 import * as sns from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import type { Construct } from 'constructs';
-import type { BridgeConfig } from '../config/bridge-config.ts';
+import type { BridgeConfig } from '../../config/bridge-config.ts';
 
 /**
  * Allows CloudWatch by name, because `enforceSSL` writes a policy that only denies, and a topic with a policy of its
