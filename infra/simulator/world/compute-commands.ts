@@ -2,9 +2,10 @@
  * What users can do with computes, and when the service refuses it (specification "Computes" and "Compute state").
  */
 
-import { type Compute, type ComputeSettings, createCompute, enterPhases, phaseAt } from './compute.ts';
+import { type Compute, type ComputeSettings, createCompute, phaseAt } from './compute.ts';
+import { putOffSuspend, runRestart, runStart, runSuspend } from './compute-life.ts';
 import { faultOfSize } from './compute-size.ts';
-import { putOffSuspend, runChain, runStart } from './operation-chain.ts';
+import { runChain } from './operation-chain.ts';
 import { kinds, type OperationKind } from './operation-life.ts';
 import { isLocked, LOCKED } from './project-lock.ts';
 import type { ProjectState, WorldOperation } from './project-state.ts';
@@ -181,26 +182,11 @@ function start(
 }
 
 function suspend(project: ProjectState, compute: Compute, atMs: number): void {
-  compute.connectionCount = 0;
-  if (compute.activeSpan !== undefined) compute.activeSpan.untilMs = atMs;
-  compute.activeSpan = undefined;
-  const { endMs } = runChain(project, { compute, kinds: [kinds.suspend_compute], atMs, byCommand: true });
-  enterPhases(compute, atMs, [
-    { atMs, current: 'active', pending: 'idle' },
-    { atMs: endMs, current: 'idle' },
-  ]);
+  runSuspend(project, { compute, atMs, byCommand: true });
 }
 
-/** A restart drops all connections. The compute keeps its state when the chain comes to nothing. */
 function restart(project: ProjectState, compute: Compute, atMs: number): void {
-  compute.connectionCount = 0;
-  const chain = [kinds.suspend_compute, kinds.start_compute];
-  const { endMs } = runChain(project, { compute, kinds: chain, atMs, byCommand: true });
-  enterPhases(compute, atMs, [
-    { atMs, current: 'active', pending: 'active' },
-    { atMs: endMs, current: 'active' },
-  ]);
-  putOffSuspend(project, compute, endMs, 0);
+  runRestart(project, { compute, atMs, byCommand: true });
 }
 
 function started(project: ProjectState, compute: Compute, act: () => void): Outcome<Started> {
