@@ -10,7 +10,12 @@ import type { LocalAws } from './aws/local-aws.ts';
 import { localDynamoDb } from './bridge-aws.ts';
 import { ACCOUNT_ID, EVENT_BUS_NAME, KEY_SECRET_ID, PEPPER_SECRET_ID, TABLE_NAME } from './bridge-names.ts';
 import type { DataFolder } from './data-folder.ts';
-import { issueDevelopmentToken, type LocalApi, revokeDevelopmentTokens, startLocalApi } from './local-api.ts';
+import {
+  issueDevelopmentToken,
+  type LocalApi,
+  revokeDevelopmentTokens,
+  startLocalApi,
+} from './lambda/local-api.ts';
 import type { StartOptions } from './start-options.ts';
 
 export interface BridgeApiParts {

@@ -1,4 +1,7 @@
-/** The routes under `/api/v2`: the calls of the specification, those of the public API, and those that the configuration adds. */
+/**
+ * Defines the routes under `/api/v2`: the calls of the specification, those of the public API, and those that the
+ * configuration adds.
+ */
 
 import * as z from 'zod';
 import { scopeOfCall } from '../../../shared/callers/scope-of-call.ts';
@@ -14,7 +17,7 @@ import { publicCalls } from '../../../shared/upstream/public-calls/public-calls.
 import { type Route, UPSTREAM_MOUNT } from '../serving/route.ts';
 import { type PassThroughDeps, passThrough } from './pass-through.ts';
 
-/** Calls of the specification whose successes contain keys, or a URL that transfers an account. */
+/** The successes of these calls of the specification contain keys, or a URL that transfers an account. */
 const SECRET_ANSWERS: ReadonlySet<CallId> = new Set([
   'createAuthIntegration',
   'createAuthKeys',

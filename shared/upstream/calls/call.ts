@@ -1,4 +1,4 @@
-/** What the table of calls says about one call of the upstream API. */
+/** Defines what the table of calls says about one call of the upstream API. */
 
 import type * as z from 'zod';
 
@@ -21,24 +21,24 @@ export interface Call {
   readonly path: string;
   /** Absent means `account`: a call is closed to limited callers until it was decided that it stays within a project. */
   readonly reach?: Reach;
-  /** One line for documentation. */
+  /** The documentation shows this line. */
   readonly summary: string;
-  /** The section of the specification that describes the call. */
+  /** This section of the specification describes the call. */
   readonly section: string;
-  /** The query parameters; undefined: none is sent. */
+  /** The query has these parameters. When it is undefined, none is sent. */
   readonly query?: z.ZodObject;
   /**
-   * The body. Its schema checks the fields that it declares, and lets other fields through: the upstream judges them. The fence stops
-   * them when the caller is limited to projects.
+   * The schema of the body checks the fields that it declares, and lets other fields through, which the upstream judges.
+   * The fence stops them when the caller is limited to projects.
    */
   readonly body?: z.ZodObject;
   /** The call may be sent without a body. */
   readonly isBodyOptional?: true;
-  /** The answer of a success. Its schema is tolerant, because the service adds fields. */
+  /** The schema of a success is tolerant, because the service adds fields. */
   readonly answer: z.ZodType;
-  /** The status of a success, as the specification or the public contract says. */
+  /** A success has this status, as the specification or the public contract says. */
   readonly status: 200 | 201 | 202 | 204;
-  /** A second status of a success, with which `DELETE` says that the thing was already gone. */
+  /** A `DELETE` of a thing that is already gone succeeds with this status. */
   readonly otherStatus?: 200 | 204;
 }
 
