@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
-import { PROJECTS_MAX } from '../../functions/poller/planner/listing.ts';
+import { PROJECTS_MAX } from '../../functions/poller/planner/project-list/listing.ts';
 import { emptyMemory } from '../../functions/poller/project/memory/project-memory.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { anOperation } from '../builders.ts';
