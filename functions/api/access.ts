@@ -1,12 +1,15 @@
-/** What the API's function may read and write: it shows records, and writes what a command begins. It must not write how far the poller has read. */
+/**
+ * Says what the API's function may read and write. It shows records, and writes what a command begins. It must not
+ * write how far the poller has read.
+ */
 
 import { TOKEN_ATTRIBUTES } from '../../shared/callers/token-record.ts';
 import { IDEMPOTENCY_ATTRIBUTES } from '../../shared/commands/idempotency-store.ts';
-import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/access.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { CALLER_USAGE_ATTRIBUTES, USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { PROGRESS_ATTRIBUTES, RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
+import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
 import { ENDED_SESSION_ATTRIBUTES } from './console/session/ended-sessions.ts';
 import { AUDIT_ATTRIBUTES } from './read-model/audit-reader.ts';
 import { HELD_ATTRIBUTES } from './serving/held-places.ts';
@@ -15,14 +18,14 @@ const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
 const BEGUN = [...RECORD_ATTRIBUTES.operation, ...RECORD_ATTRIBUTES.command];
 const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 
-/** Attributes that only the poller needs: how far it has read, and what it has learned. */
+/** Only the poller needs these attributes. They say how far it has read, and what it has learned. */
 const POLLERS_OWN: ReadonlySet<string> = new Set([
   ...PROGRESS_ATTRIBUTES.filter((name) => name !== 'watermark'),
   'history_until',
   'learned',
 ]);
 
-/** Attributes of an operation that only the poller writes, when it reads the operation again. */
+/** Only the poller writes these attributes of an operation, when it reads the operation again. */
 const DECIDED_LATER: ReadonlySet<string> = new Set(['stalled_threshold_ms']);
 
 export const apiAccess = {

@@ -5,7 +5,7 @@ import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
 import { SnsAction } from 'aws-cdk-lib/aws-cloudwatch-actions';
 import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
-import { DEAF_MS } from '../../shared/alerts/channel-health.ts';
+import { DEAF_MS } from '../../shared/alerts/deaf-channel.ts';
 import type { MetricName } from '../../shared/runtime/metric-names.ts';
 import type { BridgeConfig } from '../config/bridge-config.ts';
 import { alarmTopic } from './alarm-topic.ts';

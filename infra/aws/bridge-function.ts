@@ -10,8 +10,8 @@ import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as logs from 'aws-cdk-lib/aws-logs';
 import { Construct } from 'constructs';
 import { ENVIRONMENT_FILE } from '../../shared/runtime/function-environment.ts';
-import type { Access, Partition } from '../../shared/store/access.ts';
 import { PARTITIONS } from '../../shared/store/keys.ts';
+import type { Access, Partition } from '../../shared/store/table-access.ts';
 import { type FunctionName, functionDefinitions } from '../functions.ts';
 import { ACCESS } from './roles.ts';
 

@@ -14,7 +14,7 @@ import {
   type PollerEnvironment,
   pollerSchedule,
 } from '../../shared/config/poller-config.ts';
-import { PARTITIONS, readRequestsOf, workOf } from '../../shared/store/keys.ts';
+import { PARTITIONS, wishesOf, workOf } from '../../shared/store/keys.ts';
 import { CREATED_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
 import type { BridgeConfig } from '../config/bridge-config.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
@@ -70,11 +70,7 @@ export class Poller extends Construct {
   private grantWhatItUses(config: BridgeConfig, state: State, events: Events): void {
     const accountIds = config.accounts.map(({ account_id }) => account_id);
     this.fn.grantItems(state.table.tableArn);
-    this.fn.grantQuery(
-      'Work',
-      [state.indexArn(WORK_INDEX.name)],
-      [...accountIds.map(workOf), readRequestsOf('*')],
-    );
+    this.fn.grantQuery('Work', [state.indexArn(WORK_INDEX.name)], [...accountIds.map(workOf), wishesOf('*')]);
     this.fn.grantQuery('Created', [state.indexArn(CREATED_INDEX.name)], [PARTITIONS.protocol]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn]);
     const keys = config.accounts.map(({ key_secret_arn }) => key_secret_arn);

@@ -24,7 +24,7 @@ import type { WorldOperation } from './world/project-state.ts';
 import type { World } from './world/world.ts';
 
 export interface UpstreamDeps {
-  /** `now` advances this world to the present. */
+  /** Calling `now` advances this world to the present. */
   readonly world: World;
   readonly now: () => number;
   readonly keys: KeyRing;
@@ -36,7 +36,7 @@ export interface UpstreamDeps {
   /** Draws the ids and secrets that calls create. */
   readonly idDice: Random;
   readonly sleep: (durationMs: number) => Promise<void>;
-  /** Moves the time of the whole service forward. */
+  /** This moves the time of the whole service forward. */
   readonly passMs: (durationMs: number) => void;
 }
 
@@ -90,7 +90,8 @@ export function createUpstreamApp(deps: UpstreamDeps): Hono<UpstreamEnv> {
 
 /** The key is checked first, also for unknown paths, so that a caller without a key learns nothing. */
 function refuse({ keys, limits, world }: UpstreamDeps, c: UpstreamContext): Response | undefined {
-  const key = /^Bearer (.+)$/.exec(c.req.header('authorization') ?? '')?.[1];
+  // The name of a scheme has no case (RFC 9110, section 11.1).
+  const key = /^Bearer +(.+)$/i.exec(c.req.header('authorization') ?? '')?.[1];
   const principal = key === undefined ? undefined : keys.authenticate(key);
   if (principal === undefined) return refusal(c, 401, 'supplied credentials do not pass authentication');
   c.set('principal', principal);

@@ -16,14 +16,14 @@ import { createWorld, type World, type WorldOptions } from './world/world.ts';
 
 export interface UpstreamOptions extends Omit<WorldOptions, 'startAtMs'> {
   /**
-   * When the world begins to live, in milliseconds since the epoch; its history lies before. Default: the clock's
-   * present.
+   * The world begins to live at this time, in milliseconds since the epoch. Its history lies before. The default is
+   * the clock's present.
    */
   readonly startAtMs?: number;
   readonly port?: number | undefined;
   /** The service accepts these keys until `revokeKey` is called. */
   readonly apiKeys: readonly string[];
-  /** Faults that are on from the start; every dial can be changed later. */
+  /** These faults are on from the start. Every dial can be changed later. */
   readonly dials?: Partial<FaultDials>;
   readonly clock?: Clock;
 }

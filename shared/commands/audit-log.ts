@@ -1,4 +1,7 @@
-/** Who asked for what, and what came of it: one record per command in the table, with no value of the request in it. */
+/**
+ * Keeps one record per command in the table: who asked for what, and what came of it. No value of the request is in
+ * it.
+ */
 
 import type { Clock } from '../runtime/clock.ts';
 import { listed } from '../store/items.ts';
@@ -9,25 +12,28 @@ export interface AuditIntent {
   readonly account_id: string;
   readonly request_id: string;
   readonly client_id: string;
-  /** The call of the API. */
+  /** This is the name of the call of the API. */
   readonly call: string;
-  /** Undefined: the call is about no single project. */
+  /** This is undefined when the call concerns no single project. */
   readonly project_id: string | undefined;
-  /** The other ids of the path, by their names there. */
+  /** These are the other ids of the path, by their names there. */
   readonly resource: Readonly<Record<string, string>>;
-  /** ISO 8601, by our clock. */
+  /** The time is in ISO 8601, by our clock. */
   readonly received_at: string;
 }
 
 export interface AuditOutcome {
-  /** `done`: answered with a success; `refused`: nothing was done; `unknown`: it may have been done. */
+  /**
+   * `done` means that the answer was a success, `refused` that nothing was done, `unknown` that it may have been
+   * done.
+   */
   readonly outcome: 'done' | 'refused' | 'unknown';
-  /** HTTP status of the caller's answer. */
+  /** This is the HTTP status of the caller's answer. */
   readonly status: number;
-  /** The type of the problem, when the bridge itself refused the request or failed. */
+  /** This is the type of the problem, when the bridge itself refused the request or failed. */
   readonly problem?: string | undefined;
   readonly duration_ms: number;
-  /** The operations that the command started. */
+  /** These are the ids of the operations that the command started. */
   readonly operation_ids?: readonly string[] | undefined;
 }
 
@@ -38,7 +44,7 @@ export interface AuditLog {
   end(intent: AuditIntent, outcome: AuditOutcome): Promise<void>;
 }
 
-/** Longer than a year, so that a yearly review finds everything. */
+/** A record is kept for longer than a year, so that a yearly review finds everything. */
 export const KEPT_SECONDS = 400 * 24 * 3_600;
 
 export function createAuditLog(table: Pick<Table, 'update'>, clock: Pick<Clock, 'now'>): AuditLog {
@@ -51,7 +57,7 @@ export function createAuditLog(table: Pick<Table, 'update'>, clock: Pick<Clock, 
       ...listed(auditListOf(intent.account_id), `${intent.received_at}#${intent.request_id}`),
       expires_at: Math.floor(clock.now() / 1_000) + KEPT_SECONDS,
     },
-    // A record is added to and never changed.
+    // A write may add to a record, and must never change it.
     condition: { kind: 'absent', name: 'outcome' },
   });
   return {

@@ -1,4 +1,7 @@
-/** The audit record of one request while it runs: its beginning, its end, and what is reported when the table fails. */
+/**
+ * Writes the audit record of one request while the request runs: its beginning, its end, and what is reported when
+ * the table fails.
+ */
 
 import { provesNoWork } from '../core/rates/no-work.ts';
 import { isoTimeOf } from '../core/time/timestamp.ts';
@@ -15,7 +18,7 @@ export interface AuditDeps {
 
 /** Neither method ever rejects: a request that was carried out must be answered, whatever the audit's table does. */
 export interface AuditTrail {
-  /** To be called together with the command: a crash afterwards leaves a record without an outcome. */
+  /** This is called together with the command. A crash afterwards leaves a record without an outcome. */
   begin(): Promise<void>;
   end(outcome: Omit<AuditOutcome, 'duration_ms'>): Promise<void>;
 }
@@ -43,7 +46,7 @@ export function reportAuditFailure(telemetry: Telemetry, intent: AuditIntent, er
   telemetry.log('error', 'audit.failed', { request_id, client_id, call, reason: toError(error).name });
 }
 
-/** What the upstream's answer to a command says about the command. */
+/** Returns what the upstream's answer says about the command. */
 export function auditOutcomeOf(status: number): AuditOutcome['outcome'] {
   if (status < 300) return 'done';
   return provesNoWork(status) ? 'refused' : 'unknown';

@@ -1,11 +1,11 @@
-/** A call of the upstream that a caller wants sent, without anything of the way on which it came. */
+/** Describes a call of the upstream that a caller wants sent, without anything of the way on which it came. */
 
 import type { Caller } from '../callers/authorize.ts';
 import type { Call } from '../upstream/calls/call.ts';
 
-/** A call that may be passed on, with what the bridge itself has to know of it. */
+/** This is a call that may be passed on, with what the bridge itself has to know of it. */
 export interface ForwardableCall {
-  /** Its name in the table of calls or in the configuration, for scopes, audit and log. */
+  /** The call has this name in the table of calls or in the configuration, for scopes, audit and log. */
   readonly id: string;
   readonly call: Call;
   /** The answer may hold a secret, so it is not kept for a repetition. */
@@ -13,20 +13,20 @@ export interface ForwardableCall {
 }
 
 export interface CallRequest {
-  /** Unique: the audit, the events and the log name the request by it. */
+  /** This id is unique. The audit, the events and the log name the request by it. */
   readonly requestId: string;
   readonly target: ForwardableCall;
-  /** By their names in the path, each checked by its pattern. */
+  /** The ids stand under their names in the path. Each was checked by its pattern. */
   readonly ids: Readonly<Record<string, string>>;
-  /** Checked by the schema of the call. */
+  /** The query was checked by the schema of the call. */
   readonly query: Readonly<Record<string, unknown>>;
-  /** Checked by the schema of the call; undefined when the call takes no body. */
+  /** The body was checked by the schema of the call. It is undefined when the call takes none. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** A request that changes something. */
+/** This is a request that changes something. */
 export interface CommandRequest extends CallRequest {
   readonly caller: Pick<Caller, 'account_id' | 'client_id'>;
-  /** As the caller sent it. Undefined: the same request sent again is another command. */
+  /** The caller sent the key in this form. When it is undefined, the same request sent again is another command. */
   readonly idempotencyKey: string | undefined;
 }

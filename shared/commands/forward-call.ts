@@ -1,4 +1,4 @@
-/** One call passed on to the upstream: its answer as it is, or why there is none. */
+/** Passes one call on to the upstream, and returns its answer as it is, or why there is none. */
 
 import type { Telemetry } from '../runtime/telemetry.ts';
 import { type ForwardedAnswer, type ForwardOptions, forward } from '../upstream/forward.ts';
@@ -6,9 +6,9 @@ import type { CallDeps } from '../upstream/outgoing-request.ts';
 import { isUpstreamError, type UpstreamError } from '../upstream/upstream-error.ts';
 import type { CallRequest } from './command-request.ts';
 
-/** How long a refusal is waited out, and what is asked first. */
+/** These options say how long a refusal is waited out, and what is asked first. */
 export interface Waiting extends Omit<ForwardOptions, 'onKeyEchoed'> {
-  /** Called when nothing is waited for any more, whether or not `mayWait` was asked. */
+  /** This is called when nothing is waited for any more, whether or not `mayWait` was asked. */
   readonly endWait?: () => Promise<void>;
 }
 
@@ -22,7 +22,9 @@ export type CallResult =
   /** No answer can be passed on. Whether the upstream did what it was asked for is another question. */
   | { readonly kind: 'unanswered'; readonly failure: UpstreamError };
 
-/** Rejects only with what is no failure of the upstream: the key's secret cannot be read, or `mayWait` rejected. */
+/**
+ * Rejects only with what is not a failure of the upstream: the key's secret cannot be read, or `mayWait` rejected.
+ */
 export async function forwardCall(
   { upstream, telemetry }: ForwardCallDeps,
   { target: { id, call }, requestId, ids, query, body }: CallRequest,

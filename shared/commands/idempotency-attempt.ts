@@ -1,14 +1,20 @@
-/** A command with an Idempotency-Key as the table knows it: by hashes that say nothing about the key or about the body. */
+/**
+ * Describes a command with an Idempotency-Key as the table knows it: by hashes that say nothing about the key or
+ * about the body.
+ */
 
 import { createHmac } from 'node:crypto';
 import type { Secret } from '../runtime/secret.ts';
 import type { CommandRequest } from './command-request.ts';
 import type { Attempt } from './idempotency-store.ts';
 
-/** Printable ASCII, as the string of the draft (draft-ietf-httpapi-idempotency-key-header). */
+/** The key is printable ASCII, as the string of the draft is (draft-ietf-httpapi-idempotency-key-header). */
 const KEY_PATTERN = /^[\x21-\x7e]{1,255}$/;
 
-/** `key`: in quotes, as the draft writes it, or without. Undefined when it is not of the form that the draft gives it. */
+/**
+ * The `key` may be in quotes, as the draft writes it, or without them. Returns undefined when it does not have the
+ * form that the draft gives it.
+ */
 export function attemptOf(pepper: Secret, key: string, request: CommandRequest): Attempt | undefined {
   const name = key.replace(/^"(.*)"$/, '$1');
   if (!KEY_PATTERN.test(name)) return undefined;
@@ -20,7 +26,7 @@ export function attemptOf(pepper: Secret, key: string, request: CommandRequest):
   };
 }
 
-/** HMAC-SHA-256 as hex. With a plain hash, a reader of the table could guess a password in the body. */
+/** This is an HMAC-SHA-256 as hex. With a plain hash, a reader of the table could guess a password in the body. */
 function keyedHash(pepper: Secret, parts: readonly unknown[]): string {
   return createHmac('sha256', pepper.reveal()).update(JSON.stringify(parts)).digest('hex');
 }

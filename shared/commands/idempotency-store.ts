@@ -1,4 +1,7 @@
-/** What became of commands that were sent with an Idempotency-Key (draft-ietf-httpapi-idempotency-key-header), in the table. */
+/**
+ * Keeps what became of commands that were sent with an Idempotency-Key (draft-ietf-httpapi-idempotency-key-header),
+ * in the table.
+ */
 
 import * as z from 'zod';
 import type { Clock } from '../runtime/clock.ts';
@@ -7,18 +10,24 @@ import type { Condition, Table, Update } from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../store/unreadable.ts';
 
 const item = z.object({
-  /** Of the request; keyed, because a plain hash of a body with a password could be guessed. */
+  /**
+   * This is the fingerprint of the request. It is keyed, because a plain hash of a body with a password could be
+   * guessed.
+   */
   fingerprint: z.string(),
-  /** The attempt that holds the key: only this attempt may write how it ended. */
+  /** This attempt holds the key. Only it may write how it ended. */
   holder: z.string(),
   state: z.enum(['running', 'done', 'unknown', 'free']),
-  /** By our clock. The process of an attempt that still runs after this time is dead, and it is unknown how far it came. */
+  /**
+   * The attempt may run until this time, by our clock. The process of an attempt that still runs afterwards is dead,
+   * and it is unknown how far it came.
+   */
   running_until_ms: z.number(),
-  /** By our clock. After this time the key may be used for another command. */
+  /** After this time, by our clock, the key may be used for another command. */
   kept_until_ms: z.number(),
   status: z.number().optional(),
   content_type: z.string().optional(),
-  /** Sealed; absent when the answer was declared to hold a secret, or was too large. */
+  /** The body is sealed. It is absent when the answer was declared to hold a secret, or was too large. */
   body: z.string().optional(),
   request_id: z.string().optional(),
 });
@@ -30,9 +39,9 @@ type Stored = z.output<typeof item>;
 export interface FirstOutcome {
   readonly status: number;
   readonly content_type: string | undefined;
-  /** Sealed; undefined when it is not kept. */
+  /** The body is sealed. It is undefined when it is not kept. */
   readonly body: string | undefined;
-  /** The id of the first request. */
+  /** This is the id of the first request that used the key. */
   readonly request_id: string;
 }
 
@@ -44,7 +53,7 @@ export type Claim =
 export interface Attempt {
   readonly keyHash: string;
   readonly fingerprint: string;
-  /** The id of the request, which is unique. */
+  /** This is the id of the request, which is unique. */
   readonly holder: string;
 }
 
@@ -133,7 +142,7 @@ async function readStored(
   return 'unreadable';
 }
 
-/** What the stored item says about an attempt whose own write was refused. */
+/** Decides from the stored item what becomes of an attempt whose own write was refused. */
 function decideClaim(stored: Stored | 'unreadable' | undefined, attempt: Attempt, nowMs: number): Claim {
   // The item has gone since, or is free since: the next attempt can take the key.
   if (stored === undefined) return { kind: 'running' };

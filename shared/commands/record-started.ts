@@ -19,8 +19,8 @@ export interface RecordStartedDeps {
 export const RECORD_MS_MAX = 5_000;
 
 /**
- * The ids of the operations, also when recording them failed: the answer to the command is right all the same, and the poller finds
- * the operations later.
+ * Returns the ids of the operations, also when recording them failed. The answer to the command is right all the
+ * same, and the poller finds the operations later.
  */
 export async function recordStarted(
   { recording, telemetry }: RecordStartedDeps,
@@ -44,7 +44,7 @@ export async function recordStarted(
   return operations.map(({ id }) => id);
 }
 
-/** Only operations of one project; a row that cannot be read is left to the poller. */
+/** Returns only operations of one project. A row that cannot be read is left to the poller. */
 function operationsIn({ body }: ForwardedAnswer, project: string | undefined): readonly Operation[] {
   try {
     const parsed = JSON.parse(new TextDecoder().decode(body)) as { operations?: unknown } | null;

@@ -1,4 +1,4 @@
-/** A command sent on behalf of a caller: passed on once, and the operations that it started are recorded at once. */
+/** Sends a command for a caller. It is passed on once, and the operations that it started are recorded at once. */
 
 import type { RecordCommandDeps } from '../protocol/record-command.ts';
 import type { CallDeps } from '../upstream/outgoing-request.ts';
@@ -8,20 +8,23 @@ import { recordStarted } from './record-started.ts';
 import { type CommandOutcome, type SendOnceDeps, sendOnce } from './send-once.ts';
 
 interface OpenWorkFinder {
-  /** What is open or unpublished of a project, from an index that can lag. `operationId` is undefined for what is no operation. */
+  /**
+   * Finds what is open or unpublished of a project, in an index that can lag. `operationId` is undefined for an item
+   * that is no operation.
+   */
   findWork(projectId: string): Promise<readonly { readonly operationId: string | undefined }[]>;
 }
 
-/** One account of the upstream, as commands reach it. */
+/** This is one account of the upstream as commands reach it. */
 export interface CommandAccount {
   readonly upstream: CallDeps;
-  /** Knows the operations that may hold the lock of a project. */
+  /** This finder knows the operations that may hold the lock of a project. */
   readonly work: OpenWorkFinder;
-  /** What records the operations that a command started, and publishes them. */
+  /** These dependencies record the operations that a command started, and publish them. */
   readonly recording: RecordCommandDeps;
 }
 
-/** Holders of a lock that are named at the most; a project has a few at a time. */
+/** A refusal names at most this number of operations that hold the lock. A project has a few at a time. */
 const LOCK_HOLDERS_MAX = 20;
 
 /**
@@ -46,7 +49,10 @@ export function sendCommand(
   });
 }
 
-/** The ids of the operations that hold the project, as far as the bridge knows them; none when the table does not answer. */
+/**
+ * Returns the ids of the operations that hold the project, as far as the bridge knows them. It returns none when the
+ * table does not answer.
+ */
 async function lockHolders(work: OpenWorkFinder, { ids }: CommandRequest): Promise<readonly string[]> {
   const projectId = ids['project_id'];
   if (projectId === undefined) return [];

@@ -1,4 +1,4 @@
-/** A command with an Idempotency-Key is sent once; a repetition gets what became of the first attempt. */
+/** Sends a command with an Idempotency-Key once. A repetition gets what became of the first attempt. */
 
 import { provesNoWork } from '../core/rates/no-work.ts';
 import { toError } from '../runtime/errors.ts';
@@ -12,20 +12,23 @@ import { type KeptAnswer, keptAnswer, sealedBody } from './kept-answer.ts';
 
 export interface SendOnceDeps {
   readonly idempotency: IdempotencyStore;
-  /** Keys the hashes and the seals of what is kept. */
+  /** This key protects the hashes and the seals of what is kept. */
   readonly pepper: () => Promise<Secret>;
   readonly telemetry: Telemetry;
 }
 
-/** What became of a command that was sent. */
+/** This is what became of a command that was sent. */
 export type Sent = CallResult & {
-  /** The operations that it started. */
+  /** The command started these operations. */
   readonly operationIds?: readonly string[];
-  /** After a 423: the operations that hold the project, as far as they are known. */
+  /** After a 423, these operations hold the project, as far as they are known. */
   readonly lockedBy?: readonly string[];
 };
 
-/** Of a command that was not sent, because its Idempotency-Key was used before or is none. */
+/**
+ * This is what became of a command that was not sent, because its Idempotency-Key was used before or has a wrong
+ * form.
+ */
 export type Unsent =
   | { readonly kind: 'replayed'; readonly answer: KeptAnswer; readonly firstRequestId: string }
   /** The first request succeeded, and its answer was not kept because it may hold a secret. */
@@ -33,13 +36,13 @@ export type Unsent =
   /** Another request was sent under the key. */
   | { readonly kind: 'key_reused' }
   | { readonly kind: 'in_progress' }
-  /** It is unknown whether the first request was carried out: it is never sent again under its key. */
+  /** It is unknown whether the first request was carried out. It is never sent again under its key. */
   | { readonly kind: 'outcome_unknown' }
   | { readonly kind: 'key_malformed' };
 
 export type CommandOutcome = Sent | Unsent;
 
-/** Longer than a request may take, so that the holder of an older claim is known to be dead. */
+/** This is longer than a request may take, so that the holder of an older claim is known to be dead. */
 const RUNNING_MS_MAX = 60_000;
 
 export async function sendOnce(
@@ -86,7 +89,7 @@ async function keepOutcome(
   });
 }
 
-/** A failure here changes nothing for the caller, whose command is done: only a repetition learns less. */
+/** A failure here changes nothing for the caller, whose command is done. Only a repetition learns less. */
 async function note(
   { telemetry }: SendOnceDeps,
   { requestId }: CommandRequest,

@@ -1,7 +1,7 @@
 /** Records a command with the operations that it started, so that they become events at once and their end is published. */
 
+import { EMPTY_JOURNAL } from '../core/journal/journal.ts';
 import type { CommandRecord } from '../core/records/command-record.ts';
-import { EMPTY_JOURNAL } from '../core/records/journal.ts';
 import type { Operation } from '../core/records/operation.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import { isoTimeOf } from '../core/time/timestamp.ts';

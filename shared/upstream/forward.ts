@@ -1,7 +1,10 @@
-/** Passes one call of a caller on to the upstream: the answer comes back unchanged, whatever its status, with a few of its headers. */
+/**
+ * Passes one call of a caller on to the upstream. The answer comes back unchanged, whatever its status, with a few of
+ * its headers.
+ */
 
 import { isPassingRefusal } from '../core/rates/no-work.ts';
-import { callerPauseMs } from '../core/rates/retry-delay.ts';
+import { callerPauseMs } from '../core/rates/retry-decision.ts';
 import type { Call } from './calls/call.ts';
 import { echoesKey } from './echoed-key.ts';
 import { type CallDeps, outgoingRequest, type RequestParts } from './outgoing-request.ts';
@@ -12,27 +15,32 @@ import { failure, refusal, transportFailure } from './upstream-failure.ts';
 
 export interface ForwardedAnswer {
   readonly status: number;
-  /** Only the headers that mean the same to the caller as to the bridge. */
+  /** Only these headers mean the same to the caller as to the bridge. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Uint8Array;
 }
 
 export interface ForwardOptions {
   readonly signal?: AbortSignal | undefined;
-  /** How long the caller waits: no repetition is sent later than this. 0: the first answer is final. */
+  /**
+   * The caller waits for this time at the most, and no repetition is sent later. With 0 the first answer is final.
+   */
   readonly patienceMs: number;
-  /** Called before the pause that precedes a repetition; false: the refusal is the answer. */
+  /** This is called before the pause that precedes a repetition. When it returns false, the refusal is the answer. */
   readonly mayWait?: () => Promise<boolean>;
-  /** Takes a permit for a repetition when it would be sent, and waits for the permit no longer than this; false: the refusal is the answer. */
+  /**
+   * Takes a permit for a repetition when it is about to be sent, and waits for the permit no longer than this. When
+   * it returns false, the refusal is the answer.
+   */
   readonly mayRepeat?: (patienceMs: number) => Promise<boolean>;
-  /** Called when the answer contains the bridge's key; such an answer is not passed on. */
+  /** This is called when the answer contains the bridge's key. Such an answer is not passed on. */
   readonly onKeyEchoed?: () => void;
 }
 
-/** The headers that a caller can use. Every other header is about the connection between the bridge and the upstream. */
+/** A caller can use these headers. Every other header is about the connection between the bridge and the upstream. */
 const PASSED_HEADERS = ['content-type', 'retry-after', 'x-request-id'];
 
-/** The largest list has a third of a megabyte. */
+/** The largest list that was measured has a third of a megabyte. */
 export const ANSWER_BYTES_MAX = 5_000_000;
 
 /**

@@ -1,10 +1,13 @@
-/** The bridge's own reads of the upstream, over HTTP: typed answers, and repetitions after what passes by itself. */
+/**
+ * Sends the bridge's own reads to the upstream over HTTP. Answers are typed, and a read is repeated after what passes
+ * by itself.
+ */
 
 import * as z from 'zod';
 import type { Call } from './calls/call.ts';
 import type { AnswerOf } from './calls/calls.ts';
 import { operationSchema, plainOperation } from './calls/operation-row.ts';
-// Only these parts of the table: schemas are built when their file is loaded, at every cold start.
+// Only these parts of the table are loaded, because schemas are built when their file is loaded, at every cold start.
 import { operationCalls } from './calls/operations.ts';
 import { projectCalls } from './calls/projects.ts';
 import * as schemas from './calls/schemas.ts';
@@ -15,7 +18,7 @@ import type { SendDeps } from './send-with-key.ts';
 import type { CallOptions, UpstreamClient } from './upstream-client.ts';
 
 export interface UpstreamClientOptions extends SendDeps {
-  /** Ends with `/api/v2`. */
+  /** The URL ends with `/api/v2`. */
   readonly baseUrl: string;
 }
 
@@ -64,12 +67,12 @@ export function createUpstreamClient(options: UpstreamClientOptions): UpstreamCl
   };
 }
 
-/** What a call needs, made of the options of a client. */
+/** Makes what a call needs of the options of a client. */
 export function depsOf({ baseUrl, ...options }: UpstreamClientOptions): CallDeps {
   return { ...options, base: new URL(baseUrl), apiKey: shareRefresh(options.apiKey) };
 }
 
-/** Rejects with `UpstreamError`; of kind `rejected` without a status when an id or a field is not of its form. */
+/** Rejects with `UpstreamError`. It is of kind `rejected` without a status when an id or a field has a wrong form. */
 async function readCall<C extends Call>(
   deps: CallDeps,
   call: C,
@@ -85,7 +88,10 @@ function once<T>(create: () => T): () => T {
   return () => (created ??= create());
 }
 
-/** An operation is recorded under the project that its row names: a row that names another project counts as malformed. */
+/**
+ * An operation is recorded under the project that its row names. A row that names another project counts as
+ * malformed.
+ */
 function operationOf(projectId: string) {
   return operationSchema(projectId).refine(({ project_id }) => project_id === projectId);
 }

@@ -1,4 +1,4 @@
-/** Where the upstream's key comes from, and how concurrent callers share one fresh read of it. */
+/** Defines where the upstream's key comes from, and how concurrent callers share one fresh read of it. */
 
 import type { Secret } from '../runtime/secret.ts';
 

@@ -1,4 +1,7 @@
-/** One call of the table as a request: the ids in its path, its query, and its body, each checked before anything is sent. */
+/**
+ * Turns one call of the table into a request. The ids in its path, its query and its body are each checked before
+ * anything is sent.
+ */
 
 import assert from 'node:assert/strict';
 import type { Call } from './calls/call.ts';
@@ -6,20 +9,23 @@ import { idSchemaOf } from './calls/ids.ts';
 import type { OutgoingRequest, SendDeps } from './send-with-key.ts';
 import { failure } from './upstream-failure.ts';
 
-/** The parts of a request, for any call of the table. */
+/** These are the parts of a request, for any call of the table. */
 export interface RequestParts {
-  /** By their names in the path template. */
+  /** The ids stand under their names in the path template. */
   readonly ids?: Readonly<Record<string, string>>;
   readonly query?: object | undefined;
   readonly body?: object;
 }
 
 export interface CallDeps extends SendDeps {
-  /** Ends with `/api/v2`. */
+  /** The URL ends with `/api/v2`. */
   readonly base: URL;
 }
 
-/** Throws `UpstreamError` of kind `rejected`, without a status, when an id or a field is not of its form: then nothing is sent. */
+/**
+ * Throws `UpstreamError` of kind `rejected`, without a status, when an id or a field has a wrong form. Nothing is
+ * sent then.
+ */
 export function outgoingRequest(
   base: URL,
   call: Call,
@@ -32,7 +38,8 @@ export function outgoingRequest(
 function urlOf(base: URL, call: Call, { ids = {}, query }: RequestParts): URL {
   const pathname = `${base.pathname.replace(/\/$/, '')}${fill(call, ids)}`;
   const url = new URL(`${base.origin}${pathname}`);
-  // If the pattern of an id ever allowed a dot or a slash, the URL parser would rewrite the path: this stops such a request.
+  // If the pattern of an id ever allowed a dot or a slash, the URL parser would rewrite the path. This check stops
+  // such a request.
   assert(url.origin === base.origin && url.pathname === pathname, `${call.path} became another path`);
   const parameters = checked(call, 'query', call.query, query ?? {});
   for (const [name, value] of Object.entries(parameters ?? {})) {

@@ -25,7 +25,10 @@ async function readText(response: Response, bytesMax: number): Promise<string> {
   return new TextDecoder().decode(await readBytes(response, bytesMax));
 }
 
-/** The whole body, at most `bytesMax` bytes after decompression. Rejects with `UnreadableBody` when it is larger. */
+/**
+ * Returns the whole body, at most `bytesMax` bytes after decompression. Rejects with `UnreadableBody` when it is
+ * larger.
+ */
 export async function readBytes(response: Response, bytesMax: number): Promise<Uint8Array> {
   const bytes = await readBounded(response.body, bytesMax);
   if (bytes.byteLength > bytesMax) throw new UnreadableBody(`the answer is larger than ${bytesMax} bytes`);

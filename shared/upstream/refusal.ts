@@ -1,4 +1,4 @@
-/** An answer of the upstream that is a refusal, as an error with the sentence of its body. */
+/** Turns a refusal of the upstream into an error with the sentence of its body. */
 
 import type { Secret } from '../runtime/secret.ts';
 import { readJson } from './read-json.ts';
@@ -8,7 +8,9 @@ import { type CallName, refusal } from './upstream-failure.ts';
 /** Only one sentence of a refusal is kept, so a proxy's long error page need not be read to its end. */
 const REFUSAL_BYTES_MAX = 64_000;
 
-/** `nowMs`: our clock, for a `Retry-After` that is a date. The sentence is left out when the body cannot be read. */
+/**
+ * `nowMs` is our clock, for a `Retry-After` that is a date. The sentence is left out when the body cannot be read.
+ */
 export async function refusalOf(
   { method, path }: CallName,
   response: Response,

@@ -1,7 +1,10 @@
-/** The poller's share of the account's rate limit as a queue: requests leave in order, each when the limit allows it. */
+/**
+ * Queues the poller's requests for its share of the account's rate limit. They leave in order, each when the limit
+ * allows it.
+ */
 
 import type { LearnedLimit } from '../core/rates/rate-share.ts';
-import { RETRY_AFTER_MS_MAX } from '../core/rates/retry-delay.ts';
+import { RETRY_AFTER_MS_MAX } from '../core/rates/retry-decision.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Spending, SpentRate, type SpentRateOptions } from './spent-rate.ts';
 
@@ -21,9 +24,9 @@ export interface RequestBudget {
 export interface PollerBudget extends RequestBudget {
   /** Returns the last permit, because nothing was sent with it. */
   giveBack(): void;
-  /** Other processes have sent this many requests out of the same limit. */
+  /** Other processes have sent this number of requests out of the same limit. */
   charge(requestCount: number): void;
-  /** What was spent up to now, for the next process. */
+  /** Returns what was spent up to now, for the next process. */
   spending(): Spending;
   /** Continues from what the previous process has spent. When it did not hand that over, it is assumed to have spent everything. */
   takeOver(spending: Spending | undefined): void;
@@ -31,9 +34,12 @@ export interface PollerBudget extends RequestBudget {
   restore(learned: LearnedLimit): void;
 }
 
-/** A permit that was taken before its request was known. */
+/** This permit was taken before its request was known. */
 export interface Permit {
-  /** True the first time: the request may leave. False afterwards: it must take another permit. */
+  /**
+   * Returns true the first time, and the request may leave. Afterwards it returns false, and the request must take
+   * another permit.
+   */
   use(): boolean;
 }
 
@@ -48,7 +54,10 @@ export function takenPermit(): Permit {
   };
 }
 
-/** The time between two requests that probe. It is longer than the time-out of a request, so that only one is under way. */
+/**
+ * Two requests that probe are this far apart. It is longer than the time-out of a request, so that only one is under
+ * way.
+ */
 const PROBE_INTERVAL_MS = 15_000;
 
 export interface RequestBudgetOptions extends SpentRateOptions {
@@ -104,8 +113,8 @@ export function createRequestBudget(options: RequestBudgetOptions): PollerBudget
 }
 
 /**
- * Those that ask leave in the order in which they asked. `tryLeave` spends a permit and returns 0, or returns the milliseconds after
- * which it must be asked again.
+ * The callers that ask leave in the order in which they asked. `tryLeave` spends a permit and returns 0, or returns
+ * the milliseconds after which it must be asked again.
  */
 function createTurns(clock: Clock, tryLeave: () => number): RequestBudget['take'] {
   let queue: Promise<void> = Promise.resolve();

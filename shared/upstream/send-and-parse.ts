@@ -1,7 +1,7 @@
-/** One request of the bridge itself: repeated after what passes, and its answer parsed by a schema. */
+/** Sends one request of the bridge itself, repeats it after what passes, and parses its answer by a schema. */
 
 import type * as z from 'zod';
-import { decideRetry } from '../core/rates/retry-delay.ts';
+import { decideRetry } from '../core/rates/retry-decision.ts';
 import { readJson } from './read-json.ts';
 import { refusalOf } from './refusal.ts';
 import {
@@ -16,20 +16,23 @@ import { UpstreamError } from './upstream-error.ts';
 import { failure, serverDateMsOf, transportFailure } from './upstream-failure.ts';
 
 export interface ParsedRequest<Body> extends OutgoingRequest {
-  /** Of a success. */
+  /** This is the schema of a success. */
   readonly schema: z.ZodType<Body>;
 }
 
 export interface ParsedAnswer<Body> {
   readonly body: Body;
-  /** The upstream's clock, from the `Date` header, milliseconds since the epoch; undefined when it has none. */
+  /**
+   * This is the upstream's clock, from the `Date` header, in milliseconds since the epoch. It is undefined when the
+   * answer has no such header.
+   */
   readonly serverDateMs: number | undefined;
 }
 
 /** A list of a thousand operations has a third of a megabyte. */
 export const ANSWER_BYTES_MAX = 5_000_000;
 
-/** Rejects with `UpstreamError`, after as many repetitions as `decideRetry` allows for its kind. */
+/** Rejects with `UpstreamError`, after the repetitions that `decideRetry` allows for its kind. */
 export async function sendAndParse<Body>(
   deps: SendDeps,
   request: ParsedRequest<Body>,

@@ -1,4 +1,7 @@
-/** One HTTP request with a permit, the bridge's key and a time-out; repeated only when the key was renewed meanwhile. */
+/**
+ * Sends one HTTP request with a permit, the bridge's key and a time-out. It is repeated only when the key was renewed
+ * meanwhile.
+ */
 
 import type { Clock } from '../runtime/clock.ts';
 import type { Random } from '../runtime/random.ts';
@@ -9,7 +12,7 @@ import { UpstreamError } from './upstream-error.ts';
 import { type CallName, cancellation, failure, transportFailure } from './upstream-failure.ts';
 
 export interface Attempt extends CallName {
-  /** Undefined when no answer came. */
+  /** The status is undefined when no answer came. */
   readonly status: number | undefined;
   readonly durationMs: number;
 }
@@ -17,33 +20,42 @@ export interface Attempt extends CallName {
 export interface SendDeps {
   /** With a guarded source, a key that the upstream has refused is not sent again. */
   readonly apiKey: KeySource & Partial<Pick<GuardedKeySource, 'isRefused' | 'noteRefused'>>;
-  /** False: nothing must be sent any more, because another process may be sending. Undefined: always true. */
+  /**
+   * Returns false when nothing must be sent any more, because another process may be sending. Without this function
+   * every request may leave.
+   */
   readonly maySend?: () => boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly budget: RequestBudget;
   readonly fetch?: typeof fetch;
   readonly timeoutMs?: number;
-  /** Aborts with a `TimeoutError` after this duration; default: `AbortSignal.timeout`, on the machine's own time. */
+  /**
+   * Aborts with a `TimeoutError` after this duration. The default is `AbortSignal.timeout`, on the machine's own
+   * time.
+   */
   readonly timeoutSignal?: (durationMs: number) => AbortSignal;
   readonly onAttempt?: (attempt: Attempt) => void;
 }
 
 export interface OutgoingRequest extends CallName {
   readonly url: URL;
-  /** The body as JSON; undefined: no body is sent. */
+  /** This is the body as JSON. When it is undefined, no body is sent. */
   readonly json?: string | undefined;
   readonly signal: AbortSignal | undefined;
   readonly permit?: Permit | undefined;
 }
 
-/** Makes a result of an answer while its connection is open; rejects with `UpstreamError` when the answer is not usable. */
+/**
+ * Makes a result of an answer while its connection is open. Rejects with `UpstreamError` when the answer is not
+ * usable.
+ */
 export type ReadResponse<Result> = (response: Response, key: Secret) => Promise<Result>;
 
-/** Longer than the slowest list that was measured; a connection that is silent for this long is dead. */
+/** This is longer than the slowest list that was measured. A connection that is silent for this long is dead. */
 export const TIMEOUT_MS = 10_000;
 
-/** The characters that a header can carry; every key that was seen has only letters, digits and `_`. */
+/** A header can carry these characters. Every key that was seen has only letters, digits and `_`. */
 const KEY_PATTERN = /^[\x21-\x7e]+$/;
 
 /**
@@ -140,7 +152,7 @@ async function fetchWith(deps: SendDeps, request: OutgoingRequest, key: Secret):
   }
 }
 
-/** Only the method and the path template, so that nothing else of a request gets into an error. */
+/** Returns only the method and the path template, so that nothing else of a request gets into an error. */
 export function nameOf({ method, path }: CallName): CallName {
   return { method, path };
 }

@@ -1,4 +1,7 @@
-/** How much of an account's rate limit is spent: by this process and by all, and how much of the limit may be used at present. */
+/**
+ * Computes how much of an account's rate limit is spent, by this process and by all, and how much of the limit may be
+ * used at present.
+ */
 
 import {
   forgive,
@@ -15,7 +18,7 @@ import {
 } from '../core/rates/rate-limit.ts';
 import { afterRefusal, FULL_SHARE, type RateShare, shareAt } from '../core/rates/rate-share.ts';
 
-/** When the next request would leave if all left evenly, milliseconds since the epoch. */
+/** The times say when the next request would leave if all left evenly, in milliseconds since the epoch. */
 export interface Spending {
   /** Counts everything that is sent for the account. */
   readonly whole_next_at_ms: number;
@@ -25,16 +28,20 @@ export interface Spending {
 
 export interface SpentRateOptions {
   readonly requestsPerMinute: number;
-  /** The part of them that only this process uses, whatever others send out of the same limit. By default there is no such part. */
+  /**
+   * Only this process uses this part of them, whatever others send out of the same limit. By default there is no such
+   * part.
+   */
   readonly ownRequestsPerMinute?: number | undefined;
   readonly burst: number;
-  /** Set when an earlier process may have sent until now: there is no burst until one was saved up. */
+  /** This is set when an earlier process may have sent until now. There is no burst then until one was saved up. */
   readonly startsEmpty?: boolean | undefined;
 }
 
 /**
- * Two token buckets. A request may leave when either has room: the whole limit, or the own part of this process. Whatever leaves
- * is spent in both, and never more is owed than a used-up minute. Every method takes our clock's time.
+ * This class has two token buckets. A request may leave when either has room: the whole limit, or the own part of
+ * this process. A request that leaves is spent in both, and a process never owes more than a used-up minute. Every
+ * method takes our clock's time.
  */
 export class SpentRate {
   readonly #wholeLimit: RateLimit;
@@ -64,7 +71,7 @@ export class SpentRate {
     return this.#share;
   }
 
-  /** Milliseconds until the next request may leave; 0 when it may leave now. */
+  /** Returns the milliseconds until the next request may leave, and 0 when it may leave now. */
   delayMs(nowMs: number): number {
     const delayMs = waitMs(this.#usable(this.#wholeLimit, nowMs), this.#whole, nowMs);
     if (this.#ownLimit === undefined) return delayMs;
@@ -112,7 +119,7 @@ export class SpentRate {
     this.#own = forgive(this.#ownLimit, { ...this.#own, nextAtMs: ownNextAtMs }, nowMs);
   }
 
-  /** The limit as far as refusals have not lowered it. */
+  /** Returns the limit as far as refusals have not lowered it. */
   #usable(limit: RateLimit, nowMs: number): RateLimit {
     return shareOf(limit, shareAt(this.#share, nowMs));
   }

@@ -1,22 +1,28 @@
-/** The bridge's own reads of the upstream as a port: `http-client.ts` speaks HTTP, and the simulation has its own. */
+/**
+ * Defines the bridge's own reads of the upstream as a port. `http-client.ts` speaks HTTP, and the simulation has its
+ * own client.
+ */
 
 import type { Operation } from '../core/records/operation.ts';
 import type { Permit } from './request-budget.ts';
 
 export interface CallOptions {
   readonly signal?: AbortSignal;
-  /** A permit that was already taken for the first request; repetitions take permits of their own. */
+  /** This permit was already taken for the first request. Repetitions take permits of their own. */
   readonly permit?: Permit | undefined;
 }
 
 export interface OperationPage {
-  /** Newest first. */
+  /** The newest operation comes first. */
   readonly operations: readonly Operation[];
-  /** Rows that could not be parsed. They are left out. */
+  /** This number of rows could not be parsed. They are left out. */
   readonly malformedRowCount: number;
   /** It must be sent back unchanged. It is there even when nothing follows, and absent on an empty list. */
   readonly cursor: string | undefined;
-  /** The upstream's clock, from the `Date` header, milliseconds since the epoch; undefined when it has none. */
+  /**
+   * This is the upstream's clock, from the `Date` header, in milliseconds since the epoch. It is undefined when the
+   * answer has no such header.
+   */
   readonly serverDateMs?: number | undefined;
 }
 
@@ -31,9 +37,9 @@ interface ProjectPage {
   readonly projects: readonly ProjectRow[];
   readonly malformedRowCount: number;
   readonly cursor: string | undefined;
-  /** Projects that exist and could not be listed in time, so the page is partial. */
+  /** These projects exist and could not be listed in time, so the page is partial. */
   readonly unavailableProjectIds: readonly string[];
-  /** The upstream's clock, from the `Date` header, milliseconds since the epoch. */
+  /** This is the upstream's clock, from the `Date` header, in milliseconds since the epoch. */
   readonly serverDateMs: number | undefined;
 }
 

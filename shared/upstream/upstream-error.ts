@@ -1,4 +1,4 @@
-/** A failure between the bridge and the upstream, as it is thrown. */
+/** Defines a failure between the bridge and the upstream, as it is thrown. */
 
 import type { UpstreamErrorKind } from '../core/rates/upstream-error-kind.ts';
 import { AppError } from '../runtime/errors.ts';
@@ -8,16 +8,16 @@ export type { UpstreamErrorKind };
 export interface UpstreamFailure {
   readonly kind: UpstreamErrorKind;
   readonly method: string;
-  /** The path's template, without ids or query. */
+  /** This is the path's template, without ids or query. */
   readonly path: string;
   readonly message: string;
   readonly status?: number | undefined;
-  /** Milliseconds from now, from the answer's `Retry-After`. */
+  /** The caller waits for this time from now, as the answer's `Retry-After` says. */
   readonly retryAfterMs?: number | undefined;
   readonly upstreamRequestId?: string | undefined;
 }
 
-/** Carries no request, header or body, because errors end up in logs. */
+/** The error carries no request, header or body, because errors end up in logs. */
 export class UpstreamError extends AppError {
   readonly kind: UpstreamErrorKind;
   readonly method: string;

@@ -1,16 +1,16 @@
 /** Turns every way in which a call can fail into an `UpstreamError` that contains nothing of the request or of the key. */
 
-import { parseRetryAfter } from '../core/rates/retry-delay.ts';
+import { parseRetryAfter } from '../core/rates/retry-decision.ts';
 import type { UpstreamErrorKind } from '../core/rates/upstream-error-kind.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { errorBodySchema } from './calls/schemas.ts';
 import { UnreadableBody } from './read-json.ts';
 import { UpstreamError } from './upstream-error.ts';
 
-/** Names a call without its ids, query and body. */
+/** This names a call without its ids, query and body. */
 export interface CallName {
   readonly method: string;
-  /** The path's template. */
+  /** This is the path's template. */
   readonly path: string;
 }
 
@@ -23,7 +23,7 @@ export interface FailureDetail extends CallName {
 
 export interface TransportFailure extends CallName {
   readonly signal: AbortSignal | undefined;
-  /** Undefined when not even the head of an answer arrived. */
+  /** This is undefined when not even the head of an answer arrived. */
   readonly response?: Response;
 }
 
@@ -36,7 +36,7 @@ export interface Refusal extends CallName {
 /** The public service sends one of these with every answer, also with refusals, and its support asks for it. */
 const REQUEST_ID_HEADERS = ['x-neon-ret-request-id', 'x-request-id'];
 
-/** Most characters of an upstream's message that are kept: a sentence fits into a log line. */
+/** At most this number of characters of an upstream's message is kept, because a sentence fits into a log line. */
 const MESSAGE_CHARACTERS_MAX = 200;
 
 export function failure(kind: UpstreamErrorKind, detail: FailureDetail): UpstreamError {
@@ -65,7 +65,7 @@ export function cancellation({ method, path }: CallName): UpstreamError {
   return failure('cancelled', { method, path, reason: 'the caller gave up' });
 }
 
-/** The error of an answer that is not 2xx. The status alone decides its kind; the body only adds words. */
+/** Builds the error of an answer that is not 2xx. The status alone decides its kind, and the body only adds words. */
 export function refusal(response: Response, { method, path, body, nowMs, key }: Refusal): UpstreamError {
   const parsed = errorBodySchema.safeParse(body);
   const reason = parsed.success ? printable(parsed.data.message, key) : 'no message in the answer';

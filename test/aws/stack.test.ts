@@ -13,7 +13,6 @@ import { apiEnvironment, readApiSettings } from '../../shared/config/api-config.
 import { pollAccountRequest } from '../../shared/config/poller-config.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
-import type { Access } from '../../shared/store/access.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import {
   accountKey,
@@ -24,10 +23,11 @@ import {
   idempotencyKey,
   PARTITIONS,
   projectKey,
-  readRequestKey,
   tokenKey,
+  wishKey,
 } from '../../shared/store/keys.ts';
 import { INDEXES } from '../../shared/store/table.ts';
+import type { Access } from '../../shared/store/table-access.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { type Resource, type Synthesized, synthesize } from './stack-under-test.ts';
 
@@ -512,7 +512,7 @@ describe('privileges', () => {
     const keys = [
       accountKey('a'),
       projectKey('a', 'p'),
-      readRequestKey('a', 'p'),
+      wishKey('a', 'p'),
       tokenKey('t'),
       idempotencyKey('h'),
       auditKey('a', 'r'),

@@ -5,7 +5,7 @@
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';
 import { createdS, type Workload, type WorkOperation } from './workload.ts';
 
-/** The upstream's limits (specification "Limits"). */
+/** These are the upstream's limits (specification "Limits"). */
 export const REQUESTS_PER_MINUTE_MAX = 700;
 const REQUESTS_PER_SECOND_MAX = 40;
 

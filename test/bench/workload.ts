@@ -19,7 +19,7 @@ const ZIPF_EXPONENT = 1.1;
 const CYCLE_DEPTH = 0.8;
 const FAILS = 0.003;
 
-/** Log-normal durations as median in seconds and sigma. */
+/** The durations are log-normal, given by their median in seconds and sigma. */
 export const SCHEDULING = [0.15, 0.5] as const;
 export const DURATIONS = {
   start_compute: [0.8, 0.6],
@@ -51,7 +51,7 @@ export interface Workload {
   /** The time before this is history: the bridge can learn from it, but it is not measured. */
   readonly startS: number;
   readonly endS: number;
-  /** Sessions per second and project. */
+  /** This is the number of sessions per second and project. */
   readonly rates: readonly number[];
   /** Operations per project, oldest first. */
   readonly operations: readonly (readonly WorkOperation[])[];

@@ -12,7 +12,7 @@ export interface BridgeProcess {
   stop(): Promise<number | null>;
   /** Spans from each start or kill to the moment at which the bridge polls. */
   readonly outages: readonly Outage[];
-  /** Lines of its error output: sentences and stack traces. */
+  /** These are the lines of its error output: sentences and stack traces. */
   readonly errors: readonly string[];
   /** Exit codes of processes that ended by themselves. */
   readonly unexpectedEnds: readonly (number | null)[];

@@ -11,7 +11,7 @@ export interface Outage {
 
 export interface Lateness {
   readonly operationId: string;
-  /** Milliseconds from the final state to its first delivery. */
+  /** This is the time from the final state to its first delivery, in milliseconds. */
   readonly delayMs: number;
   /** The part of that delay for which the bridge was down. */
   readonly outageMs: number;

@@ -1,4 +1,4 @@
-/** The messages between the crash test and its upstream. */
+/** Defines the messages between the crash test and its upstream. */
 
 import type { GroundTruthOperation } from '../../infra/simulator/world/ground-truth.ts';
 

@@ -23,8 +23,8 @@ export const targets: readonly Target[] = [
     name: 'planner',
     bar: 94,
     isProofNeeded: true,
-    globs: ['functions/poller/planner/**/*.ts'],
-    tests: ['test/poller/planner/**/*.test.ts'],
+    globs: ['functions/poller/{planner,walk-plan}/**/*.ts'],
+    tests: ['test/poller/{planner,walk-plan}/**/*.test.ts', 'test/core/decisions.test.ts'],
   },
   {
     name: 'protocol',
@@ -42,7 +42,7 @@ export const targets: readonly Target[] = [
     // The tests that play whole days of an account are left out: they take seconds, and each mutant that survives runs all of them.
     tests: [
       'test/poller/{account,project}/**/*.test.ts',
-      'test/core/{decisions,records/page-walk}.test.ts',
+      'test/core/decisions.test.ts',
       'test/poller/{end-when-quiet,lease,poll-account,restart,warm-accounts,watch-for-work}.test.ts',
     ],
   },

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { PROJECTS_MAX } from '../../functions/poller/planner/listing.ts';
+import { PROJECTS_MAX } from '../../functions/poller/planner/project-list/listing.ts';
 import { emptyMemory } from '../../functions/poller/project/memory/project-memory.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { anOperation } from '../builders.ts';

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { PENDING_ENTRIES_MAX } from '../../shared/core/records/journal.ts';
+import { PENDING_ENTRIES_MAX } from '../../shared/core/journal/journal.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
 import { type RecordDeps, recordOperation } from '../../shared/protocol/record-operation.ts';

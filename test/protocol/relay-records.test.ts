@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { pendingEntries } from '../../shared/core/journal/journal.ts';
+import { BATCH_ENTRIES_MAX, type EntryOutcome } from '../../shared/core/journal/relay-plan.ts';
 import { decideHealth, firstAccountRecord } from '../../shared/core/records/account-record.ts';
-import { pendingEntries } from '../../shared/core/records/journal.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
-import { BATCH_ENTRIES_MAX, type EntryOutcome } from '../../shared/core/records/relay-plan.ts';
 import type { Timestamp } from '../../shared/core/time/timestamp.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
 import { createRelayLedger } from '../../shared/protocol/relay-ledger.ts';

@@ -10,10 +10,10 @@ export interface TrueHistory {
 }
 
 /**
- * What the bridge owes for an operation. `final_state`: its last state. `final_state_if_told`: its last state, once
- * any event of it was published. `nothing`: no event, because it had ended before the bridge came, unless a row of it
- * was found late. `nothing_ever`: no event without that exception. `whatever_was_seen`: anything, because the
- * operation has vanished.
+ * This is what the bridge owes for an operation. `final_state` stands for its last state, and `final_state_if_told`
+ * for its last state once any event of it was published. With `nothing` the bridge owes no event, because the
+ * operation had ended before the bridge came, unless a row of it was found late. `nothing_ever` is the same without
+ * that exception. With `whatever_was_seen` anything is right, because the operation has vanished.
  */
 export type Expectation =
   | 'final_state'

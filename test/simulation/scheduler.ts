@@ -6,7 +6,7 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 export interface Process {
   readonly name: string;
   isCrashed: boolean;
-  /** Difference of its clock from the true time. */
+  /** This is the difference of its clock from the true time. */
   readonly clockSkewMs: number;
   /** A frozen process keeps its timers; all that were due meanwhile fire when it is thawed. */
   isFrozen?: boolean;
@@ -28,7 +28,7 @@ export interface Scheduler {
   clockOf(owner: Process): Clock;
   /** Lets a frozen process continue: wake-ups that were due meanwhile happen now, in the same order. */
   thaw(owner: Process): void;
-  /** Runs until the instant. */
+  /** The scheduler runs until this instant. */
   runUntil(atMs: number): Promise<void>;
 }
 

@@ -27,7 +27,7 @@ export function wishRoutes(
         const model = await modelOf(caller);
         const projectId = ids['project_id'] ?? '';
         if ((await model.project(projectId)) === undefined) throw notFound();
-        await model.requestRead(projectId, pollIntervalMsOf(caller.account_id));
+        await model.wishForReading(projectId, pollIntervalMsOf(caller.account_id));
         return { status: 202, body: { requested: true } };
       },
     },

@@ -1,4 +1,7 @@
-/** The OpenAPI 3.1 document of the table of routes. It says what the routes say of themselves, and nothing else. */
+/**
+ * Builds the OpenAPI 3.1 document from the table of routes. It says what the routes say of themselves, and nothing
+ * else.
+ */
 
 import * as z from 'zod';
 import { SCOPES } from '../../../shared/callers/scopes.ts';
@@ -218,7 +221,7 @@ function problemSchema(): object {
   };
 }
 
-/** The JSON Schema without `$schema`, which belongs only to a document of its own. */
+/** Returns the JSON Schema without `$schema`, which belongs only to a document of its own. */
 function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): object {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
   return rest;

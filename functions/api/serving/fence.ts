@@ -1,4 +1,7 @@
-/** What a caller may reach: the scope of the call, the projects of the token, and how far the call itself reaches. */
+/**
+ * Decides what a caller may reach, from the scope of the call, the projects of the token, and how far the call itself
+ * reaches.
+ */
 
 import { authorize, type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import { undeclaredFields } from '../../../shared/upstream/calls/undeclared-fields.ts';
@@ -6,7 +9,10 @@ import { invalid, nameable, notFound, Problem } from './problem.ts';
 import { projectIdsIn, type RawRequest } from './read-request.ts';
 import type { ApiRequest, Route } from './route.ts';
 
-/** Decided without the body. Throws `Problem`; the scope comes first, so that a refusal says nothing about a project. */
+/**
+ * This check needs no body. It throws `Problem`. The scope comes first, so that a refusal says nothing about a
+ * project.
+ */
 export function checkPermission(caller: Caller, route: Route, { ids }: RawRequest): void {
   const { access } = route;
   if (access !== 'public' && access !== 'signed_in') {

@@ -1,4 +1,4 @@
-/** What became of a command, as an answer on HTTP. */
+/** Turns what became of a command into an answer on HTTP. */
 
 import type { CommandOutcome, Sent, Unsent } from '../../../shared/commands/send-once.ts';
 import type { Call } from '../../../shared/upstream/calls/call.ts';

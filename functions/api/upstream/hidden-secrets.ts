@@ -1,4 +1,7 @@
-/** Hides secrets in the answer to a read, for a caller without the scope for them: by the names of fields, and by the shapes of texts. */
+/**
+ * Hides secrets in the answer to a read, for a caller without the scope for them. It finds them by the names of
+ * fields, and by the shapes of texts.
+ */
 
 import { withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
 
@@ -14,7 +17,7 @@ const TIME = /^\d{4}-\d\d-\d\dT[\d:.]+(Z|[+-]\d\d:\d\d)$/;
 /** The deepest answer that was seen has six levels. An answer with more levels than this counts as not readable. */
 const DEPTH_MAX = 100;
 
-/** The same text when it has no secret in it. Undefined when it cannot be shown safely. */
+/** Returns the same text when it has no secret in it, and undefined when it cannot be shown safely. */
 export function withoutSecrets(text: string): string | undefined {
   const parsed = parseJson(text);
   if (parsed === undefined) return withoutShapes(text);
@@ -29,7 +32,7 @@ export function withoutSecrets(text: string): string | undefined {
 }
 
 interface Place {
-  /** True: the value stands below a name of a secret. */
+  /** When this is true, the value stands below a name of a secret. */
   readonly isSecret: boolean;
   readonly depth: number;
 }
@@ -64,7 +67,7 @@ function parseJson(text: string): { readonly value: unknown } | undefined {
   }
 }
 
-/** Counts the names in a JSON text: outside of strings, a colon follows only a name. */
+/** Counts the names in a JSON text. Outside of strings, a colon follows only a name. */
 function namesIn(text: string): number {
   let count = 0;
   for (const [, colon] of text.matchAll(/"(?:[^"\\]|\\.)*"(\s*:)?/g)) if (colon !== undefined) count += 1;

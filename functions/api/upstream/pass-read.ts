@@ -1,4 +1,4 @@
-/** A read of the upstream on behalf of a caller, who is shown only what the token may see. */
+/** Passes a read on to the upstream for a caller, who is shown only what the token may see. */
 
 import { type CursorSeal, cursorSealOf } from '../../../shared/callers/sealed-cursor.ts';
 import type { ForwardableCall } from '../../../shared/commands/command-request.ts';
@@ -16,7 +16,7 @@ import { waitingFor } from './waiting-for.ts';
 export interface ReadDeps {
   readonly patient: PatientCallers;
   readonly telemetry: Telemetry;
-  /** Keys the seals of cursors. */
+  /** This key seals cursors. */
   readonly pepper: () => Promise<Secret>;
 }
 

@@ -1,4 +1,7 @@
-/** The routes under `/api/v2`: every call of the specification, and the further calls that the configuration opens. */
+/**
+ * Defines the routes under `/api/v2`: every call of the specification, and the further calls that the configuration
+ * opens.
+ */
 
 import * as z from 'zod';
 import { type Scope, scopeOfCall } from '../../../shared/callers/scopes.ts';
@@ -11,7 +14,7 @@ import { type PassThroughDeps, passThrough } from './pass-through.ts';
 
 const UPSTREAM_MOUNT = '/api/v2';
 
-/** Calls whose successes contain keys, or a URL that transfers an account. */
+/** The successes of these calls contain keys, or a URL that transfers an account. */
 const SECRET_ANSWERS: ReadonlySet<CallId> = new Set([
   'createAuthIntegration',
   'createAuthKeys',
@@ -69,7 +72,7 @@ function callOf({ method, path, summary, query, body, body_fields, stays_within_
   };
 }
 
-/** A schema that takes any field. The declared fields are those that a caller who is limited to projects may send. */
+/** Returns a schema that takes any field. Callers who are limited to projects may send only the declared fields. */
 function looseBody(paths: readonly string[]): z.ZodObject {
   const inner = new Map<string, string[]>();
   for (const path of paths) {

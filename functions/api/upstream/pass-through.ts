@@ -1,4 +1,7 @@
-/** One call of the upstream API on behalf of a caller: a read or a command, answered as the upstream answered it. */
+/**
+ * Passes one call on to the upstream for a caller. It is a read or a command, and the caller gets the upstream's own
+ * answer.
+ */
 
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import type { ForwardableCall } from '../../../shared/commands/command-request.ts';
@@ -13,7 +16,7 @@ import type { UpstreamAccount } from './upstream-account.ts';
 import { waitingFor } from './waiting-for.ts';
 
 export interface PassThroughDeps extends SendOnceDeps, ReadDeps {
-  /** By account id. */
+  /** The keys of this map are account ids. */
   readonly accounts: ReadonlyMap<string, UpstreamAccount>;
 }
 

@@ -1,4 +1,7 @@
-/** What a caller gets to see of the upstream's answer to a read: only their own projects, and secrets only with the scope for them. */
+/**
+ * Decides what a caller sees of the upstream's answer to a read. Callers see only their own projects, and secrets
+ * only with the scope for them.
+ */
 
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import type { CursorSeal } from '../../../shared/callers/sealed-cursor.ts';
@@ -19,7 +22,10 @@ export function shownTo(viewer: Viewer, answer: ForwardedAnswer, listsProjects: 
   return scopes.has('secrets:read') ? { ...own, showsSecrets: holdsSecrets(own) } : hidingSecrets(own);
 }
 
-/** True when the answer has something that a caller without the scope would not see, or when it cannot be searched. */
+/**
+ * Returns true when the answer has something that a caller without the scope must not see, or when it cannot be
+ * searched.
+ */
 function holdsSecrets({ body }: ForwardedAnswer): boolean {
   const text = new TextDecoder().decode(body);
   return withoutSecrets(text) !== text;
@@ -50,7 +56,10 @@ function ownProjects({ caller, cursors }: Viewer, answer: ForwardedAnswer): Forw
   return { ...answer, body: new TextEncoder().encode(JSON.stringify(shown)) };
 }
 
-/** Throws when the list cannot be read, because then it can neither be shortened nor be shown whole to this caller. */
+/**
+ * Throws when the list cannot be read, because then it cannot be shortened, and must not be shown whole to this
+ * caller.
+ */
 function parsed({ body }: ForwardedAnswer): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(new TextDecoder().decode(body));

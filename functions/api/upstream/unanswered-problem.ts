@@ -1,4 +1,4 @@
-/** The problem that a caller is answered with when the upstream gave no answer that can be passed on. */
+/** Builds the problem that a caller gets when the upstream gave no answer that can be passed on. */
 
 import { hadNoEffect } from '../../../shared/commands/forward-call.ts';
 import type { Call } from '../../../shared/upstream/calls/call.ts';
@@ -10,7 +10,7 @@ const ASK_AGAIN = 'Asking again may help.';
 const MAY_BE_DONE =
   'The command may have been carried out: look at what it should have changed before you send it again.';
 
-/** Says apart from the failure whether the command may have been carried out. */
+/** The problem says whether the command may have been carried out, in addition to what failed. */
 export function unansweredProblem(failure: UpstreamError, call: Call): Problem {
   const advice = isRead(call) ? ASK_AGAIN : MAY_BE_DONE;
   if (hadNoEffect(failure)) {

@@ -1,9 +1,9 @@
-/** One account of the upstream, as the API's callers reach it. */
+/** Describes one account of the upstream as the API's callers reach it. */
 
 import type { CommandAccount } from '../../../shared/commands/send-command.ts';
 import type { FairShare } from '../serving/fair-share.ts';
 
 export interface UpstreamAccount extends CommandAccount {
-  /** Every repetition needs a permit of its own, of the caller and of the account. */
+  /** Each repetition needs a permit of its own, from the limits of the caller and of the account. */
   readonly fairShare: Pick<FairShare, 'admit'>;
 }

@@ -8,14 +8,14 @@ import { readOrigin } from './discovery/account-origin.ts';
 import { type KnownProjects, rememberProject, visibleIdsOf } from './discovery/known-projects.ts';
 import { endWhenQuiet } from './end-when-quiet.ts';
 import { type InvocationCounts, noCounts } from './invocation-counts.ts';
-import { pollInTurn, type WorkerState } from './poll-in-turn.ts';
+import { pollUntilStopped, type WorkerState } from './poll-until-stopped.ts';
 import { leftoversAtStart } from './relay/leftovers.ts';
 import { type LeftoverEvents, relayLeftovers } from './relay/relay-leftovers.ts';
 import { shareWithCommands } from './sending/share-with-commands.ts';
 import { waitForLease } from './sending/wait-for-lease.ts';
 import { watchKey } from './sending/watch-key.ts';
-import { publishHealthAtEnd, readHealth } from './status/account-health.ts';
 import { oldestReadingMs, startReadingAges } from './status/project-readings.ts';
+import { publishHealthAtEnd, readHealth } from './status/publish-health.ts';
 import {
   publishStatusIfDue,
   publishStatusRepeatedly,
@@ -115,7 +115,7 @@ function startLoops(
   state: WorkerState,
 ): readonly Promise<void>[] {
   const { pollsAtOnce } = deps.limits;
-  const workers = Array.from({ length: pollsAtOnce }, () => pollInTurn(deps, memory, state));
+  const workers = Array.from({ length: pollsAtOnce }, () => pollUntilStopped(deps, memory, state));
   return [
     relayLeftovers(deps, state.leftovers, leftoverEvents(deps, memory.projects, state.counts)),
     discoverRepeatedly(deps, memory, state.discovery),

@@ -11,7 +11,7 @@ export interface FaultDials {
   rateLimited: number;
   internalError: number;
   unavailable: number;
-  /** Answers with a proxy's HTML page instead of JSON (524 was seen). */
+  /** The service answers with a proxy's HTML page instead of JSON. A 524 of this kind was seen. */
   htmlError: number;
   droppedConnection: number;
   halfBody: number;

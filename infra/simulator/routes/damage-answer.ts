@@ -43,7 +43,7 @@ export async function damageAnswer(c: UpstreamContext, fault: AnswerFault | unde
   }
 }
 
-/** The time-out page of the proxy in front of the service: a 524 with HTML was seen. */
+/** Returns the time-out page of the proxy in front of the service. A 524 with HTML was seen. */
 function proxyPage(): Response {
   const headers = { 'content-type': 'text/html; charset=UTF-8' };
   return new Response('<html><body>A timeout occurred</body></html>', { status: 524, headers });

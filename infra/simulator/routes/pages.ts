@@ -1,4 +1,4 @@
-/** Cuts the two lists into pages, with the limits, cursors and order of the public contract. */
+/** Cuts the two lists into pages. Their limits, cursors and order are those of the public contract. */
 
 import type { WorldOperation, WorldProject } from '../world/project-state.ts';
 import { wholeSeconds } from './rows.ts';
@@ -13,7 +13,8 @@ export type Page<Item> =
       readonly kind: 'page';
       readonly items: readonly Item[];
       /**
-       * The cursor of the last item. It is present even when nothing follows, and absent on an empty page (observed).
+       * The cursor names the last item. It is present even when nothing follows, and absent on an empty page
+       * (observed).
        */
       readonly cursor: string | undefined;
     }

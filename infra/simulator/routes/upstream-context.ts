@@ -1,4 +1,4 @@
-/** What a request of the simulated service carries along, and how each refusal looks. */
+/** Defines what a request of the simulated service carries along, and how each refusal looks. */
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';

@@ -1,4 +1,4 @@
-/** Sizes of computes and what follows from them (specification "Compute sizes" and "Limits"). */
+/** Checks the sizes of computes, and derives what follows from them (specification "Compute sizes" and "Limits"). */
 
 export interface ComputeSize {
   readonly minCu: number;

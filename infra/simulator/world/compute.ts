@@ -1,4 +1,4 @@
-/** One compute: its settings, its connections, and its state as time passes. */
+/** Describes one compute: its settings, its connections, and its state as time passes. */
 
 import type { Random } from '../../../shared/runtime/random.ts';
 import type { ComputeSize } from './compute-size.ts';
@@ -7,8 +7,8 @@ import { drawEndpointId } from './names.ts';
 type ComputeStateName = 'init' | 'active' | 'idle';
 
 /**
- * A state from an instant on. Phases are drawn ahead with the operations that cause them, so they may lie in the
- * future.
+ * A compute has this state from this instant on. Phases are drawn ahead with the operations that cause them, so they
+ * may lie in the future.
  */
 export interface ComputePhase {
   readonly atMs: number;
@@ -22,6 +22,9 @@ export interface ActiveSpan {
   untilMs: number;
 }
 
+/** A compute runs on one of these (public contract). */
+export const PROVISIONERS = ['k8s-neonvm', 'k8s-pod'] as const;
+
 export interface ComputeSettings {
   readonly type: 'read_write' | 'read_only';
   readonly size: ComputeSize;
@@ -30,7 +33,8 @@ export interface ComputeSettings {
   readonly poolerEnabled: boolean;
   readonly disabled: boolean;
   readonly passwordlessAccess: boolean;
-  readonly settings: Readonly<Record<string, unknown>>;
+  readonly settings: object;
+  readonly provisioner: (typeof PROVISIONERS)[number];
   readonly name?: string | undefined;
 }
 
@@ -40,7 +44,7 @@ export interface Compute {
   readonly createdAtMs: number;
   updatedAtMs: number;
   config: ComputeSettings;
-  /** True when the branch of the compute is archived. */
+  /** The value is true when the branch of the compute is archived. */
   isArchived: boolean;
   /** This is undefined while the compute is suspended. */
   activeSpan: ActiveSpan | undefined;
@@ -60,6 +64,8 @@ export const DEFAULT_SETTINGS: ComputeSettings = {
   disabled: false,
   passwordlessAccess: true,
   settings: {},
+  // This is the one that scales, and every payload since 2024 shows it.
+  provisioner: 'k8s-neonvm',
 };
 
 export function createCompute(

@@ -1,6 +1,6 @@
 /**
- * The simulated service's own log: every state that every operation ever had. Tests compare the delivered events with
- * it.
+ * Defines the simulated service's own log, which has every state that every operation ever had. Tests compare the
+ * delivered events with it.
  */
 
 export interface GroundTruthState {

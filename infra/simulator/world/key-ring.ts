@@ -1,6 +1,6 @@
 /**
- * API keys: there are three kinds, with rules on who may make and revoke them and what they may do (specification
- * "API key").
+ * Keeps API keys. There are three kinds, with rules on who may make and revoke them and what they may do
+ * (specification "API key").
  */
 
 /** This organization owns everything here. */
@@ -26,13 +26,13 @@ interface StoredKey extends KeyRecord {
   readonly ownerId: string;
 }
 
-/** Who sends a request, as its key says. */
+/** This is who sends a request, as its key says. */
 export interface Principal {
   readonly kind: StoredKey['kind'];
-  /** The user of a personal key; the user who made a key of another kind. */
+  /** This is the user of a personal key, or the user who made a key of another kind. */
   readonly userId: string;
   readonly isAdmin: boolean;
-  /** False once the user has left: a personal key then reaches no project of the organization. */
+  /** The value is false once the user has left. A personal key then reaches no project of the organization. */
   readonly isMember: boolean;
   /** A project-scoped key acts on this project alone. */
   readonly projectId: string | undefined;
@@ -48,11 +48,11 @@ const NOT_FOR_ORGANIZATION_KEYS = 'not allowed for organization API keys';
 const ADMINISTRATORS_ONLY = 'only administrators of the organization can do this';
 
 export interface KeyRingOptions {
-  /** The keys that exist from the start: personal keys of the administrator. */
+  /** These keys exist from the start. They are personal keys of the administrator. */
   readonly secrets: Iterable<string>;
-  /** 64 characters, drawn from the seed. */
+  /** A key has 64 characters, which are drawn from the seed. */
   readonly drawSecret: () => string;
-  /** Milliseconds since the epoch. */
+  /** This is the time of creation, in milliseconds since the epoch. */
   readonly now: () => number;
 }
 
@@ -72,7 +72,7 @@ export function createKeyRing(options: KeyRingOptions) {
 
 type Ring = ReturnType<typeof createRing>;
 
-/** The keys and members themselves, without the rules on who may do what. */
+/** Keeps the keys and members themselves, without the rules on who may do what. */
 function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
   const keys = new Map<string, StoredKey>();
   const members = new Set([ADMIN_ID, MEMBER_ID]);
@@ -102,10 +102,10 @@ function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
       put({ kind: 'personal', name: 'console', secret, ownerId });
     },
 
-    /** Revokes the key at once and for ever. False: there is no such key. */
+    /** Revokes the key at once and for ever. Returns false when there is no such key. */
     delete: (secret: string) => keys.delete(secret),
 
-    /** Undefined stands for a 401. The key remembers when and from where it was used. */
+    /** Returns undefined when the answer must be a 401. The key remembers when and from where it was used. */
     authenticate: (secret: string, address = '127.0.0.1'): Principal | undefined => {
       const key = keys.get(secret);
       if (key === undefined) return undefined;
@@ -115,10 +115,10 @@ function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
       return { kind, userId, isAdmin: userId === ADMIN_ID && members.has(userId), isMember, projectId };
     },
 
-    /** A user leaves the organization. */
+    /** Makes a user leave the organization. */
     removeMember: (userId: string) => void members.delete(userId),
 
-    /** A project leaves the organization: the keys that are scoped to it stop working. */
+    /** Makes a project leave the organization. The keys that are scoped to it stop working. */
     removeProject: (projectId: string): void => {
       for (const key of keys.values()) if (key.project_id === projectId) keys.delete(key.secret);
     },
@@ -139,7 +139,7 @@ function personalKeys(ring: Ring, drawSecret: () => string) {
       return newestFirst(ring.all().filter((key) => key.kind === 'personal' && key.ownerId === userId));
     },
 
-    /** Specification: a personal key is revoked "only by its account owner". */
+    /** The specification says that a personal key is revoked "only by its account owner". */
     revokePersonal({ kind, userId }: Principal, id: number): KeyOutcome<object> {
       if (kind !== 'personal') return refused(404, NOT_FOR_ORGANIZATION_KEYS);
       const key = ring.withId(id);
@@ -150,7 +150,7 @@ function personalKeys(ring: Ring, drawSecret: () => string) {
   };
 }
 
-/** Keys of the organization, and keys that are scoped to one project. */
+/** Makes and lists the keys of the organization, and the keys that are scoped to one project. */
 function organizationKeys(ring: Ring, drawSecret: () => string) {
   return {
     /** An administrator makes keys of the organization; every member makes keys of one project. */

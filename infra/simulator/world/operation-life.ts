@@ -6,8 +6,8 @@ import type { GroundTruthState } from './ground-truth.ts';
 export interface OperationKind {
   readonly action: string;
   /**
-   * Median seconds from running to the end, of a lognormal distribution with this sigma. The medians are from public
-   * payloads.
+   * An operation runs for this median time in seconds, of a lognormal distribution with this sigma. The medians are
+   * from public payloads.
    */
   readonly medianSeconds: number;
   readonly sigma: number;
@@ -35,7 +35,7 @@ export const kinds = {
   delete_timeline: kind('delete_timeline', 2, 0.7, false),
 } as const;
 
-/** Shares of operations that do not simply finish. The specification shows the statuses and not their frequency. */
+/** These shares of operations do not simply finish. The specification shows the statuses and not their frequency. */
 const SHARES = { fails: 0.03, givesUp: 0.2, cancels: 0.015, skips: 0.01, errors: 0.003 };
 
 const SCHEDULING = { medianSeconds: 0.15, sigma: 0.5 };
@@ -50,7 +50,7 @@ export interface LifeOptions {
   readonly startsRunning: boolean;
   /** The operation before it came to nothing, so it has nothing to do: "bypassed without executing". */
   readonly isBypassed: boolean;
-  /** How often operations end badly: 1 is as often as in a real service, 0 is never. */
+  /** This says how often operations end badly: 1 is as often as in a real service, 0 is never. */
   readonly trouble?: number;
 }
 

@@ -1,4 +1,4 @@
-/** What the simulated service knows of one project: its computes, its operations, and what happens next. */
+/** Describes what the simulated service knows of one project: its computes, its operations, and what happens next. */
 
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { type AuthState, NO_AUTH } from './auth-state.ts';
@@ -12,19 +12,19 @@ export interface WorldOperation {
   readonly branch_id: string;
   readonly endpoint_id: string | undefined;
   readonly action: string;
-  /** Microseconds since the epoch, which is the resolution of the service's cursors. */
+  /** The unit is microseconds since the epoch, which is the resolution of the service's cursors. */
   readonly created_us: number;
   /** All states are drawn at once, so the later ones may lie in the future. */
   readonly states: readonly GroundTruthState[];
 }
 
-/** What the HTTP routes may see of a project. */
+/** The HTTP routes may see this much of a project. */
 export interface WorldProject {
   readonly id: string;
   readonly created_at_ms: number;
   /** The oldest operation comes first. */
   readonly operations: readonly WorldOperation[];
-  /** Spans of all computes in which they were active; the oldest comes first. */
+  /** The computes were active in these spans. The oldest comes first. */
   readonly activeSpans: readonly Readonly<ActiveSpan>[];
   readonly computes: readonly Compute[];
   readonly branchIds: ReadonlySet<string>;
@@ -35,7 +35,7 @@ export interface ProjectState extends WorldProject {
   readonly operations: WorldOperation[];
   readonly activeSpans: ActiveSpan[];
   readonly computes: Compute[];
-  /** The compute of the default branch, while that has one. */
+  /** This is the compute of the default branch, while that has one. */
   main: Compute;
   readonly branchIds: Set<string>;
   readonly deletedEndpointIds: Set<string>;
@@ -55,11 +55,13 @@ export interface ProjectOptions {
   readonly seed: number;
   readonly createdAtMs: number;
   readonly meanGapMs: number;
-  /** Chance that an operation is created in the very microsecond of the one before it in its chain. */
+  /** With this chance, an operation is created in the very microsecond of the one before it in its chain. */
   readonly tieChance: number;
-  /** Chance that an operation never ends once it runs. */
+  /** With this chance, an operation never ends once it runs. */
   readonly stuckChance: number;
-  /** How often operations fail, are cancelled or skipped: 1 is as often as in a real service, 0 is never. */
+  /**
+   * This says how often operations fail, are cancelled or skipped: 1 is as often as in a real service, 0 is never.
+   */
   readonly trouble: number;
 }
 
@@ -88,4 +90,9 @@ export function createProjectState({ seed, createdAtMs, ...odds }: ProjectOption
 /** Draws a new branch with its compute. */
 export function drawCompute(random: Random, atMs: number): Compute {
   return createCompute(random, { branch_id: drawBranchId(random), atMs });
+}
+
+/** The production branch is the project's default branch, which is made with it. */
+export function productionBranchIdOf({ branchIds }: Pick<WorldProject, 'branchIds'>): string | undefined {
+  return branchIds.values().next().value;
 }

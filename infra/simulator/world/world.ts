@@ -1,7 +1,7 @@
 /**
- * The simulated service's state: projects that live and operations that run. There is no I/O and no clock. The seed
- * decides everything, and the size of the time steps does not matter, because every project draws from dice of its
- * own.
+ * Keeps the simulated service's state: projects that live and operations that run. There is no I/O and no clock. The
+ * seed decides everything, and the size of the time steps does not matter, because every project draws from dice of
+ * its own.
  */
 
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
@@ -18,18 +18,21 @@ import {
 export interface WorldOptions {
   readonly seed: number;
   readonly projectCount: number;
-  /** The service's first instant; `historyMs` of it lie before `startAtMs`. */
+  /** This is the service's first instant. `historyMs` of it lie before `startAtMs`. */
   readonly startAtMs: number;
   readonly historyMs?: number;
-  /** Sessions of an average project. The busiest of 25 has about four times as many (Zipf). */
+  /**
+   * An average project has this number of sessions an hour. The busiest of 25 projects has about four times as many
+   * (Zipf).
+   */
   readonly sessionsPerHour?: number;
-  /** Chance that an operation is created in the very microsecond of the one before it in its chain. */
+  /** With this chance, an operation is created in the very microsecond of the one before it in its chain. */
   readonly tieChance?: number;
-  /** Chance that an operation never ends once it runs. */
+  /** With this chance, an operation never ends once it runs. */
   readonly stuckChance?: number;
   /**
-   * How often operations fail, are cancelled or skipped: 1 is as often as in a real service (the default), 0 is
-   * never.
+   * This says how often operations fail, are cancelled or skipped: 1 is as often as in a real service (the default),
+   * 0 is never.
    */
   readonly trouble?: number;
 }

@@ -1,4 +1,6 @@
-/** Auth integration, OAuth providers, redirect-URI whitelist and e-mail server. */
+/**
+ * Defines the calls of the auth integration, its OAuth providers, its redirect-URI whitelist and its e-mail server.
+ */
 
 import * as z from 'zod';
 import { defineCall } from './call.ts';
@@ -10,7 +12,7 @@ const { auth_provider, oauth_provider_id } = idSchemas;
 const text = z.string().min(1).max(2_000);
 const nothing = z.undefined();
 
-/** Specification "SDK key set". */
+/** The specification describes this as "SDK key set". */
 const sdkKeySet = z.looseObject({
   auth_provider: z.string(),
   auth_provider_project_id: z.string(),
@@ -21,7 +23,7 @@ const sdkKeySet = z.looseObject({
   table_name: z.string(),
 });
 
-/** Specification "Auth integration (list item)". */
+/** The specification describes this as "Auth integration (list item)". */
 const integration = z.looseObject({
   auth_provider: z.string(),
   auth_provider_project_id: z.string(),
@@ -32,7 +34,7 @@ const integration = z.looseObject({
   jwks_url: z.string(),
 });
 
-/** Specification "OAuth provider". The public contract may show credentials in lists too. */
+/** The specification describes this as "OAuth provider". The public contract may show credentials in lists, too. */
 const oauthProvider = z.looseObject({
   id: z.string(),
   type: z.string(),
@@ -40,7 +42,9 @@ const oauthProvider = z.looseObject({
   client_secret: secret.optional(),
 });
 
-/** Specification "Email server configuration". When `type` is `shared`, the rest may be absent. */
+/**
+ * The specification describes this as "Email server configuration". When `type` is `shared`, the rest may be absent.
+ */
 const emailServer = z.looseObject({
   type: z.string(),
   host: z.string().optional(),
@@ -51,19 +55,25 @@ const emailServer = z.looseObject({
   sender_name: z.string().optional(),
 });
 
+/** The upstream judges the spelling. 64 bytes before the @ and 255 behind it are the most that there can be (RFC 5321). */
+const emailAddress = z
+  .string()
+  .regex(/^.{1,64}@.{1,255}$/, { error: 'must be an e-mail address, like ada@example.com' });
+
 const ofProvider = { project_id: projectId, auth_provider };
 
-/** Specification "Redirect-URI whitelist domain": an origin with scheme. */
+/** The specification describes this as "Redirect-URI whitelist domain". It is an origin with its scheme. */
 const domain = z.string().regex(/^[a-z][a-z0-9+.-]{0,30}:\/\/[^\s/?#]{1,255}$/i, {
   error: 'must be an origin with its scheme, like https://app.example.com',
 });
 
 export const authCalls = {
   /**
-   * Provisions an auth project and returns its SDK keys, which are secrets. Not repeatable: it would make another
-   * one.
+   * Provisions an auth project and returns its SDK keys, which are secrets. It must not be repeated, because it would
+   * make another one.
    *
-   * Specification "Auth integration". Refused with 409 when there is one, 404 for an unknown project or branch.
+   * The specification describes it in "Auth integration". The upstream refuses it with 409 when there is one, 404 for
+   * an unknown project or branch.
    */
   createAuthIntegration: defineCall({
     method: 'POST',
@@ -81,9 +91,9 @@ export const authCalls = {
     status: 201,
   }),
   /**
-   * The auth integrations of a project, without their keys.
+   * Lists the auth integrations of a project, without their keys.
    *
-   * Specification "Auth integration". Refused with 404 for an unknown project.
+   * The specification describes it in "Auth integration". The upstream refuses it with 404 for an unknown project.
    */
   listAuthIntegrations: defineCall({
     method: 'GET',
@@ -95,9 +105,9 @@ export const authCalls = {
     status: 200,
   }),
   /**
-   * Issues new SDK keys. Not repeatable: each call issues others.
+   * Issues new SDK keys. It must not be repeated, because each call issues others.
    *
-   * Specification "Auth integration". Refused with 404 without an integration.
+   * The specification describes it in "Auth integration". The upstream refuses it with 404 without an integration.
    */
   createAuthKeys: defineCall({
     method: 'POST',
@@ -112,7 +122,8 @@ export const authCalls = {
   /**
    * Creates a user, who is synchronized into the users table. A name has 1 to 255 characters ("Limits").
    *
-   * Specification "Auth integration". Refused with 404 without an integration, 409 for an address that is there.
+   * The specification describes it in "Auth integration". The upstream refuses it with 404 without an integration,
+   * 409 for an address that is there.
    */
   createAuthUser: defineCall({
     method: 'POST',
@@ -122,16 +133,16 @@ export const authCalls = {
     section: 'Auth integration',
     body: z.strictObject({
       ...ofProvider,
-      email: z.email().max(320),
+      email: emailAddress,
       name: z.string().min(1).max(255).optional(),
     }),
     answer: z.looseObject({ id: z.string() }),
     status: 201,
   }),
   /**
-   * Removes a user; answers without a body.
+   * Removes a user. The answer has no body.
    *
-   * Specification "Auth integration". Refused with 404 for an unknown user.
+   * The specification describes it in "Auth integration". The upstream refuses it with 404 for an unknown user.
    */
   deleteAuthUser: defineCall({
     method: 'DELETE',
@@ -143,9 +154,9 @@ export const authCalls = {
     status: 204,
   }),
   /**
-   * The first of two steps: the person who opens the returned URL and confirms there becomes the owner.
+   * Begins a transfer. The person who opens the returned URL and confirms there becomes the owner.
    *
-   * Specification "Auth integration". Refused with 404 without an integration.
+   * The specification describes it in "Auth integration". The upstream refuses it with 404 without an integration.
    */
   transferAuthOwnership: defineCall({
     method: 'POST',
@@ -158,9 +169,9 @@ export const authCalls = {
     status: 200,
   }),
   /**
-   * Removes the integration. What it answers is not shown.
+   * Removes the integration. The bridge does not show what the upstream answers.
    *
-   * Specification "Auth integration". Refused with 404 without an integration.
+   * The specification describes it in "Auth integration". The upstream refuses it with 404 without an integration.
    */
   deleteAuthIntegration: defineCall({
     method: 'DELETE',
@@ -172,9 +183,9 @@ export const authCalls = {
     status: 200,
   }),
   /**
-   * The OAuth providers of a project; credentials, should any be shown, are secrets.
+   * Lists the OAuth providers of a project. Credentials, if an answer shows any, are secrets.
    *
-   * Specification "OAuth providers". Refused with 404 without an integration.
+   * The specification describes it in "OAuth providers". The upstream refuses it with 404 without an integration.
    */
   listOauthProviders: defineCall({
     method: 'GET',
@@ -186,9 +197,10 @@ export const authCalls = {
     status: 200,
   }),
   /**
-   * Without `client_id` and `client_secret` the provider uses the keys of the service (`shared`).
+   * Adds a provider. Without `client_id` and `client_secret` it uses the keys of the service (`shared`).
    *
-   * Specification "OAuth providers". Refused with 404 without an integration, 409 when it is there.
+   * The specification describes it in "OAuth providers". The upstream refuses it with 404 without an integration, 409
+   * when it is there.
    */
   addOauthProvider: defineCall({
     method: 'POST',
@@ -207,7 +219,7 @@ export const authCalls = {
   /**
    * Replaces the credentials of a provider.
    *
-   * Specification "OAuth providers". Refused with 404 for an unknown provider.
+   * The specification describes it in "OAuth providers". The upstream refuses it with 404 for an unknown provider.
    */
   updateOauthProvider: defineCall({
     method: 'PATCH',
@@ -220,9 +232,9 @@ export const authCalls = {
     status: 200,
   }),
   /**
-   * Removes a provider; the specification says 204 without a body.
+   * Removes a provider. The specification says that the answer is a 204 without a body.
    *
-   * Specification "OAuth providers". Refused with 404 for an unknown provider.
+   * The specification describes it in "OAuth providers". The upstream refuses it with 404 for an unknown provider.
    */
   deleteOauthProvider: defineCall({
     method: 'DELETE',
@@ -234,9 +246,10 @@ export const authCalls = {
     status: 204,
   }),
   /**
-   * The origins to which the auth provider may redirect.
+   * Lists the origins to which the auth provider may redirect.
    *
-   * Specification "Redirect-URI whitelist". Refused with 404 without an integration.
+   * The specification describes it in "Redirect-URI whitelist". The upstream refuses it with 404 without an
+   * integration.
    */
   listRedirectDomains: defineCall({
     method: 'GET',
@@ -252,7 +265,8 @@ export const authCalls = {
   /**
    * Adds an origin with its scheme.
    *
-   * Specification "Redirect-URI whitelist". Refused with 404 without an integration, 409 when it is there.
+   * The specification describes it in "Redirect-URI whitelist". The upstream refuses it with 404 without an
+   * integration, 409 when it is there.
    */
   addRedirectDomain: defineCall({
     method: 'POST',
@@ -267,7 +281,8 @@ export const authCalls = {
   /**
    * Removes origins.
    *
-   * Specification "Redirect-URI whitelist". Refused with 404 for an unknown domain.
+   * The specification describes it in "Redirect-URI whitelist". The upstream refuses it with 404 for an unknown
+   * domain.
    */
   deleteRedirectDomains: defineCall({
     method: 'DELETE',
@@ -283,9 +298,9 @@ export const authCalls = {
     status: 200,
   }),
   /**
-   * The e-mail server; its password is a secret.
+   * Shows the e-mail server, whose password is a secret.
    *
-   * Specification "Email server". Refused with 404 without an integration.
+   * The specification describes it in "Email server". The upstream refuses it with 404 without an integration.
    */
   getEmailServer: defineCall({
     method: 'GET',
@@ -297,9 +312,10 @@ export const authCalls = {
     status: 200,
   }),
   /**
-   * `shared` takes nothing else; `standard` needs every field.
+   * Changes the e-mail server. The type `shared` takes no other field, and `standard` needs every field.
    *
-   * Specification "Email server". Refused with 404 without an integration, 400 when a field is missing.
+   * The specification describes it in "Email server". The upstream refuses it with 404 without an integration, 400
+   * when a field is missing.
    */
   updateEmailServer: defineCall({
     method: 'PATCH',
@@ -314,7 +330,7 @@ export const authCalls = {
         port: z.number().int().min(1).max(65_535).optional(),
         username: text.optional(),
         password: text.optional(),
-        sender_email: z.email().max(320).optional(),
+        sender_email: emailAddress.optional(),
         sender_name: text.optional(),
       })
       .check(({ value, issues }) => {

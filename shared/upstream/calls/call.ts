@@ -1,4 +1,4 @@
-/** What the table of calls says about one call of the upstream API. */
+/** Defines what the table of calls says about one call of the upstream API. */
 
 import type * as z from 'zod';
 
@@ -20,17 +20,20 @@ export interface Call {
   readonly path: string;
   /** Absent means `account`: a call is closed to limited callers until it was decided that it stays within a project. */
   readonly reach?: Reach;
-  /** One line for documentation. */
+  /** The documentation shows this line. */
   readonly summary: string;
-  /** The section of the specification that describes the call. */
+  /** This section of the specification describes the call. */
   readonly section: string;
-  /** The query parameters; undefined: none is sent. */
+  /** The query has these parameters. When it is undefined, none is sent. */
   readonly query?: z.ZodObject;
-  /** The body. Its schema is strict, so that only fields that the specification or the public contract names are sent. */
+  /**
+   * The schema of the body is strict, so that only fields that the specification or the public contract names are
+   * sent.
+   */
   readonly body?: z.ZodObject;
-  /** The answer of a success. Its schema is tolerant, because the service adds fields. */
+  /** The schema of a success is tolerant, because the service adds fields. */
   readonly answer: z.ZodType;
-  /** The status of a success, as the specification or the public contract says. */
+  /** A success has this status, as the specification or the public contract says. */
   readonly status: 200 | 201 | 204;
 }
 

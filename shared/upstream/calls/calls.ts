@@ -1,4 +1,7 @@
-/** The table of calls: every call of the specification once, for the bridge's own reads and for the API, which passes calls on. */
+/**
+ * Puts the table of calls together. It has each call of the specification once, for the bridge's own reads and for
+ * the API, which passes calls on.
+ */
 
 import type * as z from 'zod';
 import { authCalls } from './auth.ts';

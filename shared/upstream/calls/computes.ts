@@ -1,19 +1,22 @@
-/** Computes. */
+/** Defines the calls of computes. */
 
 import * as z from 'zod';
 import { defineCall } from './call.ts';
 import { branchId } from './ids.ts';
 import { endpointSchema } from './schemas.ts';
 
-/** Specification "Compute sizes": what is offered, up to 56. Which of them may scale is left to the service. */
+/** The specification offers these sizes ("Compute sizes"), up to 56. The service decides which of them may scale. */
 const computeUnits = z.number().min(0.25).max(56);
 
-/** Public contract: 0 is the default of five minutes, -1 is never, at most a week. */
+/** In the public contract, 0 is the default of five minutes, -1 is never, and a week is the most. */
 const suspendTimeoutSeconds = z.number().int().min(-1).max(604_800);
 
 const plainSettings = z.record(z.string().max(100), z.union([z.string(), z.number(), z.boolean()]));
 
-/** "Other settable attributes exist and are not listed": those of the public contract. */
+/**
+ * The specification says that other settable attributes exist and are not listed. These are the ones of the public
+ * contract.
+ */
 const settable = {
   autoscaling_limit_min_cu: computeUnits.optional(),
   autoscaling_limit_max_cu: computeUnits.optional(),
@@ -24,7 +27,9 @@ const settable = {
   passwordless_access: z.boolean().optional(),
   provisioner: z.string().max(100).optional(),
   name: z.string().min(1).max(100).optional(),
-  /** Declared as maps of plain values: names of Postgres settings are an open set, and none of them names a project. */
+  /**
+   * These are maps of plain values. The names of Postgres settings are an open set, and none of them names a project.
+   */
   settings: z
     .looseObject({ pg_settings: plainSettings.optional(), pgbouncer_settings: plainSettings.optional() })
     .optional(),
@@ -38,10 +43,11 @@ const endpointWithOperations = z.looseObject({
 
 export const computeCalls = {
   /**
-   * Creates a compute and starts it; `read_write` once per branch, read replicas as many as wanted.
+   * Creates a compute and starts it. A branch has at most one compute of the type `read_write`, and any number of
+   * read replicas.
    *
-   * Specification "Computes". Refused with 404 for an unknown branch, 409 for a second primary, 423 while
-   * conflicting operations run, 400 for a size that is not offered.
+   * The specification describes it in "Computes". The upstream refuses it with 404 for an unknown branch, 409 for a
+   * second primary, 423 while conflicting operations run, 400 for a size that is not offered.
    */
   createEndpoint: defineCall({
     method: 'POST',
@@ -61,9 +67,9 @@ export const computeCalls = {
     status: 201,
   }),
   /**
-   * All computes of a project.
+   * Lists all computes of a project.
    *
-   * Specification "Computes". Refused with 404 for an unknown project.
+   * The specification describes it in "Computes". The upstream refuses it with 404 for an unknown project.
    */
   listEndpoints: defineCall({
     method: 'GET',
@@ -75,10 +81,10 @@ export const computeCalls = {
     status: 200,
   }),
   /**
-   * Reassigns or resizes a compute; a new size restarts it.
+   * Reassigns or resizes a compute. A new size restarts it.
    *
-   * Specification "Computes". Refused with 404 for an unknown compute, 409 when the target has a primary, 423 while
-   * conflicting operations run, 400 for a size that is not offered.
+   * The specification describes it in "Computes". The upstream refuses it with 404 for an unknown compute, 409 when
+   * the target has a primary, 423 while conflicting operations run, 400 for a size that is not offered.
    */
   updateEndpoint: defineCall({
     method: 'PATCH',
@@ -91,9 +97,10 @@ export const computeCalls = {
     status: 200,
   }),
   /**
-   * Deletes a compute; one that is added later has other connection details.
+   * Deletes a compute. One that is added later has other connection details.
    *
-   * Specification "Computes". Refused with 404 for an unknown compute, 423 while conflicting operations run.
+   * The specification describes it in "Computes". The upstream refuses it with 404 for an unknown compute, 423 while
+   * conflicting operations run.
    */
   deleteEndpoint: defineCall({
     method: 'DELETE',
@@ -107,8 +114,8 @@ export const computeCalls = {
   /**
    * Restarts an active compute; its connections are dropped.
    *
-   * Specification "Computes". Refused with 404 for an unknown compute, 400 when it is not active, 423 while
-   * conflicting operations run.
+   * The specification describes it in "Computes". The upstream refuses it with 404 for an unknown compute, 400 when
+   * it is not active, 423 while conflicting operations run.
    */
   restartEndpoint: defineCall({
     method: 'POST',

@@ -1,37 +1,41 @@
-/** The patterns of the ids in paths. No dot, slash or percent sign fits one, so an id cannot change the path. */
+/**
+ * Defines the patterns of the ids in paths. No dot, slash or percent sign fits one, so an id cannot change the path.
+ */
 
 import * as z from 'zod';
 import { operationId, projectId } from './schemas.ts';
 
-/** Specification "Compute endpoint": always starts with `ep-`. */
+/** The specification says in "Compute endpoint" that the id starts with `ep-`. */
 const endpointId = z.string().regex(/^ep-[a-z0-9-]{1,60}$/);
 
-/** Specification "Compute endpoint": starts with `br-`. */
+/** The specification says in "Compute endpoint" that the id starts with `br-`. */
 export const branchId = z.string().regex(/^br-[a-z0-9-]{1,60}$/);
 
 export const idSchemas = {
   project_id: projectId,
   operation_id: operationId,
   endpoint_id: endpointId,
-  /** The id of a user at the auth provider: opaque. */
+  /** This is the id of a user at the auth provider. Its form is not documented. */
   auth_user_id: z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/),
-  /** `google`, `github`, `microsoft`, ...: an open set. */
+  /** Values like `google`, `github` and `microsoft` are known. The set is open. */
   oauth_provider_id: z.string().regex(/^[a-z][a-z0-9_-]{0,39}$/),
-  /** The specification has one value, the public contract several: an open set. */
+  /** The specification has one value and the public contract several, so the set is open. */
   auth_provider: z.string().regex(/^[a-z][a-z0-9_]{0,39}$/),
 } as const;
 
 type IdName = keyof typeof idSchemas;
 
-/** The pattern of ids that only a configuration names: letters, digits, `_` and `-`, which have no meaning in a path. */
+/**
+ * This pattern is for ids that only a configuration names. Letters, digits, `_` and `-` have no meaning in a path.
+ */
 const opaqueId = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/);
 
-/** The pattern of an id, by its name in the path. */
+/** Returns the pattern of an id, by its name in the path. */
 export function idSchemaOf(name: string): z.ZodType<string> {
   return name in idSchemas ? idSchemas[name as IdName] : opaqueId;
 }
 
-/** The names of the ids in a path template, in order. */
+/** Returns the names of the ids in a path template, in order. */
 export function idNamesOf(path: string): readonly string[] {
   return [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name ?? '');
 }

@@ -16,8 +16,9 @@ import {
 } from './schemas.ts';
 
 /**
- * The fields of a row. Only what identifies a state is required, because older answers lack the rest. What decides a state or a
- * key must be of its type; the rest are hints. Unknown fields are left out, because an event contains documented fields only.
+ * These are the fields of a row. Only what identifies a state is required, because older answers lack the rest. What
+ * decides a state or a key must be of its type; the rest are hints. Unknown fields are left out, because an event
+ * contains documented fields only.
  */
 const fields = {
   id: operationId,
@@ -46,9 +47,9 @@ export function operationSchema(requestedProjectId: string) {
 }
 
 /**
- * Reads the usual row of a list: nearly all rows of nearly all pages. Everything that is not plainly right is left to the schema,
- * which says the same about every row (a test holds the two together) and takes five times as long. Undefined: ask the schema.
- * `projectId` has the form of a project id.
+ * Reads the usual row of a list, as nearly all rows of nearly all pages are. Everything that is not plainly right is
+ * left to the schema, which says the same about every row (a test holds the two together) and takes five times as
+ * long. When it returns undefined, the caller must ask the schema. `projectId` has the form of a project id.
  */
 export function plainOperation(row: unknown, projectId: string): Operation | undefined {
   if (typeof row !== 'object' || row === null) return undefined;

@@ -1,4 +1,4 @@
-/** Operations. */
+/** Defines the calls of operations. */
 
 import * as z from 'zod';
 import { defineCall } from './call.ts';
@@ -7,9 +7,10 @@ import { operationListSchema } from './schemas.ts';
 
 export const operationCalls = {
   /**
-   * Newest first; a page of `limit` (1 to 1000) operations, all of them without it.
+   * Lists operations, newest first. A page has `limit` (1 to 1000) operations; without a limit it has all of them.
    *
-   * Specification "Operations". Refused with 404 for an unknown project, 400 for a limit or cursor that is none.
+   * The specification describes it in "Operations". The upstream refuses it with 404 for an unknown project, 400 for
+   * a limit or cursor that is none.
    */
   listOperations: defineCall({
     method: 'GET',
@@ -25,9 +26,9 @@ export const operationCalls = {
     status: 200,
   }),
   /**
-   * One operation.
+   * Shows one operation.
    *
-   * Specification "Operations". Refused with 404 for an unknown operation.
+   * The specification describes it in "Operations". The upstream refuses it with 404 for an unknown operation.
    */
   getOperation: defineCall({
     method: 'GET',

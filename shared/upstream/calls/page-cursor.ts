@@ -1,4 +1,4 @@
-/** The cursor of a list: where a page begins, as the previous page gave it. */
+/** Defines the cursor of a list. It says where a page begins, as the previous page gave it. */
 
 import * as z from 'zod';
 

@@ -1,4 +1,4 @@
-/** Projects. */
+/** Defines the calls of projects. */
 
 import * as z from 'zod';
 import { defineCall } from './call.ts';
@@ -7,9 +7,10 @@ import { projectListSchema } from './schemas.ts';
 
 export const projectCalls = {
   /**
-   * The projects that the key can see; a page of `limit` (1 to 400), ten without it.
+   * Lists the projects that the key can see. A page has `limit` (1 to 400) projects; without a limit it has ten.
    *
-   * Specification "Computes". Refused with 404 for a key that is scoped to one project.
+   * The specification describes it in "Computes". The upstream refuses it with 404 for a key that is scoped to one
+   * project.
    */
   listProjects: defineCall({
     method: 'GET',

@@ -1,39 +1,48 @@
-/** The upstream's answers: tolerant where it grows (fields, statuses, actions), bounded where it could hurt. */
+/**
+ * Defines the upstream's answers. They are tolerant where the service grows (fields, statuses, actions), and bounded
+ * where an answer could hurt.
+ */
 
 import * as z from 'zod';
 import { HIDDEN_MARK, withoutSecretShapes } from '../../runtime/secret-shapes.ts';
 
-/** Names from an open set end up in keys of metrics and in events: long ones are cut, never refused. */
+/** Names from an open set end up in keys of metrics and in events. Longer ones are cut, never refused. */
 export const NAME_CHARACTERS_MAX = 100;
 export const TEXT_CHARACTERS_MAX = 2_000;
 
 /** The longest form of ISO 8601 with nanoseconds and a zone has 35; the time is stored as received. */
 export const TIME_CHARACTERS_MAX = 64;
 
-/** Well formed after the cut: half a character comes back from the store as another one. */
+/** The text is well formed after the cut, because half a character comes back from the store as another one. */
 const cutTo = (charactersMax: number) =>
   z.string().transform((value) => value.slice(0, charactersMax).toWellFormed());
 export const name = cutTo(NAME_CHARACTERS_MAX);
-/** Words for people: they are stored, published and sent on, so what looks like a secret goes, before a cut could hide its shape. */
+/**
+ * This text is for people. It is stored, published and sent on, so what looks like a secret is removed before a cut
+ * could hide its shape.
+ */
 export const text = z
   .string()
   .transform((value) => withoutSecretShapes(value, HIDDEN_MARK))
   .pipe(cutTo(TEXT_CHARACTERS_MAX));
 export const time = z.string().max(TIME_CHARACTERS_MAX);
-/** Optional, and `null` says the same. */
+/** The value is optional, and `null` means that it is absent. */
 export const optional = <T extends z.ZodType>(type: T) =>
   type.nullish().transform((value) => value ?? undefined);
 /** Nothing is decided by it, so a value of another type is dropped rather than the row. */
 export const hint = <T extends z.ZodType>(type: T) => optional(type).catch(undefined);
 
-/** An operation id goes into paths and keys: letters, digits, `-` and `_`. UUIDs today, other forms in old answers. */
+/**
+ * An operation id goes into paths and keys, so it has only letters, digits, `-` and `_`. It is a UUID today, and has
+ * other forms in old answers.
+ */
 export const OPERATION_ID_PATTERN = /^[A-Za-z0-9][A-Za-z0-9_-]{0,99}$/;
 export const operationId = z.string().regex(OPERATION_ID_PATTERN);
 
-/** Specification examples and the public contract: lower-case words, digits and dashes. */
+/** The examples of the specification and the public contract have lower-case words, digits and dashes. */
 export const projectId = z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/);
 
-/** Specification "Project (list item)". The bridge needs the id; the rest are hints. */
+/** The specification describes this as "Project (list item)". The bridge needs the id; the rest are hints. */
 export const projectSchema = z.looseObject({
   id: projectId,
   name: hint(z.string()),
@@ -41,7 +50,7 @@ export const projectSchema = z.looseObject({
   updated_at: hint(time),
 });
 
-/** Specification "Compute endpoint". */
+/** The specification describes this as "Compute endpoint". */
 export const endpointSchema = z.looseObject({
   id: z.string().regex(/^ep-[a-z0-9-]{1,60}$/),
   project_id: z.string(),
@@ -57,12 +66,12 @@ export const endpointSchema = z.looseObject({
   updated_at: z.string(),
 });
 
-/** It travels in a URL, and proxies refuse those over 8 kB. */
+/** A cursor travels in a URL, and proxies refuse URLs over 8 kB. */
 export const CURSOR_CHARACTERS_MAX = 1_000;
 
 /**
- * There even when nothing follows; absent on an empty list (public contract). A cursor of another type is not taken
- * for the end of the list: what lies behind it would be lost without a sound.
+ * The cursor is there even when nothing follows, and absent on an empty list (public contract). A cursor of another
+ * type must not count as the end of the list, because what lies behind it would be lost unnoticed.
  */
 const paginationSchema = z.object({
   cursor: optional(z.string().max(CURSOR_CHARACTERS_MAX)).transform((cursor) => cursor || undefined),
@@ -84,10 +93,13 @@ export const projectListSchema = z.object({
 
 export const operationAnswerSchema = z.object({ operation: z.unknown() });
 
-/** Seen on every refusal of the public service; the specification does not show a body. */
+/** Every refusal of the public service that was seen has this body. The specification shows none. */
 export const errorBodySchema = z.object({ message: z.string(), code: z.string().optional() });
 
-/** One bad row never costs the others: it is counted and left out. `plain`: a shorter way for rows that are as usual. */
+/**
+ * One bad row never costs the others: it is counted and left out. `plain` is a shorter way for rows that are as
+ * usual.
+ */
 export function parseRows<Row>(
   rows: readonly unknown[],
   schema: z.ZodType<Row> | (() => z.ZodType<Row>),

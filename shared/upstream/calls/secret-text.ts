@@ -1,4 +1,4 @@
-/** A secret in an answer, which is wrapped as soon as it is parsed. */
+/** Wraps a secret in an answer as soon as it is parsed. */
 
 import * as z from 'zod';
 import { createSecret, type Secret } from '../../runtime/secret.ts';

@@ -1,4 +1,6 @@
-/** Finds the fields of a value that a schema does not declare: a caller who is limited to projects must not send them. */
+/**
+ * Finds the fields of a value that a schema does not declare. A caller who is limited to projects must not send them.
+ */
 
 import * as z from 'zod';
 

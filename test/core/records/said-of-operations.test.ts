@@ -1,6 +1,7 @@
 /** What entries say beside the state: they are what consumers read, and their ids must never change between versions. */
 
 import { describe, expect, test } from 'vitest';
+import { planAcknowledgement, planBatches } from '../../../shared/core/journal/relay-plan.ts';
 import { decideHealth, firstAccountRecord } from '../../../shared/core/records/account-record.ts';
 import { decideSettlement } from '../../../shared/core/records/command-record.ts';
 import { FORGOTTEN_AFTER_MS, SETTLED_KEPT_MS } from '../../../shared/core/records/history.ts';
@@ -11,7 +12,6 @@ import {
   decideWatchEnd,
 } from '../../../shared/core/records/operation-record.ts';
 import { decideDiscovery, decideUnreachable } from '../../../shared/core/records/project-record.ts';
-import { planAcknowledgement, planBatches } from '../../../shared/core/records/relay-plan.ts';
 import { decideTransition } from '../../../shared/core/records/transition.ts';
 import { DAY_MS } from '../../../shared/core/time/durations.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';

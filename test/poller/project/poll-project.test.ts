@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { WORK_ENTRIES_MAX } from '../../../functions/poller/project/read-stored.ts';
+import type { EntryOutcome } from '../../../shared/core/journal/relay-plan.ts';
 import { decideSettlement } from '../../../shared/core/records/command-record.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
 import { decideDiscovery } from '../../../shared/core/records/project-record.ts';
-import type { EntryOutcome } from '../../../shared/core/records/relay-plan.ts';
 import { UnreadableItemError } from '../../../shared/store/unreadable.ts';
 import { anOperation, aRecord, commandRecord, NOON_MS } from '../../builders.ts';
 import { aProject, atMs, DAY_MS, endedRows, HOUR_MS, MINUTE_MS, PROJECT_ID } from './project-under-test.ts';

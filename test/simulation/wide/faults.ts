@@ -57,7 +57,7 @@ export const wideFaultKinds = [
 
 export type WideFault = (typeof wideFaultKinds)[number];
 
-/** Probability per opportunity. Kinds that the plan places itself have 0 here. */
+/** This is the probability per opportunity. Kinds that the plan places itself have 0 here. */
 export const WIDE_FAULT_RATES: Readonly<Record<WideFault, number>> = {
   lambda_crashed: 0.003,
   lambda_frozen: 0.4,

@@ -1,23 +1,23 @@
 /** Derives everything that differs between two wide runs from the seed alone. */
 
-import { pollOptionsFor } from '../../../functions/poller/account/limits.ts';
+import { pollOptionsFor } from '../../../functions/poller/account/poller-limits.ts';
+import type { WalkLimits } from '../../../functions/poller/walk-plan/page-walk.ts';
 import type { Backfill } from '../../../shared/core/records/operation-record.ts';
-import type { WalkLimits } from '../../../shared/core/records/page-walk.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { WIDE_FAULT_RATES, type WideFault, wideFaultKinds } from './faults.ts';
 
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 24 * 60 * MINUTE_MS;
 
-/** The shortest and the longest duration of a call. */
+/** These are the shortest and the longest duration of a call. */
 export type Duration = readonly [shortestMs: number, longestMs: number];
 
 export interface WidePlan {
   readonly seed: number;
   readonly projectCount: number;
-  /** Number of operations of each busy time. */
+  /** Each busy time has this number of operations. */
   readonly operationCount: number;
-  /** Number of operations of each project from before the bridge. */
+  /** Each project has this number of operations from before the bridge. */
   readonly historyCount: number;
   /** The operations of the second busy time begin within half a minute, near the end of an invocation. */
   readonly isBurst: boolean;

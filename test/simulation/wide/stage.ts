@@ -83,7 +83,7 @@ export function setTheWideStage(
   };
 }
 
-/** From some time in the second busy time on, for one to two minutes. */
+/** This begins at some time in the second busy time, and lasts for one to two minutes. */
 function outagesOf({ plan, random }: WideWorld, { busy: [, second] }: Timeline) {
   if (plan.faults.bus_outage === 0) return [];
   const fromMs = second.fromMs + random.next() * MINUTE_MS;

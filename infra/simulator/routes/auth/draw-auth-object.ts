@@ -4,7 +4,7 @@ import type { Random } from '../../../../shared/runtime/random.ts';
 import { drawSecret, drawUuid } from '../../world/names.ts';
 import type { World } from '../../world/world.ts';
 
-/** What a new auth object is drawn from. */
+/** A new auth object is drawn from these. */
 export interface AuthRouteDeps {
   readonly world: World;
   /** Draws ids and keys. It is not the world's dice, so auth calls do not change the lives of projects. */

@@ -1,21 +1,25 @@
 /**
- * What the routes of the auth integration share: they check the body, find the project and answer with a command's
- * outcome.
+ * Gives the routes of the auth integration what they share: checking a body, finding a project, answering with a
+ * command's outcome.
  */
 
 import * as z from 'zod';
 import type { AuthOutcome, SdkKeySet } from '../../world/auth-commands.ts';
 import { AUTH_PROVIDER } from '../../world/auth-commands.ts';
 import type { EmailServer, OauthProvider } from '../../world/auth-state.ts';
+import { canonicalEmailAddress } from '../../world/email-address.ts';
 import type { ProjectState } from '../../world/project-state.ts';
 import { findProject } from '../find-project.ts';
 import { parseBody } from '../request-body.ts';
 import { refusal, type UpstreamContext } from '../upstream-context.ts';
 
-/** Base path of the auth calls that name their project in the path. */
+/** This is the base path of the auth calls that name their project in the path. */
 export const AUTH_PATH = '/api/v2/projects/:project_id/auth';
 
 export const text = z.string().min(1).max(2_000);
+export const emailAddress = z
+  .string()
+  .refine((address) => canonicalEmailAddress(address) !== undefined, 'must be an e-mail address');
 export const authProvider = z.literal(AUTH_PROVIDER, { error: 'unknown auth_provider' });
 /** Every body that names its project itself has these fields. */
 export const projectFields = { project_id: text, auth_provider: authProvider };

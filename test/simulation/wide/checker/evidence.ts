@@ -38,7 +38,7 @@ export interface Evidence {
   readonly stage: Stage;
   /** Every copy in the order in which the bus accepted them. Parked events, which wait for a person, come last. */
   readonly told: readonly Told[];
-  /** The first copy of each event. */
+  /** This is the first copy of each event. */
   readonly events: readonly Told[];
   /** Answers that a poller received completely. */
   readonly answers: readonly LoggedRequest[];

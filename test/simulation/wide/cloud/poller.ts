@@ -2,7 +2,7 @@
 
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { AccountDeps } from '../../../../functions/poller/account/account-deps.ts';
-import { accountLimits, pollOptionsFor } from '../../../../functions/poller/account/limits.ts';
+import { accountLimits, pollOptionsFor } from '../../../../functions/poller/account/poller-limits.ts';
 import { createAccountBudget } from '../../../../functions/poller/account/sending/account-budget.ts';
 import { createLease, type Lease } from '../../../../functions/poller/account/sending/lease.ts';
 import { createTally } from '../../../../functions/poller/account/status/tally.ts';
@@ -126,7 +126,7 @@ export function secretsClient({ world, secret }: Stage, owner: Process): Secrets
 /** One for all: most signals fire long after their request has ended, and each new one would note its stack. */
 const TIMED_OUT = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
 
-/** As `AbortSignal.timeout`, on virtual time. */
+/** This works as `AbortSignal.timeout` does, on virtual time. */
 export function timeoutSignal({ world }: Stage, owner: Process, durationMs: number): AbortSignal {
   const controller = new AbortController();
   void world.scheduler.delay(owner, durationMs).then(() => {

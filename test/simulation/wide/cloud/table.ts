@@ -15,7 +15,7 @@ import type { Process } from '../../scheduler.ts';
 import type { WideWorld } from '../world.ts';
 import { type IndexCopy, textOf } from './index-copy.ts';
 
-/** DynamoDB's own limit of an item. */
+/** DynamoDB itself has this limit for an item. */
 const ITEM_BYTES_MAX = 400 * 1_024;
 
 /** Keys in one answer of an index: a page of 1 MB holds about so many; each further page is a call of its own. */

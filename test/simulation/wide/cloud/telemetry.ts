@@ -14,7 +14,7 @@ interface LogLine {
 
 export interface Ear {
   readonly lines: LogLine[];
-  /** The sum of each metric. */
+  /** This is the sum of each metric. */
   readonly sums: Map<MetricName, number>;
   telemetryOf(by: string): Telemetry;
 }

@@ -67,7 +67,7 @@ async function askForReading(stage: Stage, process: Process): Promise<void> {
   const [project] = upstream.truth.projects;
   world.fire('read_requested');
   world.note(process.name, 'asks for a reading', project?.id);
-  await store.requestRead(project?.id ?? '', 0).catch(() => {});
+  await store.wishForReading(project?.id ?? '', 0).catch(() => {});
 }
 
 async function sendOne(stage: Stage, process: Process, budget: RequestBudget): Promise<void> {

@@ -11,7 +11,7 @@ export function operate(stage: Stage): void {
   void expireItems(stage);
 }
 
-/** A new key in the upstream at once, and in the secret some time later. */
+/** The upstream gets a new key at once, and the secret gets it some time later. */
 async function revokeKey({ world, timeline, upstream, secret, secretChanges }: Stage): Promise<void> {
   const { plan, scheduler, random } = world;
   if (plan.faults.key_revoked === 0) return;

@@ -11,7 +11,7 @@ export interface PageQuery {
 
 export interface ProjectsShown {
   readonly body: object;
-  /** Projects with a row on this page. */
+  /** These projects have a row on this page. */
   readonly rowIds: readonly string[];
   readonly unavailableIds: readonly string[];
   /** Visible projects of this page that are not shown. */

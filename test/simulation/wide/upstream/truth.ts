@@ -27,7 +27,7 @@ export interface TruthProject {
   /** Spans in which its operations answer 500. */
   readonly failing: readonly Span[];
   readonly isUnordered: boolean;
-  /** Operations, newest first. Those of commands are added during the run. */
+  /** The newest operation comes first. Operations of commands are added during the run. */
   readonly operations: WideOperation[];
 }
 
