@@ -5,16 +5,16 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { onTestFinished } from 'vitest';
 
-const PROGRAM = createRequire(import.meta.url).resolve('neonctl/bin/cli.js');
-const GUARD = pathToFileURL(join(import.meta.dirname, 'loopback-only.ts')).href;
+const require = createRequire(import.meta.url);
+const PROGRAM = require.resolve('neonctl/bin/cli.js');
+const GUARD = new URL('./loopback-only.ts', import.meta.url).href;
 
 /** A start takes about a second of a free core, and a busy machine takes several times as long. */
 const RUN_MS_MAX = 60_000;
 
-export interface Outcome {
+interface Outcome {
   readonly exitCode: number;
   readonly stdout: string;
   readonly stderr: string;
