@@ -19,7 +19,7 @@ import { addKeyRoutes } from './routes/key-routes.ts';
 import { operationPage, projectPage } from './routes/pages.ts';
 import { operationRow, projectDetailRow, projectRow } from './routes/rows.ts';
 import { refusal, type UpstreamContext, type UpstreamEnv } from './routes/upstream-context.ts';
-import type { KeyRing } from './world/key-ring.ts';
+import { isWithinReach, type KeyRing } from './world/key-ring.ts';
 import type { WorldOperation } from './world/project-state.ts';
 import type { World } from './world/world.ts';
 
@@ -107,9 +107,11 @@ function isOutsideTheApi(c: UpstreamContext): boolean {
 }
 
 function listProjects({ world, faults, random }: UpstreamDeps, c: UpstreamContext): Response {
-  const { projectId: scope, isMember } = c.get('principal');
+  const principal = c.get('principal');
+  const { projectId: scope, isMember } = principal;
   if (scope !== undefined) return outsideScope(c, scope);
-  const page = projectPage(isMember ? world.projects() : [], c.req.query());
+  const visibleProjects = world.projects().filter(({ id }) => isMember && isWithinReach(principal, id));
+  const page = projectPage(visibleProjects, c.req.query());
   if (page.kind === 'invalid') return refusal(c, 400, page.message);
   const { items, cursor } = page;
   // After the service's time-out a list is incomplete and names the projects that it lacks (public contract).

@@ -10,10 +10,10 @@ export interface NamedMutant extends Mutant {
   readonly tests: string;
 }
 
-const PROGRESS = 'shared/core/records/walk-progress.ts';
-const PROGRESS_TESTS = 'test/core/records/walk-progress.test.ts';
-const PAGES = 'shared/core/records/page-walk.ts';
-const PAGES_TESTS = 'test/core/records/page-walk.test.ts';
+const PROGRESS = 'functions/poller/walk-plan/walk-progress.ts';
+const PROGRESS_TESTS = 'test/poller/walk-plan/walk-progress.test.ts';
+const PAGES = 'functions/poller/walk-plan/page-walk.ts';
+const PAGES_TESTS = 'test/poller/walk-plan/page-walk.test.ts';
 const BUDGET = 'shared/upstream/spent-rate.ts';
 const BUDGET_TESTS = 'test/upstream/own-part.test.ts';
 
@@ -40,7 +40,7 @@ export const mutants: readonly NamedMutant[] = [
     file: 'shared/core/records/command-record.ts',
     find: "id: eventId([account_id, project_id, request_id, revision, 'command_settled', outcome, ...content]),",
     replace: "id: eventId(['command_settled']),",
-    tests: 'test/core/records/event-ids.test.ts',
+    tests: 'test/core/journal/event-ids.test.ts',
   },
   {
     name: 'rediscovered-begins-anew',

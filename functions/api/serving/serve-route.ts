@@ -121,7 +121,7 @@ async function handle(deps: ServeDeps, route: Route, served: Served, audit?: Aud
     return await handleAudited(route, request, audit);
   } finally {
     // Lambda freezes the process with its answer: a write that is still under way would wait for the next request.
-    await fairShare?.settled();
+    await fairShare?.idle();
   }
 }
 

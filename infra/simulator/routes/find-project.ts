@@ -1,5 +1,6 @@
 /** Finds the project that a request names, if its key may see it. */
 
+import { isWithinReach } from '../world/key-ring.ts';
 import type { ProjectState } from '../world/project-state.ts';
 import { refusal, type UpstreamContext } from './upstream-context.ts';
 
@@ -8,9 +9,11 @@ import { refusal, type UpstreamContext } from './upstream-context.ts';
  * permission").
  */
 export function findProject(c: UpstreamContext, projectId: string): ProjectState | Response {
-  const { isMember, projectId: scope } = c.get('principal');
+  const principal = c.get('principal');
+  const { isMember, projectId: scope } = principal;
   if (scope !== undefined && scope !== projectId) return outsideScope(c, scope);
-  const project = isMember ? c.get('world').project(projectId) : undefined;
+  const canSee = isMember && isWithinReach(principal, projectId);
+  const project = canSee ? c.get('world').project(projectId) : undefined;
   return project ?? refusal(c, 404, 'project not found');
 }
 

@@ -8,8 +8,7 @@ import type { WorldOperation, WorldProject } from '../world/project-state.ts';
 /** One account owns everything here. The id has the form of the service's organization ids. */
 const OWNER_ID = 'org-quiet-harbor-10000001';
 
-/** The free plan shows these limits (observed). */
-const SIZE_LIMIT_MIB = 512;
+/** A project's computes have this minimum by default, and its usage is counted with it (observed). */
 const COMPUTE_UNITS_MIN = 0.25;
 
 /** The service is at work in these statuses, so the duration grows from read to read (observed: 0, then 31). */
@@ -70,7 +69,12 @@ export function projectDetailRow(project: WorldProject, nowMs: number): Record<s
     cpu_used_sec: cpuSeconds,
     consumption_period_start: monthStart(nowMs, 0),
     consumption_period_end: monthStart(nowMs, 1),
-    owner: { email: 'owner@example.com', name: 'Owner', branches_limit: 10, subscription_type: 'free_v3' },
+    owner: {
+      email: 'owner@example.com',
+      name: 'Owner',
+      branches_limit: project.plan.branchesMax,
+      subscription_type: project.plan.subscriptionType,
+    },
   };
 }
 
@@ -99,8 +103,8 @@ function commonFields(project: WorldProject, nowMs: number): Record<string, unkn
     },
     pg_version: 17,
     proxy_host: 'us-east-2.aws.example.tech',
-    branch_logical_size_limit: SIZE_LIMIT_MIB,
-    branch_logical_size_limit_bytes: SIZE_LIMIT_MIB * 1_024 ** 2,
+    branch_logical_size_limit: project.plan.branchSizeMibMax,
+    branch_logical_size_limit_bytes: project.plan.branchSizeMibMax * 1_024 ** 2,
     store_passwords: true,
     creation_source: 'console',
     created_at: wholeSeconds(project.created_at_ms),

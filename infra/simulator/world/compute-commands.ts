@@ -7,6 +7,7 @@ import { putOffSuspend, runRestart, runStart, runSuspend } from './compute-life.
 import { faultOfSize } from './compute-size.ts';
 import { runChain } from './operation-chain.ts';
 import { kinds, type OperationKind } from './operation-life.ts';
+import { faultOfPlan } from './plan.ts';
 import { isLocked, LOCKED } from './project-lock.ts';
 import type { ProjectState, WorldOperation } from './project-state.ts';
 
@@ -32,7 +33,7 @@ export function createEndpoint(
 ): Outcome<Started> {
   const { branch_id, config } = request;
   if (!project.branchIds.has(branch_id)) return refused(404, 'branch not found');
-  const fault = faultOfSize(config.size);
+  const fault = faultOfSize(config.size) ?? faultOfPlan(config.size, project.plan);
   if (fault !== undefined) return refused(400, `invalid request: ${fault}`);
   if (config.type === 'read_write' && primaryOf(project, branch_id) !== undefined)
     return refused(409, 'read_write endpoint already exists');
@@ -51,7 +52,7 @@ export function updateEndpoint(
   const compute = findCompute(project, endpointId);
   if (compute === undefined) return refused(404, 'endpoint not found');
   const config = { ...compute.config, ...change.config };
-  const fault = faultOfSize(config.size);
+  const fault = faultOfSize(config.size) ?? faultOfPlan(config.size, project.plan);
   if (fault !== undefined) return refused(400, `invalid request: ${fault}`);
   const target = change.branch_id ?? compute.branch_id;
   if (!project.branchIds.has(target)) return refused(404, 'branch not found');

@@ -5,6 +5,7 @@ import { type AuthState, NO_AUTH } from './auth-state.ts';
 import { type ActiveSpan, type Compute, createCompute } from './compute.ts';
 import type { GroundTruthState } from './ground-truth.ts';
 import { drawBranchId, drawProjectId } from './names.ts';
+import type { Plan } from './plan.ts';
 
 export interface WorldOperation {
   readonly id: string;
@@ -29,6 +30,7 @@ export interface WorldProject {
   readonly computes: readonly Compute[];
   readonly branchIds: ReadonlySet<string>;
   readonly auth: AuthState;
+  readonly plan: Plan;
 }
 
 export interface ProjectState extends WorldProject {
@@ -63,6 +65,7 @@ export interface ProjectOptions {
    * This says how often operations fail, are cancelled or skipped: 1 is as often as in a real service, 0 is never.
    */
   readonly trouble: number;
+  readonly plan: Plan;
 }
 
 export function createProjectState({ seed, createdAtMs, ...odds }: ProjectOptions): ProjectState {
