@@ -10,8 +10,8 @@ import { drawFault, type FaultDials, visibleDelayMs } from './faults/faults.ts';
 import type { RequestLimits } from './faults/limits.ts';
 import { addAuthRoutes } from './routes/auth/auth-routes.ts';
 import { addTransferPages } from './routes/auth/transfer-pages.ts';
-import { addBranchRoutes } from './routes/branch-routes.ts';
-import { addComputeRoutes } from './routes/compute-routes.ts';
+import { addBranchRoutes } from './routes/branches/branch-routes.ts';
+import { addComputeRoutes } from './routes/computes/compute-routes.ts';
 import { addControlRoutes } from './routes/control-routes.ts';
 import { damageAnswer, refusedBeforeWork } from './routes/damage-answer.ts';
 import { findProject, outsideScope } from './routes/find-project.ts';
@@ -20,7 +20,7 @@ import { operationPage, projectPage } from './routes/pages.ts';
 import { operationRow, projectDetailRow, projectRow } from './routes/rows.ts';
 import { refusal, type UpstreamContext, type UpstreamEnv } from './routes/upstream-context.ts';
 import type { KeyRing } from './world/key-ring.ts';
-import type { WorldOperation } from './world/project-state.ts';
+import type { WorldOperation } from './world/state/project-state.ts';
 import type { World } from './world/world.ts';
 
 export interface UpstreamDeps {

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest';
 import { createUpstreamApp } from '../../infra/simulator/app.ts';
 import { createFaultDials } from '../../infra/simulator/faults/faults.ts';
 import { createKeyRing } from '../../infra/simulator/world/key-ring.ts';
-import { drawUuid } from '../../infra/simulator/world/names.ts';
+import { drawUuid } from '../../infra/simulator/world/state/names.ts';
 import { createWorld } from '../../infra/simulator/world/world.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 

@@ -1,6 +1,6 @@
 /** Finds the project that a request names, if its key may see it. */
 
-import type { ProjectState } from '../world/project-state.ts';
+import type { ProjectState } from '../world/state/project-state.ts';
 import { refusal, type UpstreamContext } from './upstream-context.ts';
 
 /**

@@ -2,7 +2,7 @@
  * Shows projects and operations as the service does: with the observed fields, and with times cut to whole seconds.
  */
 
-import type { WorldOperation, WorldProject } from '../world/project-state.ts';
+import type { WorldOperation, WorldProject } from '../world/state/project-state.ts';
 
 /** One account owns everything here. The id has the form of the service's organization ids. */
 const OWNER_ID = 'org-quiet-harbor-10000001';

@@ -1,6 +1,6 @@
 /** What users can do with an auth integration; each command is a pure step from one state to the next. */
 
-import { type AuthState, type EmailServer, NO_AUTH, type OauthProvider } from './auth-state.ts';
+import { type AuthState, type EmailServer, NO_AUTH, type OauthProvider } from './state/auth-state.ts';
 
 /** The one supported provider has this name in the public contract. */
 export const AUTH_PROVIDER = 'stack';

@@ -3,11 +3,11 @@
  * the background.
  */
 
-import { runStart, runSuspend } from './compute-life.ts';
-import { runChain } from './operation-chain.ts';
-import { drawWaitMs, kinds } from './operation-life.ts';
+import { runStart, runSuspend } from './computes/compute-life.ts';
+import { runChain } from './operations/operation-chain.ts';
+import { drawWaitMs, kinds } from './operations/operation-life.ts';
 import { runSession } from './project-session.ts';
-import type { ProjectState } from './project-state.ts';
+import type { ProjectState } from './state/project-state.ts';
 
 const HOUR_MS = 3_600_000;
 

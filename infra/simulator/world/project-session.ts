@@ -1,10 +1,10 @@
 /** Draws what users do with a project: they connect, change something, and make, archive and delete branches. */
 
-import type { Compute } from './compute.ts';
-import { putOffSuspend, runStart } from './compute-life.ts';
-import { runChain } from './operation-chain.ts';
-import { kinds } from './operation-life.ts';
-import { drawCompute, type ProjectState } from './project-state.ts';
+import { putOffSuspend, runStart } from './computes/compute-life.ts';
+import { runChain } from './operations/operation-chain.ts';
+import { kinds } from './operations/operation-life.ts';
+import type { Compute } from './state/compute.ts';
+import { drawCompute, type ProjectState } from './state/project-state.ts';
 
 /** A session returns when the project can run other operations, in milliseconds since the epoch. */
 type Session = (project: ProjectState, atMs: number) => number;

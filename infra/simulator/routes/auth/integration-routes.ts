@@ -5,7 +5,7 @@
 import type { Hono } from 'hono';
 import * as z from 'zod';
 import * as commands from '../../world/auth-commands.ts';
-import { drawSecret } from '../../world/names.ts';
+import { drawSecret } from '../../world/state/names.ts';
 import { refusal, type UpstreamEnv } from '../upstream-context.ts';
 import { type AuthRouteDeps, drawAuthObject } from './draw-auth-object.ts';
 import {

@@ -1,6 +1,6 @@
 /** Describes one compute: its settings, its connections, and its state as time passes. */
 
-import type { Random } from '../../../shared/runtime/random.ts';
+import type { Random } from '../../../../shared/runtime/random.ts';
 import type { ComputeSize } from './compute-size.ts';
 import { drawEndpointId } from './names.ts';
 

@@ -1,6 +1,6 @@
 /** Describes what the simulated service knows of one project: its computes, its operations, and what happens next. */
 
-import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
+import { type Random, seededRandom } from '../../../../shared/runtime/random.ts';
 import { type AuthState, NO_AUTH } from './auth-state.ts';
 import { type ActiveSpan, type Compute, createCompute } from './compute.ts';
 import type { GroundTruthState } from './ground-truth.ts';

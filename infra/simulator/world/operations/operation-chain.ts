@@ -1,9 +1,9 @@
 /** Runs chains of operations that one command starts, for example `create_branch` and then `start_compute`. */
 
-import type { Compute } from './compute.ts';
-import { drawUuid } from './names.ts';
+import type { Compute } from '../state/compute.ts';
+import { drawUuid } from '../state/names.ts';
+import type { ProjectState } from '../state/project-state.ts';
 import { drawLife, drawMs, type OperationKind } from './operation-life.ts';
-import type { ProjectState } from './project-state.ts';
 
 /**
  * A chain's first operation is usually, but not always, `running` in the answer that shows it (observed in public

@@ -2,8 +2,8 @@
  * Shows a compute as the service does (specification "Compute endpoint"); `started_at` and `name` are as observed.
  */
 
-import { type Compute, phaseAt } from '../world/compute.ts';
-import { wholeSeconds } from './rows.ts';
+import { type Compute, phaseAt } from '../../world/state/compute.ts';
+import { wholeSeconds } from '../rows.ts';
 
 const PROXY_HOST = 'us-east-2.aws.example.tech';
 

@@ -2,12 +2,12 @@
  * What users can do with computes, and when the service refuses it (specification "Computes" and "Compute state").
  */
 
-import { type Compute, type ComputeSettings, createCompute, phaseAt } from './compute.ts';
+import { runChain } from '../operations/operation-chain.ts';
+import { kinds, type OperationKind } from '../operations/operation-life.ts';
+import { type Compute, type ComputeSettings, createCompute, phaseAt } from '../state/compute.ts';
+import { faultOfSize } from '../state/compute-size.ts';
+import type { ProjectState, WorldOperation } from '../state/project-state.ts';
 import { putOffSuspend, runRestart, runStart, runSuspend } from './compute-life.ts';
-import { faultOfSize } from './compute-size.ts';
-import { runChain } from './operation-chain.ts';
-import { kinds, type OperationKind } from './operation-life.ts';
-import type { ProjectState, WorldOperation } from './project-state.ts';
 
 export type Outcome<Value> =
   | { readonly kind: 'done'; readonly value: Value }

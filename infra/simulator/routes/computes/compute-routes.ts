@@ -2,14 +2,14 @@
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import { type ComputeSettings, DEFAULT_SETTINGS } from '../world/compute.ts';
-import * as commands from '../world/compute-commands.ts';
-import type { ProjectState } from '../world/project-state.ts';
+import * as commands from '../../world/computes/compute-commands.ts';
+import { type ComputeSettings, DEFAULT_SETTINGS } from '../../world/state/compute.ts';
+import type { ProjectState } from '../../world/state/project-state.ts';
+import { inProject } from '../find-project.ts';
+import { parseBody } from '../request-body.ts';
+import { startedRows } from '../rows.ts';
+import { refusal, type UpstreamContext, type UpstreamEnv } from '../upstream-context.ts';
 import { endpointRow } from './endpoint-row.ts';
-import { inProject } from './find-project.ts';
-import { parseBody } from './request-body.ts';
-import { startedRows } from './rows.ts';
-import { refusal, type UpstreamContext, type UpstreamEnv } from './upstream-context.ts';
 
 const cu = z.number();
 const settable = {

@@ -3,10 +3,10 @@
  * operation finishes, and it stays as it was when the operation comes to nothing.
  */
 
-import { type Compute, enterPhases, phaseAt, suspendAfterMs } from './compute.ts';
-import { type ChainEnd, type ChainPlan, runChain } from './operation-chain.ts';
-import { drawWaitMs, kinds } from './operation-life.ts';
-import type { ProjectState } from './project-state.ts';
+import { type ChainEnd, type ChainPlan, runChain } from '../operations/operation-chain.ts';
+import { drawWaitMs, kinds } from '../operations/operation-life.ts';
+import { type Compute, enterPhases, phaseAt, suspendAfterMs } from '../state/compute.ts';
+import type { ProjectState } from '../state/project-state.ts';
 
 const MEAN_USE_MS = 60_000;
 

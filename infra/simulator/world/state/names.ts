@@ -1,6 +1,6 @@
 /** Draws ids of the forms that the service gives: `adjective-noun-digits`, `br-...`, `ep-...` and UUIDs. */
 
-import type { Random } from '../../../shared/runtime/random.ts';
+import type { Random } from '../../../../shared/runtime/random.ts';
 
 const ADJECTIVES =
   'autumn billowing bold calm cold crimson damp dawn delicate dry early fancy floral gentle green hidden holy icy late lingering long misty morning muddy old orange patient plain polished proud purple quiet rapid restless rough round shiny silent small snowy soft solitary spring still sweet twilight wandering wild winter wispy young'.split(

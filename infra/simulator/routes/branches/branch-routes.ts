@@ -2,15 +2,15 @@
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import type { Random } from '../../../shared/runtime/random.ts';
-import * as commands from '../world/compute-commands.ts';
-import { drawBranchId } from '../world/names.ts';
-import type { ProjectState } from '../world/project-state.ts';
-import { endpointRow } from './endpoint-row.ts';
-import { inProject } from './find-project.ts';
-import { parseBody } from './request-body.ts';
-import { startedRows, wholeSeconds } from './rows.ts';
-import { refusal, type UpstreamEnv } from './upstream-context.ts';
+import type { Random } from '../../../../shared/runtime/random.ts';
+import * as commands from '../../world/computes/compute-commands.ts';
+import { drawBranchId } from '../../world/state/names.ts';
+import type { ProjectState } from '../../world/state/project-state.ts';
+import { endpointRow } from '../computes/endpoint-row.ts';
+import { inProject } from '../find-project.ts';
+import { parseBody } from '../request-body.ts';
+import { startedRows, wholeSeconds } from '../rows.ts';
+import { refusal, type UpstreamEnv } from '../upstream-context.ts';
 
 const branchBody = z.object({
   branch: z.object({ name: z.string().max(100).optional(), parent_id: z.string().optional() }).optional(),
