@@ -30,7 +30,7 @@ export function addIntegrationRoutes(app: Hono<UpstreamEnv>, deps: AuthRouteDeps
   app.post('/api/v2/projects/auth/create', (c) =>
     withBody(c, createIntegrationBody, (body) =>
       inProject(c, body.project_id, (project) => {
-        if (!project.branchIds.has(body.branch_id)) return refusal(c, 404, 'branch not found');
+        if (!project.branches.has(body.branch_id)) return refusal(c, 404, 'branch not found');
         const drawing = drawAuthObject(deps);
         return applyOutcome(c, project, commands.createIntegration(project.auth, body, drawing), 201);
       }),

@@ -41,6 +41,15 @@ export function drawSecret(random: Random): string {
   return drawText(64, random);
 }
 
+/** Draws sixteen letters and digits, which need no escape in a connection string. */
+export function drawPassword(random: Random): string {
+  return drawText(16, random);
+}
+
+export function drawDatabaseId(random: Random): number {
+  return Number(drawDigits(7, random));
+}
+
 function drawWords(random: Random): string {
   return `${pick(ADJECTIVES, random)}-${pick(NOUNS, random)}`;
 }
