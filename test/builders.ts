@@ -1,7 +1,7 @@
 /** Builds values so that tests read aloud: `anOperation({ status: 'failed' })`. */
 
+import { EMPTY_JOURNAL } from '../shared/core/journal/journal.ts';
 import type { CommandRecord } from '../shared/core/records/command-record.ts';
-import { EMPTY_JOURNAL } from '../shared/core/records/journal.ts';
 import type { Operation } from '../shared/core/records/operation.ts';
 import type { OperationRecord, ReadingContext } from '../shared/core/records/operation-record.ts';
 import { decideNextRecord } from '../shared/core/records/operation-record.ts';

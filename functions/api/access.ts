@@ -5,14 +5,14 @@
 
 import { TOKEN_ATTRIBUTES } from '../../shared/callers/token-record.ts';
 import { IDEMPOTENCY_ATTRIBUTES } from '../../shared/commands/idempotency-store.ts';
-import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/access.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { CALLER_USAGE_ATTRIBUTES, USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { PROGRESS_ATTRIBUTES, RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
+import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
 import { ENDED_SESSION_ATTRIBUTES } from './console/session/ended-sessions.ts';
+import { HELD_ATTRIBUTES } from './permits/held-places.ts';
 import { AUDIT_ATTRIBUTES } from './read-model/audit-reader.ts';
-import { HELD_ATTRIBUTES } from './serving/held-places.ts';
 
 const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
 const BEGUN = [...RECORD_ATTRIBUTES.operation, ...RECORD_ATTRIBUTES.command];

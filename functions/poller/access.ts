@@ -1,10 +1,10 @@
 /** What the poller reads and writes: records, what it has learned of the account, and whose turn it is to poll. */
 
-import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/access.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
+import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
 
 const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
 const LEASE = ['holder', 'expires_at_ms', 'spending'] as const;

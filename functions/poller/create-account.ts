@@ -16,7 +16,7 @@ import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { guardKey, type KeySource } from '../../shared/upstream/key-source.ts';
 import type { AccountDeps, AccountLimits } from './account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from './account/account-memory.ts';
-import { accountLimits, pollOptionsFor } from './account/limits.ts';
+import { accountLimits, pollOptionsFor } from './account/poller-limits.ts';
 import { createAccountBudget } from './account/sending/account-budget.ts';
 import { createLease } from './account/sending/lease.ts';
 import { createTally } from './account/status/tally.ts';

@@ -12,8 +12,8 @@ import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { pollerAccess } from './access.ts';
-import { STOP_RESERVE_MS } from './account/limits.ts';
 import { type AccountReport, pollAccount } from './account/poll-account.ts';
+import { STOP_RESERVE_MS } from './account/poller-limits.ts';
 import { createWarmAccounts } from './account/warm-accounts.ts';
 import { type Account, type Adapters, createAccount, type HandlerPorts } from './create-account.ts';
 

@@ -1,6 +1,6 @@
 /** What events are called on the bus: all that a publisher needs of the catalog, whose schemas are built when they are loaded. */
 
-import type { JournalEntry } from '../core/records/journal-entries.ts';
+import type { JournalEntry } from '../core/journal/journal-entries.ts';
 
 /** `source` of every event on the bus. */
 export const EVENT_SOURCE = 'operations-bridge';

@@ -1,7 +1,7 @@
 /** The event of a journal entry: a function of what is stored and of nothing else, so that all copies are byte-equal. */
 
 import type * as z from 'zod';
-import type { JournalEntry, Unchangeable } from '../core/records/journal-entries.ts';
+import type { JournalEntry, Unchangeable } from '../core/journal/journal-entries.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import { isTerminal } from '../core/records/operation.ts';
 import type { eventCatalog } from './catalog.ts';

@@ -1,8 +1,7 @@
 /** Records a command with the operations that it started, so that they become events at once and their end is published. */
 
+import { EMPTY_JOURNAL } from '../core/journal/journal.ts';
 import type { CommandRecord } from '../core/records/command-record.ts';
-import { EMPTY_JOURNAL } from '../core/records/journal.ts';
-import type { JournalRecord } from '../core/records/journal-record.ts';
 import type { Operation } from '../core/records/operation.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import { isoTimeOf } from '../core/time/timestamp.ts';
@@ -47,11 +46,7 @@ export async function recordCommand(
   const recorded = await Promise.all(operations.map((operation) => recordOne(deps, command, operation)));
   const known = recorded.flatMap((each) => each ?? []);
   const ended = await settleCommands(deps, [record], new Map(known.map((each) => [each.operation_id, each])));
-  const all: readonly JournalRecord[] = [...known, ...ended];
-  await relayRecords(
-    deps,
-    all.filter((each) => each.published < each.revision),
-  );
+  await relayRecords(deps, [...known, ...ended]);
 }
 
 /**

@@ -1,6 +1,6 @@
 /** Records one operation by compare-and-set: the write happens only if the stored state is the one that was compared. */
 
-import { isJournalFull } from '../core/records/journal.ts';
+import { isJournalFull } from '../core/journal/journal.ts';
 import type { Operation } from '../core/records/operation.ts';
 import {
   decideNextRecord,

@@ -1,15 +1,15 @@
 /** Publishes recorded entries and acknowledges those that the bus took; after a crash in between, the next run sends the same again. */
 
-import { pendingEntries } from '../core/records/journal.ts';
-import type { JournalEntry } from '../core/records/journal-entries.ts';
+import { pendingEntries } from '../core/journal/journal.ts';
+import type { JournalEntry } from '../core/journal/journal-entries.ts';
+import { type EntryOutcome, groupForRelay, planAcknowledgement } from '../core/journal/relay-plan.ts';
 import { acknowledged, type JournalRecord } from '../core/records/journal-record.ts';
-import { type EntryOutcome, groupForRelay, planAcknowledgement } from '../core/records/relay-plan.ts';
 import type { EventBus } from '../events/event-bus.ts';
 import { type BusEvent, renderEvent } from '../events/render-event.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import type { RefusedEntry } from '../store/adapters/journal-writes.ts';
+import type { RefusedEntry } from '../store/adapters/parked-events.ts';
 import { createRelayLedger, type RelayLedger } from './relay-ledger.ts';
 
 export interface RelayStore {

@@ -1,7 +1,7 @@
 /** Defines the form of every record's item as it is read from the table, and the attributes that a record writes. */
 
 import * as z from 'zod';
-import { accountHealthEntry, commandOrigin } from '../core/records/journal-entries.ts';
+import { accountHealthEntry, commandOrigin } from '../core/journal/journal-entries.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import { normaliseTimestamp, type Timestamp } from '../core/time/timestamp.ts';
 import { accountKey, commandKey, operationKey, projectKey, projectsListOf } from './keys.ts';

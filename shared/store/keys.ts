@@ -62,12 +62,12 @@ export function commandUsageKey(accountId: string): Key {
 }
 
 /** The item of a caller's request for a fresh reading of the project. */
-export function readRequestKey(accountId: string, projectId: string): Key {
+export function wishKey(accountId: string, projectId: string): Key {
   return { pk: `READ#${accountId}`, sk: projectId };
 }
 
 /** The partition of the work index with the projects of which a fresh reading is requested. */
-export function readRequestsOf(accountId: string): string {
+export function wishesOf(accountId: string): string {
   return `READ#${accountId}`;
 }
 

@@ -1,10 +1,10 @@
 /** From items to records, one by one: what cannot be read is named, kept out, and stops nothing else. */
 
 import * as z from 'zod';
+import type { ForeignEntry, Journal } from '../core/journal/journal.ts';
+import { entriesOf } from '../core/journal/journal-entries.ts';
 import type { AccountRecord } from '../core/records/account-record.ts';
 import type { CommandRecord } from '../core/records/command-record.ts';
-import type { ForeignEntry, Journal } from '../core/records/journal.ts';
-import { entriesOf } from '../core/records/journal-entries.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { ProjectRecord } from '../core/records/project-record.ts';

@@ -4,7 +4,7 @@
  * test of the steady state measures.
  */
 
-import type { JournalEntry } from '../core/records/journal-entries.ts';
+import type { JournalEntry } from '../core/journal/journal-entries.ts';
 import { isoTimeOf } from '../core/time/timestamp.ts';
 import type { Attribute } from './table.ts';
 

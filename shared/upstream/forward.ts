@@ -4,7 +4,7 @@
  */
 
 import { isPassingRefusal } from '../core/rates/no-work.ts';
-import { callerPauseMs } from '../core/rates/retry-delay.ts';
+import { callerPauseMs } from '../core/rates/retry-decision.ts';
 import type { Call } from './calls/call.ts';
 import { echoesKey } from './echoed-key.ts';
 import { type CallDeps, outgoingRequest, type RequestParts } from './outgoing-request.ts';

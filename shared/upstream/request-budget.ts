@@ -4,7 +4,7 @@
  */
 
 import type { LearnedLimit } from '../core/rates/rate-share.ts';
-import { RETRY_AFTER_MS_MAX } from '../core/rates/retry-delay.ts';
+import { RETRY_AFTER_MS_MAX } from '../core/rates/retry-decision.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { type Spending, SpentRate, type SpentRateOptions } from './spent-rate.ts';
 

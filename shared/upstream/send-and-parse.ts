@@ -1,7 +1,7 @@
 /** Sends one request of the bridge itself, repeats it after what passes, and parses its answer by a schema. */
 
 import type * as z from 'zod';
-import { decideRetry } from '../core/rates/retry-delay.ts';
+import { decideRetry } from '../core/rates/retry-decision.ts';
 import { readJson } from './read-json.ts';
 import { refusalOf } from './refusal.ts';
 import {

@@ -1,6 +1,6 @@
 /** Turns every way in which a call can fail into an `UpstreamError` that contains nothing of the request or of the key. */
 
-import { parseRetryAfter } from '../core/rates/retry-delay.ts';
+import { parseRetryAfter } from '../core/rates/retry-decision.ts';
 import type { UpstreamErrorKind } from '../core/rates/upstream-error-kind.ts';
 import type { Secret } from '../runtime/secret.ts';
 import { errorBodySchema } from './calls/schemas.ts';

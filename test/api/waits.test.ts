@@ -1,9 +1,9 @@
 /** What one caller may hold up: long polls, commands that wait for a lock, and wishes for a fresh reading. */
 
 import { describe, expect, test } from 'vitest';
-import { createHeldPlaces } from '../../functions/api/serving/held-places.ts';
+import { createHeldPlaces } from '../../functions/api/permits/held-places.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { projectKey, readRequestKey } from '../../shared/store/keys.ts';
+import { projectKey, wishKey } from '../../shared/store/keys.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { ACCOUNT_ID, createApiUnderTest } from './api-under-test.ts';
 import { OTHER_PROJECT_ID, PROJECT_ID } from './sample-requests.ts';
@@ -174,7 +174,7 @@ describe('a wish for a fresh reading', () => {
     const { api, as, know, pass } = await setUp(undefined, { poll_interval_seconds: 30 });
     await know(PROJECT_ID);
     const [first, second] = [await as('an-app'), await as('another')];
-    const key = readRequestKey(ACCOUNT_ID, PROJECT_ID);
+    const key = wishKey(ACCOUNT_ID, PROJECT_ID);
     const isAsked = () => api.memory.sync.peek(key)?.['work'] !== undefined;
     const grant = () => api.memory.update({ key, set: {}, remove: ['work'] });
 

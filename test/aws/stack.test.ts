@@ -1,11 +1,11 @@
 /** Compares what is deployed with the definitions that the code and the local bridge use. */
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import { alertPolicy } from '../../functions/notifier/alert-policy.ts';
+import { alertPolicySchema } from '../../functions/notifier/alert-policy-schema.ts';
 import { alertRulePattern } from '../../functions/notifier/deciding/alert-rule.ts';
 import { notifierQueue } from '../../functions/notifier/invocations.ts';
-import { CANARY_SOURCE } from '../../infra/aws/events.ts';
-import { ACCESS } from '../../infra/aws/roles.ts';
+import { CANARY_SOURCE } from '../../infra/aws/resources/bridge-bus.ts';
+import { ACCESS } from '../../infra/aws/resources/roles.ts';
 import { ACKNOWLEDGED } from '../../infra/aws/rules.ts';
 import { ACCOUNTS_MAX } from '../../infra/config/account-settings.ts';
 import { type FunctionName, functionDefinitions } from '../../infra/functions.ts';
@@ -13,7 +13,6 @@ import { apiEnvironment, readApiSettings } from '../../shared/config/api-config.
 import { pollAccountRequest } from '../../shared/config/poller-config.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
-import type { Access } from '../../shared/store/access.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import {
   accountKey,
@@ -24,10 +23,11 @@ import {
   idempotencyKey,
   PARTITIONS,
   projectKey,
-  readRequestKey,
   tokenKey,
+  wishKey,
 } from '../../shared/store/keys.ts';
 import { INDEXES } from '../../shared/store/table.ts';
+import type { Access } from '../../shared/store/table-access.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { type Resource, type Synthesized, synthesize } from './stack-under-test.ts';
 
@@ -117,7 +117,7 @@ describe('the functions', () => {
   });
 
   test('the notifier gets the policy of the configuration', () => {
-    expect(alertPolicy.parse(JSON.parse(environmentOf('notifier')['ALERT_POLICY'] ?? ''))).toEqual(
+    expect(alertPolicySchema.parse(JSON.parse(environmentOf('notifier')['ALERT_POLICY'] ?? ''))).toEqual(
       stack.config.alerts.policy,
     );
   });
@@ -512,7 +512,7 @@ describe('privileges', () => {
     const keys = [
       accountKey('a'),
       projectKey('a', 'p'),
-      readRequestKey('a', 'p'),
+      wishKey('a', 'p'),
       tokenKey('t'),
       idempotencyKey('h'),
       auditKey('a', 'r'),

@@ -6,8 +6,8 @@
 
 import '../../functions/poller/create-handler.ts';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
-import { accountLimits, pollOptionsFor } from '../../functions/poller/account/limits.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
+import { accountLimits, pollOptionsFor } from '../../functions/poller/account/poller-limits.ts';
 import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';

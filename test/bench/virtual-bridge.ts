@@ -5,8 +5,12 @@
 
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
-import { accountLimits, pollOptionsFor, STOP_RESERVE_MS } from '../../functions/poller/account/limits.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
+import {
+  accountLimits,
+  pollOptionsFor,
+  STOP_RESERVE_MS,
+} from '../../functions/poller/account/poller-limits.ts';
 import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
 import { createLease } from '../../functions/poller/account/sending/lease.ts';
 import { createTally } from '../../functions/poller/account/status/tally.ts';

@@ -5,23 +5,23 @@ import {
   isWatchOver,
   watchIntervalMs,
 } from '../../functions/poller/project/recording/watch-rate.ts';
+import type { JournalEntry } from '../../shared/core/journal/journal-entries.ts';
+import {
+  BATCH_BYTES_MAX,
+  type EntryOutcome,
+  planAcknowledgement,
+  planBatches,
+} from '../../shared/core/journal/relay-plan.ts';
 import { rateLimitOf, spend, UNUSED, waitMs } from '../../shared/core/rates/rate-limit.ts';
 import {
   decideRetry,
   type FailedAttempt,
   parseRetryAfter,
   retryDelayMs,
-} from '../../shared/core/rates/retry-delay.ts';
+} from '../../shared/core/rates/retry-decision.ts';
 import type { UpstreamErrorKind } from '../../shared/core/rates/upstream-error-kind.ts';
 import { decideHealth, firstAccountRecord } from '../../shared/core/records/account-record.ts';
-import type { JournalEntry } from '../../shared/core/records/journal-entries.ts';
 import { decideDiscovery, decideUnreachable } from '../../shared/core/records/project-record.ts';
-import {
-  BATCH_BYTES_MAX,
-  type EntryOutcome,
-  planAcknowledgement,
-  planBatches,
-} from '../../shared/core/records/relay-plan.ts';
 import type { Timestamp } from '../../shared/core/time/timestamp.ts';
 import { aRecord, NOON_MS } from '../builders.ts';
 

@@ -2,7 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
-import { STOP_RESERVE_MS } from '../../functions/poller/account/limits.ts';
+import { STOP_RESERVE_MS } from '../../functions/poller/account/poller-limits.ts';
 import { createPollerHandler, type PollerHandler } from '../../functions/poller/create-handler.ts';
 import type { DeliveredEvent } from '../../infra/local/aws/deliveries.ts';
 import { type LocalAws, type LocalAwsFaults, startLocalAws } from '../../infra/local/aws/local-aws.ts';

@@ -2,15 +2,15 @@
 
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
-import { accountLimits } from '../../functions/poller/account/limits.ts';
+import { accountLimits } from '../../functions/poller/account/poller-limits.ts';
 import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
 import { createTally } from '../../functions/poller/account/status/tally.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { askForNewestRecorded } from '../../functions/poller/project/newest-recorded.ts';
+import type { WalkLimits } from '../../functions/poller/walk-plan/page-walk.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import type { Backfill } from '../../shared/core/records/operation-record.ts';
-import type { WalkLimits } from '../../shared/core/records/page-walk.ts';
 import { type Command, recordCommand } from '../../shared/protocol/record-command.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';

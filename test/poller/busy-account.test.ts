@@ -85,7 +85,7 @@ describe('while every third project is always busy', () => {
     for (let minute = 0; minute < 5; minute++) {
       calls.length = 0;
       for (let second = 0; second < SECONDS_MAX; second++) {
-        for (let count = 0; count < 8; count++) void api.requestRead(nextBusy(), 0);
+        for (let count = 0; count < 8; count++) void api.wishForReading(nextBusy(), 0);
         for (let count = 0; count < 2; count++)
           void api.record(commandRecord(nextBusy(), `request-${minute}-${second}-${count}`), undefined);
         await pass(1_000);

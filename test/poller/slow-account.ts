@@ -5,14 +5,18 @@
 
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
-import { accountLimits, pollOptionsFor, STOP_RESERVE_MS } from '../../functions/poller/account/limits.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
+import {
+  accountLimits,
+  pollOptionsFor,
+  STOP_RESERVE_MS,
+} from '../../functions/poller/account/poller-limits.ts';
 import { createLease } from '../../functions/poller/account/sending/lease.ts';
 import { createTally } from '../../functions/poller/account/status/tally.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
+import type { EntryOutcome } from '../../shared/core/journal/relay-plan.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
-import type { EntryOutcome } from '../../shared/core/records/relay-plan.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
 import type { MetricName } from '../../shared/runtime/metric-names.ts';

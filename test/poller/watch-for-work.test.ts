@@ -57,15 +57,15 @@ describe('commands of others', () => {
 
   test('and wishes for a fresh reading are passed on once, as wishes and not as commands', async () => {
     const { hot, wished, measured } = await watch([
-      () => api.requestRead('d-1', 0),
-      () => api.requestRead('d-1', 0),
+      () => api.wishForReading('d-1', 0),
+      () => api.wishForReading('d-1', 0),
       async () => {},
     ]);
 
     expect(wished).toEqual(['d-1', 'd-1']);
     expect(hot).toEqual([]);
     expect(measured).toEqual(['ReadingsWaiting 1', 'ReadingsWaiting 2', 'ReadingsWaiting 2']);
-    expect(await store.takeReadRequests()).toEqual([]);
+    expect(await store.takeWishes()).toEqual([]);
   });
 
   test('are looked for again after the table was busy', async () => {

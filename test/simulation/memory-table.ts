@@ -3,8 +3,7 @@
  * around it.
  */
 
-import { ACCESS, type Role } from '../../infra/aws/roles.ts';
-import { foreignAttributes, readableAttributes, readsMany } from '../../shared/store/access.ts';
+import { ACCESS, type Role } from '../../infra/aws/resources/roles.ts';
 import type {
   Attribute,
   Condition,
@@ -20,6 +19,7 @@ import type {
   WorkPageQuery,
   WorkQuery,
 } from '../../shared/store/table.ts';
+import { foreignAttributes, readableAttributes, readsMany } from '../../shared/store/table-access.ts';
 
 export interface MemoryTable extends Table, TableCounters {
   /** The same calls without promises, so that the simulation decides when they happen. */

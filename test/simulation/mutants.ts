@@ -36,14 +36,14 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'ignore-failed-entries',
     mistake: 'a call that answered counts for all its entries',
-    file: 'shared/core/records/relay-plan.ts',
+    file: 'shared/core/journal/relay-plan.ts',
     find: "const firstRetry = sent.findIndex(({ outcome }) => outcome.kind === 'retry');",
     replace: 'const firstRetry: number = -1;',
   },
   {
     name: 'acknowledge-behind-a-gap',
     mistake: 'later entries are acknowledged though an earlier one failed',
-    file: 'shared/core/records/relay-plan.ts',
+    file: 'shared/core/journal/relay-plan.ts',
     find: 'const prefix = firstRetry === -1 ? sent : sent.slice(0, firstRetry);',
     replace:
       "const prefix = firstRetry === -1 ? sent : sent.filter(({ outcome }) => outcome.kind !== 'retry');",
@@ -86,7 +86,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'watermark-on-a-partial-walk',
     mistake: 'reading is acknowledged though the walk was interrupted',
-    file: 'shared/core/records/walk-progress.ts',
+    file: 'functions/poller/walk-plan/walk-progress.ts',
     find: "const own = walk.outcome === 'complete' ? completedWalk(poll) : interruptedWalk(poll);",
     replace: 'const own = completedWalk(poll);',
   },
@@ -100,7 +100,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no-overlap-no-sweep',
     mistake: 'rows that become visible late are never looked for',
-    file: 'shared/core/records/page-walk.ts',
+    file: 'functions/poller/walk-plan/page-walk.ts',
     find: 'return watermark === undefined ? undefined : earlierBy(watermark, depthMs);',
     replace: 'return watermark === undefined ? undefined : earlierBy(watermark, depthMs * 0);',
   },
@@ -142,7 +142,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'resume-skips-the-rest',
     mistake: 'a resumed walk counts as complete once it has read what is new at the head',
-    file: 'shared/core/records/page-walk.ts',
+    file: 'functions/poller/walk-plan/page-walk.ts',
     find: 'return isHeadOfResumed(state) ? startTail(state) : complete(state);',
     replace: 'return complete(state);',
   },

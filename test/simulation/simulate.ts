@@ -4,7 +4,7 @@ import type { AccountDeps } from '../../functions/poller/account/account-deps.ts
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
-import type { JournalEntry } from '../../shared/core/records/journal-entries.ts';
+import type { JournalEntry } from '../../shared/core/journal/journal-entries.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';

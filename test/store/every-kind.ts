@@ -188,7 +188,7 @@ export async function writeEveryKind(table: Table, counters: TableCounters): Pro
   if (incomplete) await put(incomplete, { isPublished: false });
 
   await store.acquireLease('an-invocation', 50_000);
-  await store.requestRead(PROJECT_ID, 5_000);
+  await store.wishForReading(PROJECT_ID, 5_000);
   await createCommandUsage(counters, 'main').note({ requestCount: 41, members: new Map(), window: 1 });
   await writeStatus(table);
   await writeTokens(table, clock);
@@ -300,6 +300,6 @@ export async function readEveryKind(table: Table): Promise<Readonly<Record<strin
   }
   read['lease of somebody else'] = await store.acquireLease('another-invocation', 1_000);
   read['lease of its holder'] = await store.acquireLease('an-invocation', 1_000);
-  read['read requests'] = await store.takeReadRequests();
+  read['read requests'] = await store.takeWishes();
   return JSON.parse(JSON.stringify(read)) as Record<string, unknown>;
 }

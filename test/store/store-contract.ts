@@ -1,7 +1,7 @@
 /** What the protocol needs of a table, whatever it is made of: the same suite runs on every implementation. */
 
 import { describe, expect, test } from 'vitest';
-import { pendingEntries } from '../../shared/core/records/journal.ts';
+import { pendingEntries } from '../../shared/core/journal/journal.ts';
 import { acknowledged } from '../../shared/core/records/journal-record.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import { decideNextRecord, decideWatchEnd, isOpen } from '../../shared/core/records/operation-record.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import { EMPTY_JOURNAL } from '../../shared/core/journal/journal.ts';
 import { decideHealth, firstAccountRecord } from '../../shared/core/records/account-record.ts';
 import { decideSettlement } from '../../shared/core/records/command-record.ts';
-import { EMPTY_JOURNAL } from '../../shared/core/records/journal.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import { decideStall, decideWatchEnd } from '../../shared/core/records/operation-record.ts';
 import { decideDiscovery } from '../../shared/core/records/project-record.ts';

@@ -3,7 +3,7 @@
 import { describe, expect, test } from 'vitest';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
-import { EMPTY_JOURNAL, pendingEntries } from '../../shared/core/records/journal.ts';
+import { EMPTY_JOURNAL, pendingEntries } from '../../shared/core/journal/journal.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';

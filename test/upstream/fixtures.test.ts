@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
+import { startWalk, takePage } from '../../functions/poller/walk-plan/page-walk.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
-import { startWalk, takePage } from '../../shared/core/records/page-walk.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import { renderEvent } from '../../shared/events/render-event.ts';
 import { operationSchema } from '../../shared/upstream/calls/operation-row.ts';

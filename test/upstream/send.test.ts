@@ -1,7 +1,7 @@
 import { inspect } from 'node:util';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
-import { ATTEMPTS_MAX, PATIENCE_MS, RETRY_AFTER_MS_MAX } from '../../shared/core/rates/retry-delay.ts';
+import { ATTEMPTS_MAX, PAUSE_MS_MAX, RETRY_AFTER_MS_MAX } from '../../shared/core/rates/retry-decision.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import type { KeySource } from '../../shared/upstream/key-source.ts';
 import { guardKey } from '../../shared/upstream/key-source.ts';
@@ -125,7 +125,7 @@ describe('Retry-After', () => {
 
     expect(requests).toHaveLength(2);
     expect(requests[1]?.atMs).toBeGreaterThanOrEqual(NOON_MS + 19_000);
-    expect(requests[1]?.atMs).toBeLessThan(NOON_MS + PATIENCE_MS);
+    expect(requests[1]?.atMs).toBeLessThan(NOON_MS + PAUSE_MS_MAX);
   });
 });
 

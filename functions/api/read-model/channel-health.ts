@@ -1,6 +1,6 @@
 /** Says which alert channels are deaf, by the notifier's items. A deaf channel cannot report this itself. */
 
-import { DEAF_MS, deafMsOf } from '../../../shared/alerts/channel-health.ts';
+import { DEAF_MS, deafMsOf } from '../../../shared/alerts/deaf-channel.ts';
 import { alertChannelKey } from '../../../shared/store/keys.ts';
 import type { Table } from '../../../shared/store/table.ts';
 

@@ -1,6 +1,6 @@
 /** An event as the feed shows it, made of the entry of a journal. */
 
-import type { JournalEntry } from '../../../shared/core/records/journal-entries.ts';
+import type { JournalEntry } from '../../../shared/core/journal/journal-entries.ts';
 import type { JournalRecord } from '../../../shared/core/records/journal-record.ts';
 import { renderEvent } from '../../../shared/events/render-event.ts';
 

@@ -1,7 +1,7 @@
 /** What of an account is open, and what is recorded but not yet on the bus. */
 
-import { pendingEntries } from '../../../shared/core/records/journal.ts';
-import type { JournalEntry } from '../../../shared/core/records/journal-entries.ts';
+import { pendingEntries } from '../../../shared/core/journal/journal.ts';
+import type { JournalEntry } from '../../../shared/core/journal/journal-entries.ts';
 import { isOpen, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import { createWorkIndex } from '../../../shared/store/adapters/work-index.ts';
 import type { Table } from '../../../shared/store/table.ts';

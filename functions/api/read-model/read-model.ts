@@ -6,8 +6,8 @@ import type { ProjectRecord } from '../../../shared/core/records/project-record.
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { createOperationRecords } from '../../../shared/store/adapters/operation-records.ts';
 import { createProjectRecords } from '../../../shared/store/adapters/project-records.ts';
-import { createReadRequests } from '../../../shared/store/adapters/read-requests.ts';
 import { readableRecordsOf } from '../../../shared/store/adapters/readable-records.ts';
+import { createReadingWishes } from '../../../shared/store/adapters/reading-wishes.ts';
 import { commandKey, projectKey, projectsListOf } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, LIST_INDEX, type Table, type TableIndexes } from '../../../shared/store/table.ts';
 import {
@@ -39,7 +39,7 @@ interface CommandReader {
 
 /** The one thing that is written: a wish for a fresh reading of a project. */
 interface ReadWisher {
-  requestRead(projectId: string, intervalMs: number): Promise<void>;
+  wishForReading(projectId: string, intervalMs: number): Promise<void>;
 }
 
 /** A list leaves out the items that cannot be read, and notes them. A read of one record rejects with `UnreadableItemError`. */
@@ -62,7 +62,7 @@ export function createReadModel(
 ): ReadModel {
   const projects = createProjectRecords(table, accountId, noteUnreadable);
   const operations = createOperationRecords(table, accountId, noteUnreadable);
-  const readRequests = createReadRequests(table, accountId, clock);
+  const wishes = createReadingWishes(table, accountId, clock);
   const pages = { table, indexes };
 
   return {
@@ -70,7 +70,7 @@ export function createReadModel(
     feed: createEventFeed(table, indexes, accountId, { clock, noteUnreadable }),
     audit: createAuditReader(table, indexes, accountId),
     ...createOpenWork(table, accountId, noteUnreadable),
-    requestRead: (projectId, intervalMs) => readRequests.requestRead(projectId, intervalMs),
+    wishForReading: (projectId, intervalMs) => wishes.wishForReading(projectId, intervalMs),
     project: (projectId) => projects.readProject(projectId),
     operation: (projectId, operationId) => operations.readOperation(projectId, operationId),
 

@@ -4,7 +4,7 @@
  */
 
 import * as z from 'zod';
-import { olderNotices } from '../../../shared/alerts/older-notices.ts';
+import { olderIncidentFields } from '../../../shared/alerts/older-incident-fields.ts';
 import { type Notice, noticeSchema } from './notice.ts';
 import { noteOperations, operationsSchema, standingOf } from './operation-standing.ts';
 import type { PendingNotice } from './pending-notice.ts';
@@ -33,7 +33,7 @@ const place = z.object({
 });
 
 export const incidentSchema = z.object({
-  ...olderNotices.shape,
+  ...olderIncidentFields.shape,
   /** When each kind and severity was last reported. */
   told_at_ms: z.record(z.string(), z.number()).default({}),
   /** How long further notices of a kind and severity wait after that. The time grows while the incident goes on. */

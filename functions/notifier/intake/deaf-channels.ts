@@ -1,6 +1,6 @@
 /** Reports a channel that takes no messages. The channel cannot say so itself: a metric raises an alarm, and the other channels report it. */
 
-import { DEAF_MS, deafMsOf } from '../../../shared/alerts/channel-health.ts';
+import { DEAF_MS, deafMsOf } from '../../../shared/alerts/deaf-channel.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Notice } from '../deciding/notice.ts';

@@ -1,7 +1,7 @@
 /** What the notifier reads and writes in the table: its notices, incidents and channels. */
 
-import { type Access, distinct, KEY, WORK } from '../../../shared/store/access.ts';
 import { LIST_INDEX } from '../../../shared/store/table.ts';
+import { type Access, distinct, KEY, WORK } from '../../../shared/store/table-access.ts';
 import { channelItem } from '../sending/channel-state.ts';
 
 const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;

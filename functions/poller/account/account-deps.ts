@@ -12,7 +12,7 @@ import type { LeftoverStore } from './relay/relay-leftovers.ts';
 import type { Lease } from './sending/lease.ts';
 import type { SharingDeps } from './sending/share-with-commands.ts';
 import type { KeyWatchDeps } from './sending/watch-key.ts';
-import type { HealthLimits } from './status/account-health.ts';
+import type { HealthLimits } from './status/publish-health.ts';
 import type { StatusPort } from './status/publish-status.ts';
 import type { WorkStore, WorkWatchDeps } from './watch-for-work.ts';
 

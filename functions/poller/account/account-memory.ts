@@ -3,8 +3,8 @@
 import { type KnownProjects, noKnownProjects } from './discovery/known-projects.ts';
 import { type Listings, noListings } from './discovery/listings.ts';
 import type { CommandCount } from './sending/share-with-commands.ts';
-import { type AccountHealth, unknownHealth } from './status/account-health.ts';
 import { noReadings, type ProjectReadings } from './status/project-readings.ts';
+import { type AccountHealth, unknownHealth } from './status/publish-health.ts';
 import type { StatusMemory } from './status/publish-status.ts';
 
 export interface AccountMemory {

@@ -4,7 +4,7 @@ import type { AccountMemory } from './account-memory.ts';
 import { type DiscoveryDeps, discoverProjects } from './discovery/discover-projects.ts';
 import type { Discovery } from './discovery/discovery.ts';
 import { isListingDue, type ListingSchedule } from './discovery/listings.ts';
-import { type HealthDeps, publishRecovery } from './status/account-health.ts';
+import { type HealthDeps, publishRecovery } from './status/publish-health.ts';
 import { surviveFailure } from './survive-failure.ts';
 
 /** Before the first listing hardly a project is known, so a failed one is tried again soon. */

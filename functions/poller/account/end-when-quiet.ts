@@ -1,8 +1,8 @@
 /** Ends the invocation early once nothing is expected to happen soon: the next one comes with the schedule. */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { isNeeded } from '../planner/duty-cycle.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
+import { isNeeded } from '../planner/polling-need.ts';
 
 /** An invocation is billed by the millisecond, but a look at every project in each of them would cost more than it saves. */
 const LOOK_MS = 250;

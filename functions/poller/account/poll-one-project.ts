@@ -11,6 +11,7 @@ import { rememberProject } from './discovery/known-projects.ts';
 import { countNotFound, endAbsence, type LossDeps, restMsOf } from './discovery/lose-projects.ts';
 import { countPoll, type InvocationCounts } from './invocation-counts.ts';
 import { type Leftovers, measureRelay } from './relay/leftovers.ts';
+import { markRead, markUnread, type ReadingDeps, unreadReason } from './status/project-readings.ts';
 import {
   type AccountHealth,
   failingMs,
@@ -18,10 +19,9 @@ import {
   markOperationsRead,
   publishRecovery,
   publishRejectedKey,
-} from './status/account-health.ts';
-import { markRead, markUnread, type ReadingDeps, unreadReason } from './status/project-readings.ts';
+} from './status/publish-health.ts';
 
-export interface ProjectTurnDeps extends PollDeps, LossDeps, HealthDeps, ReadingDeps {
+export interface ProjectPollDeps extends PollDeps, LossDeps, HealthDeps, ReadingDeps {
   readonly store: PollDeps['store'] & HealthDeps['store'];
   readonly clock: PollDeps['clock'];
   readonly planner: LossDeps['planner'] & Pick<PollPlanner, 'historyOf' | 'report'>;
@@ -44,7 +44,7 @@ export interface ProjectTurn {
 }
 
 export async function pollOneProject(
-  deps: ProjectTurnDeps,
+  deps: ProjectPollDeps,
   memory: PolledMemory,
   { origin, leftovers, counts }: PollingState,
   { projectId, permit }: ProjectTurn,

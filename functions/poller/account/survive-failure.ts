@@ -2,7 +2,7 @@
 
 import { toError } from '../../../shared/runtime/errors.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';
-import { type AccountHealth, type HealthDeps, publishRejectedKey } from './status/account-health.ts';
+import { type AccountHealth, type HealthDeps, publishRejectedKey } from './status/publish-health.ts';
 
 export async function surviveFailure(
   deps: HealthDeps,

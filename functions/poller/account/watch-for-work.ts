@@ -21,7 +21,7 @@ const PAGE_KEYS = 1_000;
 export interface WorkStore {
   findWorkPage(request: WorkPageRequest): Promise<WorkIndexPage>;
   /** The projects that callers wish to be read; each wish is given out once. */
-  takeReadRequests(): Promise<readonly string[]>;
+  takeWishes(): Promise<readonly string[]>;
 }
 
 export interface WorkWatchDeps {
@@ -46,7 +46,7 @@ export async function watchForWork(deps: WorkWatchDeps): Promise<void> {
       const { entries, next } = await store.findWorkPage({ limit: PAGE_KEYS, start });
       for (const projectId of commands.take(entries, next === undefined)) planner.markHot(projectId);
       start = next;
-      for (const projectId of await store.takeReadRequests()) planner.wish(projectId);
+      for (const projectId of await store.takeWishes()) planner.wish(projectId);
     } catch {
       // The table is busy: the next look comes in a moment, and every project has its turn anyway.
     }

@@ -7,7 +7,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { MetricName } from '../../../shared/runtime/metric-names.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import { POLLS_END_MS, RELEASE_MS, REPORT_MS } from './limits.ts';
+import { POLLS_END_MS, RELEASE_MS, REPORT_MS } from './poller-limits.ts';
 import type { Lease } from './sending/lease.ts';
 
 export interface WindUpDeps {

@@ -2,27 +2,27 @@
  * Which request to send next. Each permit goes to the first of these that has something to read (ADR 0006):
  * 1. at most every second permit: a turn that would otherwise wait longer than four rounds (reading-deadlines.ts has the
  *    theorem);
- * 2. within their shares: projects of commands, of hints and of wishes (pressing-requests.ts);
+ * 2. within their shares: projects of commands, of hints and of wishes (order-by-urgency.ts);
  * 3. all turns by weight: a stride is one over the square root of the expected transitions per second, and the turn whose
  *    virtual finish is smallest goes first, so polls are evenly spaced, at rates that minimise the mean delay.
  */
 
 import type { FieldEvidence } from '../../../shared/core/records/hint-evidence.ts';
-import type { PollingNeed } from './duty-cycle.ts';
-import { backoffMs, endReading, restAfterFailure } from './end-reading.ts';
+import { hotIntensity } from './activity/poll-intensity.ts';
+import type { ArrivalHistory, ProjectActivity } from './activity/project-activity.ts';
 import { createHintFields, type ProjectRow } from './hints/hint-fields.ts';
-import type { PageEnd } from './list-pages.ts';
-import { createListTurns, type ListingLimits, type ListTurns } from './list-turns.ts';
-import { createPageTurns } from './page-turns.ts';
-import { hotIntensity } from './poll-intensity.ts';
-import type { UrgencyShares } from './pressing-requests.ts';
-import type { ArrivalHistory, ProjectActivity } from './project-activity.ts';
+import { createPolledProjects } from './polled-projects.ts';
+import type { PollingNeed } from './polling-need.ts';
 import { createProjectExpectations, type ProjectExpectations } from './project-expectations.ts';
-import { createProjectTurns } from './project-turns.ts';
-import { createReadingRequests } from './reading-requests.ts';
-import type { Turn } from './turn.ts';
-import { createTurnChoice } from './turn-choice.ts';
-import { createTurnQueues, joinByWeight, type TurnQueues, wakeRested } from './turn-queues.ts';
+import type { PageEnd } from './project-list/page-cursors.ts';
+import { createPageReports } from './project-list/page-reports.ts';
+import { createPageTurns, type ListingLimits, type PageTurns } from './project-list/page-turns.ts';
+import { backoffMs, endReading, restAfterFailure } from './queues/end-reading.ts';
+import { createNextTurn } from './queues/next-turn.ts';
+import type { UrgencyShares } from './queues/order-by-urgency.ts';
+import type { Turn } from './queues/turn.ts';
+import { createTurnQueues, joinByWeight, type TurnQueues, wakeRested } from './queues/turn-queues.ts';
+import { createUrgentReadings } from './urgent-readings.ts';
 
 export interface PollPlanner {
   /**
@@ -96,12 +96,12 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   const byId = new Map<string, Turn>();
   const hints = createHintFields();
   const expectations = createProjectExpectations();
-  const list = createListTurns(limits.listing, limits.requestsPerMinute);
+  const list = createPageTurns(limits.listing, limits.requestsPerMinute);
   const queues = createTurnQueues(limits, () => byId.size + list.turns.length);
-  const projects = createProjectTurns({ byId, queues, expectations, hints });
-  const requests = createReadingRequests(byId, queues.pressing, limits.pollIntervalMsMin);
-  const pages = createPageTurns(list, queues, hints, limits);
-  const choice = createTurnChoice(queues, (turn) => intervalMsMinOf(turn, limits));
+  const projects = createPolledProjects({ byId, queues, expectations, hints });
+  const requests = createUrgentReadings(byId, queues.byUrgency, limits.pollIntervalMsMin);
+  const pages = createPageReports(list, queues, hints, limits);
+  const choice = createNextTurn(queues, (turn) => intervalMsMinOf(turn, limits));
 
   return {
     setProjects: (projectIds, histories) => projects.set(projectIds, histories),
@@ -131,7 +131,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     },
     markHot: (projectId) => requests.ask(projectId, 'command'),
     wish: (projectId) => requests.ask(projectId, 'wish'),
-    waitingCount: () => queues.pressing.size,
+    waitingCount: () => queues.byUrgency.size,
     need(sinceMs, nowMs) {
       const need = needOf(byId.values(), queues, sinceMs, nowMs);
       return { ...need, hasReadAll: need.hasReadAll || pages.haveShownAllSince(sinceMs) };
@@ -142,7 +142,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   };
 }
 
-function decisionOf({ id, page }: Turn, list: ListTurns): PollDecision {
+function decisionOf({ id, page }: Turn, list: PageTurns): PollDecision {
   if (page === undefined) return { kind: 'poll', projectId: id };
   return { kind: 'list', page, cursor: list.cursorOf(page) };
 }
@@ -169,20 +169,20 @@ function restMsOf(limits: PlannerLimits, { failureCount }: Turn, restMsMin = 0):
 
 /** A project that was read waits by its weight, and one with unpublished events only for the poll interval. */
 function queueAgain(queues: TurnQueues, turn: Turn, nowMs: number, pollIntervalMsMin: number): void {
-  const { order, rests, deadlines } = queues;
+  const { byWeight, rests, deadlines } = queues;
   deadlines.follow(turn, nowMs);
   if (turn.hasLeftovers) {
-    order.assign(turn, 0);
+    byWeight.assign(turn, 0);
     rests.set(turn, nowMs + pollIntervalMsMin);
   } else joinByWeight(queues, turn);
 }
 
 /** A compute that has become suspendable moves its project forward, in proportion to the wait that is left. */
-function hurryRisen({ order }: TurnQueues, expectations: ProjectExpectations, nowMs: number): void {
+function hurryRisen({ byWeight }: TurnQueues, expectations: ProjectExpectations, nowMs: number): void {
   for (let turn = expectations.takeRisen(nowMs); turn; turn = expectations.takeRisen(nowMs)) {
     const before = turn.stride;
     turn.stride = expectations.strideOf(turn, nowMs);
-    order.shorten(turn, Math.min(1, turn.stride / before));
+    byWeight.shorten(turn, Math.min(1, turn.stride / before));
   }
 }
 
@@ -200,6 +200,6 @@ function needOf(turns: Iterable<Turn>, queues: TurnQueues, sinceMs: number, nowM
     if (turn.isPressing || turn.hasLeftovers) pressingCount += 1;
     expectedTransitionsPerMs += hotIntensity(turn.activity, nowMs);
   }
-  const hasWork = queues.pressing.size + pressingCount > 0 || queues.deadlines.isOverdue(nowMs);
+  const hasWork = queues.byUrgency.size + pressingCount > 0 || queues.deadlines.isOverdue(nowMs);
   return { hasReadAll: unreadCount === 0, hasWork, expectedTransitionsPerMs };
 }

@@ -1,10 +1,10 @@
 /** The transitions expected of each project, learned from the pages that are read anyway, and the strides that follow. */
 
-import { createArrivalRates } from './arrival-rates.ts';
-import { coldIntensity, hotIntensity, nextRiseMs } from './poll-intensity.ts';
-import { createPriorityQueue, type PriorityQueue } from './priority-queue.ts';
-import { type ArrivalHistory, longRunHistory, type ProjectActivity } from './project-activity.ts';
-import { newTurn, type Turn } from './turn.ts';
+import { createArrivalRates } from './activity/arrival-rates.ts';
+import { coldIntensity, hotIntensity, nextRiseMs } from './activity/poll-intensity.ts';
+import { type ArrivalHistory, longRunHistory, type ProjectActivity } from './activity/project-activity.ts';
+import { createPriorityQueue, type PriorityQueue } from './queues/priority-queue.ts';
+import { newTurn, type Turn } from './queues/turn.ts';
 
 export interface ProjectExpectations {
   /** Turns for projects that become known together: the history of each says something about the others. */

@@ -1,11 +1,11 @@
 /** Polls one project: reads the store, reads the upstream, records what changed, publishes it, and remembers how far it got. */
 
-import type { Journal } from '../../../shared/core/records/journal.ts';
+import type { Journal } from '../../../shared/core/journal/journal.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import { type RelayDeps, type RelayReport, relayRecords } from '../../../shared/protocol/relay-records.ts';
 import { type SettleDeps, settleCommands } from '../../../shared/protocol/settle-commands.ts';
 import type { UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
-import type { ProjectActivity } from '../planner/project-activity.ts';
+import type { ProjectActivity } from '../planner/activity/project-activity.ts';
 import type { ProjectMemory } from './memory/project-memory.ts';
 import type { PollDeps, PollRequest } from './poll-deps.ts';
 import { readStored, type StoredProject } from './read-stored.ts';

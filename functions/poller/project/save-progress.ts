@@ -1,16 +1,13 @@
 /** Writes how far a poll has come, after everything that it read is recorded, and only when that is worth a write. */
 
-import type { WalkState } from '../../../shared/core/records/page-walk.ts';
-import type { ProjectRecord, StoredArrivals } from '../../../shared/core/records/project-record.ts';
-import {
-  decideProgress,
-  type Progress,
-  withoutWatermark,
-} from '../../../shared/core/records/walk-progress.ts';
+import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
+import type { Progress, StoredArrivals } from '../../../shared/core/records/reading-progress.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
-import type { ArrivalHistory } from '../planner/project-activity.ts';
+import type { ArrivalHistory } from '../planner/activity/project-activity.ts';
+import type { WalkState } from '../walk-plan/page-walk.ts';
+import { decideProgress, withoutWatermark } from '../walk-plan/walk-progress.ts';
 import type { ProjectMemory } from './memory/project-memory.ts';
 import type { PagesResult } from './walking/follow-pages.ts';
 

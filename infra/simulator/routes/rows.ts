@@ -2,6 +2,7 @@
  * Shows projects and operations as the service does: with the observed fields, and with times cut to whole seconds.
  */
 
+import { isLocked } from '../world/operations/project-lock.ts';
 import { proxyHostOf } from '../world/state/project-settings.ts';
 import type { WorldOperation, WorldProject } from '../world/state/project-state.ts';
 
@@ -41,11 +42,12 @@ export function operationRow(op: WorldOperation, nowMs: number): Record<string, 
   };
 }
 
-/** Shows the row of `GET /projects`. It lacks the specification's `locked`, which no payload since 2023 has. */
+/** Shows the row of `GET /projects`, with the specification's `locked`, which no payload since 2023 has. */
 export function projectRow(project: WorldProject, nowMs: number): Record<string, unknown> {
   const activeSeconds = activeSecondsOf(project, nowMs);
   return {
     ...commonFields(project, nowMs),
+    locked: isLocked(project, nowMs),
     active_time: activeSeconds,
     cpu_used_sec: Math.floor(activeSeconds * COMPUTE_UNITS_MIN),
     quota_reset_at: monthStart(nowMs, 1),

@@ -29,7 +29,10 @@ export function beginNewLife(project: ProjectState, atMs: number): void {
 /** Begins a project that existed before the simulation started. */
 export function beginLife(project: ProjectState, atMs: number): void {
   project.nextSessionMs = atMs + drawWaitMs(project.meanGapMs, project.random);
-  project.nextCheckMs = atMs + project.random.next() * CHECK_GAP_MS.max;
+  const untilCheckMs = project.random.next() * CHECK_GAP_MS.max;
+  // A project without sessions is left to its callers, so that the service does not check it by itself.
+  const isLeftAlone = project.meanGapMs === Number.POSITIVE_INFINITY;
+  project.nextCheckMs = isLeftAlone ? Number.POSITIVE_INFINITY : atMs + untilCheckMs;
 }
 
 /** Returns when something happens next; nothing changes before that time. */

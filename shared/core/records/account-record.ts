@@ -1,9 +1,9 @@
 /** The record of one account: since when the bridge watches it, and whether the upstream answers for it. */
 
+import { eventId } from '../journal/event-id.ts';
+import { append, EMPTY_JOURNAL, type Journal } from '../journal/journal.ts';
+import type { AccountHealthEntry, DegradedReason } from '../journal/journal-entries.ts';
 import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
-import { eventId } from './event-id.ts';
-import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
-import type { AccountHealthEntry, DegradedReason } from './journal-entries.ts';
 
 export interface AccountRecord extends Journal<AccountHealthEntry> {
   readonly kind: 'account';

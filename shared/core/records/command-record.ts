@@ -1,9 +1,9 @@
 /** The record of a command that started operations, and the decision whether it has settled. */
 
+import { eventId } from '../journal/event-id.ts';
+import { append, type Journal } from '../journal/journal.ts';
+import type { CommandOperation, CommandSettledEntry, SettlementOutcome } from '../journal/journal-entries.ts';
 import { isoTimeOf } from '../time/timestamp.ts';
-import { eventId } from './event-id.ts';
-import { append, type Journal } from './journal.ts';
-import type { CommandOperation, CommandSettledEntry, SettlementOutcome } from './journal-entries.ts';
 import { isTerminal } from './operation.ts';
 import type { OperationRecord } from './operation-record.ts';
 

@@ -1,8 +1,7 @@
 /** The record of one operation, and the decisions what is recorded next and what becomes an event. */
 
-import { epochMsOf, isoTimeOf, normaliseTimestamp } from '../time/timestamp.ts';
-import { eventId } from './event-id.ts';
-import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
+import { eventId } from '../journal/event-id.ts';
+import { append, EMPTY_JOURNAL, type Journal } from '../journal/journal.ts';
 import {
   type CommandOrigin,
   type ObservedBy,
@@ -11,7 +10,8 @@ import {
   readingFields,
   type StateChangedEntry,
   type WatchEndReason,
-} from './journal-entries.ts';
+} from '../journal/journal-entries.ts';
+import { epochMsOf, isoTimeOf, normaliseTimestamp } from '../time/timestamp.ts';
 import { isTerminal, type Operation } from './operation.ts';
 import { decideTransition, type OperationState, type Transition } from './transition.ts';
 

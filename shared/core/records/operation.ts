@@ -1,6 +1,6 @@
 /** The upstream's operation with its own field names (specification, "Operation"). */
 
-import type { ReadingFields } from './journal-entries.ts';
+import type { ReadingFields } from '../journal/journal-entries.ts';
 
 export interface Operation extends ReadingFields {
   /** A UUID today; any non-empty text is accepted, because older answers use other forms. */

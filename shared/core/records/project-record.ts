@@ -1,10 +1,10 @@
 /** The record of one project: how far its operations are read, and whether it is visible. */
 
+import { eventId } from '../journal/event-id.ts';
+import { append, EMPTY_JOURNAL, type Journal } from '../journal/journal.ts';
+import type { ProjectSeenEntry, UnreachableReason } from '../journal/journal-entries.ts';
 import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
-import { eventId } from './event-id.ts';
-import { append, EMPTY_JOURNAL, type Journal } from './journal.ts';
-import type { ProjectSeenEntry, UnreachableReason } from './journal-entries.ts';
-import type { ResumePoint, SweepPoint } from './page-walk.ts';
+import type { ResumePoint, StoredArrivals, SweepPoint } from './reading-progress.ts';
 
 export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly kind: 'project';
@@ -35,12 +35,6 @@ export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly recorded_until?: Timestamp | undefined;
   /** How often operations arrived when the watermark last moved, so that a restart need not learn it again. */
   readonly arrivals?: StoredArrivals | undefined;
-}
-
-export interface StoredArrivals {
-  /** Operations that arrived within `observed_ms`; older ones count for less, so it need not be a whole number. */
-  readonly count: number;
-  readonly observed_ms: number;
 }
 
 export interface Sighting {

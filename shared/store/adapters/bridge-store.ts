@@ -8,8 +8,9 @@ import { createCommandRecords } from './command-records.ts';
 import { createJournalWrites } from './journal-writes.ts';
 import { createLeases } from './leases.ts';
 import { createOperationRecords } from './operation-records.ts';
+import { createParkedEvents } from './parked-events.ts';
 import { createProjectRecords } from './project-records.ts';
-import { createReadRequests } from './read-requests.ts';
+import { createReadingWishes } from './reading-wishes.ts';
 import { createWorkIndex } from './work-index.ts';
 
 export type BridgeStore = ReturnType<typeof createBridgeStore>;
@@ -27,9 +28,10 @@ export function createBridgeStore(
     ...createProjectRecords(table, accountId, noteUnreadable),
     ...createOperationRecords(table, accountId, noteUnreadable),
     ...createCommandRecords(table, noteUnreadable),
-    ...createJournalWrites(table, accountId, clock),
+    ...createJournalWrites(table, clock),
+    ...createParkedEvents(table, accountId, clock),
     ...createWorkIndex(table, accountId, noteUnreadable),
-    ...createReadRequests(table, accountId, clock),
+    ...createReadingWishes(table, accountId, clock),
     ...createLeases(table, accountId, { clock, noteUnreadable }),
   };
 }

@@ -1,28 +1,14 @@
-/** The writes of the protocol: record what changed with its event, acknowledge what is published, park what is refused. */
+/** The writes of the protocol: they record what changed together with its event, and acknowledge what is published. */
 
-import type { JournalEntry } from '../../core/records/journal-entries.ts';
 import { acknowledged, hasWork, type JournalRecord } from '../../core/records/journal-record.ts';
-import { isoTimeOf } from '../../core/time/timestamp.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { attributesOf, keyOf } from '../items.ts';
-import { parkedKey, parkedWorkOf, workOf } from '../keys.ts';
+import { workOf } from '../keys.ts';
 import type { Condition, Table, Update } from '../table.ts';
-import { expiresAtOf, GONE_PROJECT_EXTRA_SECONDS } from './expiry.ts';
 import { type RecordResult, resultOf } from './record-result.ts';
+import { expiresAtOf, expiryAttributes } from './retention.ts';
 
-export interface RefusedEntry {
-  readonly entry: JournalEntry;
-  /** The error code of the bus. */
-  readonly code: string;
-  /** The event as it was sent, JSON. */
-  readonly event: string;
-}
-
-export function createJournalWrites(
-  table: Pick<Table, 'update'>,
-  accountId: string,
-  clock: Pick<Clock, 'now'>,
-) {
+export function createJournalWrites(table: Pick<Table, 'update'>, clock: Pick<Clock, 'now'>) {
   return {
     /**
      * Writes state, event and the event's place in the work index at once, if the stored revision is still
@@ -40,20 +26,6 @@ export function createJournalWrites(
       const result = await table.update(acknowledgeUpdate(record, through, expiresAtOf(clock)));
       if (result === 'applied') return;
       await table.update(raisePublishedUpdate(record, through));
-    },
-
-    /** Keeps one refused entry as an item of its own; a person decides whether it is sent again. */
-    async park(record: JournalRecord, { entry, code, event }: RefusedEntry): Promise<void> {
-      await table.update({
-        key: parkedKey(keyOf(record), entry.revision),
-        set: {
-          kind: 'parked',
-          code,
-          event,
-          parked_at: isoTimeOf(clock.now()),
-          work: parkedWorkOf(accountId),
-        },
-      });
     },
   };
 }
@@ -105,11 +77,4 @@ function raisePublishedUpdate(record: JournalRecord, through: number): Update {
     set: { published: through },
     condition: { kind: 'less', name: 'published', value: through },
   };
-}
-
-/** Set when nothing is left to read or publish. Accounts and visible projects are kept for ever. */
-function expiryAttributes(record: JournalRecord, expiresAt: number): Update['set'] {
-  if (record.kind === 'operation' || record.kind === 'command') return { expires_at: expiresAt };
-  const isGone = record.kind === 'project' && !record.is_visible;
-  return isGone ? { expires_at: expiresAt + GONE_PROJECT_EXTRA_SECONDS } : {};
 }

@@ -1,7 +1,7 @@
 /** Reads the record of a project, and writes how far the project is read. */
 
 import type { ProjectRecord } from '../../core/records/project-record.ts';
-import type { Progress } from '../../core/records/walk-progress.ts';
+import type { Progress } from '../../core/records/reading-progress.ts';
 import type { Timestamp } from '../../core/time/timestamp.ts';
 import { projectKey } from '../keys.ts';
 import type { Condition, Table, Update } from '../table.ts';

@@ -10,7 +10,6 @@ import {
   type UpdateCommandInput,
 } from '@aws-sdk/lib-dynamodb';
 import { AppError } from '../../runtime/errors.ts';
-import { type Access, readableAttributes } from '../access.ts';
 import type {
   Condition,
   IndexPosition,
@@ -23,6 +22,7 @@ import type {
   WorkQuery,
 } from '../table.ts';
 import { WORK_INDEX } from '../table.ts';
+import { type Access, readableAttributes } from '../table-access.ts';
 
 /** The most keys of one BatchGetItem call (DynamoDB API Reference, BatchGetItem). */
 const BATCH_KEYS_MAX = 100;

@@ -2,19 +2,19 @@
 
 import { describe, expect, test } from 'vitest';
 import {
-  FORGOTTEN_AFTER_MS,
-  mayBeForgotten,
-  type RecordedReach,
-} from '../../../shared/core/records/history.ts';
-import {
   resumePoint,
   startWalk,
   takePage,
   type WalkGoal,
   type WalkPage,
-} from '../../../shared/core/records/page-walk.ts';
+} from '../../../functions/poller/walk-plan/page-walk.ts';
+import { decideProgress, type PollOutcome } from '../../../functions/poller/walk-plan/walk-progress.ts';
+import {
+  FORGOTTEN_AFTER_MS,
+  mayBeForgotten,
+  type RecordedReach,
+} from '../../../shared/core/records/history.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import { decideProgress, type PollOutcome } from '../../../shared/core/records/walk-progress.ts';
 import { normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
 
 const DAY_MS = 24 * 3_600_000;

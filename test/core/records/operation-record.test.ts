@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { append, HISTORY_ENTRIES_MAX, pendingEntries } from '../../../shared/core/records/journal.ts';
+import { append, HISTORY_ENTRIES_MAX, pendingEntries } from '../../../shared/core/journal/journal.ts';
 import { acknowledged, hasWork } from '../../../shared/core/records/journal-record.ts';
 import {
   decideNextRecord,

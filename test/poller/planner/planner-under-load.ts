@@ -1,5 +1,9 @@
 /** The planner on virtual time: one permit after the other at the pace of the rate limit, and who waited for how long. */
 
+import type {
+  ArrivalHistory,
+  ProjectActivity,
+} from '../../../functions/poller/planner/activity/project-activity.ts';
 import {
   createPollPlanner,
   type PlannerLimits,
@@ -7,7 +11,6 @@ import {
   type PollPlanner,
   type PollResult,
 } from '../../../functions/poller/planner/poll-planner.ts';
-import type { ArrivalHistory, ProjectActivity } from '../../../functions/poller/planner/project-activity.ts';
 import { seededRandom } from '../../../shared/runtime/random.ts';
 
 export const MINUTE_MS = 60_000;

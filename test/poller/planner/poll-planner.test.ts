@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
+import type { ProjectActivity } from '../../../functions/poller/planner/activity/project-activity.ts';
 import type { ProjectRow } from '../../../functions/poller/planner/hints/hint-fields.ts';
-import type { PageEnd } from '../../../functions/poller/planner/list-pages.ts';
 import {
   createPollPlanner,
   type PollPlanner,
   type PollResult,
 } from '../../../functions/poller/planner/poll-planner.ts';
-import type { ProjectActivity } from '../../../functions/poller/planner/project-activity.ts';
+import type { PageEnd } from '../../../functions/poller/planner/project-list/page-cursors.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 24 * 60 * MINUTE_MS;

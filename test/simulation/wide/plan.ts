@@ -1,8 +1,8 @@
 /** Derives everything that differs between two wide runs from the seed alone. */
 
-import { pollOptionsFor } from '../../../functions/poller/account/limits.ts';
+import { pollOptionsFor } from '../../../functions/poller/account/poller-limits.ts';
+import type { WalkLimits } from '../../../functions/poller/walk-plan/page-walk.ts';
 import type { Backfill } from '../../../shared/core/records/operation-record.ts';
-import type { WalkLimits } from '../../../shared/core/records/page-walk.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { WIDE_FAULT_RATES, type WideFault, wideFaultKinds } from './faults.ts';
 

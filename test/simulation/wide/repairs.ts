@@ -10,7 +10,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'short-pages',
     mistake: 'point 1: a page with fewer rows than were asked for ends a walk',
-    file: 'shared/core/records/page-walk.ts',
+    file: 'functions/poller/walk-plan/page-walk.ts',
     find: 'if (cursor === undefined || operations.length + malformedRowCount === 0) return true;',
     replace: `const rowCount = operations.length + malformedRowCount;
   if (cursor === undefined || rowCount < (before.next?.limit ?? 1)) return true;`,
@@ -18,7 +18,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'short-list-pages',
     mistake: 'point 1: a page of the project list with fewer rows than were asked for ends the list',
-    file: 'functions/poller/planner/listing.ts',
+    file: 'functions/poller/planner/project-list/listing.ts',
     find: 'const isOver = page.cursor === undefined || isEmpty(page)',
     replace: 'const isOver = page.cursor === undefined || page.projectIds.length < 400',
   },
@@ -81,7 +81,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'unordered-list-begins-anew',
     mistake: 'point 8: an unordered list has no resume point',
-    file: 'shared/core/records/page-walk.ts',
+    file: 'functions/poller/walk-plan/page-walk.ts',
     find: 'if (lastCursor === undefined) return undefined;',
     replace: 'if (lastCursor === undefined || isUnordered) return undefined;',
   },
@@ -95,7 +95,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'pause-of-a-day',
     mistake: 'point 11: a Retry-After of a day is honoured for a day',
-    file: 'shared/core/rates/retry-delay.ts',
+    file: 'shared/core/rates/retry-decision.ts',
     find: 'export const RETRY_AFTER_MS_MAX = 5 * MINUTE_MS;',
     replace: 'export const RETRY_AFTER_MS_MAX = 24 * 3_600_000;',
   },

@@ -2,7 +2,7 @@
 
 import { incidentOf, keyPart } from '../../../../shared/alerts/incident-key.ts';
 import type { NoticeOutcome } from '../../../../shared/alerts/notice-outcome.ts';
-import { olderNotices } from '../../../../shared/alerts/older-notices.ts';
+import { olderIncidentFields } from '../../../../shared/alerts/older-incident-fields.ts';
 import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import { alertIncidentKey, alertNoticeKey } from '../../../../shared/store/keys.ts';
 import type { Table } from '../../../../shared/store/table.ts';
@@ -64,6 +64,6 @@ async function readOlder(
   { account_id, project_id, action }: OperationRecord,
 ) {
   const item = await table.get(alertIncidentKey(channel, incidentOf({ account_id, project_id, action })));
-  const { told_ids = [], pending = [] } = olderNotices.safeParse(item?.['body']).data ?? {};
+  const { told_ids = [], pending = [] } = olderIncidentFields.safeParse(item?.['body']).data ?? {};
   return { told: new Set(told_ids), waiting: new Set(pending.map((notice) => Object(notice)['id'])) };
 }

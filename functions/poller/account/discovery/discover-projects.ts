@@ -2,14 +2,14 @@
 
 import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
+import type { PollPlanner } from '../../planner/poll-planner.ts';
 import {
   BARREN_PAGES_MAX,
   createListing,
   LIST_PAGES_MAX,
   type ListingResult,
   PROJECTS_MAX,
-} from '../../planner/listing.ts';
-import type { PollPlanner } from '../../planner/poll-planner.ts';
+} from '../../planner/project-list/listing.ts';
 import type { BoundReports } from '../status/report-bound.ts';
 import { bootAccount, type OriginDeps, recordFirstListing } from './account-origin.ts';
 import { addProjects, type SightingDeps } from './add-projects.ts';
@@ -41,9 +41,11 @@ async function measureReading<T>(
   read: () => Promise<T>,
 ): Promise<T> {
   const fromMs = clock.now();
+  listings.isBeingRead = true;
   try {
     return await read();
   } finally {
+    listings.isBeingRead = false;
     listings.readingMs += clock.now() - fromMs;
   }
 }

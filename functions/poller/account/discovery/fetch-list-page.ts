@@ -4,8 +4,8 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { Permit } from '../../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
-import type { ListingPage } from '../../planner/listing.ts';
 import type { ShownPage } from '../../planner/poll-planner.ts';
+import type { ListingPage } from '../../planner/project-list/listing.ts';
 
 /** The most projects that the list gives on one page (public contract; the specification shows no paging). */
 export const PROJECT_PAGE_ROWS = 400;

@@ -3,8 +3,8 @@
 import { decideDiscovery, decideUnreachable } from '../../../../shared/core/records/project-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
-import type { ListingPage, ListingResult } from '../../planner/listing.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
+import type { ListingPage, ListingResult } from '../../planner/project-list/listing.ts';
 import type { ProjectReader } from '../../project/read-stored.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
 import {

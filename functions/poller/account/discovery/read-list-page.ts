@@ -7,14 +7,14 @@ import type { Discovery } from './discovery.ts';
 import { fetchListPage, type ListPageDeps, type ReadPage } from './fetch-list-page.ts';
 import { restartAbsences } from './lose-projects.ts';
 
-export interface PageTurnDeps extends ListPageDeps, SightingDeps {
+export interface ListReadingDeps extends ListPageDeps, SightingDeps {
   readonly clock: SightingDeps['clock'];
   readonly telemetry: SightingDeps['telemetry'];
   readonly planner: SightingDeps['planner'] & Pick<PollPlanner, 'reportPage'>;
 }
 
 export async function readListPage(
-  deps: PageTurnDeps,
+  deps: ListReadingDeps,
   discovery: Discovery,
   { page, cursor }: PollDecision & { kind: 'list' },
   permit: Permit,

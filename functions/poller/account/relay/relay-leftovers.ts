@@ -3,9 +3,9 @@
  * work index at a time, beside the polls and never before them.
  */
 
+import { oldestFirst, oldestPendingMs } from '../../../../shared/core/journal/relay-plan.ts';
 import type { JournalRecord } from '../../../../shared/core/records/journal-record.ts';
 import { isOpen } from '../../../../shared/core/records/operation-record.ts';
-import { oldestFirst, oldestPendingMs } from '../../../../shared/core/records/relay-plan.ts';
 import { type RelayDeps, type RelayReport, relayRecords } from '../../../../shared/protocol/relay-records.ts';
 import { type SettleDeps, settleCommands } from '../../../../shared/protocol/settle-commands.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';

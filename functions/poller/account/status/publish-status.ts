@@ -1,11 +1,11 @@
 /** Writes how the account is doing, about once a minute; a failure to write it is no failure of the poller. */
 
+import { oldestPendingMs } from '../../../../shared/core/journal/relay-plan.ts';
 import {
   type AccountStatus,
   nextStatus,
   type StatusSample,
 } from '../../../../shared/core/records/account-status.ts';
-import { oldestPendingMs } from '../../../../shared/core/records/relay-plan.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';

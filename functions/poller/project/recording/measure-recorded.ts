@@ -1,6 +1,6 @@
 /** Writes the metrics and log lines about one recorded reading. */
 
-import { isJournalFull, PENDING_ENTRIES_MAX } from '../../../../shared/core/records/journal.ts';
+import { isJournalFull, PENDING_ENTRIES_MAX } from '../../../../shared/core/journal/journal.ts';
 import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';

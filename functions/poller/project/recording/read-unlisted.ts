@@ -1,7 +1,7 @@
 /** Reads open operations that the pages did not show one by one, at a rate that falls with their age. */
 
-import { isJournalFull } from '../../../../shared/core/records/journal.ts';
-import type { WatchEndReason } from '../../../../shared/core/records/journal-entries.ts';
+import { isJournalFull } from '../../../../shared/core/journal/journal.ts';
+import type { WatchEndReason } from '../../../../shared/core/journal/journal-entries.ts';
 import {
   decideWatchEnd,
   isOpen,

@@ -1,16 +1,16 @@
 /** Derives what a record says of the circumstances of a reading: who observed it, whether it is history, whether it came late. */
 
+import type { CommandOrigin } from '../../../../shared/core/journal/journal-entries.ts';
 import type { CommandRecord } from '../../../../shared/core/records/command-record.ts';
-import type { CommandOrigin } from '../../../../shared/core/records/journal-entries.ts';
 import type { Operation } from '../../../../shared/core/records/operation.ts';
 import type {
   Backfill,
   OperationRecord,
   ReadingContext,
 } from '../../../../shared/core/records/operation-record.ts';
-import type { WalkLimits } from '../../../../shared/core/records/page-walk.ts';
 import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
 import { epochMsOf, normaliseTimestamp, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
+import type { WalkLimits } from '../../walk-plan/page-walk.ts';
 
 /** Which part of a poll has read an operation. */
 export type Observer = 'poll' | 'sweep';

@@ -3,7 +3,6 @@
 import { mayBeForgotten } from '../../../../shared/core/records/history.ts';
 import type { Operation } from '../../../../shared/core/records/operation.ts';
 import { isSettled, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
-import { isInReach, type WalkState } from '../../../../shared/core/records/page-walk.ts';
 import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
 import { hasChanged, type OperationState } from '../../../../shared/core/records/transition.ts';
 import { normaliseTimestamp } from '../../../../shared/core/time/timestamp.ts';
@@ -12,6 +11,7 @@ import type { OperationsReader } from '../../../../shared/protocol/settle-comman
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
+import { isInReach, type WalkState } from '../../walk-plan/page-walk.ts';
 import { logOnce } from '../memory/log-once.ts';
 import type { ProjectMemory } from '../memory/project-memory.ts';
 import { earlierNowMs, type FetchedPage } from '../walking/fetch-page.ts';

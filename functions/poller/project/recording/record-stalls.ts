@@ -1,6 +1,6 @@
 /** Records, once per threshold, that an open operation takes longer than its action usually does. */
 
-import { isJournalFull } from '../../../../shared/core/records/journal.ts';
+import { isJournalFull } from '../../../../shared/core/journal/journal.ts';
 import { decideStall } from '../../../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { OperationRecorder } from './operation-recorder.ts';

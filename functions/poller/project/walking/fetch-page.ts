@@ -1,12 +1,12 @@
 /** Fetches one page of a project's operations, and says which time it shows. */
 
-import type { WalkRequest } from '../../../../shared/core/records/page-walk.ts';
 import { secondOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { Permit } from '../../../../shared/upstream/request-budget.ts';
 import type { OperationPage, UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError, type UpstreamError } from '../../../../shared/upstream/upstream-error.ts';
+import type { WalkRequest } from '../../walk-plan/page-walk.ts';
 
 export interface FetchDeps {
   readonly upstream: Pick<UpstreamClient, 'listOperations'>;

@@ -1,11 +1,11 @@
 /** Follows one page plan: fetches each page that the plan asks for, and records all its rows before the plan moves on. */
 
-import { takePage, type WalkRequest, type WalkState } from '../../../../shared/core/records/page-walk.ts';
 import {
   isUpstreamError,
   type UpstreamError,
   type UpstreamErrorKind,
 } from '../../../../shared/upstream/upstream-error.ts';
+import { takePage, type WalkRequest, type WalkState } from '../../walk-plan/page-walk.ts';
 import type { FetchedPage } from './fetch-page.ts';
 
 /** What is done for each page of a plan. */

@@ -1,5 +1,8 @@
 /** The daily sweep: reads deeper than a walk, with other page ends, for rows that every walk has missed. */
 
+import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import {
   boundOf,
   SWEEP_DEPTH_MS,
@@ -7,10 +10,7 @@ import {
   sweepPageRows,
   type WalkLimits,
   type WalkState,
-} from '../../../../shared/core/records/page-walk.ts';
-import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
-import type { Clock } from '../../../../shared/runtime/clock.ts';
-import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
+} from '../../walk-plan/page-walk.ts';
 import type { ProjectMemory } from '../memory/project-memory.ts';
 import { followPages, type PageSteps, type PagesResult } from './follow-pages.ts';
 

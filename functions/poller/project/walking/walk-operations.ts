@@ -2,20 +2,20 @@
 
 import type { Backfill } from '../../../../shared/core/records/operation-record.ts';
 import { isOpen, type OperationRecord } from '../../../../shared/core/records/operation-record.ts';
-import {
-  boundOf,
-  startWalk,
-  type WalkGoal,
-  type WalkLimits,
-  type WalkRequest,
-} from '../../../../shared/core/records/page-walk.ts';
 import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
 import type { Timestamp } from '../../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { OperationPage } from '../../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
-import { activityOf, type ProjectActivity } from '../../planner/project-activity.ts';
+import { activityOf, type ProjectActivity } from '../../planner/activity/project-activity.ts';
+import {
+  boundOf,
+  startWalk,
+  type WalkGoal,
+  type WalkLimits,
+  type WalkRequest,
+} from '../../walk-plan/page-walk.ts';
 import { listEndOf } from '../memory/list-end.ts';
 import { logOnce } from '../memory/log-once.ts';
 import { reachOf, rowsToShow } from '../memory/page-reach.ts';

@@ -4,7 +4,7 @@ import { CHANNEL_KINDS } from '../../../../functions/notifier/channels/channels.
 import { PAUSE_MS_MAX } from '../../../../functions/notifier/deciding/channel-pace.ts';
 import { REMINDER_MS } from '../../../../functions/notifier/deciding/incident.ts';
 import { SEND_BUDGET_MS } from '../../../../functions/notifier/invocations.ts';
-import { DEAF_MS } from '../../../../shared/alerts/channel-health.ts';
+import { DEAF_MS } from '../../../../shared/alerts/deaf-channel.ts';
 import type { BoundGroup } from './bound.ts';
 
 const FOLLOWS = { whenMet: 'Another message follows.', signal: 'No signal: nothing is left out.' };

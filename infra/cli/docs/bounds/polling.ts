@@ -5,7 +5,7 @@ import {
   pollOptionsFor,
   RELEASE_MS,
   REPORT_MS,
-} from '../../../../functions/poller/account/limits.ts';
+} from '../../../../functions/poller/account/poller-limits.ts';
 import { EVENTS_PER_SECOND_MAX } from '../../../../functions/poller/account/relay/relay-leftovers.ts';
 import {
   WORK_COUNTED_MAX,
@@ -16,12 +16,12 @@ import { WARM_ACCOUNTS_MAX } from '../../../../functions/poller/account/warm-acc
 import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/memory/settled-rows.ts';
 import { WORK_ENTRIES_MAX } from '../../../../functions/poller/project/read-stored.ts';
 import { FAILED_WATCH_MS_MAX } from '../../../../functions/poller/project/recording/watch-rate.ts';
+import { SWEEP_DEPTH_MS, UNORDERED_PAGES_MAX } from '../../../../functions/poller/walk-plan/page-walk.ts';
+import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../../../shared/core/journal/journal.ts';
+import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../../../shared/core/journal/relay-plan.ts';
 import { POINTS_MAX } from '../../../../shared/core/records/account-status.ts';
 import { FORGOTTEN_AFTER_MS } from '../../../../shared/core/records/history.ts';
-import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../../../shared/core/records/journal.ts';
 import { ERROR_TEXT_CHARACTERS_MAX } from '../../../../shared/core/records/operation-record.ts';
-import { SWEEP_DEPTH_MS, UNORDERED_PAGES_MAX } from '../../../../shared/core/records/page-walk.ts';
-import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../../../shared/core/records/relay-plan.ts';
 import { PUBLISH_CALLS_AT_ONCE } from '../../../../shared/protocol/relay-records.ts';
 import {
   BATCH_ROUNDS_MAX,

@@ -6,11 +6,11 @@ import {
   BARREN_PAGES_MAX,
   LIST_PAGES_MAX,
   PROJECTS_MAX,
-} from '../../../../functions/poller/planner/listing.ts';
+} from '../../../../functions/poller/planner/project-list/listing.ts';
 import {
   GONE_PROJECT_EXTRA_SECONDS,
   SETTLED_KEPT_SECONDS,
-} from '../../../../shared/store/adapters/expiry.ts';
+} from '../../../../shared/store/adapters/retention.ts';
 import { type BoundGroup, boundMet } from './bound.ts';
 
 export const projectBounds: BoundGroup = {

@@ -1,7 +1,11 @@
 /** Bounds of what is sent to the upstream and taken from it, as docs/limits.md lists them. */
 
 import { REQUESTS_PER_MINUTE_MAX } from '../../../../shared/core/rates/account-rate.ts';
-import { ATTEMPTS_MAX, PATIENCE_MS, RETRY_AFTER_MS_MAX } from '../../../../shared/core/rates/retry-delay.ts';
+import {
+  ATTEMPTS_MAX,
+  PAUSE_MS_MAX,
+  RETRY_AFTER_MS_MAX,
+} from '../../../../shared/core/rates/retry-decision.ts';
 import {
   CURSOR_CHARACTERS_MAX,
   NAME_CHARACTERS_MAX,
@@ -60,7 +64,7 @@ export const upstreamBounds: BoundGroup = {
     },
     {
       name: 'Pause before a repetition that is waited for',
-      value: PATIENCE_MS,
+      value: PAUSE_MS_MAX,
       unit: 'ms',
       reason: 'After a longer pause the project is polled again in its normal turn.',
       whenMet: 'The poll is interrupted, and the account sends nothing until the pause is over.',

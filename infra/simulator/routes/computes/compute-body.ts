@@ -1,10 +1,20 @@
 /** Parses the settings of a compute from the bodies that contain them. */
 
 import * as z from 'zod';
-import { type ComputeSettings, DEFAULT_SETTINGS } from '../../world/state/compute.ts';
+import { type ComputeSettings, DEFAULT_SETTINGS, PROVISIONERS } from '../../world/state/compute.ts';
 import type { ProjectState } from '../../world/state/project-state.ts';
 
 const cu = z.number();
+const namedTexts = z.record(z.string(), z.string());
+
+/** The values of settings are texts, whatever they mean to Postgres (public contract). */
+const computeSettings = z.object({
+  pg_settings: namedTexts.optional(),
+  pgbouncer_settings: namedTexts.optional(),
+  preload_libraries: z
+    .object({ use_defaults: z.boolean().optional(), enabled_libraries: z.array(z.string()).optional() })
+    .optional(),
+});
 
 export const settable = {
   autoscaling_limit_min_cu: cu.optional(),
@@ -14,7 +24,8 @@ export const settable = {
   pooler_mode: z.literal('transaction').optional(),
   disabled: z.boolean().optional(),
   passwordless_access: z.boolean().optional(),
-  settings: z.record(z.string(), z.unknown()).optional(),
+  settings: computeSettings.optional(),
+  provisioner: z.enum(PROVISIONERS).optional(),
   name: z.string().min(1).max(100).optional(),
 };
 
@@ -25,7 +36,8 @@ export function changeOf(
   fields: SettableFields,
   before: ComputeSettings,
 ): Partial<Omit<ComputeSettings, 'type'>> {
-  const { suspend_timeout_seconds, pooler_enabled, disabled, passwordless_access, settings, name } = fields;
+  const { suspend_timeout_seconds, pooler_enabled, disabled, passwordless_access } = fields;
+  const { settings, provisioner, name } = fields;
   const change = {
     size: {
       minCu: fields.autoscaling_limit_min_cu ?? before.size.minCu,
@@ -36,6 +48,7 @@ export function changeOf(
     disabled,
     passwordlessAccess: passwordless_access,
     settings,
+    provisioner,
     name,
   };
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
@@ -48,6 +61,7 @@ export function newComputeSettings(
 ): ComputeSettings {
   const defaults = {
     ...DEFAULT_SETTINGS,
+    provisioner: settings.provisioner,
     size: settings.defaultSize,
     suspendTimeoutSeconds: settings.defaultSuspendTimeoutSeconds,
   };

@@ -40,6 +40,6 @@ export function endpointRow(compute: Compute, project: WorldProject, nowMs: numb
     ...(isSuspended && { suspended_at: wholeSeconds(suspended.atMs) }),
     proxy_host: proxyHostOf(project.settings),
     suspend_timeout_seconds: config.suspendTimeoutSeconds,
-    provisioner: project.settings.provisioner,
+    provisioner: config.provisioner,
   };
 }

@@ -2,8 +2,8 @@
 
 import { addCompute } from '../computes/compute-commands.ts';
 import { runStart } from '../computes/compute-life.ts';
-import { isLocked, LOCKED } from '../operations/lock.ts';
 import { kinds } from '../operations/operation-life.ts';
+import { isLocked, LOCKED } from '../operations/project-lock.ts';
 import { operationsStartedBy } from '../operations/started.ts';
 import { type Branch, branchPhaseAt } from '../state/branch.ts';
 import { type Compute, type ComputeSettings, createCompute } from '../state/compute.ts';

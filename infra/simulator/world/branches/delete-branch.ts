@@ -1,8 +1,8 @@
 /** Deletes a branch with its computes: on a caller's request, or because it has expired. */
 
 import { runSuspend } from '../computes/compute-life.ts';
-import { isLocked, LOCKED } from '../operations/lock.ts';
 import { kinds } from '../operations/operation-life.ts';
+import { isLocked, LOCKED } from '../operations/project-lock.ts';
 import { operationsStartedBy } from '../operations/started.ts';
 import type { Branch } from '../state/branch.ts';
 import { done, type Outcome, refused } from '../state/outcome.ts';

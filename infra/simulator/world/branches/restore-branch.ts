@@ -1,8 +1,8 @@
 /** Restores a branch to an earlier state, of its own or of another branch (public contract). */
 
 import { runRestart } from '../computes/compute-life.ts';
-import { isLocked, LOCKED } from '../operations/lock.ts';
 import { kinds } from '../operations/operation-life.ts';
+import { isLocked, LOCKED } from '../operations/project-lock.ts';
 import { operationsStartedBy } from '../operations/started.ts';
 import { type Branch, branchPhaseAt, createBranchState } from '../state/branch.ts';
 import { enterContent } from '../state/branch-content.ts';

@@ -2,7 +2,7 @@
  * What users can do with computes, and when the service refuses it (specification "Computes" and "Compute state").
  */
 
-import { isLocked, LOCKED } from '../operations/lock.ts';
+import { isLocked, LOCKED } from '../operations/project-lock.ts';
 import { operationsStartedBy } from '../operations/started.ts';
 import { type Compute, type ComputeSettings, createCompute, phaseAt } from '../state/compute.ts';
 import { faultOfSize } from '../state/compute-size.ts';

@@ -2,7 +2,7 @@
 
 import { primaryOf } from '../computes/compute-commands.ts';
 import { runConfig } from '../computes/compute-life.ts';
-import { isLocked, LOCKED } from '../operations/lock.ts';
+import { isLocked, LOCKED } from '../operations/project-lock.ts';
 import { operationsStartedBy } from '../operations/started.ts';
 import { type Branch, branchPhaseAt } from '../state/branch.ts';
 import { type BranchContent, contentAt, enterContent } from '../state/branch-content.ts';

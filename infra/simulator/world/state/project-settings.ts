@@ -1,12 +1,13 @@
 /** What users choose for a project, with what the service chooses when they do not (public contract). */
 
+import type { PROVISIONERS } from './compute.ts';
 import type { ComputeSize } from './compute-size.ts';
 
 export interface ProjectSettings {
   readonly name: string;
   readonly regionId: string;
   readonly pgVersion: number;
-  readonly provisioner: string;
+  readonly provisioner: (typeof PROVISIONERS)[number];
   readonly organizationId: string;
   readonly storesPasswords: boolean;
   readonly historyRetentionSeconds: number;
@@ -22,7 +23,7 @@ export const ORGANIZATION_ID = 'org-quiet-harbor-10000001';
 export const DEFAULT_PROJECT: Omit<ProjectSettings, 'name'> = {
   regionId: 'aws-us-east-2',
   pgVersion: 17,
-  provisioner: 'k8s-pod',
+  provisioner: 'k8s-neonvm',
   organizationId: ORGANIZATION_ID,
   storesPasswords: true,
   historyRetentionSeconds: 86_400,

@@ -8,8 +8,8 @@ import {
   type AccountMemory,
   emptyAccountMemory,
 } from '../../../../functions/poller/account/account-memory.ts';
-import { STOP_RESERVE_MS } from '../../../../functions/poller/account/limits.ts';
 import { pollAccount } from '../../../../functions/poller/account/poll-account.ts';
+import { STOP_RESERVE_MS } from '../../../../functions/poller/account/poller-limits.ts';
 import { pollerSchedule } from '../../../../shared/config/poller-config.ts';
 import { toError } from '../../../../shared/runtime/errors.ts';
 import type { Process } from '../../scheduler.ts';

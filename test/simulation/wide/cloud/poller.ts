@@ -2,7 +2,7 @@
 
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { AccountDeps } from '../../../../functions/poller/account/account-deps.ts';
-import { accountLimits, pollOptionsFor } from '../../../../functions/poller/account/limits.ts';
+import { accountLimits, pollOptionsFor } from '../../../../functions/poller/account/poller-limits.ts';
 import { createAccountBudget } from '../../../../functions/poller/account/sending/account-budget.ts';
 import { createLease, type Lease } from '../../../../functions/poller/account/sending/lease.ts';
 import { createTally } from '../../../../functions/poller/account/status/tally.ts';

@@ -24,7 +24,7 @@ export const SETTLE_WITHIN_MS = 90_000;
 
 /**
  * All instances of the API share one budget here, which equals the sum of their shares
- * (functions/api/serving/fair-share.ts).
+ * (functions/api/permits/fair-share.ts).
  */
 export async function sendCommands(stage: Stage): Promise<void> {
   const { world, timeline } = stage;
@@ -67,7 +67,7 @@ async function askForReading(stage: Stage, process: Process): Promise<void> {
   const [project] = upstream.truth.projects;
   world.fire('read_requested');
   world.note(process.name, 'asks for a reading', project?.id);
-  await store.requestRead(project?.id ?? '', 0).catch(() => {});
+  await store.wishForReading(project?.id ?? '', 0).catch(() => {});
 }
 
 async function sendOne(stage: Stage, process: Process, budget: RequestBudget): Promise<void> {

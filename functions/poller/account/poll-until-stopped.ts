@@ -1,0 +1,75 @@
+/** The loop of one worker: it takes a permit, asks the planner what to send with it, and sends that. */
+
+import { type PollerBudget, takenPermit } from '../../../shared/upstream/request-budget.ts';
+import type { PollPlanner } from '../planner/poll-planner.ts';
+import type { AccountMemory } from './account-memory.ts';
+import type { Discovery } from './discovery/discovery.ts';
+import { type ListReadingDeps, readListPage } from './discovery/read-list-page.ts';
+import { type PollingState, type ProjectPollDeps, pollOneProject } from './poll-one-project.ts';
+import { publishRecovery } from './status/publish-health.ts';
+import { surviveFailure } from './survive-failure.ts';
+
+/** Workers end up here when nothing is due; short, because a discovery or another poll can change what is. */
+const IDLE_WAIT_MS_MAX = 1_000;
+
+export interface WorkerDeps extends ProjectPollDeps, ListReadingDeps {
+  readonly upstream: ProjectPollDeps['upstream'] & ListReadingDeps['upstream'];
+  readonly store: ProjectPollDeps['store'];
+  readonly clock: ProjectPollDeps['clock'];
+  readonly telemetry: ProjectPollDeps['telemetry'];
+  readonly planner: PollPlanner;
+  readonly budget: Pick<PollerBudget, 'take' | 'giveBack'>;
+}
+
+export interface WorkerState extends PollingState {
+  readonly discovery: Discovery;
+}
+
+export async function pollUntilStopped(
+  deps: WorkerDeps,
+  memory: AccountMemory,
+  state: WorkerState,
+): Promise<void> {
+  const { planner, clock, signal } = deps;
+  while (!signal.aborted) {
+    const isBooted = state.origin.bootAt !== undefined || state.origin.isUnreadable;
+    if (!isBooted || memory.health.isKeyRejected || !(await tookPermit(deps))) {
+      await idle(deps, IDLE_WAIT_MS_MAX);
+      continue;
+    }
+    const decision = planner.next(clock.now());
+    const permit = takenPermit();
+    if (decision.kind === 'poll') {
+      const turn = { projectId: decision.projectId, permit };
+      await surviveFailure(deps, memory.health, () => pollOneProject(deps, memory, state, turn));
+    } else if (decision.kind === 'list') {
+      await surviveFailure(deps, memory.health, async () => {
+        await readListPage(deps, state.discovery, decision, permit);
+        await publishRecovery(deps, memory.health, 'list');
+      });
+    } else await idleUntil(deps, decision.untilMs);
+  }
+}
+
+/** The permit comes first: a project that is chosen now is read now, whatever queue there is for the rate limit. */
+async function tookPermit({ budget, signal }: Pick<WorkerDeps, 'budget' | 'signal'>): Promise<boolean> {
+  return budget.take(signal).then(
+    () => true,
+    () => false,
+  );
+}
+
+async function idleUntil(
+  deps: Pick<WorkerDeps, 'budget' | 'clock' | 'signal'>,
+  untilMs: number,
+): Promise<void> {
+  deps.budget.giveBack();
+  await idle(deps, Math.min(untilMs - deps.clock.now(), IDLE_WAIT_MS_MAX));
+}
+
+async function idle(
+  { clock, signal }: Pick<WorkerDeps, 'clock' | 'signal'>,
+  durationMs: number,
+): Promise<void> {
+  await clock.sleep(Math.max(0, durationMs), signal).catch(() => {});
+}

@@ -1,0 +1,123 @@
+/** Publishes, once each, that events of the account will be late and that they are on time again. */
+
+import { isJournalFull } from '../../../../shared/core/journal/journal.ts';
+import type { DegradedReason } from '../../../../shared/core/journal/journal-entries.ts';
+import { type AccountRecord, decideHealth } from '../../../../shared/core/records/account-record.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { toError } from '../../../../shared/runtime/errors.ts';
+import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
+import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
+
+/** How the upstream answers this account, as far as this process has seen it. */
+export interface AccountHealth {
+  /** When the upstream last answered a request as it should; undefined: not yet. */
+  answeredAtMs: number | undefined;
+  /** Since when no poll has succeeded; undefined: the last one did, or none was tried. */
+  failingSinceMs: number | undefined;
+  /** The upstream refuses the key, and the secret holds no other one: nothing is sent. */
+  isKeyRejected: boolean;
+  /** Subscribers know that events of the account are late. Each invocation begins with what the account's item says. */
+  isDegraded: boolean;
+}
+
+export function unknownHealth(): AccountHealth {
+  return { answeredAtMs: undefined, failingSinceMs: undefined, isKeyRejected: false, isDegraded: false };
+}
+
+export interface AccountReader {
+  readonly accountId: string;
+  /** Rejects with `UnreadableItemError` when the item cannot be read. */
+  readAccount(): Promise<AccountRecord | undefined>;
+}
+
+export interface HealthDeps extends RecordAndRelayDeps {
+  readonly store: RecordAndRelayDeps['store'] & AccountReader;
+  readonly clock: Clock;
+  readonly limits: HealthLimits;
+}
+
+export interface HealthLimits {
+  /** The account counts as degraded once no poll succeeded for this long. */
+  readonly failingMsMax: number;
+}
+
+export async function readHealth({ store }: Pick<HealthDeps, 'store'>, health: AccountHealth): Promise<void> {
+  const account = await unlessUnreadable(store.readAccount());
+  health.isDegraded = account?.degraded_reason !== undefined;
+}
+
+/** At the end of an invocation. One that has polled nothing and met no trouble has learned nothing of the account's health. */
+export async function publishHealthAtEnd(
+  deps: HealthDeps,
+  health: AccountHealth,
+  pollCount: number,
+): Promise<void> {
+  const reason = degradedReason(deps, health);
+  const isUndecided = pollCount === 0 && health.failingSinceMs === undefined;
+  if (reason !== undefined || !isUndecided) await publishHealth(deps, health, reason);
+}
+
+/** Nothing is sent from now on. Logs and publishes that once for each key that the upstream refuses. */
+export async function publishRejectedKey(deps: HealthDeps, health: AccountHealth): Promise<void> {
+  if (health.isKeyRejected) return;
+  health.isKeyRejected = true;
+  deps.telemetry.log('error', 'key.rejected', {
+    account_id: deps.store.accountId,
+    advice: 'The upstream refused the key after a fresh read of the secret. Put a valid key into the secret.',
+  });
+  try {
+    await publishHealth(deps, health, 'key_rejected');
+  } catch (error) {
+    // The end of the invocation publishes it again; the loop that met the refusal goes on.
+    deps.telemetry.log('warn', 'health.not_published', { reason: toError(error).name });
+  }
+}
+
+/**
+ * Publishes the recovery with the first good answer after trouble, so that subscribers need not wait for the end of the
+ * invocation. Any good answer shows that the key is valid; only a poll that succeeded shows that operations can be read.
+ */
+export async function publishRecovery(
+  deps: HealthDeps,
+  health: AccountHealth,
+  answered: 'poll' | 'list',
+): Promise<void> {
+  if (answered === 'poll') markOperationsRead(health, deps.clock.now());
+  else health.answeredAtMs = deps.clock.now();
+  if (!health.isDegraded || degradedReason(deps, health) !== undefined) return;
+  health.isDegraded = false;
+  await publishHealth(deps, health, undefined);
+}
+
+/** The account is not failing from now on, whether or not what was read is published before the invocation ends. */
+export function markOperationsRead(health: AccountHealth, nowMs: number): void {
+  health.answeredAtMs = nowMs;
+  health.failingSinceMs = undefined;
+}
+
+/** `reason` undefined: the account is well. */
+async function publishHealth(
+  deps: HealthDeps,
+  health: AccountHealth,
+  reason: DegradedReason | undefined,
+): Promise<void> {
+  const record = await unlessUnreadable(deps.store.readAccount());
+  // A change that a full journal holds back is found again by the next invocation.
+  if (record === undefined || isJournalFull(record)) return;
+  const next = decideHealth(record, reason, deps.clock.now());
+  health.isDegraded = reason !== undefined;
+  if (next !== undefined) await recordAndRelay(deps, next, record);
+}
+
+function degradedReason(
+  { clock, limits }: Pick<HealthDeps, 'clock' | 'limits'>,
+  health: AccountHealth,
+): DegradedReason | undefined {
+  if (health.isKeyRejected) return 'key_rejected';
+  return failingMs(health, clock.now()) >= limits.failingMsMax ? 'upstream_failing' : undefined;
+}
+
+/** For how long no poll has succeeded, milliseconds; 0 when the last one did. */
+export function failingMs({ failingSinceMs }: AccountHealth, nowMs: number): number {
+  return failingSinceMs === undefined ? 0 : nowMs - failingSinceMs;
+}

@@ -1,0 +1,63 @@
+/**
+ * The expected transitions of a project per millisecond, given what its last poll showed. The poll rate is proportional to
+ * the square root of it: that minimises the mean delay of all transitions under one budget (ADR 0006).
+ */
+
+import { DAY_MS } from '../../../../shared/core/time/durations.ts';
+import type { ArrivalHistory, ProjectActivity } from './project-activity.ts';
+
+/** One operation is scheduled, runs and ends, and often another one follows it. */
+const TRANSITIONS_PER_ARRIVAL = 3.75;
+
+/** A suspend shows three states. */
+const TRANSITIONS_PER_SUSPEND = 3;
+
+/** A compute is suspended five minutes after its last use (specification, "Compute endpoint"), and never before. */
+const SUSPEND_AFTER_MS = 300_000;
+
+/** How long the use of a compute goes on, on average; its suspend comes this long after it has become possible. */
+const USE_MS_MEAN = 240_000;
+
+/** A compute that was not suspended within this time is in steady use or never suspends: it no longer counts. */
+const SUSPEND_WINDOW_MS_MAX = 30 * 60_000;
+
+/** Durations are heavy-tailed: an operation of age t ends at a rate of about 1 / t; this keeps the rate of a new one finite. */
+const OPEN_AGE_OFFSET_MS = 1_500;
+
+/** Assumed before any operation was seen: eight operations a day. */
+export const ARRIVALS_PER_MS_ASSUMED = 8 / DAY_MS;
+
+/** No project is polled as if nothing could ever happen there. */
+const INTENSITY_PER_MS_MIN = TRANSITIONS_PER_ARRIVAL * 1e-3 * ARRIVALS_PER_MS_ASSUMED;
+
+/**
+ * Transitions per millisecond of a project in which nothing is open or running. The mean of the Gamma posterior, with half an
+ * operation of prior belief at the account's mean rate.
+ */
+export function coldIntensity(history: ArrivalHistory | undefined, arrivalsPerMsMean: number): number {
+  const { arrivalCount, observedMs } = history ?? { arrivalCount: 0, observedMs: 0 };
+  const arrivalsPerMs = (arrivalCount + 0.5) / (observedMs + 0.5 / arrivalsPerMsMean);
+  return Math.max(INTENSITY_PER_MS_MIN, arrivalsPerMs * TRANSITIONS_PER_ARRIVAL);
+}
+
+/** Transitions per millisecond that the open operation and the running computes add to it. */
+export function hotIntensity(activity: ProjectActivity | undefined, nowMs: number): number {
+  if (activity === undefined) return 0;
+  const { openSinceMs, activeSinceMs } = activity;
+  const suspendable = activeSinceMs.filter((sinceMs) => isSuspendable(sinceMs, nowMs)).length;
+  const suspending = (suspendable * TRANSITIONS_PER_SUSPEND) / USE_MS_MEAN;
+  if (openSinceMs === undefined) return suspending;
+  return suspending + 1 / (OPEN_AGE_OFFSET_MS + Math.max(0, nowMs - openSinceMs));
+}
+
+/** The next instant at which `hotIntensity` rises by itself. */
+export function nextRiseMs(activity: ProjectActivity | undefined, nowMs: number): number | undefined {
+  const rises = (activity?.activeSinceMs ?? []).map((sinceMs) => sinceMs + SUSPEND_AFTER_MS);
+  const next = Math.min(...rises.filter((riseMs) => riseMs > nowMs));
+  return Number.isFinite(next) ? next : undefined;
+}
+
+function isSuspendable(activeSinceMs: number, nowMs: number): boolean {
+  const ageMs = nowMs - activeSinceMs;
+  return ageMs >= SUSPEND_AFTER_MS && ageMs < SUSPEND_AFTER_MS + SUSPEND_WINDOW_MS_MAX;
+}

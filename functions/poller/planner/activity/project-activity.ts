@@ -1,0 +1,80 @@
+/** What one page of a project's operations says about how soon the next transition is to be expected. */
+
+import { isTerminal, type Operation } from '../../../../shared/core/records/operation.ts';
+
+/** How many operations began in which time. Suspends are left out, because a running compute announces them. */
+export interface ArrivalHistory {
+  readonly arrivalCount: number;
+  readonly observedMs: number;
+}
+
+/** What one page shows. `observedMs`: the time that the page reaches back. */
+export interface ProjectActivity extends ArrivalHistory {
+  /** Creation of the youngest open operation, by the upstream's clock; undefined when none is open. */
+  readonly openSinceMs: number | undefined;
+  /** When each running compute was last seen to start; a suspend of it can follow. */
+  readonly activeSinceMs: readonly number[];
+}
+
+/**
+ * What is known after one more page. The page of a busy project reaches back an hour or two: by itself it would describe
+ * this hour and not the day, while the page of a quiet project describes a whole day. So a page counts for the time that has
+ * passed since the page before.
+ */
+export function longRunHistory(
+  before: ArrivalHistory | undefined,
+  page: ArrivalHistory,
+  elapsedMs: number,
+): ArrivalHistory {
+  const saysItAll = page.observedMs >= HISTORY_MS_MAX || elapsedMs >= page.observedMs;
+  if (before === undefined || saysItAll) return page;
+  const observedMs = Math.min(HISTORY_MS_MAX, before.observedMs + elapsedMs);
+  const keptCount = (before.arrivalCount * (observedMs - elapsedMs)) / before.observedMs;
+  const newCount = (page.arrivalCount * elapsedMs) / page.observedMs;
+  return { arrivalCount: keptCount + newCount, observedMs };
+}
+
+export type ActivityRow = Pick<
+  Operation,
+  'action' | 'status' | 'endpoint_id' | 'branch_id' | 'created_at' | 'updated_at'
+>;
+
+/** A page that fills up within a minute shows a burst, which says little about the day. */
+const OBSERVED_MS_MIN = 60_000;
+
+/** A rate of yesterday says more about today than one of last month. */
+const HISTORY_MS_MAX = 24 * 3_600_000;
+
+const SUSPEND_ACTION = 'suspend_compute';
+const START_ACTION = 'start_compute';
+
+/** `rows`: newest first. `isWhole`: the list ends with them. `nowMs`: milliseconds since the epoch. */
+export function activityOf(rows: readonly ActivityRow[], isWhole: boolean, nowMs: number): ProjectActivity {
+  let openSinceMs: number | undefined;
+  let arrivalCount = 0;
+  let oldestMs = nowMs;
+  const decided = new Set<string>();
+  const activeSinceMs: number[] = [];
+  for (const row of rows) {
+    const createdMs = Date.parse(row.created_at);
+    if (!(createdMs >= nowMs - HISTORY_MS_MAX)) {
+      oldestMs = nowMs - HISTORY_MS_MAX;
+      break;
+    }
+    oldestMs = Math.min(oldestMs, createdMs);
+    if (openSinceMs === undefined && !isTerminal(row.status)) openSinceMs = createdMs;
+    takeCompute(row);
+    if (row.action !== SUSPEND_ACTION) arrivalCount += 1;
+  }
+  const observedMs = isWhole ? HISTORY_MS_MAX : Math.max(OBSERVED_MS_MIN, nowMs - oldestMs);
+  return { openSinceMs, activeSinceMs, arrivalCount, observedMs };
+
+  /** The newest operation of a compute decides whether it runs. */
+  function takeCompute(row: ActivityRow): void {
+    if (row.action !== SUSPEND_ACTION && row.action !== START_ACTION) return;
+    const compute = row.endpoint_id ?? row.branch_id ?? '';
+    if (decided.has(compute)) return;
+    decided.add(compute);
+    if (row.action === START_ACTION && isTerminal(row.status)) activeSinceMs.push(Date.parse(row.updated_at));
+  }
+}

@@ -1,0 +1,68 @@
+/** The turns of the projects that are polled: how a project becomes known, and how it is forgotten. */
+
+import type { ArrivalHistory } from './activity/project-activity.ts';
+import type { HintFields } from './hints/hint-fields.ts';
+import type { ProjectExpectations } from './project-expectations.ts';
+import type { Turn } from './queues/turn.ts';
+import { joinByWeight, joinFirst, leaveQueues, type TurnQueues } from './queues/turn-queues.ts';
+
+export interface PolledProjects {
+  /** These projects and no others are polled from now on. */
+  set(projectIds: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void;
+  /** Projects that have a turn already keep it. */
+  add(projectIds: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void;
+  remove(projectIds: readonly string[]): void;
+  /** Starts the deadlines of the projects that were added since the last call: they are added without a clock. */
+  welcomeNewcomers(nowMs: number): void;
+}
+
+/** What is kept of each project. */
+export interface ProjectTurnParts {
+  readonly byId: Map<string, Turn>;
+  readonly queues: TurnQueues;
+  readonly expectations: Pick<ProjectExpectations, 'welcome' | 'forget'>;
+  readonly hints: Pick<HintFields, 'forget'>;
+}
+
+export function createPolledProjects({
+  byId,
+  queues,
+  expectations,
+  hints,
+}: ProjectTurnParts): PolledProjects {
+  let newcomers: Turn[] = [];
+
+  return {
+    set(projectIds, histories) {
+      const wanted = new Set(projectIds);
+      for (const [id, turn] of byId) if (!wanted.has(id)) removeOne(turn);
+      add([...wanted], histories);
+    },
+    add,
+    remove(projectIds) {
+      for (const turn of projectIds.flatMap((id) => byId.get(id) ?? [])) removeOne(turn);
+    },
+    welcomeNewcomers(nowMs) {
+      for (const turn of newcomers) if (byId.get(turn.id) === turn) queues.deadlines.welcome(turn, nowMs);
+      newcomers = [];
+    },
+  };
+
+  function add(ids: readonly string[], histories: ReadonlyMap<string, ArrivalHistory> = new Map()): void {
+    const added = ids.filter((id) => !byId.has(id));
+    for (const turn of expectations.welcome(added, histories)) {
+      byId.set(turn.id, turn);
+      newcomers.push(turn);
+      // A project that no process has read yet is read first, before its rate is known.
+      if (turn.history === undefined) joinFirst(queues, turn);
+      else joinByWeight(queues, turn);
+    }
+  }
+
+  function removeOne(turn: Turn): void {
+    leaveQueues(queues, turn);
+    byId.delete(turn.id);
+    hints.forget(turn.id);
+    expectations.forget(turn);
+  }
+}

@@ -1,0 +1,78 @@
+/** The turns of the pages of the project list: they follow the list as it grows and shrinks, and come again by what they tell. */
+
+import type { HintFields } from '../hints/hint-fields.ts';
+import { type BackoffLimits, backoffMs, endReading, restAfterFailure } from '../queues/end-reading.ts';
+import type { Turn } from '../queues/turn.ts';
+import { joinFirst, leaveQueues, type TurnQueues } from '../queues/turn-queues.ts';
+import type { PageEnd } from './page-cursors.ts';
+import type { ListingLimits, PageTurns } from './page-turns.ts';
+
+export interface PageReports {
+  /** A reading of the page has ended. Undefined: it failed. */
+  report(page: number, shown: PageReading | undefined, nowMs: number): void;
+  /** The list has proved that its fields show almost every transition, and each of its pages was read since then. */
+  haveShownAllSince(sinceMs: number): boolean;
+}
+
+interface PageReading extends PageEnd {
+  /** Expected transitions per millisecond, at any time, of all projects on the page together. */
+  readonly cold: number;
+}
+
+export interface PageLimits extends BackoffLimits {
+  /** Undefined: the project list is never read. */
+  readonly listing: ListingLimits | undefined;
+}
+
+/** The list has proved itself once nine tenths of the transitions of a project moved a field of its row. */
+const RECALL_PROVEN = 0.9;
+
+export function createPageReports(
+  list: PageTurns,
+  queues: TurnQueues,
+  hints: Pick<HintFields, 'recall'>,
+  limits: PageLimits,
+): PageReports {
+  return {
+    report(page, shown, nowMs) {
+      if (shown !== undefined) followList(page, shown, nowMs);
+      const turn = list.turns[page];
+      if (turn === undefined) return;
+      endReading(queues, turn, { hasFailed: shown === undefined, nowMs });
+      if (shown === undefined)
+        return restAfterFailure(queues, turn, nowMs + backoffMs(limits, turn.failureCount));
+      turn.cold = shown.cold;
+      queueAgain(turn, nowMs);
+    },
+    haveShownAllSince(sinceMs) {
+      const { turns } = list;
+      const areRead = turns.every((turn) => turn.polledAtMs >= sinceMs && !turn.isUnderWay);
+      return turns.length > 0 && areRead && hints.recall() >= RECALL_PROVEN;
+    },
+  };
+
+  /** A page that has shown itself is read at once. */
+  function followList(page: number, end: PageEnd, nowMs: number): void {
+    const { added, gone } = list.take(page, end);
+    for (const turn of gone) leaveQueues(queues, turn);
+    for (const turn of added) {
+      queues.deadlines.welcome(turn, nowMs);
+      joinFirst(queues, turn);
+    }
+  }
+
+  /** By its weight as a source of hints, and after the usual interval at the latest. */
+  function queueAgain(turn: Turn, nowMs: number): void {
+    const { byWeight, rests, deadlines } = queues;
+    const intervalMs = list.intervalMs();
+    // Before its usual interval is over, there is no reason to hurry.
+    deadlines.follow(turn, nowMs + Math.max(0, intervalMs - deadlines.lateAfterMs()));
+    rests.set(turn, nowMs + intervalMs);
+    // A page without projects, the last one, gives no hints: it is read for its age alone.
+    if (limits.listing?.hintIntervalMsMin === undefined || turn.cold === 0) return;
+    const recall = hints.recall();
+    turn.stride = Math.sqrt((1 - recall) / (recall * turn.cold));
+    byWeight.assign(turn, turn.stride);
+    byWeight.join(turn);
+  }
+}

@@ -1,0 +1,97 @@
+/**
+ * Projects that are to be read before their turn. Each kind of urgency has weight within a bounded share of the permits: in
+ * any sequence of w permits a kind gets at most its share of w + SAVED_PERMITS_MAX, unless no other turn needs the permit.
+ */
+
+import { createPriorityQueue, type PriorityQueue } from './priority-queue.ts';
+import type { Turn, Urgency } from './turn.ts';
+
+export interface OrderByUrgency {
+  readonly size: number;
+  /** Asks for a reading, not before `fromMs`. Two requests for one turn count as one, for the stronger reason. */
+  ask(turn: Turn, urgency: Urgency, fromMs: number): void;
+  has(turn: Turn): boolean;
+  /** Drops the request: a reading begins, or the project is gone. */
+  fulfil(turn: Turn): void;
+  /** The next one within the shares. */
+  take(nowMs: number): Turn | undefined;
+  /** The next one, for a permit that no other turn needs. */
+  takeBeyondShares(nowMs: number): Turn | undefined;
+  /** Adds one permit to the shares; called for each permit that is not reserved for deadlines. */
+  earnPermit(): void;
+  /** When the first of them may be read, milliseconds since the epoch; infinite when there is none. */
+  firstAtMs(): number;
+}
+
+export type UrgencyShares = Readonly<Record<Urgency, number>>;
+
+/**
+ * Shares of the permits that are not reserved for deadlines. The tenth that is left is for turns by weight in any case.
+ * Command: its operations are known from its answer, and after one reading the project has the weight of an open operation.
+ * Hint: a true hint is the best use of a request; the list flags at most as many projects as change.
+ * Wish: it comes from one caller, and it costs readings of all other projects.
+ */
+const URGENCY_SHARES: UrgencyShares = { command: 0.3, hint: 0.5, wish: 0.1 };
+
+/** The share of this many permits can be saved up, so that the projects of one page of the list can be read in a row. */
+const SAVED_PERMITS_MAX = 100;
+
+/** The strongest first: its requests have least to wait for, and there are fewest of them. */
+const URGENCIES: readonly Urgency[] = ['command', 'hint', 'wish'];
+
+export function strongerOf(a: Urgency | undefined, b: Urgency): Urgency {
+  return a !== undefined && URGENCIES.indexOf(a) < URGENCIES.indexOf(b) ? a : b;
+}
+
+interface UrgentTurns {
+  readonly queue: PriorityQueue<Turn>;
+  readonly share: number;
+  /** Permits that may be used at once. */
+  saved: number;
+}
+
+export function createOrderByUrgency(shares: UrgencyShares = URGENCY_SHARES): OrderByUrgency {
+  const kinds = URGENCIES.map((urgency) => urgentTurnsOf(shares[urgency]));
+
+  return {
+    get size() {
+      return kinds.reduce((sum, { queue }) => sum + queue.size, 0);
+    },
+    ask(turn, urgency, fromMs) {
+      const strength = URGENCIES.indexOf(urgency);
+      if (kinds.slice(0, strength + 1).some(({ queue }) => queue.has(turn))) return;
+      fulfil(turn);
+      kinds[strength]?.queue.set(turn, fromMs);
+    },
+    has: (turn) => kinds.some(({ queue }) => queue.has(turn)),
+    fulfil,
+    take(nowMs) {
+      const kind = kinds.find((each) => each.saved >= 1 && firstAtMs(each) <= nowMs);
+      if (kind === undefined) return undefined;
+      kind.saved -= 1;
+      return kind.queue.first()?.item;
+    },
+    takeBeyondShares: (nowMs) => kinds.find((kind) => firstAtMs(kind) <= nowMs)?.queue.first()?.item,
+    earnPermit() {
+      for (const kind of kinds) kind.saved = Math.min(savedMax(kind), kind.saved + kind.share);
+    },
+    firstAtMs: () => Math.min(...kinds.map(firstAtMs)),
+  };
+
+  function fulfil(turn: Turn): void {
+    for (const { queue } of kinds) queue.delete(turn);
+  }
+}
+
+function urgentTurnsOf(share: number): UrgentTurns {
+  const kind = { queue: createPriorityQueue<Turn>(), share, saved: 0 };
+  return { ...kind, saved: savedMax(kind) };
+}
+
+function savedMax({ share }: Pick<UrgentTurns, 'share'>): number {
+  return share * SAVED_PERMITS_MAX;
+}
+
+function firstAtMs({ queue }: UrgentTurns): number {
+  return queue.first()?.priority ?? Number.POSITIVE_INFINITY;
+}

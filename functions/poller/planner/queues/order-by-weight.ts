@@ -1,0 +1,52 @@
+/** The order by weight: the turn with the smallest virtual finish comes next, and comes again one stride later. */
+
+import { createPriorityQueue } from './priority-queue.ts';
+import type { Turn } from './turn.ts';
+
+export interface OrderByWeight {
+  /** Fixes when the turn comes, in virtual time after the present; 0: before all turns whose time is still to come. */
+  assign(turn: Turn, virtualDelay: number): void;
+  /** Fixes the time of the turn somewhere within its stride, so that turns that begin together do not stay together. */
+  spread(turn: Turn): void;
+  /** Lets the turn wait here for its time. */
+  join(turn: Turn): void;
+  /** Shortens the wait of a waiting turn to this part of it, 0 to 1. */
+  shorten(turn: Turn, part: number): void;
+  leave(turn: Turn): void;
+  /** Takes the next turn out; undefined: no turn waits here. */
+  take(): Turn | undefined;
+}
+
+/** The fractional parts of multiples of the golden ratio are spaced evenly, whatever their number. */
+const GOLDEN = 0.618_033_988_75;
+
+export function createOrderByWeight(): OrderByWeight {
+  const byFinish = createPriorityQueue<Turn>();
+  let virtualTime = 0;
+  let spreadCount = 0;
+
+  return {
+    assign,
+    spread(turn) {
+      turn.isSpread = true;
+      assign(turn, turn.stride * ((spreadCount++ * GOLDEN) % 1));
+    },
+    join: (turn) => byFinish.set(turn, turn.finish),
+    shorten(turn, part) {
+      if (!byFinish.has(turn)) return;
+      assign(turn, Math.max(0, turn.finish - virtualTime) * part);
+      byFinish.set(turn, turn.finish);
+    },
+    leave: (turn) => byFinish.delete(turn),
+    take() {
+      const first = byFinish.shift();
+      if (first === undefined) return undefined;
+      virtualTime = Math.max(virtualTime, first.priority);
+      return first.item;
+    },
+  };
+
+  function assign(turn: Turn, virtualDelay: number): void {
+    turn.finish = virtualTime + virtualDelay;
+  }
+}

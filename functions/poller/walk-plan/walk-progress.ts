@@ -1,0 +1,146 @@
+/** What one poll has earned in progress: how far the project's list is read, and where an unfinished walk goes on. */
+
+import { WATERMARK_LAG_MS_MAX } from '../../../shared/core/records/history.ts';
+import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
+import type { Progress, StoredArrivals } from '../../../shared/core/records/reading-progress.ts';
+import { epochMsOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
+import { resumePoint, UNKNOWN_HEAD, type WalkState } from './page-walk.ts';
+
+export interface PollOutcome {
+  /** As it was stored before the poll; undefined: nothing was stored. */
+  readonly project: ProjectRecord | undefined;
+  readonly walk: WalkState;
+  /** Undefined when no sweep was due. */
+  readonly sweep: WalkState | undefined;
+  /** Rows that are newer than the stored watermark. */
+  readonly newerRowCount: number;
+  /** The watermark moves once this number of newer rows was seen: a write per walk would double the cost of a quiet account. */
+  readonly watermarkStepRows: number;
+  readonly arrivals: StoredArrivals | undefined;
+  /** The cursor behind which nothing can appear any more; it is written along with a watermark. */
+  readonly listEnd: string | undefined;
+  /**
+   * The newest operation whose end is recorded, of a project that cannot be read any more. `null`: the table has none;
+   * undefined: the project can be read, or it is unknown.
+   */
+  readonly newestRecorded: Timestamp | null | undefined;
+  readonly nowMs: number;
+}
+
+/** Undefined when nothing is worth a write. */
+export function decideProgress(poll: PollOutcome): Progress | undefined {
+  const { walk } = poll;
+  const own = walk.outcome === 'complete' ? completedWalk(poll) : interruptedWalk(poll);
+  const progress = { ...own, ...sweepProgress(poll), ...orderProgress(poll), ...reachProgress(poll, own) };
+  return Object.keys(progress).length === 0 ? undefined : progress;
+}
+
+/** Disorder is remembered, because the first rows of an unordered list may happen to be in order. */
+function orderProgress({ project, walk }: PollOutcome): Progress {
+  const isKnown = project?.is_unordered === true;
+  if (walk.hasMetDisorder) return isKnown ? {} : { isUnordered: true };
+  const isWhole = walk.outcome === 'complete' && walk.goal.resume === undefined;
+  return isKnown && isWhole ? { isUnordered: null } : {};
+}
+
+/**
+ * How far the project was recorded, where no watermark says it. Of an unordered list: up to the newest row that was there
+ * when a complete walk began. Before the first one of them: up to where its rows were in order.
+ */
+function reachProgress({ project, walk, newestRecorded }: PollOutcome, { watermark }: Progress): Progress {
+  const known = project?.recorded_until;
+  if (watermark !== undefined) return known === undefined ? {} : { recordedUntil: null };
+  if (walk.isUnordered) {
+    const first =
+      walk.hasMetDisorder && project?.is_unordered !== true
+        ? (project?.watermark ?? UNKNOWN_HEAD)
+        : undefined;
+    const reached = (walk.outcome === 'complete' ? walk.newest : undefined) ?? known ?? first;
+    const isNews = reached !== undefined && (known === undefined || reached > known);
+    return isNews ? { recordedUntil: reached } : {};
+  }
+  return newestRecorded === undefined ? {} : noteNewest(project, newestRecorded);
+}
+
+/** The table may have forgotten what it knew; up to the watermark, and to the head of an interrupted walk, it was recorded. */
+function noteNewest(project: ProjectRecord | undefined, newest: Timestamp | null): Progress {
+  const { resume, watermark, recorded_until } = project ?? {};
+  // Above an interrupted walk nothing is known of what lies between it and the watermark.
+  if (resume !== undefined) {
+    const reached = later(resume.head, newest);
+    return resume.newest === reached ? {} : { resume: { ...resume, newest: reached } };
+  }
+  if (watermark === undefined) return {};
+  const reached = later(watermark, newest);
+  return recorded_until === reached ? {} : { recordedUntil: reached };
+}
+
+function later(time: Timestamp, other: Timestamp | null): Timestamp {
+  return other !== null && other > time ? other : time;
+}
+
+/** What is left to write when another poller has moved the watermark at least as far. */
+export function withoutWatermark(progress: Progress): Progress | undefined {
+  const {
+    watermark: _watermark,
+    arrivals: _arrivals,
+    listEnd: _listEnd,
+    recordedUntil: _reach,
+    ...rest
+  } = progress;
+  return Object.keys(rest).length === 0 ? undefined : rest;
+}
+
+/** Only a complete walk earns a watermark: the head that the list had when the walk began. */
+function completedWalk({ project, walk, ...poll }: PollOutcome): Progress {
+  const { head, isUnordered } = walk;
+  const isNewer = head !== undefined && (project?.watermark === undefined || head > project.watermark);
+  if (isNewer && !isUnordered && isWorthMoving({ project, walk, ...poll }, head)) {
+    // The first walk of a project is deeper than any sweep.
+    const isFirst = project?.watermark === undefined;
+    const { arrivals, listEnd, nowMs } = poll;
+    return {
+      watermark: head,
+      resume: null,
+      ...(arrivals && { arrivals }),
+      ...(listEnd !== undefined && { listEnd }),
+      ...(isFirst && { sweptAtMs: nowMs }),
+    };
+  }
+  return project?.resume === undefined ? {} : { resume: null };
+}
+
+function interruptedWalk({ project, walk }: PollOutcome): Progress {
+  const resume = resumePoint(walk);
+  const known = project?.resume;
+  const isNew = resume !== undefined && (resume.cursor !== known?.cursor || resume.head !== known.head);
+  return isNew ? { resume } : {};
+}
+
+/** A sweep is done when it has reached its bound, in as many polls as that takes. A failure leaves it where it was. */
+function sweepProgress({ project, sweep, nowMs }: PollOutcome): Progress {
+  if (sweep === undefined) return {};
+  if (sweep.outcome === 'complete')
+    return {
+      sweptAtMs: nowMs,
+      sweepCount: (project?.sweep_count ?? 0) + 1,
+      ...(project?.sweep !== undefined && { sweep: null }),
+    };
+  const { lastCursor, goal } = sweep;
+  const isMoved = lastCursor !== undefined && lastCursor !== project?.sweep?.cursor;
+  return isMoved && goal.bound !== undefined ? { sweep: { bound: goal.bound, cursor: lastCursor } } : {};
+}
+
+/** A watermark that lags by a few rows costs nothing, because the first page shows these rows anyway. */
+function isWorthMoving(
+  { project, walk, sweep, newerRowCount, ...poll }: PollOutcome,
+  head: Timestamp,
+): boolean {
+  const { watermark, resume, recorded_until } = project ?? {};
+  // What `recorded_until` says stops being true with the first operation that is recorded above it.
+  if (watermark === undefined || resume !== undefined || recorded_until !== undefined) return true;
+  // A finished sweep is written anyway, and what took several pages must not be walked again.
+  if (sweep?.outcome === 'complete' || walk.pagesRead > 1) return true;
+  const lagMs = epochMsOf(head) - epochMsOf(watermark);
+  return newerRowCount >= poll.watermarkStepRows || lagMs > WATERMARK_LAG_MS_MAX;
+}

@@ -1,0 +1,41 @@
+/** Callers ask for a fresh reading of a project; the poller takes these requests and reads the projects soon. */
+
+import type { Clock } from '../../runtime/clock.ts';
+import { wishesOf, wishKey } from '../keys.ts';
+import type { Table } from '../table.ts';
+import { expiresAtOf } from './retention.ts';
+
+export function createReadingWishes(
+  table: Pick<Table, 'queryWork' | 'update'>,
+  accountId: string,
+  clock: Pick<Clock, 'now'>,
+) {
+  const work = wishesOf(accountId);
+  return {
+    /**
+     * Asks the poller to read the project at once. Within `intervalMs` of another request for the project it changes
+     * nothing: the other one still stands, or was granted just now.
+     */
+    async wishForReading(projectId: string, intervalMs: number): Promise<void> {
+      const nowMs = clock.now();
+      await table.update({
+        key: wishKey(accountId, projectId),
+        set: { kind: 'read_request', work, asked_at_ms: nowMs, expires_at: expiresAtOf(clock) },
+        condition: {
+          kind: 'any',
+          of: [
+            { kind: 'absent', name: 'asked_at_ms' },
+            { kind: 'less', name: 'asked_at_ms', value: nowMs - intervalMs + 1 },
+          ],
+        },
+      });
+    },
+
+    /** The projects that were asked for since the previous call. */
+    async takeWishes(): Promise<readonly string[]> {
+      const keys = await table.queryWork({ work });
+      await Promise.all(keys.map((key) => table.update({ key, set: {}, remove: ['work'] })));
+      return keys.map(({ sk }) => sk);
+    },
+  };
+}

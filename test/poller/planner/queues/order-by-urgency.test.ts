@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { createOrderByUrgency } from '../../../../functions/poller/planner/queues/order-by-urgency.ts';
+import { newTurn, type Urgency } from '../../../../functions/poller/planner/queues/turn.ts';
+
+const PERMITS = 10_000;
+const turns = Array.from({ length: 400 }, (_, place) => newTurn(`p${place}`, 1));
+
+/** Of many permits, how many each kind of urgency has when there is always somebody of it. */
+function permitsOf(kinds: readonly Urgency[], shares?: Readonly<Record<Urgency, number>>) {
+  const pressing = createOrderByUrgency(shares);
+  const counts = { command: 0, hint: 0, wish: 0, none: 0 };
+  const kindOf = new Map(turns.map((turn, place) => [turn, kinds[place % kinds.length]]));
+  for (let permit = 0; permit < PERMITS; permit++) {
+    for (const [turn, kind] of kindOf) if (kind !== undefined) pressing.ask(turn, kind, 0);
+    pressing.earnPermit();
+    const turn = pressing.take(permit);
+    counts[(turn && kindOf.get(turn)) ?? 'none'] += 1;
+    if (turn !== undefined) pressing.fulfil(turn);
+  }
+  return counts;
+}
+
+describe('what is pressing', () => {
+  test.each<[Urgency, number]>([
+    ['command', 0.3],
+    ['hint', 0.5],
+    ['wish', 0.1],
+  ])(
+    'of the kind %s has at most its share of the permits, and a hundredth more that it had saved',
+    (kind, share) => {
+      const counts = permitsOf([kind]);
+
+      expect(counts[kind] / PERMITS).toBeGreaterThan(share - 0.001);
+      expect(counts[kind] / PERMITS).toBeLessThanOrEqual(share * 1.01 + 0.001);
+    },
+  );
+
+  test('leaves a tenth to weights when every kind has more than it can use', () => {
+    const counts = permitsOf(['command', 'hint', 'wish']);
+
+    expect(counts.none / PERMITS).toBeGreaterThan(0.09);
+    expect(counts.wish / PERMITS).toBeGreaterThan(0.09);
+  });
+
+  test('can be given other shares', () => {
+    const counts = permitsOf(['command', 'hint', 'wish'], { command: 0, hint: 0, wish: 0.02 });
+
+    expect(counts).toMatchObject({ command: 0, hint: 0 });
+    expect(counts.wish / PERMITS).toBeLessThan(0.025);
+  });
+
+  test('is asked for once, for its strongest reason, and not before its time', () => {
+    const [turn = newTurn('none', 1)] = turns;
+    const pressing = createOrderByUrgency();
+    pressing.ask(turn, 'wish', 1_000);
+    pressing.ask(turn, 'wish', 2_000);
+    expect(pressing.firstAtMs()).toBe(1_000);
+    expect(pressing.take(999)).toBeUndefined();
+    expect(pressing.takeBeyondShares(999)).toBeUndefined();
+    pressing.ask(turn, 'command', 0);
+    pressing.ask(turn, 'hint', 0);
+
+    expect(pressing.size).toBe(1);
+    expect(pressing.take(0)).toBe(turn);
+  });
+
+  test('has what it has not used for a hundred permits, so a page of hints is followed in a row', () => {
+    const pressing = createOrderByUrgency();
+    for (let permit = 0; permit < 1_000; permit++) pressing.earnPermit();
+    for (const turn of turns) pressing.ask(turn, 'hint', 0);
+    let inARow = 0;
+    for (let turn = pressing.take(0); turn !== undefined; turn = pressing.take(0)) {
+      pressing.fulfil(turn);
+      inARow += 1;
+    }
+
+    expect(inARow).toBe(50);
+    expect(pressing.takeBeyondShares(0)).toBeDefined();
+  });
+});
