@@ -6,12 +6,16 @@
 import type * as z from 'zod';
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import type { Scope } from '../../../shared/callers/scopes.ts';
-import type { Reach } from '../../../shared/upstream/calls/call.ts';
+import type { Method, Reach } from '../../../shared/upstream/calls/call.ts';
+import type { DeclaredFields } from '../../../shared/upstream/public-calls/call-of.ts';
+
+/** The calls of the upstream stand under this path, as they do at the upstream itself. */
+export const UPSTREAM_MOUNT = '/api/v2';
 
 export interface Route {
   /** The id is unique, and is the `operationId` of the OpenAPI document. */
   readonly id: string;
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: Method;
   /**
    * The path starts at the root and has `{name}` for each id. A `{project_id}` is checked against the projects of the
    * caller.
@@ -37,11 +41,22 @@ export interface Route {
    * audited.
    */
   readonly isAudited?: false;
-  /** The schema is strict, because an unknown parameter is a mistake that would otherwise go unnoticed. */
+  /** The setting of the configuration that opens this call. Absent: the call is open. */
+  readonly closedUntil?: string;
+  /** True: tokens of the first edition do not reach the call, whatever scopes they have. */
+  readonly isOfSecondEdition?: true;
+  /** A schema of the bridge's own routes is strict, because an unknown parameter is a mistake that would otherwise go unnoticed. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
+  readonly isBodyOptional?: true;
+  /** A caller who is limited to projects may send these fields. Without it the schemas of query and body declare them. */
+  readonly declared?: DeclaredFields;
   /** A success has this status. */
   readonly status: number;
+  /** The answer has the same form with these statuses: of a success, or of something that is not in order. */
+  readonly otherStatuses?: readonly number[];
+  /** The media type of the answer. Default: `application/json`. */
+  readonly mediaType?: string;
   readonly answer?: z.ZodType;
   /** Rejects with `Problem` when the caller has to learn the reason. */
   handle(request: ApiRequest): Promise<ApiAnswer>;

@@ -12,7 +12,7 @@ import type { FairShare } from '../permits/fair-share.ts';
 import { useAllowance } from './allowance.ts';
 import { answerTo, toProblem } from './answer-to.ts';
 import { openRequestAudit } from './audit-request.ts';
-import { checkBody, checkPermission } from './fence.ts';
+import { checkBody, checkPermission, checkQuery } from './fence.ts';
 import { Problem } from './problem.ts';
 import { type RawRequest, readBody, readIds, readQuery } from './read-request.ts';
 import type { ApiAnswer, ApiRequest, Route } from './route.ts';
@@ -155,6 +155,7 @@ async function checkedRequest(
   const ids = readIds(route, raw.ids);
   await useAllowance(fairShare, route, caller, raw);
   const query = readQuery(route, raw.query);
+  checkQuery(caller, route, query);
   const body = await readBody(route, raw);
   checkBody(caller, route, body);
   const [headers, signal] = [headersOf(raw), signalOf(route, raw)];

@@ -14,6 +14,8 @@ import { createTokenStore } from '../../../shared/callers/token-store.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import type { Table, TableIndexes } from '../../../shared/store/table.ts';
+import { UsageError } from '../../process/option-values.ts';
+import { portRefusal } from '../../process/port-refusal.ts';
 
 export interface ApiWorkerSettings {
   readonly speed: number;
@@ -39,26 +41,6 @@ export interface LocalApi {
   close(): Promise<void>;
 }
 
-/** Public clients of the service make these calls, which the specification does not show. */
-export const LOCAL_EXTRA_ROUTES = [
-  {
-    id: 'startEndpoint',
-    method: 'POST',
-    path: '/projects/{project_id}/endpoints/{endpoint_id}/start',
-    summary: 'Start a compute',
-    scope: 'computes:restart',
-    stays_within_project: true,
-  },
-  {
-    id: 'suspendEndpoint',
-    method: 'POST',
-    path: '/projects/{project_id}/endpoints/{endpoint_id}/suspend',
-    summary: 'Suspend a compute',
-    scope: 'computes:restart',
-    stays_within_project: true,
-  },
-] as const;
-
 /** Requests that are under way have this long to end. */
 const CLOSE_MS_MAX = 2_000;
 
@@ -77,7 +59,8 @@ export async function startLocalApi(options: LocalApiOptions): Promise<LocalApi>
     await worker.terminate();
     if (first.kind === 'broken') throw first.error;
     const code = first.kind === 'failed' ? first.code : '';
-    throw Object.assign(new Error(`The API cannot listen (${code})`), { code, port });
+    const refusal = portRefusal(code, { port, option: 'api-port' });
+    throw refusal === undefined ? new Error(`The API cannot listen (${code})`) : new UsageError(refusal);
   }
   let closing: Promise<void> | undefined;
   return { origin: `http://127.0.0.1:${first.port}`, close: () => (closing ??= closeWorker(worker)) };
