@@ -1,4 +1,6 @@
-/** The audit as a program and as a person reads it: filters, pages, who may, and what cannot be read. */
+/**
+ * Tests the audit as a program and as a person reads it: filters, pages, who may read it, and what cannot be read.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { AUDIT_QUERIES_MAX } from '../../functions/api/read-model/audit-reader.ts';

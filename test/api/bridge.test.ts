@@ -1,4 +1,4 @@
-/** The bridge's own routes, over what commands through it have recorded. */
+/** Tests the bridge's own routes, over what commands through it have recorded. */
 
 import { describe, expect, test } from 'vitest';
 import { decideHealth } from '../../functions/api/bridge/decide-health.ts';

@@ -14,7 +14,7 @@ import {
 } from './bridge-in-browser.ts';
 
 let browser: Browser;
-/** A bridge at ten times the speed, shared by the tests that only read. */
+/** This bridge runs at ten times the speed, and the tests that only read share it. */
 let busy: RunningBridge;
 beforeAll(async () => {
   browser = await launch();
