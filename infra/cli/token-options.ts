@@ -105,7 +105,7 @@ function parseScopes(text: string | undefined): readonly Scope[] {
     .map((name) => name.trim())
     .filter((name) => name !== '');
   const bundles = Object.keys(SCOPE_BUNDLES).join(', ');
-  const known = `the bundles ${bundles}, RESOURCE:*, and ${SCOPES.join(', ')}`;
+  const known = `${SCOPES.join(', ')}; the bundles ${bundles}; and RESOURCE:*`;
   if (names.length === 0) throw new UsageError(`--scopes is missing; there are ${known}.`);
   const granted = names.flatMap((name) => {
     const scopes = scopesNamed(name);

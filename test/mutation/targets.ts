@@ -69,3 +69,6 @@ export const targets: readonly Target[] = [
 
 /** Names the target while it is run, because StrykerJS reads the configuration of its tests in processes of its own. */
 export const TARGET_VARIABLE = 'MUTATION_TARGET';
+
+/** Holds the one glob of tests to run instead of all tests of the target: a quick look while tests are written. */
+export const TESTS_VARIABLE = 'MUTATION_TESTS';

@@ -41,8 +41,10 @@ export interface Route {
   readonly declared?: DeclaredFields;
   /** The status of a success. */
   readonly status: number;
-  /** A second status of a success. */
-  readonly otherStatus?: number;
+  /** The answer has the same form with these statuses: of a success, or of something that is not in order. */
+  readonly otherStatuses?: readonly number[];
+  /** The media type of the answer. Default: `application/json`. */
+  readonly mediaType?: string;
   readonly answer?: z.ZodType;
   /** Rejects with `Problem` when the caller must be told the reason. */
   handle(request: ApiRequest): Promise<ApiAnswer>;

@@ -78,6 +78,7 @@ function publicRoute(
     access: call.scope,
     isOfSecondEdition: true,
     declared: declaredFieldsOf(call),
+    ...(call.answer === 'file' && { mediaType: '*/*' }),
     ...(call.isClosed && !isOpen && { closedUntil: `open_calls: ['${id}'] under api in bridge.config.ts` }),
   };
 }
@@ -97,7 +98,7 @@ function routeOf(deps: PassThroughDeps, target: ForwardableCall): Omit<Route, 'a
     ...(call.body && { body: call.body }),
     ...(call.isBodyOptional && { isBodyOptional: true }),
     status: call.status,
-    ...(call.otherStatus !== undefined && { otherStatus: call.otherStatus }),
+    ...(call.otherStatus !== undefined && { otherStatuses: [call.otherStatus] }),
     answer: call.answer,
     handle: (request) => passThrough(deps, target, request),
   };

@@ -114,11 +114,13 @@ export const accountCalls = {
     scope: 'network:write',
     summary: 'Assign a VPC endpoint to an organization',
     fields: 'label',
+    answer: 'nothing',
   },
   deleteOrganizationVpcEndpoint: {
     request: `DELETE ${NETWORK}/{vpc_endpoint_id}`,
     scope: 'network:delete',
     summary: 'Withdraw a VPC endpoint from an organization',
+    answer: 'nothing',
   },
   listRegions: {
     request: 'GET /regions',

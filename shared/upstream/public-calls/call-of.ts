@@ -8,6 +8,7 @@ import type { PublicCall } from './public-call.ts';
 /** Built once for all calls, because schemas are built at every cold start. */
 const anyObject = z.looseObject({});
 const anyAnswer = z.unknown();
+const noAnswer = z.undefined();
 
 /** What a caller who is limited to projects may send. */
 export interface DeclaredFields {
@@ -27,7 +28,7 @@ export function callOf(call: PublicCall): Call {
     section: 'The public API',
     query: anyObject,
     ...(method !== 'GET' && { body: anyObject, isBodyOptional: true }),
-    answer: anyAnswer,
+    answer: call.answer === 'nothing' || status === 204 ? noAnswer : anyAnswer,
     status,
     ...(otherStatus !== undefined && { otherStatus }),
   };

@@ -139,11 +139,13 @@ export const projectCalls = {
     scope: 'network:write',
     summary: 'Limit a project to a VPC endpoint',
     fields: 'label',
+    answer: 'nothing',
   },
   deleteVpcEndpoint: {
     request: 'DELETE /projects/{project_id}/vpc_endpoints/{vpc_endpoint_id}',
     scope: 'network:delete',
     summary: 'Withdraw a VPC endpoint from a project',
+    answer: 'nothing',
   },
   getConnectionUri: {
     request: 'GET /projects/{project_id}/connection_uri',

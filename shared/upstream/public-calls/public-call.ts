@@ -23,6 +23,8 @@ export interface PublicCall {
   readonly status?: 201 | 202 | 204;
   /** A second status of a success: `DELETE` of a thing that is already gone is a 204. */
   readonly otherStatus?: 204;
+  /** What a success answers with: nothing, or the bytes of a file. Absent: JSON. */
+  readonly answer?: 'nothing' | 'file';
   /**
    * Which secrets an answer may hold. `connection`: connection strings and passwords, which callers with `connection:read` see. `issued`:
    * what the call exists to hand out, which every caller sees who may send the call. Absent: none that the bridge knows of.
