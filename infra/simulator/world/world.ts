@@ -8,6 +8,7 @@ import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { drawWaitMs } from './operations/operation-life.ts';
 import { beginLife, beginNewLife, dueMsOf, live } from './project-life.ts';
 import type { GroundTruthOperation } from './state/ground-truth.ts';
+import type { NewProject } from './state/new-project.ts';
 import {
   createProjectState,
   type ProjectState,
@@ -42,7 +43,12 @@ export interface World {
   advanceTo(nowMs: number): void;
   /** Projects are in the order of their ids, as in the list. */
   projects(): readonly WorldProject[];
+  /** Returns undefined for a project that is deleted. */
   project(projectId: string): ProjectState | undefined;
+  /** Returns a deleted project, too, until the service forgets it. */
+  projectEvenDeleted(projectId: string): ProjectState | undefined;
+  /** Creates a project in which only callers make things happen. Returns undefined when the world is full. */
+  createProject(request: NewProject): ProjectState | undefined;
   groundTruth(): readonly GroundTruthOperation[];
 }
 
@@ -60,9 +66,19 @@ const AGE_MS_MAX = 60 * 24 * HOUR_MS;
 const NEW_PROJECT_EVERY_MS = HOUR_MS / 2;
 const NEW_PROJECTS_MAX = 200;
 
+/** An account of the real service is limited by its plan. This bound keeps a world that runs for days small. */
+const PROJECTS_MAX = 10_000;
+
+/** The service forgets a deleted project after a week, which is how long it can be recovered (public contract). */
+const DELETED_KEPT_MS = 7 * 24 * HOUR_MS;
+
 interface Account {
   readonly options: WorldOptions;
   readonly random: Random;
+  /** Draws the seeds of the projects that callers create, so that these do not change which projects users make. */
+  readonly callDice: Random;
+  /** Counts the projects that came and went. */
+  changeCount: number;
   readonly projects: Map<string, ProjectState>;
   nextBirthMs: number;
   nowMs: number;
@@ -72,6 +88,7 @@ export function createWorld(options: WorldOptions): World {
   const account = createAccount(options);
   const { projects } = account;
   let inOrder: readonly WorldProject[] = [];
+  let inOrderCount = 0;
   advance(account, options.startAtMs);
   return {
     get nowMs() {
@@ -79,11 +96,18 @@ export function createWorld(options: WorldOptions): World {
     },
     advanceTo: (toMs) => advance(account, toMs),
     projects() {
-      if (inOrder.length !== projects.size)
+      if (inOrderCount !== account.changeCount) {
         inOrder = [...projects.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-      return inOrder;
+        inOrderCount = account.changeCount;
+      }
+      return inOrder.filter(({ deletedAtMs }) => deletedAtMs === undefined);
     },
-    project: (id) => projects.get(id),
+    project(id) {
+      const project = projects.get(id);
+      return project?.deletedAtMs === undefined ? project : undefined;
+    },
+    projectEvenDeleted: (id) => projects.get(id),
+    createProject: (request) => createProject(account, request),
     groundTruth: () => [...projects.values()].flatMap((project) => truthOf(project, account.nowMs)),
   };
 }
@@ -92,7 +116,15 @@ function createAccount(options: WorldOptions): Account {
   const { seed, projectCount, startAtMs, historyMs = HISTORY_MS } = options;
   const birthMs = startAtMs - historyMs;
   const random = seededRandom(seed);
-  const account: Account = { options, random, projects: new Map(), nextBirthMs: 0, nowMs: birthMs };
+  const account: Account = {
+    options,
+    random,
+    callDice: seededRandom(seed + 5),
+    changeCount: 0,
+    projects: new Map(),
+    nextBirthMs: 0,
+    nowMs: birthMs,
+  };
   const weights = Array.from({ length: projectCount }, (_, place) => (place + 1) ** -ZIPF_EXPONENT);
   const meanWeight = weights.reduce((sum, weight) => sum + weight, 0) / Math.max(1, projectCount);
   for (const weight of weights) {
@@ -117,24 +149,47 @@ function advance(account: Account, toMs: number): void {
   account.nowMs = toMs;
 }
 
+function createProject(account: Account, request: NewProject): ProjectState | undefined {
+  const { projects, nowMs, callDice } = account;
+  forgetDeleted(account);
+  if (projects.size >= PROJECTS_MAX) return undefined;
+  const project = createProjectState({
+    ...oddsOf(account),
+    seed: Math.floor(callDice.next() * 2 ** 32),
+    createdAtMs: nowMs,
+    meanGapMs: Number.POSITIVE_INFINITY,
+    request,
+  });
+  projects.set(project.id, project);
+  account.changeCount += 1;
+  return project;
+}
+
+function forgetDeleted(account: Account): void {
+  for (const { id, deletedAtMs = Number.POSITIVE_INFINITY } of account.projects.values()) {
+    if (deletedAtMs + DELETED_KEPT_MS > account.nowMs) continue;
+    account.projects.delete(id);
+    account.changeCount += 1;
+  }
+}
+
 function addProject(account: Account, createdAtMs: number, activity: number): ProjectState {
   const { random, projects } = account;
-  const {
-    sessionsPerHour = SESSIONS_PER_HOUR,
-    tieChance = 0,
-    stuckChance = 0,
-    trouble = 1,
-  } = account.options;
+  const { sessionsPerHour = SESSIONS_PER_HOUR } = account.options;
   const project = createProjectState({
+    ...oddsOf(account),
     seed: Math.floor(random.next() * 2 ** 32),
     createdAtMs,
     meanGapMs: HOUR_MS / (sessionsPerHour * activity),
-    tieChance,
-    stuckChance,
-    trouble,
   });
   projects.set(project.id, project);
+  account.changeCount += 1;
   return project;
+}
+
+function oddsOf({ options }: Account) {
+  const { tieChance = 0, stuckChance = 0, trouble = 1 } = options;
+  return { tieChance, stuckChance, trouble };
 }
 
 function truthOf({ operations }: WorldProject, nowMs: number): readonly GroundTruthOperation[] {
