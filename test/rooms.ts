@@ -102,6 +102,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store',
     'shared/upstream',
     'shared/upstream/calls',
+    'shared/upstream/public-calls',
   ],
   'functions/api/serving/body': ['shared/runtime'],
   'functions/api/upstream': [
@@ -113,6 +114,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
     'shared/upstream',
     'shared/upstream/calls',
+    'shared/upstream/public-calls',
   ],
   'functions/notifier': [
     'functions/notifier/channels',
@@ -315,6 +317,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/callers',
     'shared/runtime',
     'shared/store/dynamodb',
+    'shared/upstream/calls',
+    'shared/upstream/public-calls',
   ],
   'infra/cli/cost': ['infra', 'shared/runtime'],
   'infra/cli/docs': [
@@ -326,9 +330,11 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/notifier/wording',
     'infra/cli/cost',
     'infra/cli/docs/bounds',
-    'infra/local/lambda',
-    'shared/config',
+    'infra/simulator',
+    'shared/callers',
     'shared/events',
+    'shared/upstream/calls',
+    'shared/upstream/public-calls',
   ],
   'infra/cli/docs/bounds': [
     'functions/api/bridge',
@@ -519,8 +525,9 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store',
     'shared/upstream',
     'shared/upstream/calls',
+    'shared/upstream/public-calls',
   ],
-  'shared/config': ['shared/callers', 'shared/core/rates', 'shared/runtime'],
+  'shared/config': ['shared/callers', 'shared/core/rates', 'shared/runtime', 'shared/upstream/public-calls'],
   'shared/core/journal': [],
   'shared/core/rates': ['shared/core/time'],
   'shared/core/records': ['shared/core/journal', 'shared/core/rates', 'shared/core/time'],
@@ -549,6 +556,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'shared/store/dynamodb': ['shared/runtime', 'shared/store'],
   'shared/upstream': ['shared/core/rates', 'shared/core/records', 'shared/runtime', 'shared/upstream/calls'],
   'shared/upstream/calls': ['shared/core/records', 'shared/runtime'],
+  'shared/upstream/public-calls': ['shared/callers', 'shared/upstream/calls'],
 };
 
 /** Rooms whose files only compute: no clock, no randomness, no waiting, no process, and no package but a hash. */

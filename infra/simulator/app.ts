@@ -46,9 +46,6 @@ export interface UpstreamDeps {
   readonly passMs: (durationMs: number) => void;
 }
 
-/** The organizations are older than their projects, which are at most two months old when a world begins. */
-const ACCOUNT_AGE_MS = 90 * 24 * 3_600_000;
-
 /** Every answer carries the request's id, successful ones too (observed, under the vendor's name). */
 const REQUEST_ID_HEADER = 'x-request-id';
 
@@ -56,7 +53,6 @@ export function createUpstreamApp(deps: UpstreamDeps): Hono<UpstreamEnv> {
   const app = new Hono<UpstreamEnv>();
   const control = new Hono();
   addControlRoutes(control, deps);
-  const bornAtMs = deps.world.nowMs - ACCOUNT_AGE_MS;
 
   app.use(async (c, next) => {
     c.set('requestId', deps.newId());
@@ -91,10 +87,10 @@ export function createUpstreamApp(deps: UpstreamDeps): Hono<UpstreamEnv> {
   addConnectionRoutes(app);
   addProjectRoutes(app, deps);
   addTransferRoutes(app, deps);
-  addUserRoutes(app, bornAtMs);
-  addOrganizationRoutes(app, { keys: deps.keys, bornAtMs });
+  addUserRoutes(app, deps);
+  addOrganizationRoutes(app, deps);
   addRegionRoutes(app);
-  addConsumptionRoutes(app, deps.world);
+  addConsumptionRoutes(app, deps);
   addOperationRoutes(app, deps);
   app.notFound((c) => refusal(c, 404, 'not found'));
   app.onError((_error, c) => refusal(c, 500, 'internal error'));

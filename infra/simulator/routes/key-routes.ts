@@ -33,6 +33,8 @@ export function addKeyRoutes(app: Hono<UpstreamEnv>, keys: KeyRing): void {
     return ofOrganization(c, () => {
       const project = projectId === undefined ? undefined : findProject(c, projectId);
       if (project instanceof Response) return project;
+      if (project !== undefined && project.settings.organizationId !== ORGANIZATION_ID)
+        return refusal(c, 404, 'project not found');
       return answer(c, keys.createOrganization(c.get('principal'), { name, projectId }));
     });
   });

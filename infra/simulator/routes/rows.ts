@@ -6,8 +6,7 @@ import { isLocked } from '../world/operations/project-lock.ts';
 import { proxyHostOf } from '../world/state/project-settings.ts';
 import type { WorldOperation, WorldProject } from '../world/state/project-state.ts';
 
-/** The free plan shows these limits (observed). */
-const SIZE_LIMIT_MIB = 512;
+/** A project's computes have this minimum by default, and its usage is counted with it (observed). */
 export const COMPUTE_UNITS_MIN = 0.25;
 
 /** The service is at work in these statuses, so the duration grows from read to read (observed: 0, then 31). */
@@ -68,7 +67,12 @@ export function projectDetailRow(project: WorldProject, nowMs: number): Record<s
     cpu_used_sec: cpuSeconds,
     consumption_period_start: monthStart(nowMs, 0),
     consumption_period_end: monthStart(nowMs, 1),
-    owner: { email: 'owner@example.com', name: 'Owner', branches_limit: 10, subscription_type: 'free_v3' },
+    owner: {
+      email: 'owner@example.com',
+      name: 'Owner',
+      branches_limit: project.plan.branchesMax,
+      subscription_type: project.plan.subscriptionType,
+    },
   };
 }
 
@@ -91,8 +95,8 @@ function commonFields(project: WorldProject, nowMs: number): Record<string, unkn
     settings: settings.settings,
     pg_version: settings.pgVersion,
     proxy_host: proxyHostOf(settings),
-    branch_logical_size_limit: SIZE_LIMIT_MIB,
-    branch_logical_size_limit_bytes: SIZE_LIMIT_MIB * 1_024 ** 2,
+    branch_logical_size_limit: project.plan.branchSizeMibMax,
+    branch_logical_size_limit_bytes: project.plan.branchSizeMibMax * 1_024 ** 2,
     store_passwords: settings.storesPasswords,
     creation_source: 'console',
     created_at: wholeSeconds(project.created_at_ms),

@@ -9,6 +9,7 @@ import { drawWaitMs } from './operations/operation-life.ts';
 import { beginLife, beginNewLife, dueMsOf, live } from './project-life.ts';
 import type { GroundTruthOperation } from './state/ground-truth.ts';
 import type { NewProject } from './state/new-project.ts';
+import { PLANS, type Plan, type PlanName } from './state/plan.ts';
 import {
   createProjectState,
   type ProjectState,
@@ -36,9 +37,14 @@ export interface WorldOptions {
    * 0 is never.
    */
   readonly trouble?: number;
+  /** The account's plan limits the size of computes. The default is `scale`, which has every size. */
+  readonly plan?: PlanName;
 }
 
 export interface World {
+  readonly plan: Plan;
+  /** Milliseconds since the epoch. The organizations are older than their projects. */
+  readonly accountCreatedAtMs: number;
   readonly nowMs: number;
   advanceTo(nowMs: number): void;
   /** Projects are in the order of their ids, as in the list. */
@@ -61,6 +67,9 @@ const ZIPF_EXPONENT = 0.8;
 
 /** Projects that exist at the start were made in the two months before. */
 const AGE_MS_MAX = 60 * 24 * HOUR_MS;
+
+/** At its start, the account is older than any of its projects. */
+const ACCOUNT_AGE_MS = 90 * 24 * HOUR_MS;
 
 /** Users make a new project now and then. Their number is bounded, because a world may run for days. */
 const NEW_PROJECT_EVERY_MS = HOUR_MS / 2;
@@ -91,6 +100,8 @@ export function createWorld(options: WorldOptions): World {
   let inOrderCount = 0;
   advance(account, options.startAtMs);
   return {
+    plan: PLANS[options.plan ?? 'scale'],
+    accountCreatedAtMs: options.startAtMs - ACCOUNT_AGE_MS,
     get nowMs() {
       return account.nowMs;
     },
@@ -188,8 +199,8 @@ function addProject(account: Account, createdAtMs: number, activity: number): Pr
 }
 
 function oddsOf({ options }: Account) {
-  const { tieChance = 0, stuckChance = 0, trouble = 1 } = options;
-  return { tieChance, stuckChance, trouble };
+  const { tieChance = 0, stuckChance = 0, trouble = 1, plan = 'scale' } = options;
+  return { tieChance, stuckChance, trouble, plan: PLANS[plan] };
 }
 
 function truthOf({ operations }: WorldProject, nowMs: number): readonly GroundTruthOperation[] {

@@ -24,7 +24,7 @@ const query = z.object({
   project_ids: z.string().optional(),
 });
 
-export function addConsumptionRoutes(app: Hono<UpstreamEnv>, world: World): void {
+export function addConsumptionRoutes(app: Hono<UpstreamEnv>, { world }: { readonly world: World }): void {
   app.get('/api/v2/consumption_history/projects', (c) => {
     const { projectId } = c.get('principal');
     if (projectId !== undefined) return outsideScope(c, projectId);
@@ -68,7 +68,7 @@ function consumptionRow(project: WorldProject, frames: readonly TimeFrame[], now
     periods: [
       {
         period_id: project.periodId,
-        period_plan: 'free_v3',
+        period_plan: project.plan.subscriptionType,
         period_start: wholeSeconds(project.created_at_ms),
         consumption: begun.map((frame) => frameRow(project, frame, nowMs)),
       },

@@ -4,6 +4,7 @@ import type { Hono } from 'hono';
 import * as z from 'zod';
 import type { KeyRing } from '../../world/account/key-ring.ts';
 import { type Membership, ORGANIZATIONS } from '../../world/account/organizations.ts';
+import type { World } from '../../world/world.ts';
 import { findOrganizationId, outsideScope } from '../find-project.ts';
 import { parseBody } from '../request-body.ts';
 import { refusal, type UpstreamContext, type UpstreamEnv } from '../upstream-context.ts';
@@ -16,41 +17,36 @@ const ADMINISTRATORS_ONLY = 'only administrators of the organization can do this
 
 export interface OrganizationRouteDeps {
   readonly keys: KeyRing;
-  /** When the organizations were created, in milliseconds since the epoch. */
-  readonly bornAtMs: number;
+  readonly world: World;
 }
 
-export function addOrganizationRoutes(
-  app: Hono<UpstreamEnv>,
-  { keys, bornAtMs }: OrganizationRouteDeps,
-): void {
-  const { members } = keys;
+export function addOrganizationRoutes(app: Hono<UpstreamEnv>, { keys, world }: OrganizationRouteDeps): void {
   app.get(ORGANIZATION_PATH, (c) =>
     inOrganization(c, (organizationId) => {
       const found = ORGANIZATIONS.find(({ id }) => id === organizationId);
       if (found === undefined) return refusal(c, 404, 'organization not found');
-      return c.json(organizationRow(found, bornAtMs));
+      return c.json(organizationRow(found, world));
     }),
   );
   app.get(`${ORGANIZATION_PATH}/members`, (c) =>
     inOrganization(c, (organizationId) => {
-      const rows = members.of(organizationId).map((each) => memberWithUserRow(each, bornAtMs));
+      const rows = keys.members.of(organizationId).map((each) => memberWithUserRow(each, world));
       return c.json({ members: rows, pagination: { sort_by: 'joined_at', sort_order: 'desc' } });
     }),
   );
-  app.get(MEMBER_PATH, (c) => withMember(c, keys, (found) => c.json(memberRow(found, bornAtMs))));
+  app.get(MEMBER_PATH, (c) => withMember(c, keys, (found) => c.json(memberRow(found, world))));
   app.patch(MEMBER_PATH, async (c) => {
     const parsed = await parseBody(c, roleBody);
     if (parsed.kind === 'refused') return parsed.response;
     const { role } = parsed.body;
     return changeMember(c, keys, (found) => {
-      members.changeRole(found.id, role);
-      return c.json(memberRow({ ...found, role }, bornAtMs));
+      keys.members.changeRole(found.id, role);
+      return c.json(memberRow({ ...found, role }, world));
     });
   });
   app.delete(MEMBER_PATH, (c) =>
     changeMember(c, keys, ({ organizationId, userId }) => {
-      members.remove(organizationId, userId);
+      keys.members.remove(organizationId, userId);
       return c.json({});
     }),
   );

@@ -2,17 +2,20 @@
 
 import type { Hono } from 'hono';
 import { findPerson, ORGANIZATIONS } from '../../world/account/organizations.ts';
+import { AUTOSCALING_CU_MAX } from '../../world/state/compute-size.ts';
+import type { World } from '../../world/world.ts';
 import { outsideScope } from '../find-project.ts';
 import { refusal, type UpstreamContext, type UpstreamEnv } from '../upstream-context.ts';
 import { organizationRow } from './organization-row.ts';
 
-/** A free account shows these limits (observed). */
-const LIMITS = { projects_limit: 100, branches_limit: 10, max_autoscaling_limit: 2, active_seconds_limit: 0 };
+/** The service limits the projects of a person; the active time of paid plans has no limit (observed: 0). */
+const LIMITS = { projects_limit: 100, active_seconds_limit: 0 };
 
-export function addUserRoutes(app: Hono<UpstreamEnv>, bornAtMs: number): void {
+export function addUserRoutes(app: Hono<UpstreamEnv>, { world }: { readonly world: World }): void {
   app.get('/api/v2/users/me', (c) =>
     ofPerson(c, (userId) => {
       const { id, name, lastName, email } = findPerson(userId);
+      const { plan } = world;
       return c.json({
         id,
         login: email,
@@ -21,7 +24,9 @@ export function addUserRoutes(app: Hono<UpstreamEnv>, bornAtMs: number): void {
         last_name: lastName,
         image: '',
         auth_accounts: [{ provider: 'keycloak', email, image: '', login: email, name }],
-        plan: 'free_v3',
+        plan: plan.subscriptionType,
+        branches_limit: plan.branchesMax,
+        max_autoscaling_limit: Math.min(plan.cuMax, AUTOSCALING_CU_MAX),
         ...LIMITS,
       });
     }),
@@ -30,7 +35,9 @@ export function addUserRoutes(app: Hono<UpstreamEnv>, bornAtMs: number): void {
     ofPerson(c, () => {
       const { organizationIds } = c.get('principal');
       const own = ORGANIZATIONS.filter(({ id }) => organizationIds.includes(id));
-      return c.json({ organizations: own.map((organization) => organizationRow(organization, bornAtMs)) });
+      return c.json({
+        organizations: own.map((organization) => organizationRow(organization, world)),
+      });
     }),
   );
   app.get('/api/v2/auth', (c) => {

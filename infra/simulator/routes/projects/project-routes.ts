@@ -91,7 +91,7 @@ async function create({ world }: ProjectRouteDeps, c: UpstreamContext): Promise<
   const organizationId = findOrganizationId(c, parsed.body.project.org_id);
   if (organizationId instanceof Response) return organizationId;
   const { nowMs } = world;
-  const outcome = createProject(newProjectOf(parsed.body, organizationId), nowMs, world.createProject);
+  const outcome = createProject(newProjectOf(parsed.body, organizationId), nowMs, world);
   if (outcome.kind === 'refused') return refuse(c, outcome);
   const { project, operations } = outcome.value;
   return c.json(

@@ -7,6 +7,7 @@ import { operationsStartedBy } from '../operations/started.ts';
 import { type Compute, type ComputeSettings, createCompute, phaseAt } from '../state/compute.ts';
 import { faultOfSize } from '../state/compute-size.ts';
 import { done, type Outcome, refused } from '../state/outcome.ts';
+import { faultOfPlan } from '../state/plan.ts';
 import type { ProjectState, WorldOperation } from '../state/project-state.ts';
 import { putOffSuspend, runConfig, runRestart, runStart, runSuspend } from './compute-life.ts';
 
@@ -28,7 +29,7 @@ export function createEndpoint(
 ): Outcome<Started> {
   const { branch_id, config } = request;
   if (!project.branches.has(branch_id)) return refused(404, 'branch not found');
-  const fault = faultOfSize(config.size);
+  const fault = faultOfSize(config.size) ?? faultOfPlan(config.size, project.plan);
   if (fault !== undefined) return refused(400, `invalid request: ${fault}`);
   if (config.type === 'read_write' && primaryOf(project, branch_id) !== undefined)
     return refused(409, 'read_write endpoint already exists');
@@ -47,7 +48,7 @@ export function updateEndpoint(
   const compute = findCompute(project, endpointId);
   if (compute === undefined) return refused(404, 'endpoint not found');
   const config = { ...compute.config, ...change.config };
-  const fault = faultOfSize(config.size);
+  const fault = faultOfSize(config.size) ?? faultOfPlan(config.size, project.plan);
   if (fault !== undefined) return refused(400, `invalid request: ${fault}`);
   const target = change.branch_id ?? compute.branch_id;
   if (!project.branches.has(target)) return refused(404, 'branch not found');

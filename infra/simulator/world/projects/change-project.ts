@@ -6,6 +6,7 @@ import { isLocked, LOCKED } from '../operations/project-lock.ts';
 import { operationsStartedBy } from '../operations/started.ts';
 import { faultOfSize } from '../state/compute-size.ts';
 import { done, type Outcome, refused } from '../state/outcome.ts';
+import { faultOfPlan } from '../state/plan.ts';
 import type { ProjectSettings } from '../state/project-settings.ts';
 import type { ProjectState, WorldOperation } from '../state/project-state.ts';
 
@@ -23,7 +24,7 @@ export function updateProject(
   nowMs: number,
 ): Outcome<readonly WorldOperation[]> {
   const next = { ...project.settings, ...change };
-  const fault = faultOfSize(next.defaultSize);
+  const fault = faultOfSize(next.defaultSize) ?? faultOfPlan(next.defaultSize, project.plan);
   if (fault !== undefined) return refused(400, `invalid request: ${fault}`);
   const isStored = next.historyRetentionSeconds !== project.settings.historyRetentionSeconds;
   const isConfigured = JSON.stringify(next.settings) !== JSON.stringify(project.settings.settings);

@@ -8,6 +8,7 @@ import { operationsStartedBy } from '../operations/started.ts';
 import { faultOfSize } from '../state/compute-size.ts';
 import type { NewProject } from '../state/new-project.ts';
 import { done, type Outcome, refused } from '../state/outcome.ts';
+import { faultOfPlan, type Plan } from '../state/plan.ts';
 import type { ProjectState, WorldOperation } from '../state/project-state.ts';
 import { isRegion } from './regions.ts';
 
@@ -27,14 +28,22 @@ export interface CreatedProject {
   readonly operations: readonly WorldOperation[];
 }
 
-/** Returns the new project with the operations that begin it. `make` returns undefined when the account is full. */
+/** The world makes the project, or returns undefined when the account is full. */
+export interface ProjectMaker {
+  readonly plan: Plan;
+  createProject(request: NewProject): ProjectState | undefined;
+}
+
+/** Returns the new project with the operations that begin it. */
 export function createProject(
   request: NewProject,
   nowMs: number,
-  make: (request: NewProject) => ProjectState | undefined,
+  { plan, createProject: make }: ProjectMaker,
 ): Outcome<CreatedProject> {
   const { regionId, defaultSize } = request.settings;
-  const fault = isRegion(regionId) ? faultOfSize(defaultSize) : `region_id: ${regionId} is not offered`;
+  const fault = isRegion(regionId)
+    ? (faultOfSize(defaultSize) ?? faultOfPlan(defaultSize, plan))
+    : `region_id: ${regionId} is not offered`;
   if (fault !== undefined) return refused(400, `invalid request: ${fault}`);
   const project = make(request);
   if (project === undefined) return refused(422, 'projects limit exceeded', 'PROJECTS_LIMIT_EXCEEDED');

@@ -8,6 +8,7 @@ import { type ActiveSpan, type Compute, createCompute } from './compute.ts';
 import type { GroundTruthState } from './ground-truth.ts';
 import { drawBranchId, drawProjectId, drawUuid } from './names.ts';
 import type { NewProject } from './new-project.ts';
+import type { Plan } from './plan.ts';
 import { DEFAULT_PROJECT, type ProjectSettings } from './project-settings.ts';
 
 export interface WorldOperation {
@@ -41,6 +42,7 @@ export interface WorldProject {
   readonly updatedAtMs: number;
   readonly deletedAtMs: number | undefined;
   readonly auth: AuthState;
+  readonly plan: Plan;
 }
 
 export interface ProjectState extends WorldProject {
@@ -91,6 +93,7 @@ export interface ProjectOptions {
    * This says how often operations fail, are cancelled or skipped: 1 is as often as in a real service, 0 is never.
    */
   readonly trouble: number;
+  readonly plan: Plan;
   /** A project that a caller creates begins as the caller says. */
   readonly request?: NewProject;
 }

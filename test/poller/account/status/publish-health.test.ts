@@ -2,8 +2,8 @@ import { describe, expect, test } from 'vitest';
 import {
   publishHealthAtEnd,
   publishRecovery,
-} from '../../../../functions/poller/account/status/account-health.ts';
-import { PENDING_ENTRIES_MAX } from '../../../../shared/core/records/journal.ts';
+} from '../../../../functions/poller/account/status/publish-health.ts';
+import { PENDING_ENTRIES_MAX } from '../../../../shared/core/journal/journal.ts';
 import { accountKey } from '../../../../shared/store/keys.ts';
 import { anInvocation } from '../invocation-under-test.ts';
 
