@@ -369,4 +369,19 @@ export const equivalents: readonly Equivalent[] = [
     replacement: 'true',
     proof: 'The heap has no gaps, so an entry with a right child has a left one.',
   },
+  {
+    file: 'functions/poller/planner/activity/poll-intensity.ts',
+    line: 'const rises = (activity?.activeSinceMs ?? []).map((sinceMs) => sinceMs + SUSPEND_AFTER_MS);',
+    original: '[]',
+    replacement: '["Stryker was here"]',
+    proof: 'The filter leaves a string out, because it is not greater than a number.',
+  },
+  {
+    file: 'functions/poller/planner/activity/project-activity.ts',
+    line: "const compute = row.endpoint_id ?? row.branch_id ?? '';",
+    original: "''",
+    replacement: '"Stryker was here!"',
+    proof:
+      'The string stands for every compute without an id, and no id of the upstream equals either string.',
+  },
 ];

@@ -1,7 +1,8 @@
 /** Finds the project that a request names, if its key may see it. */
 
 import { isWithinReach } from '../world/key-ring.ts';
-import type { ProjectState } from '../world/project-state.ts';
+import type { Branch } from '../world/state/branch.ts';
+import type { ProjectState } from '../world/state/project-state.ts';
 import { refusal, type UpstreamContext } from './upstream-context.ts';
 
 /**
@@ -30,4 +31,19 @@ export function inProject(
 ): Response {
   const found = findProject(c, c.req.param('project_id') ?? '');
   return found instanceof Response ? found : use(found, c.get('world').nowMs);
+}
+
+/** Answers 404 unless the branch of the path exists, too. */
+export function inBranch(
+  c: UpstreamContext,
+  use: (found: {
+    readonly project: ProjectState;
+    readonly branch: Branch;
+    readonly nowMs: number;
+  }) => Response,
+): Response {
+  return inProject(c, (project, nowMs) => {
+    const branch = project.branches.get(c.req.param('branch_id') ?? '');
+    return branch === undefined ? refusal(c, 404, 'branch not found') : use({ project, branch, nowMs });
+  });
 }

@@ -3,9 +3,6 @@
  * (specification "API key").
  */
 
-/** This organization owns everything here. */
-export const ORGANIZATION_ID = 'org-quiet-harbor-10000001';
-
 /** The organization has two people: an administrator, who owns the account, and a member. */
 const ADMIN_ID = 'user-admin';
 export const MEMBER_ID = 'user-member';

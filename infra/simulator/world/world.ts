@@ -5,16 +5,16 @@
  */
 
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
-import type { GroundTruthOperation } from './ground-truth.ts';
-import { drawWaitMs } from './operation-life.ts';
-import { PLANS, type PlanName } from './plan.ts';
+import { drawWaitMs } from './operations/operation-life.ts';
 import { beginLife, beginNewLife, dueMsOf, live } from './project-life.ts';
+import type { GroundTruthOperation } from './state/ground-truth.ts';
+import { PLANS, type PlanName } from './state/plan.ts';
 import {
   createProjectState,
   type ProjectState,
   type WorldOperation,
   type WorldProject,
-} from './project-state.ts';
+} from './state/project-state.ts';
 
 export interface WorldOptions {
   readonly seed: number;

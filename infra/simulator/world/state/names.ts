@@ -1,6 +1,6 @@
 /** Draws ids of the forms that the service gives: `adjective-noun-digits`, `br-...`, `ep-...` and UUIDs. */
 
-import type { Random } from '../../../shared/runtime/random.ts';
+import type { Random } from '../../../../shared/runtime/random.ts';
 
 const ADJECTIVES =
   'autumn billowing bold calm cold crimson damp dawn delicate dry early fancy floral gentle green hidden holy icy late lingering long misty morning muddy old orange patient plain polished proud purple quiet rapid restless rough round shiny silent small snowy soft solitary spring still sweet twilight wandering wild winter wispy young'.split(
@@ -39,6 +39,15 @@ export function drawUuid(random: Random): string {
 /** Draws 64 letters and digits. */
 export function drawSecret(random: Random): string {
   return drawText(64, random);
+}
+
+/** Draws sixteen letters and digits, which need no escape in a connection string. */
+export function drawPassword(random: Random): string {
+  return drawText(16, random);
+}
+
+export function drawDatabaseId(random: Random): number {
+  return Number(drawDigits(7, random));
 }
 
 function drawWords(random: Random): string {

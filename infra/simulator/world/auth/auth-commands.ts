@@ -6,7 +6,7 @@ import {
   type EmailServer,
   NO_AUTH,
   type OauthProvider,
-} from './auth-state.ts';
+} from '../state/auth-state.ts';
 import { canonicalEmailAddress } from './email-address.ts';
 import { canonicalOrigin } from './origin.ts';
 

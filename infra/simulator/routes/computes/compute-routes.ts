@@ -2,37 +2,17 @@
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import { type ComputeSettings, DEFAULT_SETTINGS, PROVISIONERS } from '../world/compute.ts';
-import * as commands from '../world/compute-commands.ts';
-import type { ProjectState } from '../world/project-state.ts';
+import * as commands from '../../world/computes/compute-commands.ts';
+import { DEFAULT_SETTINGS } from '../../world/state/compute.ts';
+import type { Outcome } from '../../world/state/outcome.ts';
+import type { ProjectState } from '../../world/state/project-state.ts';
+import { inProject } from '../find-project.ts';
+import { parseBody } from '../request-body.ts';
+import { startedRows } from '../rows.ts';
+import { refusal, refuse, type UpstreamContext, type UpstreamEnv } from '../upstream-context.ts';
+import { changeOf, newComputeSettings, settable } from './compute-body.ts';
 import { endpointRow } from './endpoint-row.ts';
-import { inProject } from './find-project.ts';
-import { parseBody } from './request-body.ts';
-import { startedRows } from './rows.ts';
-import { refusal, type UpstreamContext, type UpstreamEnv } from './upstream-context.ts';
 
-const cu = z.number();
-const namedTexts = z.record(z.string(), z.string());
-/** The values of settings are texts, whatever they mean to Postgres (public contract). */
-const computeSettings = z.object({
-  pg_settings: namedTexts.optional(),
-  pgbouncer_settings: namedTexts.optional(),
-  preload_libraries: z
-    .object({ use_defaults: z.boolean().optional(), enabled_libraries: z.array(z.string()).optional() })
-    .optional(),
-});
-const settable = {
-  autoscaling_limit_min_cu: cu.optional(),
-  autoscaling_limit_max_cu: cu.optional(),
-  suspend_timeout_seconds: z.number().int().min(-1).max(604_800).optional(),
-  pooler_enabled: z.boolean().optional(),
-  pooler_mode: z.literal('transaction').optional(),
-  disabled: z.boolean().optional(),
-  passwordless_access: z.boolean().optional(),
-  settings: computeSettings.optional(),
-  provisioner: z.enum(PROVISIONERS).optional(),
-  name: z.string().min(1).max(100).optional(),
-};
 const createBody = z.object({
   endpoint: z.object({ ...settable, branch_id: z.string(), type: z.enum(['read_write', 'read_only']) }),
 });
@@ -48,14 +28,14 @@ export function addComputeRoutes(app: Hono<UpstreamEnv>): void {
 function addReadingRoutes(app: Hono<UpstreamEnv>): void {
   app.get(ENDPOINTS_PATH, (c) =>
     inProject(c, (project, nowMs) =>
-      c.json({ endpoints: project.computes.map((compute) => endpointRow(compute, project.id, nowMs)) }),
+      c.json({ endpoints: project.computes.map((compute) => endpointRow(compute, project, nowMs)) }),
     ),
   );
   app.get(`${ENDPOINTS_PATH}/:endpoint_id`, (c) =>
     inProject(c, (project, nowMs) => {
       const compute = commands.findCompute(project, endpointIdOf(c));
       if (compute === undefined) return refusal(c, 404, 'endpoint not found');
-      return c.json({ endpoint: endpointRow(compute, project.id, nowMs) });
+      return c.json({ endpoint: endpointRow(compute, project, nowMs) });
     }),
   );
 }
@@ -64,9 +44,15 @@ function addChangingRoutes(app: Hono<UpstreamEnv>): void {
   app.post(ENDPOINTS_PATH, async (c) => {
     const parsed = await parseBody(c, createBody);
     if (parsed.kind === 'refused') return parsed.response;
-    const { branch_id, type, ...fields } = parsed.body.endpoint;
-    const config = { ...DEFAULT_SETTINGS, ...changeOf(fields, DEFAULT_SETTINGS), type };
-    return act(c, (project, nowMs) => commands.createEndpoint(project, { branch_id, config }, nowMs), 201);
+    const { branch_id, ...fields } = parsed.body.endpoint;
+    return act(
+      c,
+      (project, nowMs) => {
+        const config = newComputeSettings(fields, project);
+        return commands.createEndpoint(project, { branch_id, config }, nowMs);
+      },
+      201,
+    );
   });
   app.patch(`${ENDPOINTS_PATH}/:endpoint_id`, async (c) => {
     const parsed = await parseBody(c, updateBody);
@@ -82,7 +68,7 @@ function addChangingRoutes(app: Hono<UpstreamEnv>): void {
   app.delete(`${ENDPOINTS_PATH}/:endpoint_id`, (c) =>
     inProject(c, (project, nowMs) => {
       const outcome = commands.deleteEndpoint(project, endpointIdOf(c), nowMs);
-      if (outcome.kind === 'refused') return refusal(c, outcome.status, outcome.message);
+      if (outcome.kind === 'refused') return refuse(c, outcome);
       if (outcome.value === 'already_deleted') return c.body(null, 204);
       return c.json(startedRow(outcome.value, project, nowMs));
     }),
@@ -102,43 +88,20 @@ function addLifecycleRoutes(app: Hono<UpstreamEnv>): void {
   );
 }
 
-/** When only one limit of the size is given, the other one stays as it was. */
-function changeOf(
-  fields: z.output<typeof updateBody>['endpoint'],
-  before: ComputeSettings,
-): Partial<Omit<ComputeSettings, 'type'>> {
-  const { suspend_timeout_seconds, pooler_enabled, disabled, passwordless_access } = fields;
-  const { settings, provisioner, name } = fields;
-  const change = {
-    size: {
-      minCu: fields.autoscaling_limit_min_cu ?? before.size.minCu,
-      maxCu: fields.autoscaling_limit_max_cu ?? before.size.maxCu,
-    },
-    suspendTimeoutSeconds: suspend_timeout_seconds,
-    poolerEnabled: pooler_enabled,
-    disabled,
-    passwordlessAccess: passwordless_access,
-    settings,
-    provisioner,
-    name,
-  };
-  return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));
-}
-
 function act(
   c: UpstreamContext,
-  command: (project: ProjectState, nowMs: number) => commands.Outcome<commands.Started>,
+  command: (project: ProjectState, nowMs: number) => Outcome<commands.Started>,
   status: 200 | 201 = 200,
 ): Response {
   return inProject(c, (project, nowMs) => {
     const outcome = command(project, nowMs);
-    if (outcome.kind === 'refused') return refusal(c, outcome.status, outcome.message);
+    if (outcome.kind === 'refused') return refuse(c, outcome);
     return c.json(startedRow(outcome.value, project, nowMs), status);
   });
 }
 
 function startedRow({ compute, operations }: commands.Started, project: ProjectState, nowMs: number) {
-  return { endpoint: endpointRow(compute, project.id, nowMs), operations: startedRows(operations, nowMs) };
+  return { endpoint: endpointRow(compute, project, nowMs), operations: startedRows(operations, nowMs) };
 }
 
 function endpointIdOf(c: UpstreamContext): string {

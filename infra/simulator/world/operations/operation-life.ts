@@ -1,7 +1,7 @@
 /** Draws the whole life of one operation: its statuses and when each begins. */
 
-import type { Random } from '../../../shared/runtime/random.ts';
-import type { GroundTruthState } from './ground-truth.ts';
+import type { Random } from '../../../../shared/runtime/random.ts';
+import type { GroundTruthState } from '../state/ground-truth.ts';
 
 export interface OperationKind {
   readonly action: string;

@@ -1,9 +1,9 @@
 /** Runs chains of operations that one command starts, for example `create_branch` and then `start_compute`. */
 
-import type { Compute } from './compute.ts';
-import { drawUuid } from './names.ts';
+import type { Compute } from '../state/compute.ts';
+import { drawUuid } from '../state/names.ts';
+import type { ProjectState } from '../state/project-state.ts';
 import { drawLife, drawMs, type OperationKind } from './operation-life.ts';
-import type { ProjectState } from './project-state.ts';
 
 /**
  * A chain's first operation is usually, but not always, `running` in the answer that shows it (observed in public
@@ -23,9 +23,22 @@ const COMMAND_STEP_US_MAX = 10;
 /** The project needs this pause between two chains. */
 const PAUSE = { medianSeconds: 1, sigma: 0.5 };
 
-export interface ChainPlan {
-  readonly compute: Compute;
-  readonly kinds: readonly OperationKind[];
+/** One operation of a chain, and the branch and the compute that it is for. */
+export interface ChainStep {
+  readonly kind: OperationKind;
+  readonly branchId?: string | undefined;
+  readonly endpointId?: string | undefined;
+}
+
+export function stepOn(
+  kind: OperationKind,
+  { branch_id, endpoint_id }: Pick<Compute, 'branch_id' | 'endpoint_id'>,
+): ChainStep {
+  return { kind, branchId: branch_id, endpointId: kind.hasEndpoint ? endpoint_id : undefined };
+}
+
+interface ChainPlan {
+  readonly steps: readonly ChainStep[];
   readonly atMs: number;
   /**
    * The value is true when a call of the API started the chain. Its answer shows the operations, so the first runs at
@@ -34,7 +47,7 @@ export interface ChainPlan {
   readonly byCommand?: boolean;
 }
 
-interface OperationEnd {
+export interface OperationEnd {
   readonly endMs: number;
   /** When an answer first shows the end: never, which is infinity, for an operation that is stuck. */
   readonly shownEndMs: number;
@@ -52,12 +65,12 @@ export interface ChainEnd extends OperationEnd {
 /** All operations of a chain are created at once. Each runs when the one before it has ended. */
 export function runChain(project: ProjectState, plan: ChainPlan): ChainEnd {
   const stepUsMax = plan.byCommand === true ? COMMAND_STEP_US_MAX : CREATION_STEP_US_MAX;
-  const earlierUs = plan.byCommand === true ? plan.kinds.length * COMMAND_STEP_US_MAX : 0;
+  const earlierUs = plan.byCommand === true ? plan.steps.length * COMMAND_STEP_US_MAX : 0;
   let createdUs = Math.floor(plan.atMs * 1_000) - earlierUs;
   let end: OperationEnd = { endMs: plan.atMs, shownEndMs: plan.atMs, isFinished: true };
   const ends: OperationEnd[] = [];
-  for (const operation of plan.kinds) {
-    end = runOperation(project, { operation, plan, createdUs, before: end });
+  for (const [place, step] of plan.steps.entries()) {
+    end = runOperation(project, { step, isFirst: place === 0, plan, createdUs, before: end });
     ends.push(end);
     const stepUs = 1 + Math.floor(project.random.next() * stepUsMax);
     createdUs += project.oddities.next() < project.tieChance ? 0 : stepUs;
@@ -66,7 +79,8 @@ export function runChain(project: ProjectState, plan: ChainPlan): ChainEnd {
 }
 
 interface OperationPlan {
-  readonly operation: OperationKind;
+  readonly step: ChainStep;
+  readonly isFirst: boolean;
   readonly plan: ChainPlan;
   readonly createdUs: number;
   readonly before: OperationEnd;
@@ -74,25 +88,24 @@ interface OperationPlan {
 
 function runOperation(
   project: ProjectState,
-  { operation, plan, createdUs, before }: OperationPlan,
+  { step, isFirst, plan, createdUs, before }: OperationPlan,
 ): OperationEnd {
   const { random, oddities } = project;
-  const isFirst = operation === plan.kinds[0];
   const life = {
     createdAtMs: createdUs / 1_000,
     runsFromMs: Math.max(before.endMs, createdUs / 1_000),
     startsRunning: isFirst && (random.next() < STARTS_RUNNING_SHARE || plan.byCommand === true),
     isBypassed: !before.isFinished,
   };
-  const states = drawLife(operation, { ...life, trouble: project.trouble }, random);
+  const states = drawLife(step.kind, { ...life, trouble: project.trouble }, random);
   // A stuck operation delays no other one, so that all the others live as they would have.
   const isStuck = oddities.next() < project.stuckChance && states.some(({ status }) => status === 'running');
   project.operations.push({
     id: drawUuid(random),
     project_id: project.id,
-    branch_id: plan.compute.branch_id,
-    endpoint_id: operation.hasEndpoint ? plan.compute.endpoint_id : undefined,
-    action: operation.action,
+    branch_id: step.branchId,
+    endpoint_id: step.endpointId,
+    action: step.kind.action,
     created_us: createdUs,
     states: isStuck ? untilRunning(states) : states,
   });

@@ -2,12 +2,13 @@
  * Shows a compute as the service does (specification "Compute endpoint"); `started_at` and `name` are as observed.
  */
 
-import { type Compute, phaseAt } from '../world/compute.ts';
-import { wholeSeconds } from './rows.ts';
+import { type Compute, phaseAt } from '../../world/state/compute.ts';
+import { proxyHostOf } from '../../world/state/project-settings.ts';
+import type { WorldProject } from '../../world/state/project-state.ts';
+import { hostOf } from '../databases/connection.ts';
+import { wholeSeconds } from '../rows.ts';
 
-const PROXY_HOST = 'us-east-2.aws.example.tech';
-
-export function endpointRow(compute: Compute, projectId: string, nowMs: number): Record<string, unknown> {
+export function endpointRow(compute: Compute, project: WorldProject, nowMs: number): Record<string, unknown> {
   const { config, endpoint_id, branch_id } = compute;
   const { current, pending } = phaseAt(compute, nowMs);
   const past = compute.phases.filter(({ atMs }) => atMs <= nowMs);
@@ -15,14 +16,14 @@ export function endpointRow(compute: Compute, projectId: string, nowMs: number):
   const suspended = past.findLast((phase) => phase.current === 'idle' && phase.pending === undefined);
   const isSuspended = suspended !== undefined && suspended.atMs >= (started?.atMs ?? 0);
   return {
-    host: `${endpoint_id}.${PROXY_HOST}`,
+    host: hostOf(project, compute),
     id: endpoint_id,
     ...(config.name !== undefined && { name: config.name }),
-    project_id: projectId,
+    project_id: project.id,
     branch_id,
     autoscaling_limit_min_cu: config.size.minCu,
     autoscaling_limit_max_cu: config.size.maxCu,
-    region_id: 'aws-us-east-2',
+    region_id: project.settings.regionId,
     type: config.type,
     current_state: current,
     ...(pending !== undefined && { pending_state: pending }),
@@ -37,7 +38,7 @@ export function endpointRow(compute: Compute, projectId: string, nowMs: number):
     updated_at: wholeSeconds(Math.max(compute.updatedAtMs, past.at(-1)?.atMs ?? 0)),
     ...(started && { started_at: wholeSeconds(started.atMs) }),
     ...(isSuspended && { suspended_at: wholeSeconds(suspended.atMs) }),
-    proxy_host: PROXY_HOST,
+    proxy_host: proxyHostOf(project.settings),
     suspend_timeout_seconds: config.suspendTimeoutSeconds,
     provisioner: config.provisioner,
   };

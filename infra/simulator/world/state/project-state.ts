@@ -1,16 +1,20 @@
 /** Describes what the simulated service knows of one project: its computes, its operations, and what happens next. */
 
-import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
+import { type Random, seededRandom } from '../../../../shared/runtime/random.ts';
 import { type AuthState, NO_AUTH } from './auth-state.ts';
+import { type Branch, createBranchState } from './branch.ts';
+import { firstContent } from './branch-content.ts';
 import { type ActiveSpan, type Compute, createCompute } from './compute.ts';
 import type { GroundTruthState } from './ground-truth.ts';
 import { drawBranchId, drawProjectId } from './names.ts';
 import type { Plan } from './plan.ts';
+import { DEFAULT_PROJECT, type ProjectSettings } from './project-settings.ts';
 
 export interface WorldOperation {
   readonly id: string;
   readonly project_id: string;
-  readonly branch_id: string;
+  /** An operation on the whole project has no branch. */
+  readonly branch_id: string | undefined;
   readonly endpoint_id: string | undefined;
   readonly action: string;
   /** The unit is microseconds since the epoch, which is the resolution of the service's cursors. */
@@ -28,7 +32,10 @@ export interface WorldProject {
   /** The computes were active in these spans. The oldest comes first. */
   readonly activeSpans: readonly Readonly<ActiveSpan>[];
   readonly computes: readonly Compute[];
-  readonly branchIds: ReadonlySet<string>;
+  /** The keys are the ids of the branches, in the order of their creation. */
+  readonly branches: ReadonlyMap<string, Branch>;
+  readonly defaultBranchId: string;
+  readonly settings: ProjectSettings;
   readonly auth: AuthState;
   readonly plan: Plan;
 }
@@ -39,10 +46,15 @@ export interface ProjectState extends WorldProject {
   readonly computes: Compute[];
   /** This is the compute of the default branch, while that has one. */
   main: Compute;
-  readonly branchIds: Set<string>;
+  readonly branches: Map<string, Branch>;
+  defaultBranchId: string;
+  settings: ProjectSettings;
   readonly deletedEndpointIds: Set<string>;
+  readonly deletedBranchIds: Set<string>;
   auth: AuthState;
   readonly random: Random;
+  /** This draws passwords and ids of databases, so that these do not change the life of the project. */
+  readonly contentDice: Random;
   /** These dice are apart from the world's, so that a world with ties or stuck operations is otherwise the same. */
   readonly oddities: Random;
   readonly meanGapMs: number;
@@ -52,6 +64,9 @@ export interface ProjectState extends WorldProject {
   nextSessionMs: number;
   nextCheckMs: number;
 }
+
+/** The service names the first branch of a project so (public contract). */
+const DEFAULT_BRANCH = 'main';
 
 export interface ProjectOptions {
   readonly seed: number;
@@ -71,7 +86,12 @@ export interface ProjectOptions {
 export function createProjectState({ seed, createdAtMs, ...odds }: ProjectOptions): ProjectState {
   const random = seededRandom(seed);
   const id = drawProjectId(random);
+  const contentDice = seededRandom(seed + 2);
   const main = drawCompute(random, createdAtMs);
+  const branch = createBranchState(
+    { id: main.branch_id, name: DEFAULT_BRANCH, createdAtMs },
+    firstContent(contentDice, { atMs: createdAtMs }),
+  );
   return {
     ...odds,
     id,
@@ -80,10 +100,14 @@ export function createProjectState({ seed, createdAtMs, ...odds }: ProjectOption
     activeSpans: [],
     computes: [main],
     main,
-    branchIds: new Set([main.branch_id]),
+    branches: new Map([[branch.id, branch]]),
+    defaultBranchId: branch.id,
+    settings: { ...DEFAULT_PROJECT, name: id },
     deletedEndpointIds: new Set(),
+    deletedBranchIds: new Set(),
     auth: NO_AUTH,
     random,
+    contentDice,
     oddities: seededRandom(seed + 1),
     nextSessionMs: Number.POSITIVE_INFINITY,
     nextCheckMs: Number.POSITIVE_INFINITY,
@@ -93,9 +117,4 @@ export function createProjectState({ seed, createdAtMs, ...odds }: ProjectOption
 /** Draws a new branch with its compute. */
 export function drawCompute(random: Random, atMs: number): Compute {
   return createCompute(random, { branch_id: drawBranchId(random), atMs });
-}
-
-/** The production branch is the project's default branch, which is made with it. */
-export function productionBranchIdOf({ branchIds }: Pick<WorldProject, 'branchIds'>): string | undefined {
-  return branchIds.values().next().value;
 }

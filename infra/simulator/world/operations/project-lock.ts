@@ -1,12 +1,16 @@
-/** Decides whether operations hold a project's lock, which refuses every command with 423 (public contract). */
+/** Decides whether operations that run hold the lock of a project (public contract: 423). */
 
-import type { WorldProject } from './project-state.ts';
-
-export const LOCKED =
-  'project already has running conflicting operations, scheduling of new ones is prohibited';
+import type { Refused } from '../state/outcome.ts';
+import { refused } from '../state/outcome.ts';
+import type { WorldProject } from '../state/project-state.ts';
 
 /** An operation in one of these statuses holds the project's lock. A failed operation waits and holds nothing. */
 const AT_WORK: ReadonlySet<string> = new Set(['scheduling', 'running', 'cancelling']);
+
+export const LOCKED: Refused = refused(
+  423,
+  'project already has running conflicting operations, scheduling of new ones is prohibited',
+);
 
 export function isLocked({ operations }: Pick<WorldProject, 'operations'>, nowMs: number): boolean {
   return operations.some(({ states, created_us, action }) => {

@@ -1,22 +1,16 @@
 /** Describes one compute: its settings, its connections, and its state as time passes. */
 
-import type { Random } from '../../../shared/runtime/random.ts';
+import type { Random } from '../../../../shared/runtime/random.ts';
 import type { ComputeSize } from './compute-size.ts';
 import { drawEndpointId } from './names.ts';
+import type { Phase } from './phases.ts';
 
 type ComputeStateName = 'init' | 'active' | 'idle';
 
-/**
- * A compute has this state from this instant on. Phases are drawn ahead with the operations that cause them, so they
- * may lie in the future.
- */
-export interface ComputePhase {
-  readonly atMs: number;
-  readonly current: ComputeStateName;
-  readonly pending?: ComputeStateName;
-}
+export type ComputePhase = Phase<ComputeStateName>;
 
 export interface ActiveSpan {
+  readonly branchId: string;
   readonly fromMs: number;
   /** The compute suspends at this time; activity puts it off. */
   untilMs: number;
@@ -44,8 +38,6 @@ export interface Compute {
   readonly createdAtMs: number;
   updatedAtMs: number;
   config: ComputeSettings;
-  /** The value is true when the branch of the compute is archived. */
-  isArchived: boolean;
   /** This is undefined while the compute is suspended. */
   activeSpan: ActiveSpan | undefined;
   /** Phases are in the order of time. */
@@ -83,7 +75,6 @@ export function createCompute(
     createdAtMs: atMs,
     updatedAtMs: atMs,
     config,
-    isArchived: false,
     activeSpan: undefined,
     phases: [],
     connectionCount: 0,
@@ -94,14 +85,8 @@ export function phaseAt({ phases, createdAtMs }: Compute, nowMs: number): Comput
   return phases.findLast(({ atMs }) => atMs <= nowMs) ?? { atMs: createdAtMs, current: 'idle' };
 }
 
-/** Drops what was planned after `atMs`, because a newer command replaces it. */
-export function enterPhases(compute: Compute, atMs: number, phases: readonly ComputePhase[]): void {
-  const kept = compute.phases.filter((phase) => phase.atMs < atMs);
-  compute.phases.splice(0, compute.phases.length, ...kept, ...phases);
-}
-
 /** Returns infinity when scale to zero is off. */
-export function suspendAfterMs({ config }: Compute): number {
+export function suspendAfterMs({ config }: Pick<Compute, 'config'>): number {
   const { suspendTimeoutSeconds } = config;
   if (suspendTimeoutSeconds === -1) return Number.POSITIVE_INFINITY;
   return suspendTimeoutSeconds === 0 ? SUSPEND_AFTER_DEFAULT_MS : suspendTimeoutSeconds * 1_000;
