@@ -93,13 +93,15 @@ describe('a command through the bridge', () => {
     expect(world.events.map(({ type }) => type)).toContain('Command Settled');
   });
 
-  test('that started nothing leaves nothing', async () => {
+  test('that started nothing has come to its end, which is published once', async () => {
     const world = setUp();
 
     await recordCommand(world.deps, COMMAND, []);
 
-    expect(world.steps).toEqual([]);
-    expect(world.table.sync.items()).toEqual([]);
+    expect(world.events).toMatchObject([
+      { type: 'Command Settled', outcome: 'succeeded', operations: [], missing: [] },
+    ]);
+    expect(await world.storedCommand()).toMatchObject({ is_settled: true, published: 1 });
   });
 
   test('makes each of its operations an event at once that names it', async () => {
