@@ -384,4 +384,39 @@ export const equivalents: readonly Equivalent[] = [
     proof:
       'The string stands for every compute without an id, and no id of the upstream equals either string.',
   },
+  {
+    file: 'functions/poller/planner/polled-projects.ts',
+    line: 'let newcomers: Turn[] = [];',
+    original: '[]',
+    replacement: '["Stryker was here"]',
+    proof: 'A string has no id, and no project has a turn without an id.',
+  },
+  {
+    file: 'functions/poller/planner/polled-projects.ts',
+    line: 'newcomers = [];',
+    original: '[]',
+    replacement: '["Stryker was here"]',
+    proof: 'A string has no id, and no project has a turn without an id.',
+  },
+  {
+    file: 'functions/poller/planner/project-expectations.ts',
+    line: 'return first !== undefined && first.priority <= nowMs ? rises.shift()?.item : undefined;',
+    original: 'rises.shift()?.item',
+    replacement: 'rises.shift().item',
+    proof: 'The queue has a first entry, as the condition has found.',
+  },
+  {
+    file: 'functions/poller/planner/project-list/page-cursors.ts',
+    line: 'if (isEmpty || cursor === undefined || leadsBack(page, cursor)) truncate(page + 1);',
+    original: 'cursor === undefined',
+    replacement: 'false',
+    proof: 'The first page begins at no cursor, so no cursor leads back to it.',
+  },
+  {
+    file: 'functions/poller/planner/project-list/page-reports.ts',
+    line: 'if (limits.listing?.hintIntervalMsMin === undefined || turn.cold === 0) return;',
+    original: 'limits.listing?.hintIntervalMsMin',
+    replacement: 'limits.listing.hintIntervalMsMin',
+    proof: 'Where the project list is never read, no page has a turn.',
+  },
 ];
