@@ -24,10 +24,10 @@ import { createEndedSessions } from './console/session/ended-sessions.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
 import { createAuthenticator } from './identity/authenticate.ts';
 import { createJwtVerifier } from './identity/verify-jwt.ts';
+import { createHeldPlaces, type HeldPlaces } from './permits/held-places.ts';
 import { deafChannelReasons } from './read-model/channel-health.ts';
 import { createReadModel, type ReadModel } from './read-model/read-model.ts';
 import { createApp } from './serving/app.ts';
-import { createHeldPlaces, type HeldPlaces } from './serving/held-places.ts';
 import { createPatientCallers } from './serving/patient-callers.ts';
 import type { RawRequest } from './serving/read-request.ts';
 import type { Route } from './serving/route.ts';
@@ -100,7 +100,7 @@ function createReaders(
 }
 
 function createRoutes(
-  { accounts: settings, extraRoutes }: ApiSettings,
+  { accounts: settings, extraRoutes, openCalls }: ApiSettings,
   { table, pepper, telemetry, clock }: ApiPorts,
   parts: {
     readonly accounts: ReadonlyMap<string, UpstreamAccount>;
@@ -115,7 +115,10 @@ function createRoutes(
   );
   const pollIntervalMsOf = (accountId: string) => intervalsMs.get(accountId) ?? 0;
   return withDocumentation([
-    ...passThroughRoutes({ accounts: parts.accounts, patient, idempotency, pepper, telemetry }, extraRoutes),
+    ...passThroughRoutes(
+      { accounts: parts.accounts, patient, idempotency, pepper, telemetry },
+      { extraRoutes, openCalls },
+    ),
     ...bridgeRoutes({ ...parts.readers, patient, pollIntervalMsOf, pepper, clock }),
   ]);
 }

@@ -10,6 +10,8 @@ export interface Caller {
   readonly scopes: ReadonlySet<Scope>;
   /** The projects that the caller may see; undefined: every project of the account. */
   readonly projectIds: ReadonlySet<string> | undefined;
+  /** The token was made when the bridge passed on only the calls of its first edition, and its scopes allow no others. */
+  readonly isFirstEdition?: true;
   /** When the caller's credentials end, milliseconds since the epoch, if they say so. A session ends with them. */
   readonly endsAtMs?: number;
 }

@@ -14,7 +14,7 @@ const STEP_MS = 100;
 const STEPS_MAX = 300;
 
 /** Nothing happens by itself in these worlds, and a restart is the only command. */
-const quiet = { projectCount: 1, historyMs: 1_000, sessionsPerHour: 0.000_01 };
+const quiet = { projectCount: 1, historyMs: 1_000, sessionsPerHour: 0 };
 
 function openProject(options: { readonly trouble: number; readonly seed?: number }) {
   const upstream = startUpstreamUnderTest(aWorld({ ...quiet, ...options }));

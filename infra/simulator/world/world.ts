@@ -5,15 +5,16 @@
  */
 
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
-import type { GroundTruthOperation } from './ground-truth.ts';
-import { drawWaitMs } from './operation-life.ts';
+import { drawWaitMs } from './operations/operation-life.ts';
 import { beginLife, beginNewLife, dueMsOf, live } from './project-life.ts';
+import type { GroundTruthOperation } from './state/ground-truth.ts';
+import { PLANS, type PlanName } from './state/plan.ts';
 import {
   createProjectState,
   type ProjectState,
   type WorldOperation,
   type WorldProject,
-} from './project-state.ts';
+} from './state/project-state.ts';
 
 export interface WorldOptions {
   readonly seed: number;
@@ -23,7 +24,7 @@ export interface WorldOptions {
   readonly historyMs?: number;
   /**
    * An average project has this number of sessions an hour. The busiest of 25 projects has about four times as many
-   * (Zipf).
+   * (Zipf). With 0, only callers make things happen: the service checks nothing and no user makes a project.
    */
   readonly sessionsPerHour?: number;
   /** With this chance, an operation is created in the very microsecond of the one before it in its chain. */
@@ -35,6 +36,8 @@ export interface WorldOptions {
    * 0 is never.
    */
   readonly trouble?: number;
+  /** The account's plan limits the size of computes. The default is `scale`, which has every size. */
+  readonly plan?: PlanName;
 }
 
 export interface World {
@@ -50,7 +53,7 @@ const HOUR_MS = 3_600_000;
 const HISTORY_MS = 3 * HOUR_MS;
 
 /** A demonstration needs this much life: with 25 projects a status changes about every two seconds. */
-const SESSIONS_PER_HOUR = 20;
+export const SESSIONS_PER_HOUR = 20;
 const ZIPF_EXPONENT = 0.8;
 
 /** Projects that exist at the start were made in the two months before. */
@@ -100,7 +103,9 @@ function createAccount(options: WorldOptions): Account {
     beginLife(project, birthMs);
   }
   // The first birth comes after the start, so that a world begins with exactly the requested number of projects.
-  account.nextBirthMs = startAtMs + drawWaitMs(NEW_PROJECT_EVERY_MS, random);
+  const isLeftAlone = options.sessionsPerHour === 0;
+  const birthEveryMs = isLeftAlone ? Number.POSITIVE_INFINITY : NEW_PROJECT_EVERY_MS;
+  account.nextBirthMs = startAtMs + drawWaitMs(birthEveryMs, random);
   return account;
 }
 
@@ -122,6 +127,7 @@ function addProject(account: Account, createdAtMs: number, activity: number): Pr
     tieChance = 0,
     stuckChance = 0,
     trouble = 1,
+    plan = 'scale',
   } = account.options;
   const project = createProjectState({
     seed: Math.floor(random.next() * 2 ** 32),
@@ -130,6 +136,7 @@ function addProject(account: Account, createdAtMs: number, activity: number): Pr
     tieChance,
     stuckChance,
     trouble,
+    plan: PLANS[plan],
   });
   projects.set(project.id, project);
   return project;

@@ -5,6 +5,7 @@ import { append, EMPTY_JOURNAL, type Journal } from '../journal/journal.ts';
 import type { ProjectSeenEntry, UnreachableReason } from '../journal/journal-entries.ts';
 import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
 import type { ResumePoint, StoredArrivals, SweepPoint } from './reading-progress.ts';
+import type { RecordedAbove } from './recorded-above.ts';
 
 export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly kind: 'project';
@@ -33,6 +34,8 @@ export interface ProjectRecord extends Journal<ProjectSeenEntry> {
    * first, and for one that cannot be read any more. What began later is news at any age (`mayBeForgotten`).
    */
   readonly recorded_until?: Timestamp | undefined;
+  /** Operations of a list that is not newest first that are recorded above `recorded_until`. */
+  readonly recorded_above?: RecordedAbove | undefined;
   /** How often operations arrived when the watermark last moved, so that a restart need not learn it again. */
   readonly arrivals?: StoredArrivals | undefined;
 }

@@ -45,7 +45,7 @@ interface ProjectScript {
   fails: (call: OperationCall) => UpstreamErrorKind | undefined;
 }
 
-export function failureOf(kind: UpstreamErrorKind): UpstreamError {
+function failureOf(kind: UpstreamErrorKind): UpstreamError {
   return new UpstreamError({ kind, method: 'GET', path: '/operations', message: kind });
 }
 

@@ -9,6 +9,8 @@ import { isEvidenceWanted } from './lose-projects.ts';
 export interface Listings {
   /** It may take several invocations. */
   underWay: Listing | undefined;
+  /** Whether pages of it are being read at the moment. */
+  isBeingRead: boolean;
   /** When a page of a listing could not be read. */
   failedAtMs: number | undefined;
   /** When the latest listing came to its end; undefined: none has. */
@@ -26,6 +28,7 @@ export interface Listings {
 export function noListings(): Listings {
   return {
     underWay: undefined,
+    isBeingRead: false,
     failedAtMs: undefined,
     endedAtMs: undefined,
     durationMs: 0,

@@ -138,7 +138,8 @@ async function recordUnknown(
 ): Promise<boolean> {
   const { project, projectId, memory, sightings } = recording;
   const createdAt = normaliseTimestamp(row.created_at);
-  if (createdAt !== undefined && mayBeForgotten(createdAt, project ?? {}, earlierNowMs(clock, page))) {
+  const nowMs = earlierNowMs(clock, page);
+  if (createdAt !== undefined && mayBeForgotten({ id: row.id, createdAt }, project ?? {}, nowMs)) {
     logOnce(telemetry, memory, 'rows.forgotten', projectId);
     sightings.takeSettled(row.id, row);
     return true;
