@@ -419,4 +419,25 @@ export const equivalents: readonly Equivalent[] = [
     replacement: 'limits.listing.hintIntervalMsMin',
     proof: 'Where the project list is never read, no page has a turn.',
   },
+  {
+    file: 'functions/poller/planner/poll-planner.ts',
+    line: "for (const id of hints.takeListing(shown?.rows ?? [])) requests.ask(id, 'hint');",
+    original: '[]',
+    replacement: '["Stryker was here"]',
+    proof: 'A string has no field that could move.',
+  },
+  {
+    file: 'functions/poller/planner/poll-planner.ts',
+    line: 'return page === undefined ? pollIntervalMsMin : (listing?.hintIntervalMsMin ?? 0);',
+    original: 'listing?.hintIntervalMsMin',
+    replacement: 'listing.hintIntervalMsMin',
+    proof: 'Where the project list is never read, no page has a turn.',
+  },
+  {
+    file: 'functions/poller/planner/poll-planner.ts',
+    line: 'if (turn.polledAtMs < sinceMs && turn.failureCount === 0) unreadCount += 1;',
+    original: 'unreadCount += 1',
+    replacement: 'unreadCount -= 1',
+    proof: 'The count is compared with zero and with nothing else.',
+  },
 ];
