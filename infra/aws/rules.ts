@@ -9,7 +9,7 @@ import type { Construct } from 'constructs';
 
 export interface Acknowledged {
   readonly id: string;
-  /** Paths of constructs in the stack; the same finding anywhere else is reported. */
+  /** These are paths of constructs in the stack. The same finding anywhere else is reported. */
   readonly at: readonly string[];
   readonly reason: string;
 }

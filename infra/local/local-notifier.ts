@@ -67,7 +67,7 @@ export function startLocalNotifier(options: LocalNotifierOptions): LocalNotifier
   };
 }
 
-/** The queue that the bus fills with the events that alert people. */
+/** Makes the queue that the bus fills with the events that alert people. */
 function queueOfAlerts(
   { aws, busName, clock }: Pick<LocalNotifierOptions, 'aws' | 'busName' | 'clock'>,
   reportFailure: (sentence: string) => void,

@@ -1,4 +1,4 @@
-/** What a command brings about, with the simulated service behind the API. */
+/** Tests what a command brings about, with the simulated service behind the API. */
 
 import { describe, expect, test, vi } from 'vitest';
 import { SCOPES } from '../../shared/callers/scopes.ts';

@@ -1,4 +1,4 @@
-/** The document and its page: all of the routes, and nothing from elsewhere. */
+/** Tests the document and its page: they have all of the routes, and nothing from elsewhere. */
 
 import { describe, expect, test } from 'vitest';
 import { docsPage, PAGE_POLICY } from '../../functions/api/documentation/docs-page.ts';

@@ -1,4 +1,7 @@
-/** The API as Lambda calls it: events of an HTTP API, payload format 2.0, in; answers of that format out. */
+/**
+ * Tests the API as Lambda calls it: events of an HTTP API with payload format 2.0 come in, and answers of that format
+ * go out.
+ */
 
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { handle } from 'hono/aws-lambda';

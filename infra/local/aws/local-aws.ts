@@ -16,7 +16,7 @@ import { type Service, ServiceError } from './service.ts';
 import { createLocalTopics, type LocalTopics, publishAnswer } from './topics.ts';
 
 export interface LocalAwsCall {
-  /** The service's name in the signature's scope: `dynamodb`, `events` or `secretsmanager`. */
+  /** The signature's scope has this name of the service: `dynamodb`, `events` or `secretsmanager`. */
   readonly service: string;
   readonly operation: string;
 }
@@ -28,7 +28,7 @@ interface Refusal {
   readonly status?: number;
 }
 
-/** Faults for tests and demonstrations; all are off by default. */
+/** These faults are for tests and demonstrations. All are off by default. */
 export interface LocalAwsFaults {
   /** Refuses the call before anything is done. */
   beforeCall?(call: LocalAwsCall): Refusal | undefined;
@@ -40,16 +40,16 @@ export interface LocalAwsFaults {
 
 export interface LocalAwsOptions {
   readonly port?: number | undefined;
-  /** Keeps the tables in this folder; without one they are in memory. */
+  /** The tables are kept in this folder. Without one they are in memory. */
   readonly tablesDir?: string | undefined;
-  /** Uses tables that are open already; they are closed with the local AWS. */
+  /** These tables are open already, and are closed with the local AWS. */
   readonly tables?: LocalDynamoDb | undefined;
   readonly clock?: Clock;
   readonly newId?: () => string;
   /** Refuses every request that is signed with another id. The default is random. */
   readonly accessKeyId?: string;
   readonly faults?: LocalAwsFaults;
-  /** The most bytes that the entries of one PutEvents may have together; the default is 256 KiB. */
+  /** The entries of one PutEvents together may have at most this many bytes. The default is 256 KiB. */
   readonly entriesBytesMax?: number;
   readonly onAccepted?: EventBusOptions['onAccepted'];
   readonly onDropped?: EventBusOptions['onDropped'];
@@ -64,7 +64,9 @@ export interface LocalAws {
   readonly bus: LocalEventBus;
   readonly secrets: LocalSecrets;
   readonly topics: LocalTopics;
-  /** Calls so far, refused ones included, by the name that IAM gives the action: `dynamodb:PutItem`. */
+  /**
+   * The calls so far, refused ones included, are counted by the name that IAM gives the action: `dynamodb:PutItem`.
+   */
   readonly counts: ReadonlyMap<string, number>;
   /** Ends deliveries and connections. The port and the folder are free when it resolves. */
   close(): Promise<void>;
@@ -135,8 +137,8 @@ async function listen(server: Server, port: number): Promise<void> {
 }
 
 /**
- * Ends each connection as soon as no call is under way on it: `close` itself ends only those that are idle at that
- * moment.
+ * Ends each connection as soon as no call is under way on it, because `close` itself ends only those that are idle at
+ * that moment.
  */
 async function closeServer(server: Server): Promise<void> {
   const sweep = setInterval(() => server.closeIdleConnections(), CLOSE_SWEEP_MS);
@@ -159,7 +161,7 @@ function environmentOf(endpoint: string, accessKeyId: string): Record<string, st
 
 interface Backend {
   readonly tables: LocalDynamoDb;
-  /** The services by their name in the signature's scope. */
+  /** The keys are the names of the services in the signature's scope. */
   readonly services: ReadonlyMap<string, Service>;
   readonly topics: LocalTopics;
   readonly faults: LocalAwsFaults;
@@ -218,7 +220,7 @@ function faultOf({ headers }: IncomingMessage, accessKeyId: string): Refusal | u
   return { type: 'UnrecognizedClientException', message, status: 403 };
 }
 
-/** Compares in constant time. */
+/** Compares two texts in constant time. */
 function isSame(presented: string, expected: string): boolean {
   const hashOf = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(hashOf(presented), hashOf(expected));

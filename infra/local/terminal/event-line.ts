@@ -29,8 +29,8 @@ export function eventLine(event: DeliveredEvent, style: LineStyle): string {
 }
 
 /**
- * Milliseconds from the upstream's `updated_at`, which is cut to whole seconds, to our observation; undefined for
- * history.
+ * Returns the milliseconds from the upstream's `updated_at`, which is cut to whole seconds, to our observation, and
+ * undefined for history.
  */
 export function delayMsOf(event: DeliveredEvent): number | undefined {
   const { observed_at, operation_updated_at, observed_by, late } = event.detail;

@@ -21,7 +21,7 @@ import { createMemoryIndexes } from '../../store/memory-indexes.ts';
 const PROJECT_ID = anOperation().project_id;
 const SECOND_MS = 1_000;
 
-/** The content of a cursor, which its callers never look into. */
+/** Returns the content of a cursor, which its callers never look into. */
 const inside = (cursor: string) =>
   decodeCursor(
     z.looseObject({
@@ -66,7 +66,7 @@ function setUp() {
       return next;
     },
     record: (record: JournalRecord) => store.record(record, undefined),
-    /** Every event of the feed from this cursor on, and the cursor behind the last one. */
+    /** Resolves to every event of the feed from this cursor on, and to where the feed stands then. */
     readOn: async (cursor: string, limit?: number) => {
       const events: FeedEvent[] = [];
       let place = cursor;

@@ -1,4 +1,7 @@
-/** Items that versions before 2026-11 wrote: waiting notices in them are reported, and reported ones are not reported again. */
+/**
+ * Tests items that versions before 2026-11 wrote: waiting notices in them are reported, and reported ones are not
+ * reported again.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { aNotice, aNotifier, anEvent, idsOf } from '../channel-under-test.ts';
