@@ -7,7 +7,7 @@ import { REQUEST_BURST } from '../../functions/poller/account/sending/account-bu
 import { createTally } from '../../functions/poller/account/status/tally.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { askForNewestRecorded } from '../../functions/poller/project/newest-recorded.ts';
-import type { WalkLimits } from '../../functions/poller/walk-plan/page-walk.ts';
+import type { WalkLimits } from '../../functions/poller/walk-plan/walk-state.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import type { Backfill } from '../../shared/core/records/operation-record.ts';

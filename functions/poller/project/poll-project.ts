@@ -10,10 +10,11 @@ import type { ProjectMemory } from './memory/project-memory.ts';
 import type { PollDeps, PollRequest } from './poll-deps.ts';
 import { readStored, type StoredProject } from './read-stored.ts';
 import { createOperationRecorder, type OperationRecorder } from './recording/operation-recorder.ts';
+import { createPageRecorder } from './recording/page-recorder.ts';
 import { readUnlisted } from './recording/read-unlisted.ts';
 import type { Observer } from './recording/reading-context.ts';
-import { recordPage } from './recording/record-page.ts';
 import { recordStalls } from './recording/record-stalls.ts';
+import { createRowRecorder } from './recording/row-recorder.ts';
 import { createSightings } from './recording/sightings.ts';
 import { rememberPoll } from './remember-poll.ts';
 import { saveProgress } from './save-progress.ts';
@@ -50,10 +51,10 @@ export async function pollProject(
   const { records } = recorder;
   const sightings = createSightings(deps.clock, memory, project?.watermark);
   const stepsOf = (observedBy: Observer): PageSteps => {
-    const recording = { projectId, project, memory, recorder, sightings, observedBy };
+    const rowRecorder = createRowRecorder(deps, recorder, observedBy);
     return {
       fetch: (wanted) => fetchPage(deps, request, wanted),
-      record: (state, page) => recordPage(deps, recording, state, page),
+      record: createPageRecorder(deps, { projectId, project, records, memory }, rowRecorder, sightings),
     };
   };
   const walked = { projectId, project, bootAt, records };

@@ -1,7 +1,7 @@
 /** Remembers what one poll has seen, for the next poll of the project. */
 
 import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
-import type { WalkState } from '../walk-plan/page-walk.ts';
+import type { WalkState } from '../walk-plan/walk-state.ts';
 import type { ProjectMemory } from './memory/project-memory.ts';
 import { joinSettledRows, settledRowsOf } from './memory/settled-rows.ts';
 import type { Sightings } from './recording/sightings.ts';

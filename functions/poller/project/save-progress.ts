@@ -6,8 +6,8 @@ import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
 import type { ArrivalHistory } from '../planner/activity/project-activity.ts';
-import type { WalkState } from '../walk-plan/page-walk.ts';
 import { decideProgress, withoutWatermark } from '../walk-plan/walk-progress.ts';
+import type { WalkState } from '../walk-plan/walk-state.ts';
 import type { ProjectMemory } from './memory/project-memory.ts';
 import type { PagesResult } from './walking/follow-pages.ts';
 

@@ -4,7 +4,8 @@ import { WATERMARK_LAG_MS_MAX } from '../../../shared/core/records/history.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import type { Progress, StoredArrivals } from '../../../shared/core/records/reading-progress.ts';
 import { epochMsOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
-import { resumePoint, UNKNOWN_HEAD, type WalkState } from './page-walk.ts';
+import { resumePoint, UNKNOWN_HEAD } from './resume-point.ts';
+import type { WalkState } from './walk-state.ts';
 
 export interface PollOutcome {
   /** As it was stored before the poll; undefined: nothing was stored. */

@@ -1,14 +1,10 @@
 /** Which rows that the table does not know are forgotten ones, and how a project's item comes to say so. */
 
 import { describe, expect, test } from 'vitest';
-import {
-  resumePoint,
-  startWalk,
-  takePage,
-  type WalkGoal,
-  type WalkPage,
-} from '../../../functions/poller/walk-plan/page-walk.ts';
+import { startWalk, takePage } from '../../../functions/poller/walk-plan/page-walk.ts';
+import { resumePoint } from '../../../functions/poller/walk-plan/resume-point.ts';
 import { decideProgress, type PollOutcome } from '../../../functions/poller/walk-plan/walk-progress.ts';
+import type { WalkGoal, WalkPage } from '../../../functions/poller/walk-plan/walk-state.ts';
 import {
   FORGOTTEN_AFTER_MS,
   mayBeForgotten,

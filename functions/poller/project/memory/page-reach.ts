@@ -1,7 +1,7 @@
 /** Derives how far back one page of a list reaches, and how many rows a page needs to show the open operations, too. */
 
 import type { Operation } from '../../../../shared/core/records/operation.ts';
-import type { WalkLimits } from '../../walk-plan/page-walk.ts';
+import type { WalkLimits } from '../../walk-plan/walk-state.ts';
 
 /** How far back a first page reached, by the upstream's clock. */
 export interface PageReach {

@@ -10,7 +10,7 @@ import type {
 } from '../../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
 import { epochMsOf, normaliseTimestamp, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
-import type { WalkLimits } from '../../walk-plan/page-walk.ts';
+import type { WalkLimits } from '../../walk-plan/walk-state.ts';
 
 /** Which part of a poll has read an operation. */
 export type Observer = 'poll' | 'sweep';

@@ -6,7 +6,7 @@ import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { Permit } from '../../../../shared/upstream/request-budget.ts';
 import type { OperationPage, UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError, type UpstreamError } from '../../../../shared/upstream/upstream-error.ts';
-import type { WalkRequest } from '../../walk-plan/page-walk.ts';
+import type { WalkRequest } from '../../walk-plan/walk-state.ts';
 
 export interface FetchDeps {
   readonly upstream: Pick<UpstreamClient, 'listOperations'>;

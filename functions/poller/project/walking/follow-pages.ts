@@ -5,7 +5,8 @@ import {
   type UpstreamError,
   type UpstreamErrorKind,
 } from '../../../../shared/upstream/upstream-error.ts';
-import { takePage, type WalkRequest, type WalkState } from '../../walk-plan/page-walk.ts';
+import { takePage } from '../../walk-plan/page-walk.ts';
+import type { WalkRequest, WalkState } from '../../walk-plan/walk-state.ts';
 import type { FetchedPage } from './fetch-page.ts';
 
 /** What is done for each page of a plan. */

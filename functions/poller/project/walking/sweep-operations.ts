@@ -3,14 +3,9 @@
 import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
-import {
-  boundOf,
-  SWEEP_DEPTH_MS,
-  startSweep,
-  sweepPageRows,
-  type WalkLimits,
-  type WalkState,
-} from '../../walk-plan/page-walk.ts';
+import { SWEEP_DEPTH_MS, startSweep, sweepPageRows } from '../../walk-plan/sweep-walk.ts';
+import { boundOf } from '../../walk-plan/walk-bound.ts';
+import type { WalkLimits, WalkState } from '../../walk-plan/walk-state.ts';
 import type { ProjectMemory } from '../memory/project-memory.ts';
 import { followPages, type PageSteps, type PagesResult } from './follow-pages.ts';
 

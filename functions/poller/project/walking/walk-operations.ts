@@ -9,13 +9,9 @@ import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { OperationPage } from '../../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
 import { activityOf, type ProjectActivity } from '../../planner/activity/project-activity.ts';
-import {
-  boundOf,
-  startWalk,
-  type WalkGoal,
-  type WalkLimits,
-  type WalkRequest,
-} from '../../walk-plan/page-walk.ts';
+import { startWalk } from '../../walk-plan/page-walk.ts';
+import { boundOf } from '../../walk-plan/walk-bound.ts';
+import type { WalkGoal, WalkLimits, WalkRequest } from '../../walk-plan/walk-state.ts';
 import { listEndOf } from '../memory/list-end.ts';
 import { logOnce } from '../memory/log-once.ts';
 import { reachOf, rowsToShow } from '../memory/page-reach.ts';
