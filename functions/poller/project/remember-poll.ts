@@ -7,8 +7,8 @@ import { joinSettledRows, settledRowsOf } from './memory/settled-rows.ts';
 import type { Sightings } from './recording/sightings.ts';
 
 /**
- * `records`: the operations as they are stored after the relay. Settled rows are those of the rows just walked, and those of earlier
- * polls while one walk takes several of them.
+ * `records` are the operations as they are stored after the relay. Rows of this walk are remembered as settled, and
+ * those of earlier polls while one walk takes several of them.
  */
 export function rememberPoll(
   memory: Pick<ProjectMemory, 'settled' | 'readAtMs' | 'missingSinceMs'>,

@@ -1,4 +1,4 @@
-/** Whether a page is the last one of its list, and behind which cursor nothing stands then. */
+/** Decides whether a page is the last one of its list, and behind which cursor nothing stands then. */
 
 import type { WalkPage, WalkRequest, WalkState } from './walk-state.ts';
 
@@ -10,7 +10,7 @@ export function isLastPage(before: WalkState, after: WalkState, page: WalkPage):
   return after.followedCursors.has(cursor) && after.seenIds.size === before.seenIds.size;
 }
 
-/** The cursor behind which nothing stands: the one of this page, or the one that led to an empty page. */
+/** Returns the cursor behind which nothing stands: the one of this page, or the one that led to an empty page. */
 export function endCursorOf(request: WalkRequest, page: WalkPage): string | undefined {
   return page.operations.length + page.malformedRowCount === 0 ? request.cursor : page.cursor;
 }

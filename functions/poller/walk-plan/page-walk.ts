@@ -25,8 +25,8 @@ import {
 } from './walk-state.ts';
 
 /**
- * Pages of an unordered list in one poll. Such a list earns no watermark and is read to its end again and again, so each
- * poll takes a few pages of it and leaves the rest of the rate limit to other projects.
+ * One poll reads at most this many pages of an unordered list. Such a list earns no watermark and is read to its end
+ * again and again, so the rest of the rate limit is left to other projects.
  */
 export const UNORDERED_PAGES_MAX = 3;
 
@@ -41,14 +41,15 @@ export function startWalk(goal: WalkGoal, limits: WalkLimits): WalkState {
   };
 }
 
-/** The state after the answer to `state.next` was read and every row of it was dealt with. */
+/** Returns the state after the answer to `state.next` was read and every row of it was dealt with. */
 export function takePage(state: WalkState, page: WalkPage): WalkState {
   const request = state.next;
   if (request === undefined) return state;
   const times = page.operations.map((row) => normaliseTimestamp(row.created_at));
   const head = state.head ?? times.find((time) => time !== undefined);
   const isDisorder = isOutOfOrder(state, page, times);
-  // A walk that an earlier version has begun does not say when: what it has read proves nothing about the newest row.
+  // A walk that an earlier version has begun does not say when it began, so what it has read proves nothing about the
+  // newest row.
   const beganAt = state.goal.resume === undefined ? (state.beganAt ?? page.readAt) : state.beganAt;
   const read: WalkState = {
     ...state,

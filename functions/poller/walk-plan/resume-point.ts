@@ -1,13 +1,13 @@
-/** Where the next poll continues a walk that one poll did not finish. */
+/** Decides where the next poll continues a walk that one poll did not finish. */
 
 import type { ResumePoint } from '../../../shared/core/records/reading-progress.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { WalkState } from './walk-state.ts';
 
-/** Stands for the head of a list whose rows show no readable time, and for a time before every operation. */
+/** This time stands for the head of a list whose rows show no readable time, and for a time before every operation. */
 export const UNKNOWN_HEAD = '0001-01-01T00:00:00.000000000Z' as Timestamp;
 
-/** Where the next poll resumes an interrupted walk; undefined when it must start at the head. */
+/** Returns where the next poll resumes an interrupted walk, or undefined when it must start at the head. */
 export function resumePoint(state: WalkState): ResumePoint | undefined {
   const { head = UNKNOWN_HEAD, goal, phase, isUnordered } = state;
   // A page that could not be widened ends where a sweep looks again: two rows of one microsecond may stand there.
@@ -19,7 +19,7 @@ export function resumePoint(state: WalkState): ResumePoint | undefined {
   return { head, cursor: lastCursor, ...flag, ...(isUnordered ? cycleOf(state) : depthOf(state)) };
 }
 
-/** How far an unordered list has been read, and when the walk began. */
+/** Says how far an unordered list has been read, and when the walk began. */
 function cycleOf({ beganAt, newest }: WalkState): Pick<ResumePoint, 'began_at' | 'newest'> {
   return { ...(beganAt && { began_at: beganAt }), ...(newest && { newest }) };
 }

@@ -1,9 +1,9 @@
-/** What the creation times of a page's rows show: whether the list is newest first, and which row is the newest. */
+/** Derives from the creation times of a page's rows whether the list is newest first, and which row is the newest. */
 
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { WalkPage, WalkState } from './walk-state.ts';
 
-/** Whether a row is newer than one above it, or no row of the page shows a readable time. */
+/** Says whether a row is newer than one above it, or no row of the page shows a readable time. */
 export function isOutOfOrder(
   state: WalkState,
   { operations }: WalkPage,

@@ -1,4 +1,4 @@
-/** The plan of a sweep: a daily walk that reads deeper than the others, with pages that end elsewhere each time (ADR 0003). */
+/** Plans a sweep: a daily walk that reads deeper than the others, with pages that end elsewhere each time (ADR 0003). */
 
 import { DAY_MS } from '../../../shared/core/time/durations.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
@@ -29,8 +29,9 @@ export function startSweep(
 }
 
 /**
- * Rows of a sweep's first page. `pageRows` is the most rows that a page of this list is known to hold. The size changes with
- * `sweepNumber` and repeats after all sizes, so that rows that fit on one page share a page in at least one of these sweeps.
+ * Returns the number of rows of a sweep's first page. `pageRows` is the most rows that a page of this list is known
+ * to hold. The size changes with `sweepNumber` and repeats after all sizes, so that rows that fit on one page share a
+ * page in at least one of these sweeps.
  */
 export function sweepPageRows(sweepNumber: number, pageRows: number): number {
   const sizes = Math.max(1, pageRows - 1);

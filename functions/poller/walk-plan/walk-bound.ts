@@ -1,14 +1,17 @@
-/** How far down a walk reads: the bound below which an earlier walk has dealt with every row. */
+/** Decides how far down a walk reads: an earlier walk has dealt with every row below the bound. */
 
 import { earlierBy, normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { WalkGoal, WalkState } from './walk-state.ts';
 
-/** The bound of a walk; undefined before the first complete walk, which earns the first watermark. */
+/** Returns the bound of a walk. It is undefined before the first complete walk, which earns the first watermark. */
 export function boundOf(watermark: Timestamp | undefined, depthMs: number): Timestamp | undefined {
   return watermark === undefined ? undefined : earlierBy(watermark, depthMs);
 }
 
-/** Whether the walk deals with a row. An earlier walk has dealt with rows below the bound. A row without a readable time is in reach. */
+/**
+ * Says whether the walk deals with a row. An earlier walk has dealt with rows below the bound. A row without a
+ * readable time is in reach.
+ */
 export function isInReach(state: WalkState, createdAt: string): boolean {
   const { bound } = state.goal;
   const time = normaliseTimestamp(createdAt);

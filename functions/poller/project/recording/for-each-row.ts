@@ -3,19 +3,22 @@
 import type { Operation } from '../../../../shared/core/records/operation.ts';
 import { forEachConcurrently } from '../../../../shared/runtime/concurrency.ts';
 
-/** Rows of one project that are recorded concurrently: the latency of one write does not hold a backfill up. */
+/**
+ * This many rows of one project are recorded concurrently, so that the latency of one write does not hold a backfill
+ * up.
+ */
 const RECORDS_AT_ONCE = 8;
 
 export interface RowsResult {
-  /** False when the stop signal came before the last row. */
+  /** It is false when the stop signal came before the last row. */
   readonly areAllTried: boolean;
-  /** False when a row that was tried may not be recorded. */
+  /** It is false when a row that was tried may not be recorded. */
   readonly areAllSure: boolean;
 }
 
 /**
- * The oldest row comes first, so that the events of one page leave roughly in the order in which the operations began. `rows`:
- * newest first. `task` returns false when the row may not be recorded.
+ * Starts with the oldest row, so that the events of one page leave roughly in the order in which the operations
+ * began. `rows` are newest first. `task` resolves to false when the row may not be recorded.
  */
 export async function forEachRow(
   rows: readonly Operation[],

@@ -26,16 +26,20 @@ export interface PageRecordDeps {
 
 export interface RecordedProject {
   readonly projectId: string;
-  /** As it was stored before the poll. */
+  /** This record was stored before the poll. */
   readonly project: ProjectRecord | undefined;
-  /** What the poll has read of the table, by id. Each record was read before any page was asked for, or written since. */
+  /**
+   * The poll has read these operations from the table, by id. Each record was read before any page was asked for, or
+   * written since.
+   */
   readonly records: ReadonlyMap<string, OperationRecord>;
   readonly memory: Pick<ProjectMemory, 'settled' | 'logged'>;
 }
 
 /**
- * The function that it returns resolves to true when every row in reach is known to be recorded, or is left to a version of the
- * bridge that can read its record. False: the stop signal came first, or a row could not be recorded for sure.
+ * The function that it returns resolves to true when every row in reach is known to be recorded, or is left to a
+ * version of the bridge that can read its record. It resolves to false when the stop signal came first, or a row
+ * could not be recorded for sure.
  */
 export function createPageRecorder(
   deps: PageRecordDeps,
@@ -60,7 +64,8 @@ export function createPageRecorder(
     const ids = rows.map((row) => row.id);
     const { records: stored, unreadableIds } = await deps.store.readOperations(projectId, ids);
     const recordOne = async (row: Operation): Promise<boolean> => {
-      // A version of the bridge that can read the record has written it, so walking this way again would bring nothing.
+      // A newer version of the bridge has written this record and can read it, so walking this way again would bring
+      // nothing.
       if (unreadableIds.has(row.id)) return true;
       const recorded = stored.get(row.id);
       return recorded === undefined ? recordUnknown(row, page) : rowRecorder.recordOlder(recorded, row);

@@ -6,7 +6,7 @@ import { isInReach } from '../../walk-plan/walk-bound.ts';
 import type { WalkState } from '../../walk-plan/walk-state.ts';
 import type { SettledRows } from '../memory/settled-rows.ts';
 
-/** The rows of a page that the walk deals with, newest first. Each operation stands in one of the lists, and once. */
+/** The walk deals with these rows of a page, which are newest first. Each operation stands in exactly one of the lists. */
 export interface PageRows {
   /** The records of these rows were read before the page was asked for. */
   readonly watched: readonly Operation[];
@@ -16,7 +16,7 @@ export interface PageRows {
   readonly unread: readonly Operation[];
 }
 
-/** `state`: with the page of these rows taken. `records`: what the poll has read of the table, by id. */
+/** `state` has this page taken already. `records` are the operations that the poll has read from the table, by id. */
 export function sortRows(
   rows: readonly Operation[],
   state: WalkState,
@@ -29,7 +29,7 @@ export function sortRows(
   return { watched, remembered: [...remembered], unread: others.filter((row) => !remembered.has(row)) };
 }
 
-/** The rows without repetitions: an operation that stands on the page twice is taken from its first row. */
+/** Returns the rows without repetitions. An operation that stands on the page twice is taken from its first row. */
 export function uniqueRows(rows: readonly Operation[]): readonly Operation[] {
   return [...new Map(rows.toReversed().map((row) => [row.id, row])).values()].toReversed();
 }

@@ -1,4 +1,7 @@
-/** Records one row of a page. What was read first, the record or the row, decides whether the row proves a change (ADR 0002). */
+/**
+ * Records one row of a page. Whether the record or the row was read first decides whether the row proves a change
+ * (ADR 0002).
+ */
 
 import type { Operation } from '../../../../shared/core/records/operation.ts';
 import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
@@ -41,7 +44,7 @@ export function createRowRecorder(
 
   async function recordReread(row: Operation): Promise<boolean> {
     const fresh = await readInOrder(deps, row);
-    // A version of the bridge that can read the record has written it.
+    // A newer version of the bridge has written this record and can read it.
     if (fresh === 'unreadable') return true;
     return fresh !== 'unresolved' && record(fresh.recorded, fresh.reading);
   }
