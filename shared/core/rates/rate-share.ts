@@ -1,30 +1,37 @@
 /**
- * The share of the rate limit that is used while something outside the bridge may use the rest. It falls after a refusal (429),
- * soon rises to nearly the refused share again, and tries that share again after ever longer times (ADR 0009).
+ * Decides which share of the rate limit is used while something outside the bridge may use the rest. It falls after a
+ * refusal (429), soon rises to nearly the refused share again, and tries that share again after longer and longer
+ * times (ADR 0009).
  */
 
 import { MINUTE_MS } from '../time/durations.ts';
 
-/** Plain data, kept across restarts. */
+/** The share is plain data that is kept across restarts. */
 export interface RateShare {
-  /** The share (0 to 1) in use at `changedAtMs`; it grows from there. */
+  /** This share (0 to 1) was in use at `changedAtMs`, and grows from there. */
   readonly share: number;
   readonly changedAtMs: number;
-  /** The share in use at the last refusal. It is approached, and tried again only when the hold is over. */
+  /** This share was in use at the last refusal. It is approached, and tried again only when the hold is over. */
   readonly ceiling: number;
   readonly holdMs: number;
 }
 
-/** The factor after each refusal. Two users of one limit that both fall by a factor and rise with time end up with equal shares. */
+/**
+ * The share is multiplied by this after each refusal. Two users of one limit that both fall by a factor and rise with
+ * time end up with equal shares.
+ */
 const SHARE_KEPT = 0.8;
 
-/** The time in which the share would grow from 0 to 1, below the last refused share. */
+/** Below the last refused share, the share would grow from 0 to 1 in this time. */
 const RECOVERY_MS_FULL = 10 * MINUTE_MS;
 
-/** The same above the last refused share: slow enough that the upstream's one-minute window refuses us before we overshoot far. */
+/**
+ * Above the last refused share, the share would grow from 0 to 1 in this time: so slowly that the upstream's
+ * one-minute window refuses us before we overshoot far.
+ */
 const TRIAL_MS_FULL = 20 * MINUTE_MS;
 
-/** The part of the last refused share at which it is safe enough to stay. */
+/** Up to this share of the last refused share it is safe enough to stay. */
 const CEILING_SHARE = 0.95;
 
 /** A refusal may have been chance, so the refused share is tried again after this time; after each further refusal, after twice the time. */
