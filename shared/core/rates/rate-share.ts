@@ -34,16 +34,19 @@ const TRIAL_MS_FULL = 20 * MINUTE_MS;
 /** Up to this share of the last refused share it is safe enough to stay. */
 const CEILING_SHARE = 0.95;
 
-/** A refusal may have been chance, so the refused share is tried again after this time; after each further refusal, after twice the time. */
+/**
+ * A refusal may have been chance, so the refused share is tried again after this time. After each further refusal it
+ * is tried after twice the time.
+ */
 const HOLD_MS_MIN = 5 * MINUTE_MS;
 
-/** The longest hold, and so the longest time until it is noticed that a second user has gone. */
+/** A hold takes at most this long, and so it takes at most this long to notice that a second user has gone. */
 const HOLD_MS_MAX = 40 * MINUTE_MS;
 
 /** A refusal at more than this multiple of the last refused share means that the other user takes less than before. */
 const CEILING_RAISED = 1.1;
 
-/** The least share, so that something still gets through whatever others do. */
+/** At least this share is used, so that something still gets through whatever others do. */
 const SHARE_MIN = 0.1;
 
 /** Refusals within this time count as one, because requests that were under way together are refused together. */

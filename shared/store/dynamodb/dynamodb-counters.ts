@@ -1,4 +1,4 @@
-/** `TableCounters` over DynamoDB. */
+/** Implements `TableCounters` over DynamoDB. */
 
 import {
   ConditionalCheckFailedException,
@@ -28,7 +28,7 @@ export function createDynamoDbCounters(client: DynamoDBClient, tableName: string
 
 type Expressions = Omit<UpdateCommandInput, 'TableName' | 'Key'>;
 
-/** The map is made anew, by the first who notices that its window is over. */
+/** The first process that notices that the window of the map is over replaces the map. */
 function startingOver({ total, members, time }: MemberIncrement): Expressions {
   const moved = moving(time.move);
   const isOver = 'attribute_not_exists(#members) OR attribute_not_exists(#window) OR #window < :window';
@@ -50,7 +50,7 @@ function startingOver({ total, members, time }: MemberIncrement): Expressions {
   };
 }
 
-/** Window and time are set to what they are, where they are to stay: so the answer says it. */
+/** Window and time are set to the values that they have where they must not change, so that the answer contains them. */
 function addingTo({ total, members, time }: MemberIncrement): Expressions {
   const moved = moving(time.move);
   const entries = Object.entries(members.by);
@@ -109,7 +109,7 @@ function countedIn(
   };
 }
 
-/** API Reference, "UpdateItem": a path into a map that is not there is not valid. */
+/** DynamoDB refuses a path into a map that does not exist as not valid (API Reference, "UpdateItem"). */
 function isMissingMap(error: unknown): boolean {
   return (
     error instanceof DynamoDBServiceException &&

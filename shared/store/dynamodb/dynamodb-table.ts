@@ -24,22 +24,29 @@ import type {
 import { WORK_INDEX } from '../table.ts';
 import { type Access, readableAttributes } from '../table-access.ts';
 
-/** The most keys of one BatchGetItem call (DynamoDB API Reference, BatchGetItem). */
+/** One BatchGetItem call takes at most this many keys (DynamoDB API Reference, BatchGetItem). */
 const BATCH_KEYS_MAX = 100;
 
 /** A throttled BatchGetItem returns keys unread. The SDK has backed off already, so a few rounds are enough. */
 export const BATCH_ROUNDS_MAX = 8;
 
-/** Keys of one index page. A key has about 120 bytes, and a page ends at 1 MB (DynamoDB API Reference, Query). */
+/**
+ * One index page has at most this many keys. A key has about 120 bytes, and a page ends at 1 MB (DynamoDB API
+ * Reference, Query).
+ */
 export const WORK_PAGE_KEYS = 5_000;
 
 /**
- * Most pages that `queryWork` reads, because it holds all keys in memory: 100,000 keys take 20 MB of 256. Beyond this bound it
- * rejects with `work_index_too_large`; an index that can grow that far must be read page by page.
+ * `queryWork` reads at most this many pages, because it holds all keys in memory: 100,000 keys take 20 MB of 256.
+ * Beyond this bound it rejects with `work_index_too_large`; an index that can grow that far must be read page by
+ * page.
  */
 export const WORK_PAGES_MAX = 20;
 
-/** `access` names the attributes that are asked for, since the function's role allows no others. Undefined asks for all. */
+/**
+ * `access` names the attributes that are asked for, since the function's role allows no others. When it is undefined,
+ * all are asked for.
+ */
 export function createDynamoDbTable(
   client: DynamoDBClient,
   tableName: string,
