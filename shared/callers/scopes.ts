@@ -1,4 +1,4 @@
-/** The scopes of callers. Each call needs one, chosen by the harm that the call can do. */
+/** Lists the scopes of callers. Each call needs one, chosen by the harm that the call can do. */
 
 import type { CallId } from '../upstream/calls/calls.ts';
 
@@ -12,18 +12,21 @@ export const SCOPES = [
   'auth:read',
   'auth:create',
   'auth:delete',
-  /** Issues keys of the auth provider; the holder of such a key can act as every user of the project. */
+  /** This scope issues keys of the auth provider. The holder of such a key can act as every user of the project. */
   'auth:keys',
   'auth:users',
   'auth:providers',
-  /** Manages the domains that the provider redirects to, which receive sign-ins. */
+  /** This scope manages the domains that the provider redirects to, which receive sign-ins. */
   'auth:redirects',
   'auth:email',
-  /** Gives the auth project away. No bundle contains it: it must be granted by its name. */
+  /** This scope gives the auth project away. No bundle contains it: it must be granted by its name. */
   'auth:transfer',
-  /** Shows secrets in the answers to reads: the password of the e-mail server, and client secrets of providers. */
+  /**
+   * This scope shows secrets in the answers to reads: the password of the e-mail server, and client secrets of
+   * providers.
+   */
   'secrets:read',
-  /** Reads the audit of all callers. */
+  /** This scope reads the audit of all callers. */
   'audit:read',
 ] as const;
 

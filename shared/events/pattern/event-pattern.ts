@@ -1,6 +1,6 @@
 /**
- * EventBridge event patterns: read with AWS's refusals, matched with AWS's semantics.
- * Source: Amazon EventBridge User Guide, "Comparison operators for use in event patterns"; where it is silent,
+ * Reads EventBridge event patterns with AWS's refusals, and matches them with AWS's semantics. The source is the
+ * Amazon EventBridge User Guide, "Comparison operators for use in event patterns", and where it is silent,
  * github.com/aws/event-ruler, the matcher of EventBridge itself.
  */
 
@@ -16,14 +16,14 @@ export type EventPattern =
   | {
       readonly kind: 'object';
       readonly fields: readonly (readonly [name: string, pattern: EventPattern])[];
-      /** One list for each `$or`: of each, one must match. */
+      /** There is one list for each `$or`, and one pattern of each list must match. */
       readonly alternatives: readonly (readonly EventPattern[])[];
     };
 
-/** API Reference, PutRule: EventPattern. It also bounds how deep the parser has to go. */
+/** The API Reference sets this bound (PutRule, EventPattern). It also bounds how deep the parser has to go. */
 const PATTERN_CHARACTERS_MAX = 4_096;
 
-/** JSON, or the object itself. Throws `InvalidEventPatternError` with a reason for a person. */
+/** Parses JSON, or takes the object itself. Throws `InvalidEventPatternError` with a reason that a person can read. */
 export function parseEventPattern(source: unknown): EventPattern {
   const text = typeof source === 'string' ? source : toJson(source);
   if (text.length > PATTERN_CHARACTERS_MAX) {
@@ -34,7 +34,7 @@ export function parseEventPattern(source: unknown): EventPattern {
   return parseFields(pattern, '');
 }
 
-/** Total: whatever the event is, the answer is yes or no. */
+/** Returns yes or no for every event, whatever its form. */
 export function matchesEventPattern(pattern: EventPattern, event: unknown): boolean {
   return matches(pattern, event as Json);
 }
@@ -72,7 +72,7 @@ function isAlternatives(value: unknown): value is readonly Readonly<Record<strin
   );
 }
 
-/** The object takes the way that a text takes, so that both are read alike. */
+/** Turns an object into text, so that both are read alike. */
 function toJson(source: unknown): string {
   try {
     return JSON.stringify(source) ?? '';
@@ -119,7 +119,7 @@ function matchesLeaves(matcher: Matcher, leaves: readonly Leaf[]): boolean {
   return leaves.some((leaf) => matcher.holds(leaf));
 }
 
-/** The value itself, or what an array holds at any depth; without recursion, so that no event is too deep. */
+/** Returns the value itself, or what an array holds at any depth. It does not recurse, so no event is too deep. */
 function elementsOf(value: Json | undefined): readonly (Json | undefined)[] {
   const elements: (Json | undefined)[] = [];
   const rest = [value];
@@ -131,7 +131,7 @@ function elementsOf(value: Json | undefined): readonly (Json | undefined)[] {
   return elements;
 }
 
-/** Own members only: every object inherits a `constructor`, and no event means that one. */
+/** Reads own members only: every object inherits a `constructor`, and no event means that one. */
 function memberOf(element: Json | undefined, name: string): Json | undefined {
   if (typeof element !== 'object' || element === null || isList(element)) return undefined;
   return Object.hasOwn(element, name) ? element[name] : undefined;

@@ -1,4 +1,4 @@
-/** The `wildcard` operator: `*` stands for any characters, `\*` and `\\` for themselves. */
+/** Implements the `wildcard` operator: `*` stands for any characters, `\*` and `\\` for themselves. */
 
 export type Wildcard =
   | { readonly kind: 'valid'; readonly matches: (text: string) => boolean }
@@ -25,7 +25,10 @@ export function parseWildcard(pattern: string): Wildcard {
   return { kind: 'valid', matches: (text) => matchesLiterals([...literals, literal], text) };
 }
 
-/** Each literal at the first place where it fits: linear, where a regular expression could take for ever. */
+/**
+ * Matches each literal at the first place where it fits. That takes linear time, where a regular expression could
+ * take for ever.
+ */
 function matchesLiterals(literals: readonly string[], text: string): boolean {
   const first = literals[0] ?? '';
   if (literals.length === 1) return text === first;
