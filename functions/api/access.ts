@@ -11,8 +11,8 @@ import { PROGRESS_ATTRIBUTES, RECORD_ATTRIBUTES } from '../../shared/store/items
 import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
 import { ENDED_SESSION_ATTRIBUTES } from './console/session/ended-sessions.ts';
+import { HELD_ATTRIBUTES } from './permits/held-places.ts';
 import { AUDIT_ATTRIBUTES } from './read-model/audit-reader.ts';
-import { HELD_ATTRIBUTES } from './serving/held-places.ts';
 
 const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
 const BEGUN = [...RECORD_ATTRIBUTES.operation, ...RECORD_ATTRIBUTES.command];

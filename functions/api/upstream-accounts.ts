@@ -11,7 +11,7 @@ import type { Table, TableCounters } from '../../shared/store/table.ts';
 import type { NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { type KeySource, shareRefresh } from '../../shared/upstream/key-source.ts';
-import { createFairShare, type FairShare } from './serving/fair-share.ts';
+import { createFairShare, type FairShare } from './permits/fair-share.ts';
 import type { UpstreamAccount } from './upstream/upstream-account.ts';
 
 export interface AccountPorts {

@@ -11,7 +11,7 @@ import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
-import { alertPolicy } from './alert-policy.ts';
+import { alertPolicySchema } from './alert-policy-schema.ts';
 import type { Channel } from './channels/channel.ts';
 import { CHANNEL_KINDS } from './channels/channels.ts';
 import { createSnsPublisher } from './channels/sns-publisher.ts';
@@ -36,7 +36,7 @@ export function createNotifierHandler(environment: NotifierEnvironment, clock: C
       createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
       { clock, telemetry },
     ),
-    policy: readConfig(alertPolicy, parseJson(environment.ALERT_POLICY), 'ALERT_POLICY'),
+    policy: readConfig(alertPolicySchema, parseJson(environment.ALERT_POLICY), 'ALERT_POLICY'),
     clock,
     telemetry,
     channels: channelsOf(environment, clock),

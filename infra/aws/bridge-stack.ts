@@ -5,13 +5,13 @@ import type * as logs from 'aws-cdk-lib/aws-logs';
 import type { Construct } from 'constructs';
 import type { BridgeConfig } from '../config/bridge-config.ts';
 import type { FunctionName } from '../functions.ts';
-import { Alarms } from './alarms.ts';
-import { Api } from './api.ts';
-import { Dashboard } from './dashboard.ts';
-import { Events } from './events.ts';
-import { Notifier } from './notifier.ts';
-import { Poller } from './poller.ts';
-import { State } from './state.ts';
+import { Alarms } from './monitoring/alarms.ts';
+import { Dashboard } from './monitoring/dashboard.ts';
+import { Api } from './resources/api.ts';
+import { BridgeBus } from './resources/bridge-bus.ts';
+import { Notifier } from './resources/notifier.ts';
+import { Poller } from './resources/poller.ts';
+import { State } from './resources/state.ts';
 
 export interface BridgeStackProps extends StackProps {
   readonly config: BridgeConfig;
@@ -27,7 +27,7 @@ export class BridgeStack extends Stack {
     const roleArn = (name: FunctionName) =>
       `arn:${this.partition}:iam::${this.account}:role/${config.name}-${name}-${this.region}`;
     const state = new State(this, { tableName: config.name });
-    const events = new Events(this, {
+    const events = new BridgeBus(this, {
       busName: config.name,
       archiveDays: config.archive_days,
       publisherRoleArns: [roleArn('poller'), roleArn('api')],

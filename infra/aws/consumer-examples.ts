@@ -8,7 +8,7 @@ import * as events from 'aws-cdk-lib/aws-events';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
-import { sendFromRule } from './events.ts';
+import { sendFromRule } from './resources/bridge-bus.ts';
 
 export interface ConsumerProps {
   readonly busName: string;

@@ -1,13 +1,13 @@
 /** The `alerts` of a bridge's configuration: the settings of every kind of channel, and the policy. */
 
 import * as z from 'zod';
-import { alertPolicy } from '../../functions/notifier/alert-policy.ts';
+import { alertPolicySchema } from '../../functions/notifier/alert-policy-schema.ts';
 import { CHANNEL_KINDS, channelSettings, secretArnOf } from '../../functions/notifier/channels/channels.ts';
 
 const settings = z.strictObject({
   ...channelSettings,
   /** Routes, mutes and how long alerts are collected; see docs/alerts.md. */
-  policy: alertPolicy.prefault({}),
+  policy: alertPolicySchema.prefault({}),
 });
 
 /** Refuses a route to a channel that is not set up, because its alerts would not reach people there. */

@@ -16,7 +16,7 @@ import {
   type LocalApi,
   revokeDevelopmentTokens,
   startLocalApi,
-} from './local-api.ts';
+} from './lambda/local-api.ts';
 import type { StartOptions } from './start-options.ts';
 
 export interface BridgeApiParts {

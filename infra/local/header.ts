@@ -1,7 +1,7 @@
 /** Prints the first lines of a local run: what runs where. */
 
 import type { LocalAws } from './aws/local-aws.ts';
-import type { LocalApi } from './local-api.ts';
+import type { LocalApi } from './lambda/local-api.ts';
 import type { Upstream } from './local-upstream.ts';
 import type { StartOptions } from './start-options.ts';
 

@@ -10,15 +10,15 @@ import { openBridgeAws } from './bridge-aws.ts';
 import { ACCOUNT_ID, EVENT_BUS_NAME, KEY_SECRET_ID, TABLE_NAME } from './bridge-names.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
 import { headerLines } from './header.ts';
-import type { LocalApi } from './local-api.ts';
+import type { LocalApi } from './lambda/local-api.ts';
+import { type FromWorker, type PollerLambdaOptions, runPollerLambda } from './lambda/poller-lambda.ts';
 import type { ChannelSecrets } from './local-channels.ts';
-import { type FromWorker, type LocalLambdaOptions, runLocalLambda } from './local-lambda.ts';
 import { type LocalNotifier, startLocalNotifier } from './local-notifier.ts';
 import { openUpstream, probeUpstream, type Upstream } from './local-upstream.ts';
-import { createProgress } from './progress.ts';
-import { createRunSummary, type RunSummary } from './run-summary.ts';
 import type { StartOptions } from './start-options.ts';
-import { eventLine, type LineStyle, paint } from './terminal.ts';
+import { eventLine, type LineStyle, paint } from './terminal/event-line.ts';
+import { createProgress } from './terminal/progress.ts';
+import { createRunSummary, type RunSummary } from './terminal/run-summary.ts';
 
 export interface Surroundings {
   readonly signal: AbortSignal;
@@ -72,7 +72,7 @@ async function runIn(run: Run): Promise<void> {
   // The API closes before the notifier, because its last events may be alerts.
   stack.defer(() => api.close());
   for (const line of headerLines({ options, upstream, aws, api, token })) surroundings.print(line);
-  await runLocalLambda(pollerOf(run, aws, upstream), surroundings.signal);
+  await runPollerLambda(pollerOf(run, aws, upstream), surroundings.signal);
 }
 
 function startNotifier(
@@ -97,7 +97,7 @@ function startNotifier(
   });
 }
 
-function pollerOf(run: Run, aws: LocalAws, upstream: Upstream): LocalLambdaOptions {
+function pollerOf(run: Run, aws: LocalAws, upstream: Upstream): PollerLambdaOptions {
   const { options, surroundings, folder, clock, summary } = run;
   const progress = createProgress(surroundings);
   const event: PollAccountRequest = {

@@ -12,11 +12,11 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { LocalAws } from './aws/local-aws.ts';
 import { createLocalQueue, type LocalQueue } from './aws/queue.ts';
 import type { TopicMessage } from './aws/topics.ts';
+import { createNotifierInvocations, type NotifierInvocations } from './lambda/notifier-invocations.ts';
+import { type NotifierLambda, startNotifierLambda } from './lambda/notifier-lambda.ts';
+import type { WorkerSettings } from './lambda/poller-lambda.ts';
 import { type ChannelSecrets, setUpChannels } from './local-channels.ts';
-import type { WorkerSettings } from './local-lambda.ts';
-import { createNotifierInvocations, type NotifierInvocations } from './notifier-invocations.ts';
-import { type NotifierLambda, startNotifierLambda } from './notifier-lambda.ts';
-import { type LineStyle, paint } from './terminal.ts';
+import { type LineStyle, paint } from './terminal/event-line.ts';
 
 export interface LocalNotifierOptions extends WorkerSettings {
   readonly aws: LocalAws;

@@ -2,6 +2,7 @@
 
 import { AppError, toError } from '../../shared/runtime/errors.ts';
 import { UsageError } from './option-values.ts';
+import { portRefusal } from './port-refusal.ts';
 import { codeOf } from './system-error.ts';
 
 /** Runs a command's main function and ends the process with its exit code. */
@@ -62,18 +63,23 @@ function isForThePerson(error: Error): boolean {
   return (
     error instanceof UsageError ||
     error instanceof AppError ||
-    codeOf(error) === 'EADDRINUSE' ||
+    refusalOfPort(error) !== undefined ||
     isOptionError(error)
   );
 }
 
 function sentenceOf(error: Error): string {
-  if (codeOf(error) === 'EADDRINUSE') {
-    const port = 'port' in error ? String(error.port) : 'asked for';
-    return `Port ${port} is in use by another program; choose another one with --port, or leave it out.`;
-  }
+  const refusal = refusalOfPort(error);
+  if (refusal !== undefined) return refusal;
   if (isOptionError(error)) return error.message.split('. To specify')[0] ?? error.message;
   return isForThePerson(error) ? error.message : (error.stack ?? error.message);
+}
+
+/** Every server but the API listens on the port that `--port` names. */
+function refusalOfPort(error: Error): string | undefined {
+  if (!('syscall' in error) || error.syscall !== 'listen') return undefined;
+  const port = 'port' in error ? String(error.port) : 'asked for';
+  return portRefusal(codeOf(error), { port, option: 'port' });
 }
 
 /** Recognises what `parseArgs` throws for options that do not exist or lack a value. */

@@ -3,12 +3,15 @@
 import { parseArgs } from 'node:util';
 import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from '../process/option-values.ts';
 import { dialsSchema, type FaultDials } from './faults/faults.ts';
+import { SESSIONS_PER_HOUR } from './world/world.ts';
 
 export const SERVE_HELP = `npm run upstream -- [options]   runs the simulated service alone
   --port P       port on 127.0.0.1 (default: any free one)
   --api-key K    the key that it accepts (default: derived from the seed)
   --seed S       decides everything that happens (default 1)
   --projects N   number of projects at the start (default 25)
+  --sessions X   sessions of users in an hour of an average project, from 0 to 1000 (default ${SESSIONS_PER_HOUR}); with 0, only
+                 callers make things happen: no sessions, no availability checks, no new projects
   --speed X      its time runs X times as fast as real time (default 1)
   --dial D=X     sets a fault dial from the start; can be given several times. The dials are:
                  rateLimited internalError unavailable htmlError droppedConnection halfBody partialProjects (0 to 1),
@@ -26,6 +29,7 @@ export interface ServeOptions {
   readonly speed: number;
   readonly forMs: number | undefined;
   readonly dials: Partial<FaultDials>;
+  readonly sessionsPerHour: number;
   readonly tieChance: number;
   readonly stuckChance: number;
   readonly trouble: number;
@@ -40,6 +44,7 @@ export function parseServeOptions(args: readonly string[]): ServeOptions | undef
       'api-key': { type: 'string' },
       seed: { type: 'string', default: '1' },
       projects: { type: 'string', default: '25' },
+      sessions: { type: 'string', default: String(SESSIONS_PER_HOUR) },
       speed: { type: 'string', default: '1' },
       for: { type: 'string' },
       dial: { type: 'string', multiple: true, default: [] },
@@ -60,6 +65,7 @@ export function parseServeOptions(args: readonly string[]): ServeOptions | undef
     speed: parseSpeed(values.speed),
     forMs: values.for === undefined ? undefined : parseDuration('for', values.for),
     dials: parseDials(values.dial),
+    sessionsPerHour: parseSessions(values.sessions),
     tieChance: parseShare('ties', values.ties),
     stuckChance: parseShare('stuck', values.stuck),
     trouble: parseShare('trouble', values.trouble),
@@ -89,6 +95,15 @@ function parseShare(name: string, text: string): number {
   const share = Number(text);
   if (text.trim() !== '' && share >= 0 && share <= 1) return share;
   throw new UsageError(`--${name} takes a number from 0 to 1, not "${text}".`);
+}
+
+/** A busier project would have more operations than the simulation can draw in real time. */
+const SESSIONS_MAX = 1_000;
+
+function parseSessions(text: string): number {
+  const sessions = Number(text);
+  if (text.trim() !== '' && sessions >= 0 && sessions <= SESSIONS_MAX) return sessions;
+  throw new UsageError(`--sessions is "${text}"; it takes a number from 0 to ${SESSIONS_MAX}.`);
 }
 
 /** Accepts only characters that can stand in a header and, unquoted, in the printed command. */

@@ -2,7 +2,6 @@
 
 import { EMPTY_JOURNAL } from '../core/journal/journal.ts';
 import type { CommandRecord } from '../core/records/command-record.ts';
-import type { JournalRecord } from '../core/records/journal-record.ts';
 import type { Operation } from '../core/records/operation.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import { isoTimeOf } from '../core/time/timestamp.ts';
@@ -46,11 +45,7 @@ export async function recordCommand(
   const recorded = await Promise.all(operations.map((operation) => recordOne(deps, command, operation)));
   const known = recorded.flatMap((each) => each ?? []);
   const ended = await settleCommands(deps, [record], new Map(known.map((each) => [each.operation_id, each])));
-  const all: readonly JournalRecord[] = [...known, ...ended];
-  await relayRecords(
-    deps,
-    all.filter((each) => each.published < each.revision),
-  );
+  await relayRecords(deps, [...known, ...ended]);
 }
 
 /**

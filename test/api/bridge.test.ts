@@ -1,7 +1,7 @@
 /** The bridge's own routes, over what commands through it have recorded. */
 
 import { describe, expect, test } from 'vitest';
-import { healthOf } from '../../functions/api/bridge/account-health.ts';
+import { decideHealth } from '../../functions/api/bridge/decide-health.ts';
 import { nextStatus } from '../../shared/core/records/account-status.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
@@ -288,7 +288,7 @@ describe('health', () => {
       /oldest of 3 unsent events is 130 s old/,
     ],
   ])('when %s', (_name, parts, reason) => {
-    const health = healthOf({ ...parts, nowMs: NOON_MS });
+    const health = decideHealth({ ...parts, nowMs: NOON_MS });
 
     expect(health.healthy).toBe(reason === undefined);
     if (reason !== undefined) expect(health.reasons.join()).toMatch(reason);

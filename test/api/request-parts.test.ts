@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { createFairShare } from '../../functions/api/permits/fair-share.ts';
 import { parseForm } from '../../functions/api/serving/body/parse-form.ts';
-import { createFairShare } from '../../functions/api/serving/fair-share.ts';
-import { patienceMsOf } from '../../functions/api/serving/patience.ts';
+import { preferredWaitMs } from '../../functions/api/serving/prefer-wait.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createCommandUsage } from '../../shared/store/command-usage.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
@@ -95,7 +95,7 @@ describe('patience', () => {
     ['respond-async', 5_000],
     ['wait=999', 20_000],
   ])('of %j is %i milliseconds', (prefer, expected) => {
-    expect(patienceMsOf(prefer)).toBe(expected);
+    expect(preferredWaitMs(prefer)).toBe(expected);
   });
 });
 

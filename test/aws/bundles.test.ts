@@ -18,7 +18,7 @@ import { bundleFunction } from '../../infra/aws/bundle.ts';
 import { parseBridgeConfig } from '../../infra/config/bridge-config.ts';
 import { type FunctionName, functionDefinitions } from '../../infra/functions.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
-import { issueDevelopmentToken } from '../../infra/local/local-api.ts';
+import { issueDevelopmentToken } from '../../infra/local/lambda/local-api.ts';
 import { type LocalUpstream, startUpstream } from '../../infra/simulator/start-upstream.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';

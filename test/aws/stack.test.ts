@@ -1,11 +1,11 @@
 /** Compares what is deployed with the definitions that the code and the local bridge use. */
 
 import { beforeAll, describe, expect, test } from 'vitest';
-import { alertPolicy } from '../../functions/notifier/alert-policy.ts';
+import { alertPolicySchema } from '../../functions/notifier/alert-policy-schema.ts';
 import { alertRulePattern } from '../../functions/notifier/deciding/alert-rule.ts';
 import { notifierQueue } from '../../functions/notifier/invocations.ts';
-import { CANARY_SOURCE } from '../../infra/aws/events.ts';
-import { ACCESS } from '../../infra/aws/roles.ts';
+import { CANARY_SOURCE } from '../../infra/aws/resources/bridge-bus.ts';
+import { ACCESS } from '../../infra/aws/resources/roles.ts';
 import { ACKNOWLEDGED } from '../../infra/aws/rules.ts';
 import { ACCOUNTS_MAX } from '../../infra/config/account-settings.ts';
 import { type FunctionName, functionDefinitions } from '../../infra/functions.ts';
@@ -117,7 +117,7 @@ describe('the functions', () => {
   });
 
   test('the notifier gets the policy of the configuration', () => {
-    expect(alertPolicy.parse(JSON.parse(environmentOf('notifier')['ALERT_POLICY'] ?? ''))).toEqual(
+    expect(alertPolicySchema.parse(JSON.parse(environmentOf('notifier')['ALERT_POLICY'] ?? ''))).toEqual(
       stack.config.alerts.policy,
     );
   });

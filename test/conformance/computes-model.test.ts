@@ -203,7 +203,7 @@ function setUp(seed: number): { model: Model; real: Real } {
     projectCount: 1,
     startAtMs: START_MS,
     historyMs: 1,
-    sessionsPerHour: 1e-6,
+    sessionsPerHour: 0,
     trouble: 0,
   });
   const [project] = world.projects();

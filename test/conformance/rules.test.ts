@@ -304,13 +304,13 @@ describe('the auth integration', () => {
     const owner = async () => (await service.call('listAuthIntegrations')).body.data[0].owned_by;
     const body = { auth_provider: 'stack', project_id: service.projectId };
     const url = new URL((await service.call('transferAuthOwnership', { body })).body.url);
-    expect(await owner()).toBe('service');
+    expect(await owner()).toBe('neon');
 
     expect(await (await fetch(url)).text()).toContain('<form method="post">');
     const form = new URLSearchParams({ code: url.searchParams.get('code') ?? '', account: 'ada' });
     expect((await fetch(url, { method: 'POST', body: form })).status).toBe(200);
 
-    expect(await owner()).toBe('ada');
+    expect(await owner()).toBe('user');
     expect((await fetch(url, { method: 'POST', body: form })).status).toBe(404);
   });
 

@@ -42,7 +42,7 @@ export async function startService(options: Partial<UpstreamOptions> = {}) {
   const upstream = await startUpstream({
     seed: 3,
     projectCount: 2,
-    sessionsPerHour: 0.000_01,
+    sessionsPerHour: 0,
     historyMs: 1_000,
     trouble: 0,
     apiKeys: [KEY],

@@ -169,16 +169,16 @@ describe('npm start refuses with one sentence and exit code 2:', { timeout: 120_
     expect(command.errors()).toMatch(/answered 401: supplied credentials.*check UPSTREAM_API_KEY/);
   });
 
-  test('a port that is in use', async () => {
+  test.each(['port', 'api-port'])('a --%s that is in use', async (option) => {
     const server = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as AddressInfo;
-    const command = runCommand(START, ['--port', String(port)]);
+    const command = runCommand(START, [`--${option}`, String(port)]);
 
     expect(await command.ended()).toBe(2);
     expect(command.errors()).toBe(
-      `Port ${port} is in use by another program; choose another one with --port, or leave it out.\n`,
+      `Port ${port} is in use by another program; choose another one with --${option}, or leave it out.\n`,
     );
   });
 

@@ -3,7 +3,7 @@
  * every mood, storms, copies and disorder. The seed decides everything, so that the same seed gives the same hours.
  */
 
-import { alertPolicy } from '../../functions/notifier/alert-policy.ts';
+import { alertPolicySchema } from '../../functions/notifier/alert-policy-schema.ts';
 import type { Channel } from '../../functions/notifier/channels/channel.ts';
 import type { NotifierDeps } from '../../functions/notifier/create-handler.ts';
 import { notifierQueue, notifierSchedule } from '../../functions/notifier/invocations.ts';
@@ -60,7 +60,7 @@ export async function live(hours: Hours): Promise<Outcome> {
   const indexes = createListIndex(memory);
   const poisonIds = new Set<string>();
   const hostile = createHostileChannels(clock, poisonIds);
-  const policy = alertPolicy.parse({ mutes: mutesOf(draw, minutes) });
+  const policy = alertPolicySchema.parse({ mutes: mutesOf(draw, minutes) });
   const channels = hostile.channels.filter(({ name }) => hours.only === undefined || name === hours.only);
   let offsetMs = 0;
   let deathCount = 0;

@@ -1,6 +1,6 @@
 /** A notifier with a table in memory, a clock that tests move, and channels that can be down or crash. */
 
-import { alertPolicy } from '../../functions/notifier/alert-policy.ts';
+import { alertPolicySchema } from '../../functions/notifier/alert-policy-schema.ts';
 import type { Channel } from '../../functions/notifier/channels/channel.ts';
 import type { NotifierDeps } from '../../functions/notifier/create-handler.ts';
 import type { ChannelPace } from '../../functions/notifier/deciding/channel-pace.ts';
@@ -46,7 +46,7 @@ export function aNotifier(policy: object = {}) {
   };
   const deps: NotifierDeps = {
     store: createAlertStore(table, indexes, { clock, telemetry }),
-    policy: alertPolicy.parse(policy),
+    policy: alertPolicySchema.parse(policy),
     clock,
     telemetry,
     channels: [slack.channel, email.channel],

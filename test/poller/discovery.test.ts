@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest';
+import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
 import { PROJECTS_MAX } from '../../functions/poller/planner/project-list/listing.ts';
 import { emptyMemory } from '../../functions/poller/project/memory/project-memory.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
@@ -344,4 +345,28 @@ test('a project is new after the first whole listing, also when the table refuse
 
   expect(refusedCount).toBeGreaterThan(0);
   expect(told(account, 'Project Discovered')).toEqual([OTHER]);
+});
+
+test('a project is new for a warm environment, too, after another one has read the first whole listing', async () => {
+  const account = anAccount({ requestsPerMinute: 60 });
+  account.script.projectPageRowsMax = 1;
+  account.script.projectIds = projectIds(10);
+  const warm = account.memory();
+  await account.poll(5_000, warm);
+  account.restart();
+  await pollMinutes(account, 3);
+  account.script.projectIds = ['new-1', ...account.script.projectIds];
+  await account.poll(MINUTE_MS, warm);
+
+  expect(told(account, 'Project Discovered')).toEqual(['new-1']);
+});
+
+test('of two processes that read the first whole listing at once, both take a later project for new', async () => {
+  const account = anAccount();
+  const other = emptyAccountMemory();
+  account.begin(10_000);
+  await account.poll(10_000, other);
+
+  const expected = { count: 1, areSightingsNews: true };
+  expect([account.memory().listings, other.listings]).toMatchObject([expected, expected]);
 });

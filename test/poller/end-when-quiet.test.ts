@@ -5,6 +5,7 @@ import { anOperation } from '../builders.ts';
 import { anAccount, PROJECT_ID } from './account-under-test.ts';
 
 const MINUTE_MS = 60_000;
+const OTHER = 'wild-river-87654321';
 const atSecond = (second: number) => new Date(Date.UTC(2026, 0, 15, 12, 0, second)).toISOString();
 /** Pages at the head of the list: each poll of these short lists begins with one. */
 const reads = (calls: readonly string[]) =>
@@ -56,6 +57,33 @@ describe('an invocation that may end early', () => {
     await poll(30_000);
 
     expect(calls.length).toBeGreaterThanOrEqual(4);
+  });
+
+  test('does not end in the middle of a listing, so a deleted project is noticed', async () => {
+    const account = anAccount({ lingerMs: 0 });
+    account.script.projectIds.push(OTHER);
+    const { upstream, clock } = account.deps();
+    const { listProjects } = upstream;
+    upstream.listProjects = async (query, options) => {
+      await clock.sleep(2_000, options?.signal);
+      return listProjects(query, options);
+    };
+    for (let minute = 0; minute < 3; minute++) await account.poll(58_000);
+    account.script.projectIds = [PROJECT_ID];
+    for (let minute = 0; minute < 10; minute++) await account.poll(58_000);
+
+    const told = account.events().filter(({ type }) => type === 'Project Unreachable');
+    expect(told.map(({ project_id }) => project_id)).toEqual([OTHER]);
+  });
+
+  test('is not kept alive by a project list that cannot be read once it was listed', async () => {
+    const { poll, calls, script } = anAccount({ lingerMs: 0 });
+    await poll(58_000);
+    script.fails = ({ name }) => (name === 'projects' ? 'unavailable' : undefined);
+    calls.length = 0;
+    await poll(58_000);
+
+    expect(reads(calls)).toBe(1);
   });
 
   test('is not kept alive by a project that cannot be read', async () => {

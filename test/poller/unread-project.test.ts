@@ -1,7 +1,7 @@
 /** A project that cannot be read for long: it is announced once, named by health with its age, and polled on. */
 
 import { describe, expect, test } from 'vitest';
-import { healthOf } from '../../functions/api/bridge/account-health.ts';
+import { decideHealth } from '../../functions/api/bridge/decide-health.ts';
 import { readAccountStatus } from '../../shared/store/account-status-store.ts';
 import { projectKey } from '../../shared/store/keys.ts';
 import { anOperation } from '../builders.ts';
@@ -27,7 +27,11 @@ async function pollMinutes({ poll }: Account, count: number): Promise<void> {
 }
 
 const healthOfAccount = async ({ table, nowMs }: Account) =>
-  healthOf({ status: await readAccountStatus(table, 'main'), unpublished: NOTHING_UNSENT, nowMs: nowMs() });
+  decideHealth({
+    status: await readAccountStatus(table, 'main'),
+    unpublished: NOTHING_UNSENT,
+    nowMs: nowMs(),
+  });
 const eventsAbout = ({ events }: Account, type: string) => events().filter((event) => event['type'] === type);
 
 describe('a project whose operations cannot be read', () => {

@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDataFolder } from '../../infra/local/data-folder.ts';
-import { issueDevelopmentToken, revokeDevelopmentTokens } from '../../infra/local/local-api.ts';
+import { issueDevelopmentToken, revokeDevelopmentTokens } from '../../infra/local/lambda/local-api.ts';
 import { isOwnHost } from '../../infra/process/own-host.ts';
 import { startUpstream } from '../../infra/simulator/start-upstream.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';

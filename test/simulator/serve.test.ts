@@ -92,6 +92,7 @@ describe('its options', () => {
       port: 0,
       apiKey: 'simulated-key-5',
       dials: {},
+      sessionsPerHour: 20,
       tieChance: 0,
       stuckChance: 0,
       trouble: 1,

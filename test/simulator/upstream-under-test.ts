@@ -49,6 +49,8 @@ export interface UpstreamUnderTest {
   readonly sleeps: number[];
   /** Sends a GET below `/api/v2`. */
   readonly get: (path: string, headers?: Readonly<Record<string, string>>) => Promise<Answer>;
+  /** Sends a request with a body in JSON below `/api/v2`. */
+  readonly send: (method: string, path: string, body?: object) => Promise<Answer>;
   readonly passMs: (durationMs: number) => void;
 }
 
@@ -77,16 +79,23 @@ export function startUpstreamUnderTest(world: World = aWorld()): UpstreamUnderTe
       nowMs += durationMs;
     },
   });
+  const request = async (path: string, init: RequestInit): Promise<Answer> => {
+    const response = await app.request(`/api/v2${path}`, init);
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, body: parse(text) };
+  };
   return {
     world,
     faults,
     apiKeys,
     sleeps,
-    async get(path, headers = { authorization: `Bearer ${API_KEY}` }) {
-      const response = await app.request(`/api/v2${path}`, { headers });
-      const text = await response.text();
-      return { status: response.status, headers: response.headers, text, body: parse(text) };
-    },
+    get: (path, headers = { authorization: `Bearer ${API_KEY}` }) => request(path, { headers }),
+    send: (method, path, body) =>
+      request(path, {
+        method,
+        headers: { authorization: `Bearer ${API_KEY}`, 'content-type': 'application/json' },
+        ...(body !== undefined && { body: JSON.stringify(body) }),
+      }),
     passMs(durationMs) {
       nowMs += durationMs;
     },

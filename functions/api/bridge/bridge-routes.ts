@@ -4,15 +4,15 @@ import type { AccountStatus } from '../../../shared/core/records/account-status.
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { PatientCallers } from '../serving/patient-callers.ts';
 import type { Route } from '../serving/route.ts';
-import { accountRoutes } from './accounts.ts';
-import { auditRoutes } from './audit.ts';
+import { accountRoutes } from './account-routes.ts';
+import { auditRoutes } from './audit-routes.ts';
 import { type ModelDeps, type ModelOf, modelFor } from './bridge-route.ts';
-import { commandRoutes } from './commands.ts';
-import { eventRoutes } from './events.ts';
-import { healthRoutes } from './health.ts';
-import { operationRoutes } from './operations.ts';
-import { projectRoutes } from './projects.ts';
-import { wishRoutes } from './wishes.ts';
+import { commandRoutes } from './command-routes.ts';
+import { eventRoutes } from './event-routes.ts';
+import { healthRoutes } from './health-routes.ts';
+import { operationRoutes } from './operation-routes.ts';
+import { projectRoutes } from './project-routes.ts';
+import { wishRoutes } from './wish-routes.ts';
 
 export interface BridgeDeps extends ModelDeps {
   /** Undefined: the poller has not written it yet. */

@@ -1,7 +1,7 @@
 /** What an open page asks every few seconds: whether there was an event about it since its cursor. */
 
 import type { Hono } from 'hono';
-import { isVisibleTo } from '../bridge/events.ts';
+import { isVisibleTo } from '../bridge/event-routes.ts';
 import { checkReading } from './pages/permission.ts';
 import { type VisitorDeps, visitorOf } from './session/visitor.ts';
 import type { RefusalDeps } from './session/visitor-traces.ts';

@@ -1,8 +1,8 @@
 /** Whether a caller may send a request now: each caller has a share of the account's rate limit, and a number of wishes a minute. */
 
 import type { Caller } from '../../../shared/callers/authorize.ts';
-import type { FairShare } from './fair-share.ts';
-import { patienceMsOf } from './patience.ts';
+import type { FairShare } from '../permits/fair-share.ts';
+import { preferredWaitMs } from './prefer-wait.ts';
 import { Problem } from './problem.ts';
 import type { RawRequest } from './read-request.ts';
 import type { Route } from './route.ts';
@@ -16,7 +16,7 @@ export async function useAllowance(
 ): Promise<void> {
   if (limit === 'upstream') {
     // This header is checked before a permit is taken, so that a mistake in it costs the caller nothing.
-    patienceMsOf(raw.headers.get('prefer'));
+    preferredWaitMs(raw.headers.get('prefer'));
     refuseFor(await fairShare?.admit(client_id));
   }
   if (limit === 'wishes') refuseFor(fairShare?.admitWish(client_id));

@@ -8,10 +8,10 @@ import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { PatientCallers } from '../serving/patient-callers.ts';
 import { invalid } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
+import { lockWait } from './lock-wait.ts';
 import { shownTo } from './shown-answer.ts';
 import { unansweredProblem } from './unanswered-problem.ts';
 import type { UpstreamAccount } from './upstream-account.ts';
-import { waitingFor } from './waiting-for.ts';
 
 export interface ReadDeps {
   readonly patient: PatientCallers;
@@ -33,7 +33,7 @@ export async function passRead(
   const query =
     listsProjects && caller.projectIds !== undefined ? opened(request.query, cursors) : request.query;
   const call = { requestId, target, ids, query, body };
-  const waiting = waitingFor({ patient, fairShare }, request);
+  const waiting = lockWait({ patient, fairShare }, request);
   const result = await forwardCall({ upstream, telemetry }, call, waiting);
   if (result.kind === 'unanswered') throw unansweredProblem(result.failure, target.call);
   return shownTo({ caller, cursors }, result.answer, listsProjects);

@@ -11,9 +11,9 @@ import { isRead } from '../../../shared/upstream/calls/call.ts';
 import { Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
 import { commandAnswer } from './command-answer.ts';
+import { lockWait } from './lock-wait.ts';
 import { passRead, type ReadDeps } from './pass-read.ts';
 import type { UpstreamAccount } from './upstream-account.ts';
-import { waitingFor } from './waiting-for.ts';
 
 export interface PassThroughDeps extends SendOnceDeps, ReadDeps {
   /** The keys of this map are account ids. */
@@ -39,7 +39,7 @@ async function passCommand(
   const { requestId, caller, ids, query, body, headers } = request;
   const idempotencyKey = headers['idempotency-key'];
   const command = { requestId, caller, target, ids, query, body, idempotencyKey };
-  const waiting = waitingFor({ patient: deps.patient, fairShare: account.fairShare }, request);
+  const waiting = lockWait({ patient: deps.patient, fairShare: account.fairShare }, request);
   const outcome = await sendCommand(deps, account, command, waiting);
   return commandAnswer(outcome, target.call);
 }

@@ -6,6 +6,7 @@ import type { AccountMemory } from './account-memory.ts';
 import { discoverRepeatedly } from './discover-repeatedly.ts';
 import { readOrigin } from './discovery/account-origin.ts';
 import { type KnownProjects, rememberProject, visibleIdsOf } from './discovery/known-projects.ts';
+import type { Listings } from './discovery/listings.ts';
 import { endWhenQuiet } from './end-when-quiet.ts';
 import { type InvocationCounts, noCounts } from './invocation-counts.ts';
 import { pollUntilStopped, type WorkerState } from './poll-until-stopped.ts';
@@ -90,14 +91,14 @@ async function pollWithLease(
   const { projects, listings, health } = memory;
   const status = statusDepsOf(deps);
   if (status !== undefined) await recallStatus(status, memory.status, memory.readings);
-  const origin = await readOrigin(deps);
+  const origin = await readOrigin(deps, listings);
   await readHealth(deps, health);
   const leftovers = leftoversAtStart();
   const sources = statusSources(memory, leftovers);
   const discovery = { projects, listings, origin, addedNow: new Set<string>() };
   await untilLoopsEnd(deps, [
     ...startLoops(deps, memory, { discovery, origin, leftovers, counts }),
-    endWhenQuiet(deps, stop, () => listings.endedAtMs === undefined || leftovers.areDraining),
+    endWhenQuiet(deps, stop, () => isListingAwaited(listings) || leftovers.areDraining),
     ...(status === undefined ? [] : [publishStatusRepeatedly(status, memory.status, sources)]),
   ]);
   await reportAtEnd(deps, {
@@ -143,6 +144,11 @@ function leftoverEvents(
       counts.publishedCount += eventCount;
     },
   };
+}
+
+/** Says whether the invocation has to wait: a listing that every invocation interrupts never proves that a project is gone. */
+function isListingAwaited({ endedAtMs, isBeingRead }: Listings): boolean {
+  return endedAtMs === undefined || isBeingRead;
 }
 
 /** Returns undefined when the status is not published. */

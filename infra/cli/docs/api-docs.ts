@@ -5,7 +5,7 @@ import { API_VERSION, withDocumentation } from '../../../functions/api/documenta
 import { openApiDocument } from '../../../functions/api/documentation/openapi.ts';
 import { passThroughRoutes } from '../../../functions/api/upstream/pass-through-routes.ts';
 import { extraRoutes } from '../../../shared/config/extra-routes.ts';
-import { LOCAL_EXTRA_ROUTES } from '../../local/local-api.ts';
+import { LOCAL_EXTRA_ROUTES } from '../../local/lambda/local-api.ts';
 import type { GeneratedFile } from './event-docs.ts';
 
 export function apiDocs(): readonly GeneratedFile[] {

@@ -2,7 +2,7 @@
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import { type ComputeSettings, DEFAULT_SETTINGS } from '../world/compute.ts';
+import { type ComputeSettings, DEFAULT_SETTINGS, PROVISIONERS } from '../world/compute.ts';
 import * as commands from '../world/compute-commands.ts';
 import type { ProjectState } from '../world/project-state.ts';
 import { endpointRow } from './endpoint-row.ts';
@@ -12,6 +12,15 @@ import { startedRows } from './rows.ts';
 import { refusal, type UpstreamContext, type UpstreamEnv } from './upstream-context.ts';
 
 const cu = z.number();
+const namedTexts = z.record(z.string(), z.string());
+/** The values of settings are texts, whatever they mean to Postgres (public contract). */
+const computeSettings = z.object({
+  pg_settings: namedTexts.optional(),
+  pgbouncer_settings: namedTexts.optional(),
+  preload_libraries: z
+    .object({ use_defaults: z.boolean().optional(), enabled_libraries: z.array(z.string()).optional() })
+    .optional(),
+});
 const settable = {
   autoscaling_limit_min_cu: cu.optional(),
   autoscaling_limit_max_cu: cu.optional(),
@@ -20,7 +29,8 @@ const settable = {
   pooler_mode: z.literal('transaction').optional(),
   disabled: z.boolean().optional(),
   passwordless_access: z.boolean().optional(),
-  settings: z.record(z.string(), z.unknown()).optional(),
+  settings: computeSettings.optional(),
+  provisioner: z.enum(PROVISIONERS).optional(),
   name: z.string().min(1).max(100).optional(),
 };
 const createBody = z.object({
@@ -97,7 +107,8 @@ function changeOf(
   fields: z.output<typeof updateBody>['endpoint'],
   before: ComputeSettings,
 ): Partial<Omit<ComputeSettings, 'type'>> {
-  const { suspend_timeout_seconds, pooler_enabled, disabled, passwordless_access, settings, name } = fields;
+  const { suspend_timeout_seconds, pooler_enabled, disabled, passwordless_access } = fields;
+  const { settings, provisioner, name } = fields;
   const change = {
     size: {
       minCu: fields.autoscaling_limit_min_cu ?? before.size.minCu,
@@ -108,6 +119,7 @@ function changeOf(
     disabled,
     passwordlessAccess: passwordless_access,
     settings,
+    provisioner,
     name,
   };
   return Object.fromEntries(Object.entries(change).filter(([, value]) => value !== undefined));

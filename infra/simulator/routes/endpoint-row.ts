@@ -39,6 +39,6 @@ export function endpointRow(compute: Compute, projectId: string, nowMs: number):
     ...(isSuspended && { suspended_at: wholeSeconds(suspended.atMs) }),
     proxy_host: PROXY_HOST,
     suspend_timeout_seconds: config.suspendTimeoutSeconds,
-    provisioner: 'k8s-pod',
+    provisioner: config.provisioner,
   };
 }

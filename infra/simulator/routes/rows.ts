@@ -2,6 +2,7 @@
  * Shows projects and operations as the service does: with the observed fields, and with times cut to whole seconds.
  */
 
+import { isLocked } from '../world/project-lock.ts';
 import type { WorldOperation, WorldProject } from '../world/project-state.ts';
 
 /** One account owns everything here. The id has the form of the service's organization ids. */
@@ -43,11 +44,12 @@ export function operationRow(op: WorldOperation, nowMs: number): Record<string, 
   };
 }
 
-/** Shows the row of `GET /projects`. It lacks the specification's `locked`, which no payload since 2023 has. */
+/** Shows the row of `GET /projects`, with the specification's `locked`, which no payload since 2023 has. */
 export function projectRow(project: WorldProject, nowMs: number): Record<string, unknown> {
   const activeSeconds = activeSecondsOf(project, nowMs);
   return {
     ...commonFields(project, nowMs),
+    locked: isLocked(project, nowMs),
     active_time: activeSeconds,
     cpu_used_sec: Math.floor(activeSeconds * COMPUTE_UNITS_MIN),
     quota_reset_at: monthStart(nowMs, 1),
@@ -81,7 +83,7 @@ function commonFields(project: WorldProject, nowMs: number): Record<string, unkn
     platform_id: 'aws',
     region_id: 'aws-us-east-2',
     name: project.id,
-    provisioner: 'k8s-pod',
+    provisioner: 'k8s-neonvm',
     default_endpoint_settings: {
       autoscaling_limit_min_cu: COMPUTE_UNITS_MIN,
       autoscaling_limit_max_cu: 2,

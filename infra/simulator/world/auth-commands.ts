@@ -1,12 +1,17 @@
 /** What users can do with an auth integration; each command is a pure step from one state to the next. */
 
-import { type AuthState, type EmailServer, NO_AUTH, type OauthProvider } from './auth-state.ts';
+import {
+  type AuthIntegration,
+  type AuthState,
+  type EmailServer,
+  NO_AUTH,
+  type OauthProvider,
+} from './auth-state.ts';
+import { canonicalEmailAddress } from './email-address.ts';
+import { canonicalOrigin } from './origin.ts';
 
 /** The one supported provider has this name in the public contract. */
 export const AUTH_PROVIDER = 'stack';
-
-/** The service names itself in `owned_by` while it manages the auth project. */
-const SERVICE_OWNER = 'service';
 
 export type AuthOutcome<Value> =
   | { readonly kind: 'done'; readonly next: AuthState; readonly value: Value }
@@ -48,7 +53,7 @@ export function createIntegration(
     // The specification does not show the default names, so these are our choice.
     db_name: request.database_name ?? 'appdb',
     created_at: createdAt,
-    owned_by: SERVICE_OWNER,
+    owned_by: 'neon' as const,
     jwks_url: `https://auth.example.tech/api/v1/projects/${drawn.id}/.well-known/jwks.json`,
   };
   const providers: readonly OauthProvider[] = ['google', 'github'].map((id) => ({ id, type: 'shared' }));
@@ -69,7 +74,9 @@ export function createUser(
 ): AuthOutcome<{ readonly id: string }> {
   return withIntegration(state, () => {
     const { email, name = null } = request;
-    if (state.users.some((user) => user.email === email)) return refused(409, 'user already exists');
+    const address = canonicalEmailAddress(email);
+    if (state.users.some((user) => canonicalEmailAddress(user.email) === address))
+      return refused(409, 'user already exists');
     const user = { id: drawn.id, email, name, created_at: createdAt };
     return { kind: 'done', next: { ...state, users: [...state.users, user] }, value: { id: user.id } };
   });
@@ -85,22 +92,23 @@ export function deleteUser(state: AuthState, userId: string): AuthOutcome<undefi
 
 /** Step one of two: the new owner opens the answer's URL in a browser and confirms there. */
 export function startTransfer(state: AuthState, code: string): AuthOutcome<string> {
-  return withIntegration(state, () => ({
+  return withIntegration(state, (integration) => ({
     kind: 'done',
-    next: { ...state, transferCodes: [...state.transferCodes, code] },
+    next: {
+      ...state,
+      integration: { ...integration, transfer_status: 'initiated' },
+      transferCodes: [...state.transferCodes, code],
+    },
     value: code,
   }));
 }
 
 /** Step two: a code confirms one transfer only. The project stays reachable from the service's side. */
-export function confirmTransfer(
-  state: AuthState,
-  { code, owner }: { readonly code: string; readonly owner: string },
-): AuthOutcome<undefined> {
+export function confirmTransfer(state: AuthState, code: string): AuthOutcome<undefined> {
   const { integration, transferCodes } = state;
   if (integration === undefined || !transferCodes.includes(code)) return refused(404, 'transfer not found');
-  const next = { ...state, integration: { ...integration, owned_by: owner }, transferCodes: [] };
-  return { kind: 'done', next, value: undefined };
+  const transferred = { ...integration, owned_by: 'user', transfer_status: 'finished' } as const;
+  return { kind: 'done', next: { ...state, integration: transferred, transferCodes: [] }, value: undefined };
 }
 
 export function deleteIntegration(state: AuthState): AuthOutcome<undefined> {
@@ -148,7 +156,9 @@ export function deleteProvider(state: AuthState, id: string): AuthOutcome<undefi
 
 export function addDomain(state: AuthState, domain: string): AuthOutcome<undefined> {
   return withIntegration(state, () => {
-    if (state.domains.some((each) => each.domain === domain)) return refused(409, 'domain already exists');
+    const origin = canonicalOrigin(domain);
+    if (state.domains.some((each) => canonicalOrigin(each.domain) === origin))
+      return refused(409, 'domain already exists');
     const domains = [...state.domains, { domain, auth_provider: AUTH_PROVIDER }];
     return { kind: 'done', next: { ...state, domains }, value: undefined };
   });
@@ -157,10 +167,11 @@ export function addDomain(state: AuthState, domain: string): AuthOutcome<undefin
 /** Deletes all of the domains, or none when one of them is unknown. */
 export function deleteDomains(state: AuthState, domains: readonly string[]): AuthOutcome<undefined> {
   return withIntegration(state, () => {
-    const known = new Set(state.domains.map(({ domain }) => domain));
-    const unknown = domains.find((domain) => !known.has(domain));
-    if (unknown !== undefined) return refused(404, 'domain not found');
-    const left = state.domains.filter(({ domain }) => !domains.includes(domain));
+    const known = new Set(state.domains.map(({ domain }) => canonicalOrigin(domain)));
+    const named = new Set(domains.map(canonicalOrigin));
+    if ([...named].some((origin) => origin === undefined || !known.has(origin)))
+      return refused(404, 'domain not found');
+    const left = state.domains.filter(({ domain }) => !named.has(canonicalOrigin(domain)));
     return { kind: 'done', next: { ...state, domains: left }, value: undefined };
   });
 }
@@ -194,8 +205,11 @@ function keySet({ integration }: AuthState, { secret, publicKey }: Drawn): SdkKe
   };
 }
 
-function withIntegration<Value>(state: AuthState, act: () => AuthOutcome<Value>): AuthOutcome<Value> {
-  return state.integration === undefined ? refused(404, 'auth integration not found') : act();
+function withIntegration<Value>(
+  { integration }: AuthState,
+  act: (integration: AuthIntegration) => AuthOutcome<Value>,
+): AuthOutcome<Value> {
+  return integration === undefined ? refused(404, 'auth integration not found') : act(integration);
 }
 
 function refused(status: 400 | 404 | 409, message: string): AuthRefusal {

@@ -31,14 +31,17 @@ export type EmailServer =
       readonly sender_name: string;
     };
 
-interface AuthIntegration {
+export interface AuthIntegration {
   readonly auth_provider: string;
   readonly auth_provider_project_id: string;
   readonly branch_id: string;
   readonly db_name: string;
   readonly created_at: string;
-  readonly owned_by: string;
+  /** The public contract knows two owners; `neon` is the service itself, while it manages the auth project. */
+  readonly owned_by: 'neon' | 'user';
   readonly jwks_url: string;
+  /** This says how far a transfer of ownership is (public contract), and is absent while there is none. */
+  readonly transfer_status?: 'initiated' | 'finished';
 }
 
 export interface AuthState {

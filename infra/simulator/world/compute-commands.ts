@@ -2,10 +2,12 @@
  * What users can do with computes, and when the service refuses it (specification "Computes" and "Compute state").
  */
 
-import { type Compute, type ComputeSettings, createCompute, enterPhases, phaseAt } from './compute.ts';
+import { type Compute, type ComputeSettings, createCompute, phaseAt } from './compute.ts';
+import { putOffSuspend, runRestart, runStart, runSuspend } from './compute-life.ts';
 import { faultOfSize } from './compute-size.ts';
-import { putOffSuspend, runChain, runStart } from './operation-chain.ts';
+import { runChain } from './operation-chain.ts';
 import { kinds, type OperationKind } from './operation-life.ts';
+import { isLocked, LOCKED } from './project-lock.ts';
 import type { ProjectState, WorldOperation } from './project-state.ts';
 
 export type Outcome<Value> =
@@ -21,18 +23,6 @@ export interface Started {
 export interface ComputeChange {
   readonly branch_id?: string | undefined;
   readonly config: Partial<Omit<ComputeSettings, 'type'>>;
-}
-
-/** An operation in one of these statuses holds the project's lock. A failed operation waits and holds nothing. */
-const AT_WORK: ReadonlySet<string> = new Set(['scheduling', 'running', 'cancelling']);
-
-const LOCKED = 'project already has running conflicting operations, scheduling of new ones is prohibited';
-
-function isLocked({ operations }: ProjectState, nowMs: number): boolean {
-  return operations.some(({ states, created_us, action }) => {
-    if (created_us / 1_000 > nowMs || action === 'check_availability') return false;
-    return AT_WORK.has(states.findLast(({ at_ms }) => at_ms <= nowMs)?.status ?? 'scheduling');
-  });
 }
 
 export function createEndpoint(
@@ -192,26 +182,11 @@ function start(
 }
 
 function suspend(project: ProjectState, compute: Compute, atMs: number): void {
-  compute.connectionCount = 0;
-  if (compute.activeSpan !== undefined) compute.activeSpan.untilMs = atMs;
-  compute.activeSpan = undefined;
-  const { endMs } = runChain(project, { compute, kinds: [kinds.suspend_compute], atMs, byCommand: true });
-  enterPhases(compute, atMs, [
-    { atMs, current: 'active', pending: 'idle' },
-    { atMs: endMs, current: 'idle' },
-  ]);
+  runSuspend(project, { compute, atMs, byCommand: true });
 }
 
-/** A restart drops all connections. The compute keeps its state when the chain comes to nothing. */
 function restart(project: ProjectState, compute: Compute, atMs: number): void {
-  compute.connectionCount = 0;
-  const chain = [kinds.suspend_compute, kinds.start_compute];
-  const { endMs } = runChain(project, { compute, kinds: chain, atMs, byCommand: true });
-  enterPhases(compute, atMs, [
-    { atMs, current: 'active', pending: 'active' },
-    { atMs: endMs, current: 'active' },
-  ]);
-  putOffSuspend(project, compute, endMs, 0);
+  runRestart(project, { compute, atMs, byCommand: true });
 }
 
 function started(project: ProjectState, compute: Compute, act: () => void): Outcome<Started> {

@@ -22,6 +22,9 @@ export interface ActiveSpan {
   untilMs: number;
 }
 
+/** A compute runs on one of these (public contract). */
+export const PROVISIONERS = ['k8s-neonvm', 'k8s-pod'] as const;
+
 export interface ComputeSettings {
   readonly type: 'read_write' | 'read_only';
   readonly size: ComputeSize;
@@ -30,7 +33,8 @@ export interface ComputeSettings {
   readonly poolerEnabled: boolean;
   readonly disabled: boolean;
   readonly passwordlessAccess: boolean;
-  readonly settings: Readonly<Record<string, unknown>>;
+  readonly settings: object;
+  readonly provisioner: (typeof PROVISIONERS)[number];
   readonly name?: string | undefined;
 }
 
@@ -60,6 +64,8 @@ export const DEFAULT_SETTINGS: ComputeSettings = {
   disabled: false,
   passwordlessAccess: true,
   settings: {},
+  // This is the one that scales, and every payload since 2024 shows it.
+  provisioner: 'k8s-neonvm',
 };
 
 export function createCompute(

@@ -114,7 +114,9 @@ export function drawMs(
 
 /** Draws an exponential waiting time in milliseconds. */
 export function drawWaitMs(meanMs: number, random: Random): number {
-  return -meanMs * Math.log(1 - random.next());
+  const dice = random.next();
+  // Without this, an infinite mean times a logarithm of zero would be no number.
+  return meanMs === Number.POSITIVE_INFINITY ? meanMs : -meanMs * Math.log(1 - dice);
 }
 
 /** Draws by the Box-Muller method. */

@@ -3,8 +3,8 @@
  * the background.
  */
 
-import { type Compute, enterPhases } from './compute.ts';
-import { runChain, runStart } from './operation-chain.ts';
+import { runStart, runSuspend } from './compute-life.ts';
+import { runChain } from './operation-chain.ts';
 import { drawWaitMs, kinds } from './operation-life.ts';
 import { runSession } from './project-session.ts';
 import type { ProjectState } from './project-state.ts';
@@ -22,13 +22,16 @@ interface DueEvent {
 /** Begins a project that a user has just made: first its storage, then its compute. */
 export function beginNewLife(project: ProjectState, atMs: number): void {
   const made = runStart(project, { compute: project.main, kinds: [kinds.create_timeline], atMs });
-  beginLife(project, made.endMs);
+  beginLife(project, made.freeAtMs);
 }
 
 /** Begins a project that existed before the simulation started. */
 export function beginLife(project: ProjectState, atMs: number): void {
   project.nextSessionMs = atMs + drawWaitMs(project.meanGapMs, project.random);
-  project.nextCheckMs = atMs + project.random.next() * CHECK_GAP_MS.max;
+  const untilCheckMs = project.random.next() * CHECK_GAP_MS.max;
+  // A project without sessions is left to its callers, so that the service does not check it by itself.
+  const isLeftAlone = project.meanGapMs === Number.POSITIVE_INFINITY;
+  project.nextCheckMs = isLeftAlone ? Number.POSITIVE_INFINITY : atMs + untilCheckMs;
 }
 
 /** Returns when something happens next; nothing changes before that time. */
@@ -51,7 +54,8 @@ function nextEvent(project: ProjectState): DueEvent {
   if (nextCheckMs < next.atMs) next = { atMs: nextCheckMs, happen: () => check(project) };
   for (const compute of computes) {
     const untilMs = compute.activeSpan?.untilMs ?? Number.POSITIVE_INFINITY;
-    if (untilMs < next.atMs) next = { atMs: untilMs, happen: () => suspend(project, compute) };
+    if (untilMs < next.atMs)
+      next = { atMs: untilMs, happen: () => void runSuspend(project, { compute, atMs: untilMs }) };
   }
   return next;
 }
@@ -60,8 +64,8 @@ function nextEvent(project: ProjectState): DueEvent {
 function haveSession(project: ProjectState): void {
   // Users who have deleted all computes have nothing left to do.
   const hasComputes = project.computes.length > 0;
-  const endMs = hasComputes ? runSession(project, project.nextSessionMs) : project.nextSessionMs;
-  project.nextSessionMs = endMs + drawWaitMs(project.meanGapMs, project.random);
+  const freeAtMs = hasComputes ? runSession(project, project.nextSessionMs) : project.nextSessionMs;
+  project.nextSessionMs = freeAtMs + drawWaitMs(project.meanGapMs, project.random);
 }
 
 function check(project: ProjectState): void {
@@ -71,15 +75,4 @@ function check(project: ProjectState): void {
     runChain(project, { compute: project.main, kinds: [kinds.check_availability], atMs });
   const { min, max } = CHECK_GAP_MS;
   project.nextCheckMs = atMs + min + project.random.next() * (max - min);
-}
-
-function suspend(project: ProjectState, compute: Compute): void {
-  const atMs = compute.activeSpan?.untilMs ?? 0;
-  compute.activeSpan = undefined;
-  compute.connectionCount = 0;
-  const { endMs } = runChain(project, { compute, kinds: [kinds.suspend_compute], atMs });
-  enterPhases(compute, atMs, [
-    { atMs, current: 'active', pending: 'idle' },
-    { atMs: endMs, current: 'idle' },
-  ]);
 }

@@ -1,11 +1,12 @@
 /** Draws what users do with a project: they connect, change something, and make, archive and delete branches. */
 
 import type { Compute } from './compute.ts';
-import { putOffSuspend, runChain, runStart } from './operation-chain.ts';
+import { putOffSuspend, runStart } from './compute-life.ts';
+import { runChain } from './operation-chain.ts';
 import { kinds } from './operation-life.ts';
 import { drawCompute, type ProjectState } from './project-state.ts';
 
-/** A session returns when its operations have ended, in milliseconds since the epoch. */
+/** A session returns when the project can run other operations, in milliseconds since the epoch. */
 type Session = (project: ProjectState, atMs: number) => number;
 
 /**
@@ -41,16 +42,16 @@ function connect(project: ProjectState, atMs: number): number {
   const idle = project.computes.filter(({ activeSpan, isArchived }) => !isArchived && !activeSpan);
   const compute = pick(project, idle);
   if (compute === undefined) return configure(project, atMs);
-  return runStart(project, { compute, kinds: [], atMs }).endMs;
+  return runStart(project, { compute, kinds: [], atMs }).freeAtMs;
 }
 
 function configure(project: ProjectState, atMs: number): number {
   const active = project.computes.filter(({ activeSpan }) => activeSpan);
   const compute = pick(project, active);
-  if (compute === undefined) return runStart(project, { compute: project.main, kinds: [], atMs }).endMs;
-  const { endMs } = runChain(project, { compute, kinds: [kinds.apply_config], atMs });
+  if (compute === undefined) return runStart(project, { compute: project.main, kinds: [], atMs }).freeAtMs;
+  const { endMs, freeAtMs } = runChain(project, { compute, kinds: [kinds.apply_config], atMs });
   putOffSuspend(project, compute, endMs);
-  return endMs;
+  return freeAtMs;
 }
 
 function createBranch(project: ProjectState, atMs: number): number {
@@ -58,7 +59,7 @@ function createBranch(project: ProjectState, atMs: number): number {
   const compute = drawCompute(project.random, atMs);
   project.branchIds.add(compute.branch_id);
   project.computes.push(compute);
-  return runStart(project, { compute, kinds: [kinds.create_branch], atMs }).endMs;
+  return runStart(project, { compute, kinds: [kinds.create_branch], atMs }).freeAtMs;
 }
 
 function deleteBranch(project: ProjectState, atMs: number): number {
@@ -66,7 +67,7 @@ function deleteBranch(project: ProjectState, atMs: number): number {
   if (compute === undefined) return configure(project, atMs);
   project.computes.splice(project.computes.indexOf(compute), 1);
   project.branchIds.delete(compute.branch_id);
-  return runChain(project, { compute, kinds: [kinds.delete_timeline], atMs }).endMs;
+  return runChain(project, { compute, kinds: [kinds.delete_timeline], atMs }).freeAtMs;
 }
 
 function archiveBranch(project: ProjectState, atMs: number): number {
@@ -74,7 +75,7 @@ function archiveBranch(project: ProjectState, atMs: number): number {
   const compute = pick(project, awake);
   if (compute === undefined) return configure(project, atMs);
   compute.isArchived = true;
-  return runChain(project, { compute, kinds: [kinds.timeline_archive], atMs }).endMs;
+  return runChain(project, { compute, kinds: [kinds.timeline_archive], atMs }).freeAtMs;
 }
 
 /** A connection brings an archived branch back. */
@@ -83,11 +84,11 @@ function unarchiveBranch(project: ProjectState, atMs: number): number {
   const compute = pick(project, archived);
   if (compute === undefined) return configure(project, atMs);
   compute.isArchived = false;
-  return runStart(project, { compute, kinds: [kinds.timeline_unarchive], atMs }).endMs;
+  return runStart(project, { compute, kinds: [kinds.timeline_unarchive], atMs }).freeAtMs;
 }
 
 function attachTenant(project: ProjectState, atMs: number): number {
-  return runChain(project, { compute: project.main, kinds: [kinds.tenant_attach], atMs }).endMs;
+  return runChain(project, { compute: project.main, kinds: [kinds.tenant_attach], atMs }).freeAtMs;
 }
 
 function quietBranches({ computes, main }: ProjectState): readonly Compute[] {

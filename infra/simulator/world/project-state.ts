@@ -91,3 +91,8 @@ export function createProjectState({ seed, createdAtMs, ...odds }: ProjectOption
 export function drawCompute(random: Random, atMs: number): Compute {
   return createCompute(random, { branch_id: drawBranchId(random), atMs });
 }
+
+/** The production branch is the project's default branch, which is made with it. */
+export function productionBranchIdOf({ branchIds }: Pick<WorldProject, 'branchIds'>): string | undefined {
+  return branchIds.values().next().value;
+}

@@ -23,7 +23,7 @@ export interface WorldOptions {
   readonly historyMs?: number;
   /**
    * An average project has this number of sessions an hour. The busiest of 25 projects has about four times as many
-   * (Zipf).
+   * (Zipf). With 0, only callers make things happen: the service checks nothing and no user makes a project.
    */
   readonly sessionsPerHour?: number;
   /** With this chance, an operation is created in the very microsecond of the one before it in its chain. */
@@ -50,7 +50,7 @@ const HOUR_MS = 3_600_000;
 const HISTORY_MS = 3 * HOUR_MS;
 
 /** A demonstration needs this much life: with 25 projects a status changes about every two seconds. */
-const SESSIONS_PER_HOUR = 20;
+export const SESSIONS_PER_HOUR = 20;
 const ZIPF_EXPONENT = 0.8;
 
 /** Projects that exist at the start were made in the two months before. */
@@ -100,7 +100,9 @@ function createAccount(options: WorldOptions): Account {
     beginLife(project, birthMs);
   }
   // The first birth comes after the start, so that a world begins with exactly the requested number of projects.
-  account.nextBirthMs = startAtMs + drawWaitMs(NEW_PROJECT_EVERY_MS, random);
+  const isLeftAlone = options.sessionsPerHour === 0;
+  const birthEveryMs = isLeftAlone ? Number.POSITIVE_INFINITY : NEW_PROJECT_EVERY_MS;
+  account.nextBirthMs = startAtMs + drawWaitMs(birthEveryMs, random);
   return account;
 }
 

@@ -4,24 +4,28 @@
  * github.com/aws/event-ruler, the matcher of EventBridge itself.
  */
 
+import { elementsOf, isLeaf, isObject, type Json, memberOf } from './event-fields.ts';
 import { type Leaf, type Matcher, OPERATOR_KEYWORDS, parseMatcher } from './event-pattern-operators.ts';
 import { refusePattern } from './invalid-event-pattern-error.ts';
 
 export { InvalidEventPatternError } from './invalid-event-pattern-error.ts';
 
-type Json = Leaf | readonly Json[] | { readonly [name: string]: Json };
+export type EventPattern = { readonly kind: 'leaf'; readonly matchers: readonly Matcher[] } | ObjectPattern;
 
-export type EventPattern =
-  | { readonly kind: 'leaf'; readonly matchers: readonly Matcher[] }
-  | {
-      readonly kind: 'object';
-      readonly fields: readonly (readonly [name: string, pattern: EventPattern])[];
-      /** There is one list for each `$or`, and one pattern of each list must match. */
-      readonly alternatives: readonly (readonly EventPattern[])[];
-    };
+interface ObjectPattern {
+  readonly kind: 'object';
+  readonly fields: readonly Field[];
+  /** There is one list for each `$or`, and one pattern of each list must match. */
+  readonly alternatives: readonly (readonly EventPattern[])[];
+}
+
+type Field = readonly [name: string, pattern: EventPattern];
 
 /** The API Reference sets this bound (PutRule, EventPattern). It also bounds how deep the parser has to go. */
 const PATTERN_CHARACTERS_MAX = 4_096;
+
+/** Matching takes a few stack frames for each step of a path, so this bound keeps it far from the end of the stack. */
+const STEPS_MAX = 500;
 
 /** Parses JSON, or takes the object itself. Throws `InvalidEventPatternError` with a reason that a person can read. */
 export function parseEventPattern(source: unknown): EventPattern {
@@ -40,18 +44,51 @@ export function matchesEventPattern(pattern: EventPattern, event: unknown): bool
 }
 
 function parseFields(json: Readonly<Record<string, unknown>>, path: string): EventPattern {
-  const fields: (readonly [string, EventPattern])[] = [];
+  const fields: Field[] = [];
   const alternatives: EventPattern[][] = [];
   for (const [name, value] of Object.entries(json)) {
     const below = path === '' ? name : `${path}.${name}`;
     if (name === '$or' && isAlternatives(value)) {
       alternatives.push(value.map((part, index) => parseFields(part, `${below}[${index}]`)));
     } else {
-      fields.push([name, parseField(value, below)]);
+      fields.push(nested(name, parseField(value, below)));
     }
   }
   if (fields.length + alternatives.length === 0) return refusePattern('Empty objects are not allowed', path);
-  return { kind: 'object', fields, alternatives };
+  return { kind: 'object', fields: merged(fields), alternatives };
+}
+
+/**
+ * A dot in a name is a step into the nested object, because event-ruler joins the names of a path with dots: `a.b` and
+ * `a` with `b` inside are one path.
+ */
+function nested(name: string, pattern: EventPattern): Field {
+  const [first = '', ...steps] = name.split('.');
+  if (steps.length > STEPS_MAX) return refusePattern(`It is nested more than ${STEPS_MAX} times`, name);
+  const inner = steps.reduceRight<EventPattern>(
+    (below, step) => ({ kind: 'object', fields: [[step, below]], alternatives: [] }),
+    pattern,
+  );
+  return [first, inner];
+}
+
+/** Conditions below one name belong to one object. Of two conditions on the same path, the later one counts. */
+function merged(fields: readonly Field[]): readonly Field[] {
+  return [...Map.groupBy(fields, ([name]) => name)].flatMap(([name, named]) => {
+    const patterns = named.map(([, pattern]) => pattern);
+    const leaf = patterns.findLast((pattern) => pattern.kind === 'leaf');
+    const objects = patterns.filter((pattern) => pattern.kind === 'object');
+    const object = objects.length < 2 ? objects[0] : mergedObject(objects);
+    return [leaf, object].filter((pattern) => pattern !== undefined).map((pattern): Field => [name, pattern]);
+  });
+}
+
+function mergedObject(objects: readonly ObjectPattern[]): ObjectPattern {
+  return {
+    kind: 'object',
+    fields: merged(objects.flatMap(({ fields }) => fields)),
+    alternatives: objects.flatMap(({ alternatives }) => alternatives),
+  };
 }
 
 function parseField(value: unknown, path: string): EventPattern {
@@ -89,10 +126,6 @@ function parseJson(source: string): unknown {
   }
 }
 
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 function matches(pattern: EventPattern, value: Json | undefined): boolean {
   if (pattern.kind === 'leaf') {
     const leaves = elementsOf(value).filter(isLeaf);
@@ -104,10 +137,7 @@ function matches(pattern: EventPattern, value: Json | undefined): boolean {
   return candidates.some((element) => matchesElement(pattern, element));
 }
 
-function matchesElement(
-  { fields, alternatives }: Extract<EventPattern, { kind: 'object' }>,
-  element: Json | undefined,
-): boolean {
+function matchesElement({ fields, alternatives }: ObjectPattern, element: Json | undefined): boolean {
   return (
     fields.every(([name, pattern]) => matches(pattern, memberOf(element, name))) &&
     alternatives.every((patterns) => patterns.some((pattern) => matches(pattern, element)))
@@ -117,30 +147,4 @@ function matchesElement(
 function matchesLeaves(matcher: Matcher, leaves: readonly Leaf[]): boolean {
   if (matcher.kind === 'exists') return matcher.wanted === leaves.length > 0;
   return leaves.some((leaf) => matcher.holds(leaf));
-}
-
-/** Returns the value itself, or what an array holds at any depth. It does not recurse, so no event is too deep. */
-function elementsOf(value: Json | undefined): readonly (Json | undefined)[] {
-  const elements: (Json | undefined)[] = [];
-  const rest = [value];
-  while (rest.length > 0) {
-    const next = rest.pop();
-    if (!isList(next)) elements.push(next);
-    else for (const member of next) rest.push(member);
-  }
-  return elements;
-}
-
-/** Reads own members only: every object inherits a `constructor`, and no event means that one. */
-function memberOf(element: Json | undefined, name: string): Json | undefined {
-  if (typeof element !== 'object' || element === null || isList(element)) return undefined;
-  return Object.hasOwn(element, name) ? element[name] : undefined;
-}
-
-function isLeaf(value: Json | undefined): value is Leaf {
-  return value === null || ['string', 'number', 'boolean'].includes(typeof value);
-}
-
-function isList(value: Json | undefined): value is readonly Json[] {
-  return Array.isArray(value);
 }

@@ -55,6 +55,11 @@ const emailServer = z.looseObject({
   sender_name: z.string().optional(),
 });
 
+/** The upstream judges the spelling. 64 bytes before the @ and 255 behind it are the most that there can be (RFC 5321). */
+const emailAddress = z
+  .string()
+  .regex(/^.{1,64}@.{1,255}$/, { error: 'must be an e-mail address, like ada@example.com' });
+
 const ofProvider = { project_id: projectId, auth_provider };
 
 /** The specification describes this as "Redirect-URI whitelist domain". It is an origin with its scheme. */
@@ -128,7 +133,7 @@ export const authCalls = {
     section: 'Auth integration',
     body: z.strictObject({
       ...ofProvider,
-      email: z.email().max(320),
+      email: emailAddress,
       name: z.string().min(1).max(255).optional(),
     }),
     answer: z.looseObject({ id: z.string() }),
@@ -325,7 +330,7 @@ export const authCalls = {
         port: z.number().int().min(1).max(65_535).optional(),
         username: text.optional(),
         password: text.optional(),
-        sender_email: z.email().max(320).optional(),
+        sender_email: emailAddress.optional(),
         sender_name: text.optional(),
       })
       .check(({ value, issues }) => {

@@ -1,11 +1,14 @@
 import fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
+  forgive,
   type RateLimit,
   rateLimitOf,
   spend,
   startEmpty,
   UNUSED,
+  unspend,
+  usedUp,
   waitMs,
 } from '../../../shared/core/rates/rate-limit.ts';
 import { NOON_MS } from '../../builders.ts';
@@ -102,6 +105,43 @@ test('processes that end and begin at any moment, knowing nothing of each other,
       }
     }),
   );
+});
+
+const sixtyAMinute = rateLimitOf(60, 6);
+
+describe('a limit', () => {
+  test('of less than two a minute is refused, with what was asked for', () => {
+    expect(() => rateLimitOf(1, 1)).toThrow(new RangeError('A rate limit needs at least 2 a minute, not 1'));
+    expect(() => rateLimitOf(Number.NaN, 1)).toThrow(RangeError);
+    expect(rateLimitOf(2, 1).intervalMs).toBe(MINUTE_MS);
+  });
+
+  test('that is used up lets nothing leave for a minute', () => {
+    expect(waitMs(sixtyAMinute, usedUp(sixtyAMinute, NOON_MS), NOON_MS)).toBe(MINUTE_MS);
+    expect(usedUp(sixtyAMinute, NOON_MS).pausedUntilMs).toBe(0);
+  });
+
+  test('of which too much was spent is paid after a minute, and a smaller debt stays', () => {
+    const deep = spend(sixtyAMinute, { ...UNUSED, pausedUntilMs: 7 }, NOON_MS, 1_000_000);
+    const small = spend(sixtyAMinute, UNUSED, NOON_MS, 3);
+
+    expect(waitMs(sixtyAMinute, forgive(sixtyAMinute, deep, NOON_MS), NOON_MS)).toBe(MINUTE_MS);
+    expect(forgive(sixtyAMinute, deep, NOON_MS).pausedUntilMs).toBe(7);
+    expect(forgive(sixtyAMinute, small, NOON_MS)).toEqual(small);
+  });
+
+  test('gets a request back that did not leave', () => {
+    const before = spend(sixtyAMinute, { ...UNUSED, pausedUntilMs: 7 }, NOON_MS, 9);
+
+    expect(unspend(sixtyAMinute, spend(sixtyAMinute, before, NOON_MS))).toEqual(before);
+  });
+
+  test('without anything saved up lets one request leave after a step, and no burst', () => {
+    const state = startEmpty(sixtyAMinute, NOON_MS);
+
+    expect(waitMs(sixtyAMinute, state, NOON_MS)).toBe(Math.ceil(sixtyAMinute.intervalMs));
+    expect(state.pausedUntilMs).toBe(0);
+  });
 });
 
 interface Arrival {

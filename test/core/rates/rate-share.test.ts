@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { rateLimitOf, shareOf, spend, UNUSED, waitMs } from '../../../shared/core/rates/rate-limit.ts';
-import { afterRefusal, FULL_SHARE, shareAt } from '../../../shared/core/rates/rate-share.ts';
+import { afterRefusal, FULL_SHARE, type RateShare, shareAt } from '../../../shared/core/rates/rate-share.ts';
 import { NOON_MS } from '../../builders.ts';
 
 const MINUTE_MS = 60_000;
@@ -48,6 +48,36 @@ test('whatever is refused, something still gets through', () => {
   for (let count = 0; count < 100; count++) share = afterRefusal(share, NOON_MS + count * 6_000);
 
   expect(shareAt(share, NOON_MS + 600_000)).toBeGreaterThanOrEqual(0.1);
+});
+
+describe('how long a refused share is left alone', () => {
+  const held = (fields: Partial<RateShare>): RateShare => ({
+    share: 0.5,
+    changedAtMs: NOON_MS,
+    ceiling: 0.5,
+    holdMs: 20 * MINUTE_MS,
+    ...fields,
+  });
+
+  test('is five minutes at first, and again after a refusal far above the last one', () => {
+    const grown = held({ share: 0.6, holdMs: 20 * MINUTE_MS });
+
+    expect(afterRefusal(grown, NOON_MS + MINUTE_MS).holdMs).toBe(5 * MINUTE_MS);
+  });
+
+  test('stays as it was after a refusal that is a tenth above the last one, and no more', () => {
+    expect(afterRefusal(held({ share: 0.55 }), NOON_MS + MINUTE_MS).holdMs).toBe(20 * MINUTE_MS);
+  });
+
+  test('stays as it was when it is not over yet, and doubles when it is, up to forty minutes', () => {
+    const first = held({ holdMs: 5 * MINUTE_MS });
+
+    expect(afterRefusal(first, NOON_MS + 5 * MINUTE_MS - 1).holdMs).toBe(5 * MINUTE_MS);
+    expect(afterRefusal(first, NOON_MS + 5 * MINUTE_MS).holdMs).toBe(10 * MINUTE_MS);
+    expect(afterRefusal(held({ holdMs: 30 * MINUTE_MS }), NOON_MS + 30 * MINUTE_MS).holdMs).toBe(
+      40 * MINUTE_MS,
+    );
+  });
 });
 
 /** A sliding window of 700 a minute that both send into; the other one sends evenly and takes no notice. */

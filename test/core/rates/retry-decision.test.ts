@@ -1,5 +1,11 @@
-import { expect, onTestFinished, test, vi } from 'vitest';
-import { parseRetryAfter, RETRY_AFTER_MS_MAX } from '../../../shared/core/rates/retry-decision.ts';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import {
+  decideRetry,
+  PAUSE_MS_MAX,
+  parseRetryAfter,
+  RETRY_AFTER_MS_MAX,
+  retryDelayMs,
+} from '../../../shared/core/rates/retry-decision.ts';
 import { NOON_MS } from '../../builders.ts';
 
 test.each([
@@ -28,3 +34,46 @@ test.each([['301'], ['86400'], ['9'.repeat(400)], ['Sat, 15 Jan 2028 12:00:00 GM
     expect(RETRY_AFTER_MS_MAX).toBe(300_000);
   },
 );
+
+describe('the pause before a repetition', () => {
+  const pause = (attempt: number, dice: number, retryAfterMs?: number) =>
+    retryDelayMs({ attempt, dice, retryAfterMs });
+
+  test('is half certain and half by chance, and doubles up to ten seconds', () => {
+    expect([pause(1, 0), pause(1, 0.5), pause(1, 1)]).toEqual([125, 187.5, 250]);
+    expect([pause(2, 0), pause(2, 1), pause(3, 1)]).toEqual([250, 500, 1_000]);
+    expect(pause(20, 1)).toBe(10_000);
+  });
+
+  test('is never shorter than the upstream asks for, and up to a quarter of a second longer', () => {
+    expect([pause(1, 0, 3_000), pause(1, 0.5, 3_000), pause(4, 1, 3_000)]).toEqual([3_000, 3_125, 3_250]);
+  });
+
+  test('of twenty seconds is waited for, and a longer one is not', () => {
+    const refused = (retryAfterMs: number) =>
+      decideRetry({ kind: 'rate_limited', method: 'GET', status: 429, attempt: 1, dice: 0, retryAfterMs });
+
+    expect(refused(PAUSE_MS_MAX)).toEqual({ kind: 'retry', delayMs: PAUSE_MS_MAX });
+    expect(refused(PAUSE_MS_MAX + 1)).toEqual({ kind: 'give_up' });
+  });
+});
+
+describe('a Retry-After', () => {
+  test('may have spaces around it', () => {
+    expect(parseRetryAfter(' 7 ', NOON_MS)).toBe(7_000);
+  });
+
+  test.each([
+    'maybe Thu, 15 Jan 2026 12:00:30 GMT',
+    'Thu, 15 Jan 2026 12:00:30 GMT+0200',
+    'maybe Thu Jan 15 12:00:30 2026',
+    'Thu Jan 15 12:00:30 2026 (or later)',
+    '',
+  ])('with more or less than a date is none: %s', (header) => {
+    expect(parseRetryAfter(header, NOON_MS)).toBeUndefined();
+  });
+
+  test.each([undefined, null])('that is missing is none (%s)', (header) => {
+    expect(parseRetryAfter(header, NOON_MS)).toBeUndefined();
+  });
+});

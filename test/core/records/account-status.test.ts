@@ -1,6 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { createHintFields } from '../../../functions/poller/planner/hints/hint-fields.ts';
-import { nextStatus, POINTS_MAX, type StatusSample } from '../../../shared/core/records/account-status.ts';
+import {
+  longestUnread,
+  nextStatus,
+  POINTS_MAX,
+  type StatusSample,
+} from '../../../shared/core/records/account-status.ts';
 import { readAccountStatus, writeAccountStatus } from '../../../shared/store/account-status-store.ts';
 import { NOON_MS } from '../../builders.ts';
 import { createMemoryTable } from '../../simulation/memory-table.ts';
@@ -91,5 +96,69 @@ describe('the status of an account', () => {
     await table.update({ key: { pk: 'A#main', sk: 'STATUS' }, set: { kind: 'status', points: 'other' } });
 
     expect(await readAccountStatus(table, 'main')).toBeUndefined();
+  });
+});
+
+describe('what the status says of unread projects', () => {
+  const unread = (count: number) =>
+    Array.from({ length: count }, (_, place) => ({
+      project_id: `p-${String(place).padStart(2, '0')}`,
+      since: '2026-01-15T11:00:00.000Z',
+      reason: 'timeout',
+    }));
+
+  test('names the twenty that were not read for longest, and counts all', () => {
+    const status = nextStatus(undefined, sample({ unread: unread(25), unreadSinceMs: NOON_MS - 9_000 }));
+
+    expect(status.unread_projects).toEqual(unread(25).slice(0, 20));
+    expect(status.unread_project_count).toBe(25);
+    expect(status.unread_since).toBe('2026-01-15T11:59:51.000Z');
+  });
+
+  test('is nothing when all were read', () => {
+    expect(Object.keys(nextStatus(undefined, sample({ unread: [] })))).not.toContain('unread_projects');
+  });
+
+  test('is in the order of their age, and of their id where that is the same', () => {
+    const [a, b, c] = unread(3);
+    if (a === undefined || b === undefined || c === undefined) throw new Error('three are needed');
+    const older = { ...c, since: '2026-01-15T10:00:00.000Z' };
+
+    expect(longestUnread([b, a, older]).map(({ project_id }) => project_id)).toEqual([
+      'p-02',
+      'p-00',
+      'p-01',
+    ]);
+    expect(longestUnread([older, a, b]).map(({ project_id }) => project_id)).toEqual([
+      'p-02',
+      'p-00',
+      'p-01',
+    ]);
+  });
+});
+
+test('a status whose tally began in the future covers no time', () => {
+  expect(nextStatus(undefined, sample({ sinceMs: NOON_MS + 5 })).points[0]?.duration_ms).toBe(0);
+});
+
+test('the points of a status are the old ones and the new one, in their order', () => {
+  const first = nextStatus(undefined, sample());
+  const second = nextStatus(first, sample({ nowMs: NOON_MS + 1 }));
+
+  expect(second.points.map(({ at_ms }) => at_ms)).toEqual([NOON_MS, NOON_MS + 1]);
+});
+
+test('the delays of a status are those of half, of nineteen in twenty, and of the last of all', () => {
+  const delaysMs = Array.from({ length: 100 }, (_, place) => (place * 37) % 100);
+  const [point] = nextStatus(
+    undefined,
+    sample({ tally: { requestCount: 0, throttledCount: 0, delaysMs } }),
+  ).points;
+
+  expect(point).toMatchObject({
+    delay_p50_ms: 50,
+    delay_p95_ms: 95,
+    delay_max_ms: 99,
+    transition_count: 100,
   });
 });

@@ -187,6 +187,29 @@ export const wholeCases: readonly (readonly [pattern: object, event: object, isM
   [{ constructor: [{ exists: true }] }, { a: 1 }, false],
   [{ a: { toString: [{ exists: false }] } }, { a: {} }, true],
   [{ a: { hasOwnProperty: ['x'] } }, { a: { hasOwnProperty: 'x' } }, true],
+  // A dot in a name is a step into the nested object (event-ruler joins the names of a path with dots).
+  [{ 'a.b': ['x'] }, { a: { b: 'x' } }, true],
+  [{ 'a.b': ['x'] }, { a: { b: 'y' } }, false],
+  [{ 'a.b': [{ exists: false }] }, { a: { b: 'x' } }, false],
+  [{ 'a.b': [{ exists: false }] }, { a: { c: 'x' } }, true],
+  [{ a: { 'b.c': { d: ['x'] } } }, { a: { b: { c: { d: 'x' } } } }, true],
+  [{ 'a.b': ['x'], a: { c: ['y'] } }, { a: { b: 'x', c: 'y' } }, true],
+  [{ 'a.b': ['x'], a: { c: ['y'] } }, { a: { b: 'x' } }, false],
+  [{ 'a.b': [1], 'a.c': [2] }, { a: [{ b: 1, c: 2 }] }, true],
+  [{ 'a.b': [1], 'a.c': [2] }, { a: [{ b: 1 }, { c: 2 }] }, false],
+  [{ 'a.b': { $or: [{ c: [1] }, { d: [2] }] } }, { a: { b: { d: 2 } } }, true],
+  [{ 'a.b': { c: [3] }, a: { b: { $or: [{ d: [1] }, { e: [2] }] } } }, { a: { b: { c: 3, e: 2 } } }, true],
+  [{ 'a.b': { c: [3] }, a: { b: { $or: [{ d: [1] }, { e: [2] }] } } }, { a: { b: { c: 3 } } }, false],
+  [{ $or: [{ 'a.b': [1] }, { 'a.c': [2] }] }, { a: { c: 2 } }, true],
+  [{ 'a..b': ['x'] }, { a: { '': { b: 'x' } } }, true],
+  // So is a dot in the name of an event's own field.
+  [{ a: { b: ['x'] } }, { 'a.b': 'x' }, true],
+  [{ 'a.b': ['x'] }, { 'a.b': 'x' }, true],
+  [{ a: { b: ['x'], c: ['y'] } }, { 'a.b': 'x', a: { c: 'y' } }, true],
+  [{ a: ['x'], 'a.b': ['y'] }, { a: 'x', 'a.b': 'y' }, true],
+  // The same path in two spellings is one condition, and the later one counts.
+  [{ 'a.b': ['x'], a: { b: ['y'] } }, { a: { b: 'y' } }, true],
+  [{ 'a.b': ['x'], a: { b: ['y'] } }, { a: { b: 'x' } }, false],
   // In an array of objects, all conditions must match within one element.
   [{ a: { b: [1], c: [2] } }, { a: [{ b: 1, c: 2 }] }, true],
   [

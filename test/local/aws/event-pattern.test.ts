@@ -61,6 +61,15 @@ describe('an event pattern', () => {
     }
   });
 
+  test('with five hundred dots in a name is matched, and with more it is refused', () => {
+    const nameOf = (dotCount: number) => `${'a.'.repeat(dotCount)}a`;
+    const event = JSON.parse(`${'{"a":'.repeat(501)}"x"${'}'.repeat(501)}`);
+
+    expect(matches({ [nameOf(500)]: ['x'] }, event)).toBe(true);
+    expect(matches({ [nameOf(500)]: ['x'] }, { a: 'x' })).toBe(false);
+    expect(() => matches({ [nameOf(501)]: ['x'] }, event)).toThrow(/nested more than 500 times/);
+  });
+
   test('that is not a JSON value is refused', () => {
     const cycle: Record<string, unknown> = {};
     cycle['a'] = cycle;

@@ -31,8 +31,11 @@ const AFTERWARDS_MS = 2.5 * DAY_MS;
 /** Some time before the table forgets what has settled. */
 const FORGETS_AFTER_MS = 28 * DAY_MS;
 
+/** A project that failed last, or an account that was asked to wait, is left alone for this time. */
+const LEFT_ALONE_MS = 5 * MINUTE_MS;
+
 /** Every project is read to its end before it can be forgotten, also one that failed last. */
-const LONG_PEACE_MS = 7 * MINUTE_MS;
+const LONG_PEACE_MS_MIN = 7 * MINUTE_MS;
 
 const INVOCATIONS_PER_GAP = 5;
 
@@ -74,7 +77,8 @@ export function timelineOf(plan: WidePlan): Timeline {
   if (gapMs > 0) {
     const every = isAsleep ? undefined : gapMs / INVOCATIONS_PER_GAP;
     const isLong = gapMs > FORGETS_AFTER_MS;
-    const peacefulMs = isLong ? LONG_PEACE_MS : 2 * MINUTE_MS;
+    const longPeaceMs = Math.max(LONG_PEACE_MS_MIN, LEFT_ALONE_MS + readingMs(plan));
+    const peacefulMs = isLong ? longPeaceMs : 2 * MINUTE_MS;
     add({ name: 'gap', isChaotic: false, invocationEveryMs: MINUTE_MS }, peacefulMs);
     add({ name: 'gap', isChaotic: false, invocationEveryMs: every }, gapMs);
   }

@@ -3,7 +3,7 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import { isoTimeOf } from '../../../../shared/core/time/timestamp.ts';
-import { AUDIT_OUTCOMES, type AuditFilter, auditQuery, readAudit } from '../../bridge/audit.ts';
+import { AUDIT_OUTCOMES, type AuditFilter, auditQuery, readAudit } from '../../bridge/audit-routes.ts';
 import type { AuditPage, AuditRecord } from '../../read-model/audit-reader.ts';
 import { empty, type Html } from '../html/markup.ts';
 import { operationPath, projectPath } from '../html/paths.ts';

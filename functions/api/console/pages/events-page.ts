@@ -1,7 +1,7 @@
 /** The latest events, with a filter. */
 
 import { html } from 'hono/html';
-import { isVisibleTo } from '../../bridge/events.ts';
+import { isVisibleTo } from '../../bridge/event-routes.ts';
 import type { FeedEvent, FeedFilter } from '../../read-model/feed-event.ts';
 import { eventTable } from '../html/event-table.ts';
 import { empty, type Html } from '../html/markup.ts';

@@ -3,7 +3,7 @@
 import { html } from 'hono/html';
 import { EVENT_SOURCE } from '../../../../shared/events/event-names.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../../shared/events/pattern/event-pattern.ts';
-import { isVisibleTo } from '../../bridge/events.ts';
+import { isVisibleTo } from '../../bridge/event-routes.ts';
 import type { FeedFilter } from '../../read-model/feed-event.ts';
 import type { Html } from '../html/markup.ts';
 import type { Visitor } from '../session/visitor.ts';

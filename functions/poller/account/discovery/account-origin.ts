@@ -33,10 +33,14 @@ export interface OriginDeps {
   readonly store: OriginStore;
 }
 
-/** Reads the origin at the beginning of an invocation. */
-export async function readOrigin({ store }: OriginDeps): Promise<AccountOrigin> {
+/**
+ * Reads the origin at the beginning of an invocation. Another process may have read the first whole listing since this
+ * environment last looked, and then a project that appears from now on is news to this process, too.
+ */
+export async function readOrigin({ store }: OriginDeps, listings: Listings): Promise<AccountOrigin> {
   const origin = await store.readOrigin();
   if (origin === 'unreadable') return { bootAt: undefined, isUnreadable: true };
+  if (origin?.is_listed === true) listings.areSightingsNews = true;
   return { bootAt: origin?.boot_at, isUnreadable: false };
 }
 
@@ -79,6 +83,8 @@ export async function recordFirstListing(
   if (stored === undefined || stored === 'unreadable') return;
   origin.bootAt = stored.boot_at;
   const account = await unlessUnreadable(store.readAccount());
+  // Another process has come to the end of the list before this one.
+  if (stored.is_listed || account?.is_listed === true) listings.areSightingsNews = true;
   if (account === undefined || account.is_listed || !provesFirstListing(listing, count)) return;
   const result = await store.record({ ...account, is_listed: true }, account.revision);
   listings.areSightingsNews = result === 'recorded';

@@ -44,9 +44,11 @@ async function measureReading<T>(
   read: () => Promise<T>,
 ): Promise<T> {
   const fromMs = clock.now();
+  listings.isBeingRead = true;
   try {
     return await read();
   } finally {
+    listings.isBeingRead = false;
     listings.readingMs += clock.now() - fromMs;
   }
 }

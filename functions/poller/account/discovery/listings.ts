@@ -9,6 +9,8 @@ import { isEvidenceWanted } from './lose-projects.ts';
 export interface Listings {
   /** One listing may take several invocations. It is undefined when none is under way. */
   underWay: Listing | undefined;
+  /** It is true while pages of the listing under way are being read. */
+  isBeingRead: boolean;
   /** A page of a listing last failed at this time. It is undefined when none has. */
   failedAtMs: number | undefined;
   /** The latest listing came to its end at this time. It is undefined when none has. */
@@ -26,6 +28,7 @@ export interface Listings {
 export function noListings(): Listings {
   return {
     underWay: undefined,
+    isBeingRead: false,
     failedAtMs: undefined,
     endedAtMs: undefined,
     durationMs: 0,

@@ -3,16 +3,14 @@
 import type { Hono } from 'hono';
 import * as z from 'zod';
 import * as commands from '../../world/auth-commands.ts';
+import { canonicalOrigin } from '../../world/origin.ts';
 import { refusal, type UpstreamEnv } from '../upstream-context.ts';
 import { AUTH_PATH, applyOutcome, authProvider, inPathProject, withBody } from './requests.ts';
 
-/** Accepts "an origin with scheme": nothing may follow the host and port. */
-const origin = z.string().refine((value) => {
-  const url = URL.parse(value);
-  return (
-    url !== null && url.host !== '' && (value === url.origin || value === `${url.protocol}//${url.host}`)
-  );
-}, 'must be an origin with a scheme');
+/** A redirect URI's domain is "an origin with scheme" (specification). */
+const origin = z
+  .string()
+  .refine((text) => canonicalOrigin(text) !== undefined, 'must be an origin with a scheme');
 const domainBody = z.object({ domain: origin, auth_provider: authProvider });
 const domainsBody = z.object({
   auth_provider: authProvider,

@@ -5,7 +5,7 @@ import * as z from 'zod';
 import * as commands from '../../world/auth-commands.ts';
 import type { EmailServer } from '../../world/auth-state.ts';
 import { refusal, type UpstreamEnv } from '../upstream-context.ts';
-import { AUTH_PATH, applyOutcome, inPathProject, text, withBody } from './requests.ts';
+import { AUTH_PATH, applyOutcome, emailAddress, inPathProject, text, withBody } from './requests.ts';
 
 const emailServerBody = z.discriminatedUnion('type', [
   z.object({ type: z.literal('shared') }),
@@ -15,7 +15,7 @@ const emailServerBody = z.discriminatedUnion('type', [
     port: z.number().int().min(1).max(65_535),
     username: text,
     password: text,
-    sender_email: z.email(),
+    sender_email: emailAddress,
     sender_name: text,
   }),
 ]);

@@ -6,6 +6,7 @@ import type { Hono } from 'hono';
 import * as z from 'zod';
 import * as commands from '../../world/auth-commands.ts';
 import { drawSecret } from '../../world/names.ts';
+import { productionBranchIdOf } from '../../world/project-state.ts';
 import { refusal, type UpstreamEnv } from '../upstream-context.ts';
 import { type AuthRouteDeps, drawAuthObject } from './draw-auth-object.ts';
 import {
@@ -24,6 +25,8 @@ const createIntegrationBody = z.object({
   database_name: text.optional(),
   role_name: text.optional(),
 });
+/** The specification takes "the production branch" for an integration, and no other one. */
+const NOT_PRODUCTION = 'is not the production branch of the project';
 const keysBody = z.object(projectFields);
 
 export function addIntegrationRoutes(app: Hono<UpstreamEnv>, deps: AuthRouteDeps): void {
@@ -31,6 +34,8 @@ export function addIntegrationRoutes(app: Hono<UpstreamEnv>, deps: AuthRouteDeps
     withBody(c, createIntegrationBody, (body) =>
       inProject(c, body.project_id, (project) => {
         if (!project.branchIds.has(body.branch_id)) return refusal(c, 404, 'branch not found');
+        if (body.branch_id !== productionBranchIdOf(project))
+          return refusal(c, 400, `invalid request: branch_id: ${body.branch_id} ${NOT_PRODUCTION}`);
         const drawing = drawAuthObject(deps);
         return applyOutcome(c, project, commands.createIntegration(project.auth, body, drawing), 201);
       }),

@@ -7,6 +7,7 @@ import * as z from 'zod';
 import type { AuthOutcome, SdkKeySet } from '../../world/auth-commands.ts';
 import { AUTH_PROVIDER } from '../../world/auth-commands.ts';
 import type { EmailServer, OauthProvider } from '../../world/auth-state.ts';
+import { canonicalEmailAddress } from '../../world/email-address.ts';
 import type { ProjectState } from '../../world/project-state.ts';
 import { findProject } from '../find-project.ts';
 import { parseBody } from '../request-body.ts';
@@ -16,6 +17,9 @@ import { refusal, type UpstreamContext } from '../upstream-context.ts';
 export const AUTH_PATH = '/api/v2/projects/:project_id/auth';
 
 export const text = z.string().min(1).max(2_000);
+export const emailAddress = z
+  .string()
+  .refine((address) => canonicalEmailAddress(address) !== undefined, 'must be an e-mail address');
 export const authProvider = z.literal(AUTH_PROVIDER, { error: 'unknown auth_provider' });
 /** Every body that names its project itself has these fields. */
 export const projectFields = { project_id: text, auth_provider: authProvider };

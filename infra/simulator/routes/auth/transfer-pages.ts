@@ -18,9 +18,9 @@ export function addTransferPages(app: Hono<UpstreamEnv>, { world }: { readonly w
   app.post('/auth/transfer/:project_id', async (c) => {
     const form = new URLSearchParams(await c.req.text());
     const project = world.project(c.req.param('project_id'));
-    const confirmation = { code: form.get('code') ?? '', owner: form.get('account') ?? '' };
-    if (project === undefined || confirmation.owner.trim() === '') return c.text('transfer not found', 404);
-    const outcome = confirmTransfer(project.auth, confirmation);
+    const account = form.get('account') ?? '';
+    if (project === undefined || account.trim() === '') return c.text('transfer not found', 404);
+    const outcome = confirmTransfer(project.auth, form.get('code') ?? '');
     if (outcome.kind === 'refused') return c.text(outcome.message, outcome.status);
     project.auth = outcome.next;
     return c.html(confirmedPage());

@@ -5,11 +5,19 @@ import * as z from 'zod';
 import * as commands from '../../world/auth-commands.ts';
 import type { UpstreamEnv } from '../upstream-context.ts';
 import { type AuthRouteDeps, drawAuthObject } from './draw-auth-object.ts';
-import { AUTH_PATH, applyOutcome, inPathProject, inProject, projectFields, withBody } from './requests.ts';
+import {
+  AUTH_PATH,
+  applyOutcome,
+  emailAddress,
+  inPathProject,
+  inProject,
+  projectFields,
+  withBody,
+} from './requests.ts';
 
 const userBody = z.object({
   ...projectFields,
-  email: z.email(),
+  email: emailAddress,
   // A user name has 1 to 255 characters (specification "Limits").
   name: z.string().min(1).max(255).optional(),
 });

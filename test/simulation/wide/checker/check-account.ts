@@ -22,7 +22,7 @@ export function checkAccount({ stage, events }: Evidence): readonly Violation[] 
     .filter(({ event, atMs, by }) =>
       event.reason === 'key_rejected'
         ? !refusals.some((refused) => refused.atMs <= atMs)
-        : wasServed(log, by, atMs),
+        : wasServed(log, by, Math.min(atMs, Date.parse(event.observed_at))),
     )
     .map(({ detail }) => wrong('degraded-in-vain', detail));
   const last = own.toSorted((a, b) => a.atMs - b.atMs).at(-1);
@@ -44,7 +44,10 @@ export function checkAccount({ stage, events }: Evidence): readonly Violation[] 
   ];
 }
 
-/** Returns true when the process that published Account Degraded had read operations during the last minute. */
+/**
+ * Returns true when the process that published Account Degraded had read operations during the minute before `atMs`, when it was
+ * decided: an outage of the bus may delay the event until the account is served again.
+ */
 function wasServed(log: readonly LoggedRequest[], by: string, atMs: number): boolean {
   const READINGS_MIN = 3;
   const lately = log.filter(

@@ -1,5 +1,6 @@
 /** The chains of State Changed events against the true histories: nothing lost, nothing invented, no history told as news. */
 
+import { FORGOTTEN_AFTER_MS } from '../../../../shared/core/records/history.ts';
 import { checkHistory, type Expectation, type TrueHistory, type Violation } from '../../check-history.ts';
 import { isWithin, type TruthProject, type WideOperation, wasOverBefore } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
@@ -77,7 +78,7 @@ function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: numbe
   // What was visible at the account's first answer is seen with it, however long the list takes to its end.
   if (isWithin(project.visible, bootMs)) return { fromMs: bootMs, certainMs: listedMs };
   // Until the list has shown everything once, a project that turns up may have been there from the beginning.
-  if (!hadSeenTheList(evidence, shownMs)) return { fromMs: bootMs, certainMs: listedMs };
+  if (!hadSeenTheList(evidence, project, shownMs)) return { fromMs: bootMs, certainMs: listedMs };
   if (project.createdMs >= firstListedMs + A_SECOND_MS) return { fromMs: 0, certainMs: 0 };
   if (project.createdMs >= bootMs - A_SECOND_MS) return { fromMs: 0, certainMs: listedMs };
   return { fromMs: shownMs, certainMs: listedMs };
@@ -91,10 +92,11 @@ function listedAgainMs({ answers }: Evidence, { id }: TruthProject, afterMs: num
 }
 
 function owed(
-  { stage }: Evidence,
+  evidence: Evidence,
   op: WideOperation,
   { project, sight }: { readonly project: TruthProject; readonly sight: Sight },
 ): { readonly expects: Expectation; readonly isHistory: boolean } {
+  const { stage } = evidence;
   const { backfill } = stage.world.plan;
   const { endMs } = stage.timeline;
   const isGone = Number.isFinite(op.vanishesAtMs) || !isWithin(project.visible, endMs - 1);
@@ -109,8 +111,25 @@ function owed(
   const wasForgotten = sight.metAgainMs !== undefined && wasOverBefore(op, sight.metAgainMs + A_MINUTE_MS);
   if (isGone || isClosed || wasForgotten) return { expects: 'whatever_was_seen', isHistory: false };
   if (isHistory) return { expects: 'final_state', isHistory: !wasHidden(op, sight) };
+  if (wasHiddenByOrder(evidence, op, project)) return { expects: 'final_state_if_told', isHistory: false };
   if (createdMs >= sight.certainMs) return { expects: 'final_state', isHistory: false };
   return { expects: 'final_state_if_told', isHistory: false };
+}
+
+/**
+ * The rows of an unordered list may happen to be in order on every page that was read, while others stand behind them. When the bridge
+ * is then switched off for a month, they cannot be told from rows that were known and forgotten (docs/simulation.md).
+ */
+function wasHiddenByOrder(
+  { stage: { world, timeline }, answers }: Evidence,
+  { id, createdUs }: WideOperation,
+  { isUnordered }: TruthProject,
+): boolean {
+  const { gapMs, isAsleep } = world.plan;
+  const [first] = timeline.busy;
+  if (!isUnordered || !isAsleep || gapMs < FORGOTTEN_AFTER_MS || createdUs / 1_000 > first.toMs) return false;
+  const shown = answers.find(({ rowIds }) => rowIds.includes(id));
+  return shown === undefined || shown.atMs - createdUs / 1_000 >= FORGOTTEN_AFTER_MS;
 }
 
 /** What the first reading could not see is rightly told when it turns up. */

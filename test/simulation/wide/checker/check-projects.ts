@@ -86,5 +86,5 @@ const DOUBTFUL_EVIDENCE = { count: 8, spanMs: 30 * MINUTE_MS } as const;
 function isOwedDiscovered(evidence: Evidence, project: TruthProject): boolean {
   const cameMs = project.visible[0]?.fromMs ?? 0;
   if (cameMs <= START_MS || evidence.shownAtMs(project) === undefined) return false;
-  return hadSeenTheList(evidence, cameMs);
+  return hadSeenTheList(evidence, project, cameMs);
 }

@@ -1,21 +1,25 @@
 /** Whether the bridge can have known all projects of the account at some time. */
 
-import { isWithin } from '../upstream/truth.ts';
+import { isWithin, type TruthProject } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
 
 const A_MINUTE_MS = 60_000;
 
-/** One process had been shown every project and the end of the list of that time, and had lived on to write it down. */
+/**
+ * Whether one process had been shown every other project and the end of the list before the project came, and had lived on to write
+ * it down.
+ */
 export function hadSeenTheList(
   { stage, answers }: Pick<Evidence, 'stage' | 'answers'>,
+  { id: cameId }: Pick<TruthProject, 'id'>,
   cameMs: number,
 ): boolean {
   const before = answers.filter(({ route, atMs }) => route === 'projects' && atMs < cameMs - A_MINUTE_MS);
   // A row that cannot be read, or that is left out, may be a project that was there from the beginning.
   const isDoubtful = before.some(({ withheldIds }) => withheldIds.length > 0);
   if (isDoubtful) return false;
-  const others = stage.upstream.truth.projects.filter(({ visible }) =>
-    isWithin(visible, cameMs - A_MINUTE_MS),
+  const others = stage.upstream.truth.projects.filter(
+    ({ id, visible }) => id !== cameId && isWithin(visible, cameMs - A_MINUTE_MS),
   );
   return [...Map.groupBy(before, ({ by }) => by).values()].some((own) => {
     const met = new Set(own.flatMap(({ shownIds }) => shownIds));

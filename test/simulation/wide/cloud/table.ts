@@ -1,6 +1,6 @@
 /** The table over a network: every call takes its time, may be throttled, or may lose its reply. */
 
-import type { Role } from '../../../../infra/aws/roles.ts';
+import type { Role } from '../../../../infra/aws/resources/roles.ts';
 import {
   FEED_INDEX,
   type Item,

@@ -18,11 +18,18 @@ export interface ProjectsShown {
   readonly withheldIds: readonly string[];
 }
 
+export interface OperationsShown {
+  readonly body: object;
+  readonly rowIds: readonly string[];
+  /** Number of rows that cannot be parsed. */
+  readonly malformedCount: number;
+}
+
 export function operationsPage(
   world: WideWorld,
   project: TruthProject,
   { limit, cursor }: PageQuery,
-): object {
+): OperationsShown {
   const nowMs = world.scheduler.now();
   const there = project.operations.filter((op) => isThere(op, nowMs));
   const rest = project.isUnordered ? behind(there, cursor) : olderThan(there, cursor);
@@ -32,16 +39,24 @@ export function operationsPage(
   const last = page.at(-1);
   const end = last && (project.isUnordered ? last.id : cursorOf(last.createdUs));
   return {
-    operations: page.map((op) => jsonRow(world, op, nowMs)),
-    ...(end !== undefined && { pagination: { cursor: end } }),
+    body: {
+      operations: page.map((op) => jsonRow(world, op, nowMs)),
+      ...(end !== undefined && { pagination: { cursor: end } }),
+    },
+    rowIds: page.map(({ id }) => id),
+    malformedCount: page.filter((op) => isMalformed(op, nowMs)).length,
   };
 }
 
 export function jsonRow(world: WideWorld, op: WideOperation, nowMs: number): object {
   const row = rowOf(op, nowMs);
-  if (nowMs >= op.malformedUntilMs) return row;
+  if (!isMalformed(op, nowMs)) return row;
   world.fire('operation_row_malformed');
   return { ...row, status: 42 };
+}
+
+function isMalformed({ malformedUntilMs }: WideOperation, nowMs: number): boolean {
+  return nowMs < malformedUntilMs;
 }
 
 function olderThan(there: readonly WideOperation[], cursor: string | undefined): readonly WideOperation[] {

@@ -19,6 +19,8 @@ export interface LoggedRequest {
   shownIds: readonly string[];
   withheldIds: readonly string[];
   unavailableIds: readonly string[];
+  /** Ids of the operations with a row on the page. */
+  rowIds: readonly string[];
   /** Number of rows of operations that could not be parsed. */
   malformedCount: number;
   /** True when the client received the whole answer. */
@@ -38,6 +40,7 @@ export function loggedRequest(
     shownIds: [],
     withheldIds: [],
     unavailableIds: [],
+    rowIds: [],
     malformedCount: 0,
     isDelivered: false,
   };

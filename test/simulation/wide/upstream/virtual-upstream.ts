@@ -109,11 +109,9 @@ export function createVirtualUpstream(
       return refusal(500, 'something went wrong');
     }
     if (kind === 'operations' && id === undefined) {
-      const page = operationsPage(world, project, query);
-      entry.malformedCount = (page as { operations: { status: unknown }[] }).operations.filter(
-        ({ status }) => typeof status !== 'string',
-      ).length;
-      return ok(page);
+      const { body, rowIds, malformedCount } = operationsPage(world, project, query);
+      Object.assign(entry, { rowIds, malformedCount });
+      return ok(body);
     }
     return getOperation(entry, id);
   }

@@ -1,0 +1,140 @@
+/** Whether events are on time and alerts reach people, decided from what the poller says of itself and from what is unsent. */
+
+import type { AccountStatus, UnreadProject } from '../../../shared/core/records/account-status.ts';
+import type { Unpublished } from '../read-model/open-work.ts';
+
+export interface Health {
+  readonly healthy: boolean;
+  /** Sentences for a person; empty when all is well. */
+  readonly reasons: readonly string[];
+  /** Seconds since the latest moment at which every project had been read completely; null when that never happened. */
+  readonly last_complete_walk_age_seconds: number | null;
+  /** Projects that were tried and not read to their end; only those that the caller may see. */
+  readonly unread_projects: readonly UnreadHealth[];
+  readonly poller_seen_age_seconds: number | null;
+  readonly unpublished: { readonly count: number; readonly oldest_age_seconds: number | null };
+}
+
+interface UnreadHealth {
+  readonly project_id: string;
+  /** Since its last complete reading or, when there was none, since the bridge has known it. */
+  readonly age_seconds: number;
+  /** Why the last attempt failed. */
+  readonly reason: string;
+}
+
+/** The poller reports every minute; three missing reports are more than a delay. */
+const POLLER_AGE_MS_MAX = 3 * 60_000;
+
+/** A round of 5,000 projects takes a quarter of an hour. */
+const WALK_AGE_MS_MAX = 30 * 60_000;
+
+/** By then a project was tried four times. An account of which nothing can be read counts as degraded after the same time. */
+const UNREAD_AGE_MS_MAX = 3 * 60_000;
+
+/** The first reading of a project with years of operations may take this long. */
+const UNFINISHED_AGE_MS_MAX = WALK_AGE_MS_MAX;
+
+/** The most projects that one sentence names; `unread_projects` has all of them. */
+const NAMES_MAX = 5;
+
+/** Each poll publishes what it finds, so an older event has been refused several times. */
+const UNPUBLISHED_AGE_MS_MAX = 2 * 60_000;
+
+export interface Observed {
+  readonly status: AccountStatus | undefined;
+  readonly unpublished: Unpublished;
+  /** Sentences about alert channels that accept nothing. */
+  readonly channelReasons?: readonly string[];
+  readonly nowMs: number;
+  /** Whether the caller may see a project of this id. */
+  readonly maySee?: (projectId: string) => boolean;
+}
+
+export function decideHealth({
+  status,
+  unpublished,
+  channelReasons = [],
+  nowMs,
+  maySee = () => true,
+}: Observed): Health {
+  const ages: Ages = {
+    pollerMs: ageMs(status?.written_at, nowMs),
+    walkMs: ageMs(status?.last_complete_walk_at, nowMs),
+    unreadMs: ageMs(status?.unread_since ?? status?.last_complete_walk_at, nowMs),
+    oldestMs: ageMs(unpublished.oldest_at, nowMs),
+  };
+  const unread = unreadOf(status, nowMs);
+  const late = unread.filter(({ isLate }) => isLate).map(({ health }) => health);
+  const reasons = [
+    ...pollerReasons(ages),
+    ...(late.length > 0 ? [unreadReason(late, maySee)] : []),
+    ...busReasons(ages, unpublished.count),
+    ...channelReasons,
+  ];
+  return {
+    healthy: reasons.length === 0,
+    reasons,
+    last_complete_walk_age_seconds: secondsOrNull(ages.walkMs),
+    unread_projects: unread.map(({ health }) => health).filter(({ project_id }) => maySee(project_id)),
+    poller_seen_age_seconds: secondsOrNull(ages.pollerMs),
+    unpublished: { count: unpublished.count, oldest_age_seconds: secondsOrNull(ages.oldestMs) },
+  };
+}
+
+/** Milliseconds; undefined: it has never happened. */
+interface Ages {
+  readonly pollerMs: number | undefined;
+  readonly walkMs: number | undefined;
+  readonly unreadMs: number | undefined;
+  readonly oldestMs: number | undefined;
+}
+
+function pollerReasons({ pollerMs, unreadMs }: Ages): readonly string[] {
+  const reasons: string[] = [];
+  if (pollerMs === undefined)
+    reasons.push('The poller has not reported yet; it does so ten seconds after its first start.');
+  if (pollerMs !== undefined && pollerMs > POLLER_AGE_MS_MAX)
+    reasons.push(`The poller has been silent for ${seconds(pollerMs)} s: is its schedule on?`);
+  if (unreadMs !== undefined && unreadMs > WALK_AGE_MS_MAX)
+    reasons.push(
+      `A project has not been read completely for ${seconds(unreadMs)} s: the upstream refuses it, or the rate limit is too small.`,
+    );
+  return reasons;
+}
+
+function busReasons({ oldestMs }: Ages, count: number): readonly string[] {
+  if (oldestMs === undefined || oldestMs <= UNPUBLISHED_AGE_MS_MAX) return [];
+  return [`The oldest of ${count} unsent events is ${seconds(oldestMs)} s old: does the bus refuse them?`];
+}
+
+function unreadOf(status: AccountStatus | undefined, nowMs: number) {
+  return (status?.unread_projects ?? []).map(({ project_id, since, reason }: UnreadProject) => {
+    const sinceMs = Math.max(0, nowMs - Date.parse(since));
+    const mostMs = reason === 'unfinished' ? UNFINISHED_AGE_MS_MAX : UNREAD_AGE_MS_MAX;
+    return { health: { project_id, age_seconds: seconds(sinceMs), reason }, isLate: sinceMs > mostMs };
+  });
+}
+
+/** Names only the projects that the caller may see, and counts the others. */
+function unreadReason(unread: readonly UnreadHealth[], maySee: (projectId: string) => boolean): string {
+  const named = unread.filter(({ project_id }) => maySee(project_id)).slice(0, NAMES_MAX);
+  const names = named.map(
+    ({ project_id, age_seconds, reason }) => `${project_id} (${age_seconds} s, ${reason})`,
+  );
+  const others = unread.length - named.length;
+  if (others > 0) names.push(others === 1 ? 'one other project' : `${others} other projects`);
+  return `Not read completely, although it was tried: ${names.join(', ')}.`;
+}
+
+function seconds(durationMs: number): number {
+  return Math.round(durationMs / 1_000);
+}
+
+function secondsOrNull(durationMs: number | undefined): number | null {
+  return durationMs === undefined ? null : seconds(durationMs);
+}
+
+function ageMs(time: string | undefined, nowMs: number): number | undefined {
+  return time === undefined ? undefined : Math.max(0, nowMs - Date.parse(time));
+}

@@ -1,0 +1,55 @@
+/** Whether events of the caller's account are on time, and whether alerts reach people. */
+
+import * as z from 'zod';
+import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
+import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { OpenWork } from '../read-model/open-work.ts';
+import type { Route } from '../serving/route.ts';
+import { type ModelOf, readRoute } from './bridge-route.ts';
+import { decideHealth, type Health } from './decide-health.ts';
+
+export interface HealthDeps {
+  /** Undefined: the poller has not written it yet. */
+  readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
+  /** Sentences about alert channels that accept nothing. */
+  readonly deafChannels: () => Promise<readonly string[]>;
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+export function healthRoutes(modelOf: ModelOf, deps: HealthDeps): readonly Route[] {
+  return [
+    readRoute(
+      modelOf,
+      {
+        id: 'getHealth',
+        path: '/health',
+        summary: 'Whether events are on time and alerts reach people',
+        description:
+          '503 when they are not, with the reasons. About the account of the caller. A project that could not be read completely for three minutes is a reason, by its name.',
+        access: 'signed_in',
+        answer: z.looseObject({ healthy: z.boolean(), reasons: z.array(z.string()) }),
+      },
+      async ({ caller }, work) => {
+        const { health } = await readHealth(deps, work, caller);
+        return { status: health.healthy ? 200 : 503, body: health };
+      },
+    ),
+  ];
+}
+
+/** Names only projects that the caller may see. */
+export async function readHealth(
+  { statusOf, deafChannels, clock }: HealthDeps,
+  work: Pick<OpenWork, 'unpublished'>,
+  caller: Caller,
+): Promise<{ readonly status: AccountStatus | undefined; readonly health: Health }> {
+  const [status, unpublished, channelReasons] = await Promise.all([
+    statusOf(caller.account_id),
+    work.unpublished(),
+    deafChannels(),
+  ]);
+  const nowMs = clock.now();
+  const isVisible = (projectId: string) => maySee(caller, projectId);
+  return { status, health: decideHealth({ status, unpublished, channelReasons, nowMs, maySee: isVisible }) };
+}

@@ -1,0 +1,22 @@
+/** How long a caller is willing to wait (`Prefer: wait=N`, RFC 7240, 4.3). */
+
+import { invalid } from './problem.ts';
+
+/** Long enough for most locks to be released, because operations take a second or two. */
+const WAIT_MS_DEFAULT = 5_000;
+
+/** Below the 28 s after which the whole request ends. */
+const WAIT_SECONDS_MAX = 20;
+
+/** In milliseconds. Other preferences are ignored, as the RFC says. Throws `Problem` when `wait` is not a whole number of seconds. */
+export function preferredWaitMs(prefer: string | null | undefined): number {
+  const wait = (prefer ?? '')
+    .split(/[,;]/)
+    .map((part) => part.trim())
+    .find((part) => /^wait\b/i.test(part));
+  if (wait === undefined) return WAIT_MS_DEFAULT;
+  const seconds = /^wait\s*=\s*"?(\d{1,6})"?$/i.exec(wait)?.[1];
+  if (seconds === undefined)
+    throw invalid([{ field: 'header.prefer', reason: 'wait takes whole seconds, like wait=10' }]);
+  return Math.min(Number(seconds), WAIT_SECONDS_MAX) * 1_000;
+}

@@ -1,0 +1,162 @@
+/**
+ * The HTTP API and its function. The front door lets three path prefixes in; the function decides who may do what.
+ */
+
+import { CfnOutput, Stack } from 'aws-cdk-lib';
+import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';
+import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
+import * as iam from 'aws-cdk-lib/aws-iam';
+import * as logs from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import type * as z from 'zod';
+import { CHANNEL_NAMES } from '../../../functions/notifier/channels/channels.ts';
+import type { apiAccounts } from '../../../shared/config/api-accounts.ts';
+import type { ApiEnvironment } from '../../../shared/config/api-config.ts';
+import { commandSettled, operationStateChanged } from '../../../shared/events/catalog.ts';
+import { auditListOf, PARTITIONS, projectsListOf } from '../../../shared/store/keys.ts';
+import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
+import type { BridgeConfig } from '../../config/bridge-config.ts';
+import type { BridgeBus } from './bridge-bus.ts';
+import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
+import type { State } from './state.ts';
+
+export interface ApiProps {
+  readonly config: BridgeConfig;
+  readonly state: State;
+  readonly events: BridgeBus;
+  readonly common: Omit<BridgeFunctionProps, 'environment' | 'functionName'>;
+}
+
+/** Requests with other paths do not reach the function. */
+const PREFIXES = ['/api/v2', '/bridge/v1', '/console'];
+
+/** The function may publish the events that a command causes; the poller publishes all others. */
+const OWN_EVENTS = [operationStateChanged.detailType, commandSettled.detailType];
+
+export class Api extends Construct {
+  readonly fn: BridgeFunction;
+  readonly httpApi: apigateway.HttpApi;
+
+  constructor(scope: Construct, { config, state, events, common }: ApiProps) {
+    super(scope, 'Api');
+    this.fn = new BridgeFunction(this, 'api', {
+      ...common,
+      functionName: `${config.name}-api`,
+      environment: environmentOf(config, state, events),
+      ...reserved(config.reserved_concurrency.api),
+    });
+    this.grantWhatItUses(config, state, events);
+    this.httpApi = this.frontDoor(config, common.logRetention);
+    new CfnOutput(this, 'BaseUrl', { value: this.httpApi.apiEndpoint, description: 'Base URL of the API' });
+  }
+
+  private grantWhatItUses(config: BridgeConfig, state: State, events: BridgeBus): void {
+    const accountIds = config.accounts.map(({ account_id }) => account_id);
+    this.fn.grantItems(state.table.tableArn);
+    const [work, feed, created, list] = [WORK_INDEX, FEED_INDEX, CREATED_INDEX, LIST_INDEX].map(({ name }) =>
+      state.indexArn(name),
+    ) as [string, string, string, string];
+    // Both indexes are partitioned by account, and a policy has no room for all their names twice.
+    this.fn.grantQuery('Accounts', [work, feed], accountIds);
+    this.fn.grantQuery('Created', [created], [PARTITIONS.protocol]);
+    this.fn.grantQuery('List', [list], [projectsListOf('*'), auditListOf('*')]);
+    this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
+      'ForAllValues:StringEquals': { 'events:detail-type': OWN_EVENTS },
+    });
+    const keys = config.accounts.map(
+      ({ key_secret_arn, command_key_secret_arn }) => command_key_secret_arn ?? key_secret_arn,
+    );
+    this.fn.grant(
+      'Secrets',
+      ['secretsmanager:GetSecretValue'],
+      [...new Set([...keys, config.api.token_pepper_secret_arn])],
+    );
+  }
+
+  private frontDoor(config: BridgeConfig, retention: logs.RetentionDays): apigateway.HttpApi {
+    const httpApi = new apigateway.HttpApi(this, 'HttpApi', {
+      apiName: config.name,
+      createDefaultStage: false,
+    });
+    const integration = new HttpLambdaIntegration('Integration', this.fn.lambda);
+    for (const prefix of PREFIXES) {
+      httpApi.addRoutes({ path: `${prefix}/{proxy+}`, methods: [apigateway.HttpMethod.ANY], integration });
+    }
+    httpApi.addRoutes({ path: '/console', methods: [apigateway.HttpMethod.GET], integration });
+    const { account, partition, region } = Stack.of(this);
+    const accessLog = new logs.LogGroup(this, 'AccessLog', {
+      logGroupName: `/aws/apigateway/${config.name}`,
+      retention,
+    });
+    // Otherwise AWS writes one by itself: into a policy of the whole AWS account, which fails when that is full.
+    const delivery = accessLog.addToResourcePolicy(
+      new iam.PolicyStatement({
+        principals: [new iam.ServicePrincipal('delivery.logs.amazonaws.com')],
+        actions: ['logs:CreateLogStream', 'logs:PutLogEvents'],
+        resources: [accessLog.logGroupArn],
+        conditions: {
+          StringEquals: { 'aws:SourceAccount': account },
+          ArnLike: { 'aws:SourceArn': `arn:${partition}:logs:${region}:${account}:*` },
+        },
+      }),
+    );
+    const stage = new apigateway.CfnStage(this, 'Stage', {
+      apiId: httpApi.apiId,
+      stageName: '$default',
+      autoDeploy: true,
+      defaultRouteSettings: {
+        throttlingRateLimit: config.api.requests_per_second,
+        throttlingBurstLimit: config.api.requests_per_second * 2,
+      },
+      accessLogSettings: {
+        destinationArn: accessLog.logGroupArn,
+        // The log must contain no path, query or header: ids belong in the audit, and secrets belong nowhere.
+        format: JSON.stringify({
+          requestId: '$context.requestId',
+          route: '$context.routeKey',
+          status: '$context.status',
+          latencyMs: '$context.responseLatency',
+          sourceIp: '$context.identity.sourceIp',
+        }),
+      },
+    });
+    stage.node.addDependency(httpApi);
+    if (delivery.policyDependable !== undefined) stage.node.addDependency(delivery.policyDependable);
+    return httpApi;
+  }
+}
+
+function environmentOf(config: BridgeConfig, state: State, events: BridgeBus): Record<string, string> {
+  const accounts: z.input<typeof apiAccounts> = config.accounts.map((account) => ({
+    account_id: account.account_id,
+    upstream_base_url: account.upstream_base_url,
+    key_secret_id: account.command_key_secret_arn ?? account.key_secret_arn,
+    requests_per_minute: account.command_requests_per_minute,
+    caller_requests_per_minute: account.caller_requests_per_minute,
+    settle_within_seconds: account.settle_within_seconds,
+    caller_waits_max: account.caller_waits_max,
+    poll_interval_seconds: account.poll_interval_seconds,
+  }));
+  const { oidc, extra_routes, token_pepper_secret_arn } = config.api;
+  const environment: Partial<ApiEnvironment> = {
+    TABLE_NAME: state.table.tableName,
+    EVENT_BUS_NAME: events.bus.eventBusName,
+    ACCOUNTS: JSON.stringify(accounts),
+    ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
+    TOKEN_PEPPER_SECRET_ID: token_pepper_secret_arn,
+    EXTRA_ROUTES: JSON.stringify(extra_routes),
+    POWERTOOLS_SERVICE_NAME: 'api',
+    ...(oidc && {
+      OIDC_ISSUER: oidc.issuer,
+      OIDC_AUDIENCE: oidc.audience,
+      ...(oidc.access_token_audience && { OIDC_ACCESS_TOKEN_AUDIENCE: oidc.access_token_audience }),
+      OIDC_ACCOUNT_ID: oidc.account_id,
+      ...(oidc.jwks_url && { OIDC_JWKS_URL: oidc.jwks_url }),
+    }),
+  };
+  return environment as Record<string, string>;
+}
+
+function reserved(reservedConcurrency: number | undefined) {
+  return reservedConcurrency === undefined ? {} : { reservedConcurrency };
+}

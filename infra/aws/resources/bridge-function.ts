@@ -1,0 +1,142 @@
+/**
+ * A function with a role of its own, which has only what is granted here and nothing that CDK would add by itself.
+ */
+
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { Duration, Stack, Token } from 'aws-cdk-lib';
+import * as iam from 'aws-cdk-lib/aws-iam';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
+import * as logs from 'aws-cdk-lib/aws-logs';
+import { Construct } from 'constructs';
+import { ENVIRONMENT_FILE } from '../../../shared/runtime/function-environment.ts';
+import { PARTITIONS } from '../../../shared/store/keys.ts';
+import type { Access, Partition } from '../../../shared/store/table-access.ts';
+import { type FunctionName, functionDefinitions } from '../../functions.ts';
+import { ACCESS } from './roles.ts';
+
+export interface BridgeFunctionProps {
+  readonly functionName: string;
+  /** The folder of the bundle. Variables that are too long for the environment are written into it. */
+  readonly bundle: string;
+  readonly environment: Readonly<Record<string, string>>;
+  readonly logRetention: logs.RetentionDays;
+  readonly reservedConcurrency?: number;
+}
+
+export class BridgeFunction extends Construct {
+  readonly lambda: lambda.Function;
+  readonly role: iam.Role;
+  readonly name: FunctionName;
+
+  constructor(scope: Construct, name: FunctionName, props: BridgeFunctionProps) {
+    super(scope, name);
+    this.name = name;
+    const { memoryMb, timeoutMs } = functionDefinitions[name];
+    const { fromProcess, fromFile } = dividedEnvironment(name, props.environment);
+    writeFileSync(join(props.bundle, ENVIRONMENT_FILE), JSON.stringify(fromFile));
+    const logGroup = new logs.LogGroup(this, 'Log', {
+      logGroupName: `/aws/lambda/${props.functionName}`,
+      retention: props.logRetention,
+    });
+    this.role = new iam.Role(this, 'Role', {
+      roleName: `${props.functionName}-${Stack.of(this).region}`,
+      assumedBy: new iam.ServicePrincipal('lambda.amazonaws.com'),
+      // X-Ray has no resources to name. AWS's managed policy allows it, and the template stays free of "*".
+      managedPolicies: [iam.ManagedPolicy.fromAwsManagedPolicyName('AWSXRayDaemonWriteAccess')],
+    });
+    this.grant('WriteLog', ['logs:CreateLogStream', 'logs:PutLogEvents'], [logGroup.logGroupArn]);
+    this.lambda = new lambda.Function(this, 'Function', {
+      functionName: props.functionName,
+      runtime: lambda.Runtime.NODEJS_24_X,
+      architecture: lambda.Architecture.ARM_64,
+      handler: 'index.handler',
+      code: lambda.Code.fromAsset(props.bundle),
+      memorySize: memoryMb,
+      timeout: Duration.millis(timeoutMs),
+      environment: fromProcess,
+      logGroup,
+      tracing: lambda.Tracing.ACTIVE,
+      role: this.role.withoutPolicyUpdates(),
+      ...(props.reservedConcurrency !== undefined && {
+        reservedConcurrentExecutions: props.reservedConcurrency,
+      }),
+    });
+  }
+
+  /**
+   * Grants the function's own part of the table: for each partition, the attributes that it reads and those that it
+   * updates. It may delete nothing and put no whole item (IAM User Guide, "DynamoDB: Allows access to specific
+   * attributes").
+   */
+  grantItems(tableArn: string): void {
+    const { reads, readsMany, updates }: Access = ACCESS[this.name];
+    const onlyThese = { StringEqualsIfExists: { 'dynamodb:Select': 'SPECIFIC_ATTRIBUTES' } };
+    const onlyWritten = { StringEqualsIfExists: { 'dynamodb:ReturnValues': ['NONE', 'UPDATED_NEW'] } };
+    for (const [partition, attributes] of entriesOf(reads)) {
+      const many = readsMany.includes(partition) ? ['dynamodb:BatchGetItem'] : [];
+      this.grant(`Read${capitalised(partition)}`, ['dynamodb:GetItem', ...many], [tableArn], {
+        ...within(partition, attributes),
+        ...onlyThese,
+      });
+    }
+    for (const [partition, attributes] of entriesOf(updates))
+      this.grant(`Update${capitalised(partition)}`, ['dynamodb:UpdateItem'], [tableArn], {
+        ...within(partition, attributes),
+        ...onlyWritten,
+      });
+  }
+
+  /** Grants reading the keys in these partitions of these indexes. */
+  grantQuery(id: string, indexArns: readonly string[], partitions: readonly string[]): void {
+    this.grant(`Query${id}`, ['dynamodb:Query'], indexArns, {
+      'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [...partitions] },
+    });
+  }
+
+  /** Grants exactly these actions on exactly these resources. */
+  grant(
+    id: string,
+    actions: readonly string[],
+    resources: readonly string[],
+    conditions?: Readonly<Record<string, object>>,
+  ): void {
+    this.role.addToPolicy(
+      new iam.PolicyStatement({
+        sid: id,
+        actions: [...actions],
+        resources: [...resources],
+        ...(conditions && { conditions }),
+      }),
+    );
+  }
+}
+
+/**
+ * Variables that grow with the configuration go into a file beside the code, because Lambda takes 4 KB. The file
+ * contains names and ARNs of secrets, and no secret.
+ */
+function dividedEnvironment(name: FunctionName, environment: Readonly<Record<string, string>>) {
+  const filed: readonly string[] = functionDefinitions[name].filed;
+  const unknown = filed.filter((key) => Token.isUnresolved(environment[key]));
+  if (unknown.length > 0)
+    throw new Error(`${unknown.join(', ')} is known only when the stack is deployed: take it out of filed`);
+  const those = (isFiled: boolean) =>
+    Object.fromEntries(Object.entries(environment).filter(([key]) => filed.includes(key) === isFiled));
+  return { fromProcess: those(false), fromFile: those(true) };
+}
+
+function within(partition: Partition, attributes: readonly string[]) {
+  return {
+    'ForAllValues:StringLike': { 'dynamodb:LeadingKeys': [PARTITIONS[partition]] },
+    'ForAllValues:StringEquals': { 'dynamodb:Attributes': [...attributes] },
+  };
+}
+
+function entriesOf(attributes: Access['reads']): readonly (readonly [Partition, readonly string[]])[] {
+  return Object.entries(attributes) as [Partition, readonly string[]][];
+}
+
+function capitalised(name: string): string {
+  return `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+}

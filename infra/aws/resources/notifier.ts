@@ -1,0 +1,159 @@
+/**
+ * Deploys the notifier: a rule that fills a queue with a dead-letter queue, the function, a schedule that invokes it every minute, and
+ * the topic to which it publishes mails.
+ */
+
+import { Duration, Stack } from 'aws-cdk-lib';
+import * as iam from 'aws-cdk-lib/aws-iam';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
+import * as scheduler from 'aws-cdk-lib/aws-scheduler';
+import * as sns from 'aws-cdk-lib/aws-sns';
+import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
+import * as sqs from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import { CHANNEL_KINDS, secretArnOf } from '../../../functions/notifier/channels/channels.ts';
+import { alertRulePattern } from '../../../functions/notifier/deciding/alert-rule.ts';
+import type { NotifierEnvironment } from '../../../functions/notifier/environment.ts';
+import { notifierQueue, notifierSchedule } from '../../../functions/notifier/invocations.ts';
+import { alertListOf, alertWorkOf } from '../../../shared/store/keys.ts';
+import { LIST_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
+import type { BridgeConfig } from '../../config/bridge-config.ts';
+import { type BridgeBus, sendTo } from './bridge-bus.ts';
+import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
+import type { State } from './state.ts';
+
+export interface NotifierProps {
+  readonly config: BridgeConfig;
+  readonly state: State;
+  readonly events: BridgeBus;
+  readonly consoleBaseUrl: string;
+  readonly common: Omit<BridgeFunctionProps, 'environment' | 'functionName'>;
+}
+
+/** The fewest instances that AWS accepts here: messages can wait in the queue, and other functions keep their instances. */
+const CONSUMERS_MAX = 2;
+
+export class Notifier extends Construct {
+  readonly fn: BridgeFunction;
+  readonly queue: sqs.Queue;
+  readonly deadLetters: sqs.Queue;
+  readonly topic: sns.Topic;
+
+  constructor(
+    scope: Construct,
+    { config, state, events: bridgeEvents, consoleBaseUrl, common }: NotifierProps,
+  ) {
+    super(scope, 'Notifier');
+    this.deadLetters = new sqs.Queue(this, 'DeadLetters', {
+      queueName: `${config.name}-alerts-dead-letters`,
+      retentionPeriod: Duration.days(14),
+      enforceSSL: true,
+    });
+    this.queue = new sqs.Queue(this, 'Queue', {
+      queueName: `${config.name}-alerts`,
+      visibilityTimeout: Duration.millis(notifierQueue.visibilityTimeoutMs),
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: notifierQueue.receiveCountMax },
+      enforceSSL: true,
+    });
+    this.topic = new sns.Topic(this, 'Topic', { topicName: `${config.name}-alerts`, enforceSSL: true });
+    for (const email of config.alerts.emails) this.topic.addSubscription(new EmailSubscription(email));
+    this.fn = new BridgeFunction(this, 'notifier', {
+      ...common,
+      functionName: `${config.name}-notifier`,
+      environment: this.environmentOf(config, state, consoleBaseUrl),
+    });
+    bridgeEvents.ruleToQueue(this, 'Rule', {
+      name: `${config.name}-alerts`,
+      eventPattern: alertRulePattern,
+      queue: this.queue,
+    });
+    new lambda.EventSourceMapping(this, 'Source', {
+      target: this.fn.lambda,
+      eventSourceArn: this.queue.queueArn,
+      batchSize: notifierQueue.batchSize,
+      reportBatchItemFailures: true,
+      maxConcurrency: CONSUMERS_MAX,
+    });
+    this.addSweep(config, bridgeEvents.undelivered);
+    this.grantWhatItUses(config, state);
+  }
+
+  private environmentOf(config: BridgeConfig, state: State, consoleBaseUrl: string): Record<string, string> {
+    const environment: Partial<NotifierEnvironment> = {
+      TABLE_NAME: state.table.tableName,
+      ALERT_POLICY: JSON.stringify(config.alerts.policy),
+      CONSOLE_BASE_URL: consoleBaseUrl,
+      RUNBOOK_URL: config.runbook_url,
+      POWERTOOLS_SERVICE_NAME: 'notifier',
+    };
+    return { ...(environment as Record<string, string>), ...this.channelEnvironmentOf(config) };
+  }
+
+  /** For each channel, the ARN of its secret and of the mail topic, as far as it needs them. */
+  private channelEnvironmentOf({ alerts }: BridgeConfig): Record<string, string> {
+    return Object.fromEntries(
+      CHANNEL_KINDS.flatMap((kind) => {
+        const secretArn = secretArnOf(kind, alerts);
+        return [
+          ...(kind.secret !== undefined && secretArn !== undefined
+            ? [[kind.secret.variable, secretArn]]
+            : []),
+          ...(kind.topicVariable === undefined ? [] : [[kind.topicVariable, this.topic.topicArn]]),
+        ];
+      }),
+    );
+  }
+
+  /** Invokes the function every minute: for digests whose window has closed, and for what an outage left unreported. */
+  private addSweep(config: BridgeConfig, undelivered: sqs.Queue): void {
+    const role = new iam.Role(this, 'SweepRole', {
+      assumedBy: new iam.ServicePrincipal('scheduler.amazonaws.com', {
+        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
+      }),
+    });
+    role.addToPolicy(
+      new iam.PolicyStatement({
+        actions: ['lambda:InvokeFunction'],
+        resources: [this.fn.lambda.functionArn],
+      }),
+    );
+    role.addToPolicy(sendTo(undelivered));
+    new scheduler.CfnSchedule(this, 'Sweep', {
+      name: `${config.name}-alerts-sweep`,
+      scheduleExpression: `rate(${notifierSchedule.everyMs / 60_000} minute)`,
+      flexibleTimeWindow: { mode: 'OFF' },
+      target: {
+        arn: this.fn.lambda.functionArn,
+        roleArn: role.roleArn,
+        input: '{}',
+        retryPolicy: { maximumRetryAttempts: 0 },
+        deadLetterConfig: { arn: undelivered.queueArn },
+      },
+    });
+  }
+
+  private grantWhatItUses(config: BridgeConfig, state: State): void {
+    this.fn.grantItems(state.table.tableArn);
+    this.fn.grantQuery('Work', [state.indexArn(WORK_INDEX.name)], [alertWorkOf('*')]);
+    const lists = (['critical', 'warning', 'info', 'reminders'] as const).map((part) =>
+      alertListOf('*', part),
+    );
+    this.fn.grantQuery('List', [state.indexArn(LIST_INDEX.name)], lists);
+    this.fn.grant(
+      'Queue',
+      ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes'],
+      [this.queue.queueArn],
+    );
+    this.fn.grant('Mail', ['sns:Publish'], [this.topic.topicArn]);
+    for (const kind of CHANNEL_KINDS) {
+      const secretArn = secretArnOf(kind, config.alerts);
+      if (secretArn !== undefined)
+        this.fn.grant(sidOf(kind.name), ['secretsmanager:GetSecretValue'], [secretArn]);
+    }
+  }
+}
+
+/** The id of a policy's statement takes letters and digits alone. */
+function sidOf(channelName: string): string {
+  return `${channelName.charAt(0).toUpperCase()}${channelName.slice(1)}`;
+}

@@ -1,0 +1,43 @@
+/**
+ * Serves the API in a thread of its own, as Lambda does behind an HTTP API: with its own environment and its own
+ * output.
+ */
+
+import { randomUUID } from 'node:crypto';
+import { parentPort, workerData } from 'node:worker_threads';
+import { serve } from '@hono/node-server';
+import { createApiFunction } from '../../../functions/api/create-handler.ts';
+import { apiEnvironment } from '../../../shared/config/api-config.ts';
+import { systemRandom } from '../../../shared/runtime/random.ts';
+import { readConfig } from '../../../shared/runtime/read-config.ts';
+import { forOwnHost } from '../../process/own-host.ts';
+import { scaledClock } from '../../process/scaled-clock.ts';
+import type { ApiWorkerSettings, FromApiWorker } from './local-api.ts';
+
+const { speed, originMs, port } = workerData as ApiWorkerSettings;
+const environment = readConfig(apiEnvironment, process.env, "The API's environment");
+const clock = scaledClock(speed, originMs);
+const { app, telemetry } = createApiFunction(environment, { clock, random: systemRandom, newId: randomUUID });
+
+const server = serve(
+  { fetch: forOwnHost((request, connection) => app.fetch(request, connection)), hostname: '127.0.0.1', port },
+  (address) => {
+    tell({ kind: 'listening', port: address.port });
+  },
+);
+server.on('error', (error: NodeJS.ErrnoException) => tell({ kind: 'failed', code: error.code ?? '', port }));
+
+// Lambda flushes after each invocation; one line a minute is enough here.
+const flushing = setInterval(() => telemetry.flush(), 60_000);
+
+parentPort?.on('message', () => {
+  clearInterval(flushing);
+  telemetry.flush();
+  server.close(() => tell({ kind: 'closed' }));
+  // A long poll would delay the end by up to half a minute.
+  if ('closeAllConnections' in server) server.closeAllConnections();
+});
+
+function tell(message: FromApiWorker): void {
+  parentPort?.postMessage(message);
+}

@@ -1,0 +1,81 @@
+/** The notifier's function on this machine: its own handler in a thread of its own, as Lambda runs it. */
+
+import { createInterface } from 'node:readline';
+import { Worker } from 'node:worker_threads';
+import type { BatchResponse } from '../../../functions/notifier/notify.ts';
+import type { FromNotifier, ToNotifier } from './notifier-worker.ts';
+import type { WorkerSettings } from './poller-lambda.ts';
+
+export interface NotifierLambdaOptions extends WorkerSettings {
+  readonly environment: Readonly<Record<string, string>>;
+  /** Every line that the function logs. */
+  readonly onLogLine: (line: string) => void;
+  /** A failure that a person has to know of, as a sentence. */
+  readonly onFailure: (sentence: string) => void;
+}
+
+export interface NotifierLambda {
+  /** Undefined: the invocation failed, which `onFailure` has reported. It never throws. */
+  invoke(event: unknown): Promise<BatchResponse | undefined>;
+  close(): Promise<void>;
+}
+
+export function startNotifierLambda(options: NotifierLambdaOptions): NotifierLambda {
+  const { speed, originMs, environment, onLogLine, onFailure } = options;
+  const worker = new Worker(new URL('./notifier-worker.ts', import.meta.url), {
+    workerData: { speed, originMs } satisfies WorkerSettings,
+    env: { ...environment },
+    stdout: true,
+    stderr: true,
+  });
+  for (const stream of [worker.stdout, worker.stderr]) {
+    createInterface({ input: stream }).on('line', (line) => {
+      onLogLine(line);
+      const error = errorIn(line);
+      if (error !== undefined) onFailure(error);
+    });
+  }
+  const ask = questionsTo(worker);
+  return {
+    async invoke(event) {
+      const answer = await ask(event);
+      if (answer.kind === 'done') return answer.response;
+      onFailure(`the invocation failed: ${answer.reason}`);
+      return undefined;
+    },
+    close: async () => void (await worker.terminate()),
+  };
+}
+
+/** Pairs answers with invocations by number. When the thread has died, every open and every later invocation fails. */
+function questionsTo(worker: Worker): (event: unknown) => Promise<FromNotifier> {
+  const waiting = new Map<number, (answer: FromNotifier) => void>();
+  worker.on('message', (answer: FromNotifier) => waiting.get(answer.id)?.(answer));
+  let endedBecause: string | undefined;
+  const end = (reason: string) => {
+    endedBecause ??= reason;
+    for (const [id, resolve] of waiting) resolve({ id, kind: 'failed', reason });
+  };
+  worker.on('error', ({ message }) => end(message));
+  worker.on('exit', () => end('its thread has ended'));
+  let count = 0;
+  return async (event) => {
+    const id = ++count;
+    const { promise, resolve } = Promise.withResolvers<FromNotifier>();
+    if (endedBecause !== undefined) return { id, kind: 'failed', reason: endedBecause };
+    waiting.set(id, resolve);
+    worker.postMessage({ id, event } satisfies ToNotifier);
+    try {
+      return await promise;
+    } finally {
+      waiting.delete(id);
+    }
+  };
+}
+
+/** Only errors, as few words: the alerts themselves are shown anyway. */
+function errorIn(line: string): string | undefined {
+  if (!line.includes('"ERROR"')) return undefined;
+  const { message, channel, reason } = JSON.parse(line) as Record<string, unknown>;
+  return [message, channel, reason].filter((part) => typeof part === 'string').join(', ');
+}

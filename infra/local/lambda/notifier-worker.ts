@@ -1,0 +1,41 @@
+/**
+ * Runs the notifier's handler in a thread of its own, as Lambda does: with its own environment and its own standard
+ * output.
+ */
+
+import { parentPort, workerData } from 'node:worker_threads';
+import { createNotifierHandler } from '../../../functions/notifier/create-handler.ts';
+import { notifierEnvironment } from '../../../functions/notifier/environment.ts';
+import type { BatchResponse } from '../../../functions/notifier/notify.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import { readConfig } from '../../../shared/runtime/read-config.ts';
+import { scaledClock } from '../../process/scaled-clock.ts';
+import type { WorkerSettings } from './poller-lambda.ts';
+
+export interface ToNotifier {
+  readonly id: number;
+  readonly event: unknown;
+}
+
+export type FromNotifier =
+  | { readonly id: number; readonly kind: 'done'; readonly response: BatchResponse }
+  | { readonly id: number; readonly kind: 'failed'; readonly reason: string };
+
+const { speed, originMs } = workerData as WorkerSettings;
+const environment = readConfig(notifierEnvironment, process.env, "The notifier's environment");
+const handler = createNotifierHandler(environment, scaledClock(speed, originMs));
+
+parentPort?.on('message', ({ id, event }: ToNotifier) => void invoke(id, event));
+
+async function invoke(id: number, event: unknown): Promise<void> {
+  try {
+    answer({ id, kind: 'done', response: await handler(event) });
+  } catch (error) {
+    const { name, message } = toError(error);
+    answer({ id, kind: 'failed', reason: `${name}: ${message}` });
+  }
+}
+
+function answer(message: FromNotifier): void {
+  parentPort?.postMessage(message);
+}

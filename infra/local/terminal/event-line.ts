@@ -1,0 +1,57 @@
+/** Formats what the terminal shows: one aligned line per event, in colours where the terminal understands them. */
+
+import { styleText } from 'node:util';
+import type { DeliveredEvent } from '../aws/deliveries.ts';
+
+export interface LineStyle {
+  readonly isColoured: boolean;
+}
+
+const PROJECT_COLUMNS = 28;
+const ACTION_COLUMNS = 19;
+const CHANGE_COLUMNS = 26;
+
+/** A line looks like `12:00:03  quiet-pond-12345678  start_compute  scheduling -> running  +1.2 s`. */
+export function eventLine(event: DeliveredEvent, style: LineStyle): string {
+  const detail = event.detail as Readonly<Record<string, string | number | boolean | null | undefined>>;
+  const time = timeOf(detail['observed_at']);
+  const project = String(detail['project_id'] ?? detail['account_id'] ?? '').padEnd(PROJECT_COLUMNS);
+  if (event['detail-type'] !== 'Operation State Changed') {
+    const what = [event['detail-type'], detail['reason'], detail['action']].filter(Boolean).join(', ');
+    return `${time}  ${project}  ${paint('magenta', what, style)}`;
+  }
+  const action = String(detail['action']).padEnd(ACTION_COLUMNS);
+  const change = `${detail['previous_status'] ?? 'new'} -> ${detail['status']}`.padEnd(CHANGE_COLUMNS);
+  const delay = delayMsOf(event);
+  const failures = Number(detail['failures_count']) > 0 ? `  ${detail['failures_count']} failed` : '';
+  const late = delay === undefined ? '' : `+${(delay / 1_000).toFixed(1)} s`.padStart(8);
+  return `${time}  ${project}  ${action}  ${paint(colourOf(String(detail['status'])), change, style)}${late}${failures}`;
+}
+
+/**
+ * Milliseconds from the upstream's `updated_at`, which is cut to whole seconds, to our observation; undefined for
+ * history.
+ */
+export function delayMsOf(event: DeliveredEvent): number | undefined {
+  const { observed_at, operation_updated_at, observed_by, late } = event.detail;
+  if (typeof observed_at !== 'string' || typeof operation_updated_at !== 'string') return undefined;
+  if (observed_by === 'backfill' || late === true) return undefined;
+  return Math.max(0, Date.parse(observed_at) - Date.parse(operation_updated_at));
+}
+
+type Colour = 'green' | 'red' | 'yellow' | 'cyan' | 'magenta' | 'gray';
+
+function colourOf(status: string): Colour {
+  if (status === 'finished') return 'green';
+  if (status === 'failed' || status === 'error') return 'red';
+  if (status === 'cancelled' || status === 'cancelling' || status === 'skipped') return 'yellow';
+  return 'cyan';
+}
+
+export function paint(colour: Colour, text: string, { isColoured }: LineStyle): string {
+  return isColoured ? styleText(colour, text, { validateStream: false }) : text;
+}
+
+function timeOf(observedAt: unknown): string {
+  return typeof observedAt === 'string' ? observedAt.slice(11, 19) : '--:--:--';
+}

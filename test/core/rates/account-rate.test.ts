@@ -1,0 +1,76 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  commandLimitOf,
+  PARTS_PER_MINUTE,
+  PERMIT_MS,
+  REQUESTS_PER_MINUTE_MAX,
+  sharedRequestsPerMinute,
+  USAGE_LOOK_MS,
+  USAGE_NOTE_MS,
+  unknownCommandsMax,
+} from '../../../shared/core/rates/account-rate.ts';
+import { type RateLimit, spend, UNUSED, waitMs } from '../../../shared/core/rates/rate-limit.ts';
+
+const rate = (poller: number, commands: number) => ({
+  pollerRequestsPerMinute: poller,
+  commandRequestsPerMinute: commands,
+});
+
+/** The most requests that leave within `durationMs`, from a bucket that was full. */
+function mostWithin(limit: RateLimit, durationMs: number): number {
+  let [state, nowMs, count] = [UNUSED, 1_000_000, 0];
+  const endMs = nowMs + durationMs;
+  for (;;) {
+    nowMs += waitMs(limit, state, nowMs);
+    if (nowMs > endMs) return count;
+    state = spend(limit, state, nowMs);
+    count += 1;
+  }
+}
+
+describe('commands that the poller does not know of yet', () => {
+  test('are none where there are no commands', () => {
+    expect(unknownCommandsMax(0)).toBe(0);
+  });
+
+  test('are at least as many as can leave from one look to the one that finds them', () => {
+    const seenLateMs = USAGE_LOOK_MS + USAGE_NOTE_MS + 1_000;
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 650 }), (commands) => {
+        const most = mostWithin(commandLimitOf(commands), seenLateMs + PERMIT_MS);
+
+        expect(unknownCommandsMax(commands)).toBeGreaterThanOrEqual(most);
+        // Every command that is assumed here is a poll less.
+        expect(unknownCommandsMax(commands)).toBeLessThanOrEqual(most + 2);
+      }),
+    );
+  });
+});
+
+describe('the bucket of the poller and of commands', () => {
+  test('has both parts, while what is not known yet fits beside them', () => {
+    expect(sharedRequestsPerMinute(rate(PARTS_PER_MINUTE.poller, PARTS_PER_MINUTE.commands))).toBe(600);
+    expect(sharedRequestsPerMinute(rate(400, 0))).toBe(400);
+  });
+
+  test('is never wider than the limit without the commands that the poller does not know of yet', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 700 }), fc.integer({ min: 2, max: 650 }), (poller, commands) => {
+        const shared = sharedRequestsPerMinute(rate(poller, commands));
+
+        expect(Number.isInteger(shared)).toBe(true);
+        expect(shared).toBeLessThanOrEqual(poller + commands);
+        expect(shared + unknownCommandsMax(commands)).toBeLessThanOrEqual(REQUESTS_PER_MINUTE_MAX);
+        const seenLateMs = USAGE_LOOK_MS + USAGE_NOTE_MS + 1_000;
+        expect((shared * seenLateMs) / 60_000 + commands).toBeLessThanOrEqual(REQUESTS_PER_MINUTE_MAX);
+      }),
+    );
+  });
+
+  test('is as wide as these bounds allow, and no narrower', () => {
+    expect(sharedRequestsPerMinute(rate(700, 0))).toBe(700);
+    expect(sharedRequestsPerMinute(rate(700, 250))).toBe(700 - unknownCommandsMax(250));
+    expect(sharedRequestsPerMinute(rate(700, 650))).toBe(428);
+  });
+});

@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'vitest';
+import {
+  decideDiscovery,
+  decideUnreachable,
+  decideUnread,
+  type ProjectRecord,
+} from '../../../shared/core/records/project-record.ts';
+import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
+import { NOON_MS } from '../../builders.ts';
+
+const sighting = { account_id: 'main', project_id: 'a', nowMs: NOON_MS, isNews: true };
+const historyUntil = '2026-01-15T11:00:00.000000000Z' as Timestamp;
+const OBSERVED_AT = '2026-01-15T12:00:00.000Z';
+
+/** With everything that is kept of a project beside its events. */
+const kept: ProjectRecord = {
+  kind: 'project',
+  account_id: 'main',
+  project_id: 'a',
+  is_visible: true,
+  revision: 0,
+  published: 0,
+  entries: [],
+  watermark: '2026-01-15T10:00:00.000000000Z' as Timestamp,
+  history_until: '2026-01-01T00:00:00.000000000Z' as Timestamp,
+  list_end: 'row-9',
+  swept_at_ms: 17,
+  sweep_count: 3,
+  resume: { head: historyUntil, cursor: 'row-1' },
+  arrivals: { count: 4, observed_ms: 1_000 },
+};
+
+const gone = (): ProjectRecord => {
+  const record = decideUnreachable(kept, NOON_MS);
+  if (record === undefined) throw new Error('nothing changed');
+  return record;
+};
+
+describe('a project that is seen', () => {
+  test('for the first time is told of, and is the first entry of its journal', () => {
+    expect(decideDiscovery(undefined, { ...sighting, historyUntil })).toEqual({
+      kind: 'project',
+      account_id: 'main',
+      project_id: 'a',
+      is_visible: true,
+      history_until: historyUntil,
+      revision: 1,
+      published: 0,
+      entries: [
+        { type: 'project_discovered', id: expect.any(String), revision: 1, observed_at: OBSERVED_AT },
+      ],
+    });
+  });
+
+  test('while the account itself is seen for the first time is recorded and not told of', () => {
+    expect(decideDiscovery(undefined, { ...sighting, isNews: false })).toEqual({
+      kind: 'project',
+      account_id: 'main',
+      project_id: 'a',
+      is_visible: true,
+      revision: 0,
+      published: 0,
+      entries: [],
+    });
+  });
+
+  test('is not recorded again', () => {
+    expect(decideDiscovery(kept, sighting)).toBeUndefined();
+  });
+
+  test('again keeps its watermark, its journal and whatever else is kept of it', () => {
+    const before = gone();
+    const { entries, revision, is_visible, ...rest } =
+      decideDiscovery(before, { ...sighting, historyUntil }) ?? kept;
+    const { entries: entriesBefore, revision: _revision, is_visible: _visible, ...restBefore } = before;
+
+    expect(rest).toEqual(restBefore);
+    expect({ revision, is_visible }).toEqual({ revision: 2, is_visible: true });
+    expect(entries.slice(0, 1)).toEqual(entriesBefore);
+    expect(entries[1]).toMatchObject({ type: 'project_discovered', revision: 2 });
+  });
+
+  test('again is told of also when the account is being listed for the first time', () => {
+    expect(decideDiscovery(gone(), { ...sighting, isNews: false })?.revision).toBe(2);
+  });
+});
+
+describe('a project that cannot be seen any more', () => {
+  test('is told of with the reason that it is gone, and keeps what is known of it', () => {
+    expect(gone()).toEqual({
+      ...kept,
+      is_visible: false,
+      revision: 1,
+      entries: [
+        {
+          type: 'project_unreachable',
+          reason: 'gone',
+          id: expect.any(String),
+          revision: 1,
+          observed_at: OBSERVED_AT,
+        },
+      ],
+    });
+  });
+
+  test('is told of once', () => {
+    expect(decideUnreachable(gone(), NOON_MS)).toBeUndefined();
+    expect(decideUnread(gone(), NOON_MS)).toBeUndefined();
+  });
+});
+
+describe('a project that is there and cannot be read', () => {
+  const unread = () => decideUnread(kept, NOON_MS) ?? kept;
+
+  test('is told of with that reason', () => {
+    expect(unread()).toMatchObject({
+      is_visible: false,
+      is_unread: true,
+      entries: [{ type: 'project_unreachable', reason: 'not_read' }],
+    });
+  });
+
+  test('is not discovered by the list, which shows it all the time', () => {
+    expect(decideDiscovery(unread(), sighting)).toBeUndefined();
+    expect(decideDiscovery(unread(), { ...sighting, isRead: false })).toBeUndefined();
+  });
+
+  test('is discovered by a reading of it, and the list counts from then on', () => {
+    const read = decideDiscovery(unread(), { ...sighting, isRead: true });
+
+    expect(read).toMatchObject({ is_visible: true, is_unread: false, revision: 2 });
+    const goneNow = read && decideUnreachable(read, NOON_MS);
+    expect(goneNow && decideDiscovery(goneNow, sighting)).toMatchObject({ is_visible: true, revision: 4 });
+  });
+});
+
+test('each event of a project has an id of its own, by account, project, place and kind', () => {
+  const ids = [
+    decideDiscovery(undefined, sighting),
+    decideDiscovery(undefined, { ...sighting, account_id: 'other' }),
+    decideDiscovery(undefined, { ...sighting, project_id: 'b' }),
+    gone(),
+    decideDiscovery(gone(), sighting),
+  ].map((record) => record?.entries.at(-1)?.id);
+
+  expect(new Set(ids).size).toBe(5);
+  expect(decideDiscovery(undefined, { ...sighting, nowMs: 0 })?.entries[0]?.id).toBe(ids[0]);
+});

@@ -1,0 +1,197 @@
+/** What entries say beside the state: they are what consumers read, and their ids must never change between versions. */
+
+import { describe, expect, test } from 'vitest';
+import { planAcknowledgement, planBatches } from '../../../shared/core/journal/relay-plan.ts';
+import { decideHealth, firstAccountRecord } from '../../../shared/core/records/account-record.ts';
+import { decideSettlement } from '../../../shared/core/records/command-record.ts';
+import { FORGOTTEN_AFTER_MS, SETTLED_KEPT_MS } from '../../../shared/core/records/history.ts';
+import type { Operation } from '../../../shared/core/records/operation.ts';
+import {
+  decideNextRecord,
+  decideStall,
+  decideWatchEnd,
+} from '../../../shared/core/records/operation-record.ts';
+import { decideDiscovery, decideUnreachable } from '../../../shared/core/records/project-record.ts';
+import { decideTransition } from '../../../shared/core/records/transition.ts';
+import { DAY_MS } from '../../../shared/core/time/durations.ts';
+import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
+import { aContext, anOperation, aRecord, commandRecord, NOON_MS } from '../../builders.ts';
+
+const BOOT_AT = '2026-01-15T11:00:00.000000000Z' as Timestamp;
+const OBSERVED_AT = '2026-01-15T12:00:00.000Z';
+
+describe('a State Changed', () => {
+  const entryOf = (fields: Parameters<typeof anOperation>[0], context: Parameters<typeof aContext>[0] = {}) =>
+    decideNextRecord(undefined, anOperation(fields), aContext(context))?.entries[0];
+
+  test('carries what the reading says beside its state', () => {
+    expect(entryOf({ total_duration_ms: 12.5, error: 'it broke' })).toMatchObject({
+      total_duration_ms: 12.5,
+      error: 'it broke',
+    });
+    expect(entryOf({})).toMatchObject({ total_duration_ms: undefined, error: undefined });
+  });
+
+  test('is late only where somebody says so', () => {
+    expect(entryOf({}, { late: true })).toMatchObject({ late: true });
+    expect(entryOf({}, { late: false })).toMatchObject({ late: undefined });
+    expect(entryOf({})).toMatchObject({ late: undefined });
+  });
+
+  test('is irregular only where a state cannot follow the other one', () => {
+    const secondOf = (from: Partial<Operation>, to: Partial<Operation>) => aRecord(from, to).entries.at(-1);
+
+    expect(secondOf({ status: 'finished' }, { status: 'running' })).toMatchObject({ irregular: true });
+    expect(secondOf({ status: 'scheduling' }, { status: 'running' })).toMatchObject({ irregular: undefined });
+  });
+
+  test('of a known operation is made also where history is silent', () => {
+    const known = aRecord({ status: 'running' });
+    const history = { backfill: 'none' } as const;
+    const next = decideNextRecord(known, anOperation({ status: 'finished' }), aContext({ history }));
+
+    expect(next).toMatchObject({ revision: 2, sequence: 2, entries: [{}, { status: 'finished' }] });
+  });
+});
+
+test.each([
+  ['running', 'scheduling', 0, true],
+  ['running', 'scheduling', 1, false],
+  ['cancelling', 'scheduling', 0, true],
+  ['failed', 'scheduling', 0, false],
+])('from %s to %s with %i more failures is irregular: %s', (from, to, failures_count, irregular) => {
+  const recorded = { status: from, failures_count: 0 };
+
+  expect(decideTransition(recorded, { status: to, failures_count })?.irregular).toBe(irregular);
+});
+
+describe('what is said beside states', () => {
+  const record = aRecord();
+
+  test('of the end of a watch is why, and in which state', () => {
+    expect(decideWatchEnd(record, { reason: 'not_retried', nowMs: NOON_MS })).toMatchObject({
+      watch_ended: true,
+      revision: 2,
+      entries: [
+        {},
+        {
+          type: 'watch_ended',
+          revision: 2,
+          observed_at: OBSERVED_AT,
+          reason: 'not_retried',
+          status: 'running',
+          failures_count: 0,
+        },
+      ],
+    });
+  });
+
+  test('of a stall is how long it has taken, and which threshold was passed', () => {
+    expect(decideStall(record, { threshold_ms: 600, open_ms: 700, nowMs: NOON_MS })).toMatchObject({
+      stalled_threshold_ms: 600,
+      revision: 2,
+      entries: [
+        {},
+        {
+          type: 'operation_stalled',
+          revision: 2,
+          observed_at: OBSERVED_AT,
+          status: 'running',
+          failures_count: 0,
+          open_ms: 700,
+          threshold_ms: 600,
+        },
+      ],
+    });
+  });
+
+  test('of an account is that it is degraded and that it has recovered, once each, with the reason', () => {
+    const fresh = firstAccountRecord('main', BOOT_AT);
+    expect(fresh).toEqual({
+      kind: 'account',
+      account_id: 'main',
+      boot_at: BOOT_AT,
+      is_listed: false,
+      revision: 0,
+      published: 0,
+      entries: [],
+    });
+    const degraded = decideHealth(fresh, 'key_rejected', NOON_MS);
+    const recovered = degraded && decideHealth(degraded, undefined, NOON_MS);
+
+    expect(degraded).toMatchObject({
+      degraded_reason: 'key_rejected',
+      revision: 1,
+      entries: [{ type: 'account_degraded', reason: 'key_rejected', revision: 1, observed_at: OBSERVED_AT }],
+    });
+    expect(recovered).toMatchObject({
+      degraded_reason: undefined,
+      revision: 2,
+      entries: [{}, { type: 'account_recovered', reason: 'key_rejected', revision: 2 }],
+    });
+    expect(decideHealth(fresh, undefined, NOON_MS)).toBeUndefined();
+    expect(degraded && decideHealth(degraded, 'key_rejected', NOON_MS)).toBeUndefined();
+  });
+});
+
+/** As the first version has written them. */
+const GOLDEN = [
+  '29aaaa27bd4fbd143c6a3476ed057361',
+  'a584f50d70225bde05313733ef131dd2',
+  '682b7ff7124cdd91630634a46ca30393',
+  'e5f4667bcd1e52609aeafc3ccdcbb21e',
+  '64dc47fa260428239a4285462733c26f',
+  'a9cccbdbe397abe5a72d09baa58c192b',
+  '9595823f4a387bf24696b32adb16a58d',
+  '8ba0ee7cb7007d9ba05663c5dd22051d',
+];
+
+test('the ids of events are the same in every version: a consumer knows an event again after an update', () => {
+  const record = aRecord();
+  const account = firstAccountRecord('main', BOOT_AT);
+  const degraded = decideHealth(account, 'key_rejected', NOON_MS);
+  const sighting = { account_id: 'main', project_id: 'a-1', nowMs: NOON_MS, isNews: true };
+  const discovered = decideDiscovery(undefined, sighting);
+  const command = { ...commandRecord('a-1', 'request-1'), operation_ids: [record.operation_id] };
+  const ids = [
+    record,
+    decideWatchEnd(record, { reason: 'vanished', nowMs: NOON_MS }),
+    decideStall(record, { threshold_ms: 600_000, open_ms: 700_000, nowMs: NOON_MS }),
+    degraded,
+    degraded && decideHealth(degraded, undefined, NOON_MS),
+    discovered,
+    discovered && decideUnreachable(discovered, NOON_MS),
+    decideSettlement(command, new Map([[record.operation_id, record]]), command.deadline_at_ms),
+  ].map((each) => each?.entries.at(-1)?.id);
+
+  expect(ids).toEqual(GOLDEN);
+});
+
+test('the table remembers what has ended for fifteen days longer than a walk may ask for it', () => {
+  expect(SETTLED_KEPT_MS - FORGOTTEN_AFTER_MS).toBe(15 * DAY_MS);
+});
+
+describe('calls of the bus', () => {
+  const sized = (...sizes: readonly number[]) => sizes.map((sizeBytes) => ({ sizeBytes }));
+  const lengths = (...sizes: readonly number[]) => planBatches(sized(...sizes)).map(({ length }) => length);
+
+  test('are as few as the limits allow', () => {
+    expect(lengths(...Array.from({ length: 10 }, () => 1))).toEqual([10]);
+    expect(lengths(...Array.from({ length: 11 }, () => 1))).toEqual([10, 1]);
+    expect(lengths(100_000, 100_000)).toEqual([2]);
+    expect(lengths(100_000, 100_001)).toEqual([1, 1]);
+    expect(lengths(100_000, 50_000, 50_000, 1)).toEqual([3, 1]);
+    expect(lengths(150_000, 100_000, 100_000)).toEqual([1, 2]);
+    expect(lengths()).toEqual([]);
+  });
+
+  test('name what is set aside, with the code of its refusal', () => {
+    const entry = aRecord().entries[0];
+    if (entry === undefined) throw new Error('there is one');
+
+    expect(planAcknowledgement([{ entry, outcome: { kind: 'refused', code: 'EntryTooLarge' } }])).toEqual({
+      park: [{ entry, code: 'EntryTooLarge' }],
+      through: 1,
+    });
+  });
+});

@@ -1,0 +1,129 @@
+/**
+ * Changes production code in one place at a time and asks the unit tests whether they notice.
+ *
+ *   npm run mutants                                        mutates everything, target by target
+ *   npm run mutants -- shared/protocol                     mutates one folder, or several
+ *   npm run mutants -- shared/core/journal/journal.ts      mutates one file
+ *   npm run mutants -- --with-seeds 30                     also puts what the tests miss to 30 seeds of each simulated world
+ *   npm run mutants -- --incremental                       repeats only what has changed since the last such run
+ *   npm run mutants -- --concurrency 1                     leaves the second core to others
+ */
+
+import { globSync, mkdirSync, writeFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { equivalents } from './equivalent.ts';
+import { type Judgement, judge, plain, scoreOf, type Tally } from './judge.ts';
+import { isNoticedBySeeds } from './put-to-seeds.ts';
+import { type MutantOutcome, runStryker } from './stryker.ts';
+import { TARGET_VARIABLE, type Target, targets } from './targets.ts';
+
+const CODE_COLUMNS = 100;
+const REPORTS = 'reports/mutation';
+
+async function main(): Promise<number> {
+  const { values, positionals } = parseArgs({
+    allowPositionals: true,
+    options: {
+      'with-seeds': { type: 'string', default: '0' },
+      incremental: { type: 'boolean', default: false },
+      concurrency: { type: 'string', default: String(Math.min(2, availableParallelism())) },
+    },
+  });
+  let isGood = true;
+  const rows: string[] = [];
+  for (const target of targets) {
+    const all = filesOf(target);
+    const files = all.filter(
+      (file) => positionals.length === 0 || positionals.some((part) => isIn(file, part)),
+    );
+    if (files.length === 0) continue;
+    console.log(`${target.name}: ${files.length} files`);
+    process.env[TARGET_VARIABLE] = target.name;
+    const incrementalFile = values.incremental ? `${REPORTS}/${target.name}.incremental.json` : undefined;
+    const outcomes = await runStryker(files, { concurrency: Number(values.concurrency), incrementalFile });
+    const judged = judge(target.name, outcomes, equivalents);
+    keep(target.name, outcomes);
+    printLeft(judged);
+    await putToSeeds(judged, Number(values['with-seeds']));
+    const isWhole = files.length === all.length;
+    rows.push(
+      ...judged.folders.map(rowOf),
+      `${rowOf(judged.total)}${isWhole ? `   bar ${target.bar} %` : ''}`,
+    );
+    isGood &&= isGoodEnough(target, judged, isWhole);
+  }
+  if (rows.length === 0) throw new Error(`Nothing to mutate in ${positionals.join(' ')}`);
+  console.log(`\n${HEAD}\n${rows.join('\n')}`);
+  return isGood ? 0 : 1;
+}
+
+function filesOf({ globs }: Target): readonly string[] {
+  const left = globs.filter((glob) => glob.startsWith('!')).map((glob) => glob.slice(1));
+  const exclude = new Set(left.flatMap((glob) => globSync(glob)));
+  return globs
+    .filter((glob) => !glob.startsWith('!'))
+    .flatMap((glob) => globSync(glob))
+    .filter((file) => !exclude.has(file))
+    .toSorted();
+}
+
+function isIn(file: string, part: string): boolean {
+  return file === part || file.startsWith(part.endsWith('/') ? part : `${part}/`);
+}
+
+function isGoodEnough(
+  { bar, isProofNeeded }: Target,
+  { total, left, staleProofs }: Judgement,
+  isWhole: boolean,
+) {
+  if (staleProofs.length > 0) return false;
+  if (isProofNeeded && left.length > 0) return false;
+  return !isWhole || scoreOf(total) >= bar;
+}
+
+/** Keeps every outcome, so that survivors can be looked at after the run. */
+function keep(name: string, outcomes: readonly MutantOutcome[]): void {
+  mkdirSync(REPORTS, { recursive: true });
+  writeFileSync(`${REPORTS}/${name}.json`, `${JSON.stringify(outcomes, undefined, 2)}\n`);
+}
+
+function printLeft({ left, staleProofs }: Judgement): void {
+  for (const mutant of left) console.log(lineOf(mutant));
+  for (const { file, line, original, replacement } of staleProofs)
+    console.log(`stale proof: ${file}: ${original} → ${replacement} in "${line}" does not survive`);
+}
+
+async function putToSeeds({ left }: Judgement, seedCount: number): Promise<void> {
+  if (seedCount === 0) return;
+  let noticedCount = 0;
+  for (const mutant of left) {
+    const isNoticed = await isNoticedBySeeds(mutant, seedCount);
+    if (isNoticed) noticedCount++;
+    console.log(`${isNoticed ? 'noticed by seeds' : 'not noticed by seeds'}: ${lineOf(mutant)}`);
+  }
+  console.log(`seeds noticed ${noticedCount} of ${left.length} that the tests did not`);
+}
+
+function lineOf({ file, line, original, replacement, isUncovered }: MutantOutcome): string {
+  const short = (code: string) => plain(code).slice(0, CODE_COLUMNS);
+  return `${file}:${line} ${short(original)} → ${short(replacement)}${isUncovered ? ' (no test runs it)' : ''}`;
+}
+
+const NAME_COLUMNS = 34;
+const COUNT_COLUMNS = 9;
+const HEAD = rowOfCells(['folder', 'mutants', 'noticed', 'proven', 'left', 'score']);
+
+function rowOf(tally: Tally): string {
+  const { name, count, noticedCount, provenCount, leftCount } = tally;
+  return rowOfCells([name, count, noticedCount, provenCount, leftCount, `${scoreOf(tally).toFixed(1)} %`]);
+}
+
+function rowOfCells([name, ...cells]: readonly (string | number)[]): string {
+  return [
+    String(name).padEnd(NAME_COLUMNS),
+    ...cells.map((cell) => String(cell).padStart(COUNT_COLUMNS)),
+  ].join('');
+}
+
+process.exitCode = await main();

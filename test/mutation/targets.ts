@@ -1,0 +1,64 @@
+/** Defines which code is mutated, which share of its mutants the tests must notice, and which tests are run. */
+
+export interface Target {
+  readonly name: string;
+  /** The least share of mutants that the tests notice, in percent. */
+  readonly bar: number;
+  /** Every mutant that is left must carry its proof in equivalent.ts. */
+  readonly isProofNeeded: boolean;
+  readonly globs: readonly string[];
+  /** The tests that each mutant runs: those of the folder, without processes, ports and days of virtual time, because each mutant runs many. */
+  readonly tests: readonly string[];
+}
+
+export const targets: readonly Target[] = [
+  {
+    name: 'core',
+    bar: 94,
+    isProofNeeded: true,
+    globs: ['shared/core/**/*.ts', 'functions/poller/walk-plan/**/*.ts'],
+    tests: ['test/core/**/*.test.ts', 'test/poller/walk-plan/**/*.test.ts'],
+  },
+  {
+    name: 'planner',
+    bar: 94,
+    isProofNeeded: true,
+    globs: ['functions/poller/planner/**/*.ts'],
+    tests: ['test/poller/planner/**/*.test.ts'],
+  },
+  {
+    name: 'protocol',
+    bar: 88,
+    isProofNeeded: true,
+    globs: ['shared/protocol/**/*.ts'],
+    tests: ['test/protocol/**/*.test.ts'],
+  },
+  {
+    name: 'poller',
+    bar: 82,
+    isProofNeeded: false,
+    // The files beside the folders only connect the adapters of AWS, and tests run them as processes, over HTTP.
+    globs: ['functions/poller/{account,project}/**/*.ts'],
+    // The tests that play whole days of an account are left out: they take seconds, and each mutant that survives runs all of them.
+    tests: [
+      'test/poller/{account,project}/**/*.test.ts',
+      'test/core/decisions.test.ts',
+      'test/poller/walk-plan/page-walk.test.ts',
+      'test/poller/{end-when-quiet,lease,poll-account,restart,warm-accounts,watch-for-work}.test.ts',
+    ],
+  },
+  {
+    name: 'stores',
+    bar: 82,
+    isProofNeeded: false,
+    globs: [
+      'shared/commands/idempotency-store.ts',
+      'functions/api/read-model/feed-*.ts',
+      'functions/api/read-model/event-feed.ts',
+    ],
+    tests: ['test/**/{idempotency-store,event-feed}.test.ts'],
+  },
+];
+
+/** Names the target while it is run, because StrykerJS reads the configuration of its tests in processes of its own. */
+export const TARGET_VARIABLE = 'MUTATION_TARGET';

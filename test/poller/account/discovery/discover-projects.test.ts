@@ -1,0 +1,314 @@
+import { describe, expect, test } from 'vitest';
+import { discoverProjects } from '../../../../functions/poller/account/discovery/discover-projects.ts';
+import { PROJECT_PAGE_ROWS } from '../../../../functions/poller/account/discovery/fetch-list-page.ts';
+import { UpstreamError } from '../../../../shared/upstream/upstream-error.ts';
+import { NOON_MS } from '../../../builders.ts';
+import { anInvocation, BOOT_AT, named } from '../invocation-under-test.ts';
+
+const MINUTE_MS = 60_000;
+
+describe('the first listing of an account', () => {
+  test('reads page after page to the end, adds every project, and publishes none, because none is news', async () => {
+    const { deps, discovery, memory, script, listCalls, planned, takeEvents, storedAccount } = anInvocation();
+    script.pages = {
+      '': { projects: named('a', 'b'), cursor: 'b' },
+      b: { projects: named('c'), unavailableProjectIds: ['d'], cursor: 'c' },
+      c: {},
+    };
+
+    await discoverProjects(deps, discovery);
+
+    expect(listCalls.map(({ cursor, limit }) => [cursor, limit])).toEqual([
+      [undefined, PROJECT_PAGE_ROWS],
+      ['b', PROJECT_PAGE_ROWS],
+      ['c', PROJECT_PAGE_ROWS],
+    ]);
+    expect([...memory.projects.memories.keys()]).toEqual(['a', 'b', 'c', 'd']);
+    expect(planned.added).toEqual(['a', 'b', 'c', 'd']);
+    expect(takeEvents()).toEqual([]);
+    expect(storedAccount()).toMatchObject({ is_listed: true, boot_at: '2026-01-15T12:00:00.000000000Z' });
+    expect(memory.listings.areSightingsNews).toBe(true);
+    expect(discovery.origin.bootAt).toBe('2026-01-15T12:00:00.000000000Z');
+  });
+
+  test("fixes by the upstream's own clock, in whole seconds, what counts as history", async () => {
+    const { deps, discovery, script, storedAccount } = anInvocation();
+    script.serverDateMs = () => NOON_MS - 3_599_001;
+
+    await discoverProjects(deps, discovery);
+
+    expect(storedAccount()).toMatchObject({ boot_at: '2026-01-15T11:00:00.000000000Z' });
+  });
+
+  test('takes our clock when the upstream does not say what time it is', async () => {
+    const { deps, discovery, script, storedAccount } = anInvocation();
+    script.serverDateMs = () => undefined;
+
+    await discoverProjects(deps, discovery);
+
+    expect(storedAccount()).toMatchObject({ boot_at: '2026-01-15T12:00:00.000000000Z' });
+  });
+
+  test('keeps what another process has fixed before', async () => {
+    const { deps, discovery, know, storedAccount } = anInvocation();
+    await know({ isListed: false });
+
+    await discoverProjects(deps, discovery);
+
+    expect(discovery.origin.bootAt).toBe(BOOT_AT);
+    expect(storedAccount()).toMatchObject({ boot_at: BOOT_AT, is_listed: true });
+  });
+
+  test('keeps what another process fixes at the same moment', async () => {
+    const { deps, discovery, know } = anInvocation();
+    const record = deps.store.record.bind(deps.store);
+    deps.store.record = async (...args) => {
+      deps.store.record = record;
+      await know({ isListed: false });
+      return record(...args);
+    };
+
+    await discoverProjects(deps, discovery);
+
+    expect(discovery.origin.bootAt).toBe(BOOT_AT);
+  });
+
+  test('reports each page to the planner that it has read, with its rows', async () => {
+    const { deps, discovery, script, planned } = anInvocation();
+    script.pages = { '': { projects: named('a'), cursor: 'a' }, a: {} };
+
+    await discoverProjects(deps, discovery);
+
+    expect(planned.pages).toMatchObject([
+      [0, { rows: [{ id: 'a' }], isEmpty: false, cursor: 'a' }, NOON_MS],
+      [1, { rows: [], isEmpty: true }, NOON_MS],
+    ]);
+  });
+
+  test('says once how many projects there are', async () => {
+    const { deps, discovery, script, logs } = anInvocation();
+    script.pages = { '': { projects: named('a', 'b') } };
+    await discoverProjects(deps, discovery);
+    await discoverProjects(deps, discovery);
+
+    expect(logs.filter(({ event }) => event === 'projects.listed')).toEqual([
+      { level: 'info', event: 'projects.listed', project_count: 2 },
+    ]);
+  });
+
+  test('with a row that cannot be read may hide a project, and proves nothing before the third', async () => {
+    const { deps, discovery, memory, script, storedAccount } = anInvocation();
+    script.pages = { '': { projects: named('a'), malformedRowCount: 1 } };
+    await discoverProjects(deps, discovery);
+    await discoverProjects(deps, discovery);
+    expect(storedAccount()).toMatchObject({ is_listed: false });
+    expect(memory.listings.areSightingsNews).toBe(false);
+
+    await discoverProjects(deps, discovery);
+
+    expect(storedAccount()).toMatchObject({ is_listed: true });
+  });
+
+  test('that ends while another process changes the account does not make later projects news', async () => {
+    const { deps, discovery, memory } = anInvocation();
+    const record = deps.store.record.bind(deps.store);
+    deps.store.record = async (next, expected) =>
+      next.kind === 'account' && next.is_listed ? 'conflict' : record(next, expected);
+
+    await discoverProjects(deps, discovery);
+
+    expect(memory.listings.areSightingsNews).toBe(false);
+  });
+});
+
+describe('a listing', () => {
+  test('that a deadline cuts goes on in the next invocation where it stopped', async () => {
+    const { deps, discovery, memory, stop, begin, script, listCalls } = anInvocation();
+    script.pages = {
+      '': { projects: named('a'), cursor: 'a' },
+      a: { projects: named('b'), cursor: 'b' },
+      b: {},
+    };
+    const { listProjects } = deps.upstream;
+    deps.upstream.listProjects = async (query, options) => {
+      if (query.cursor === 'a') stop.abort();
+      return listProjects(query, options);
+    };
+    await discoverProjects(deps, discovery);
+    expect(memory.listings.endedAtMs).toBeUndefined();
+    deps.upstream.listProjects = listProjects;
+    listCalls.length = 0;
+
+    const next = begin();
+    await discoverProjects(next.deps, next.discovery);
+
+    expect(listCalls.map(({ cursor }) => cursor)).toEqual(['a', 'b']);
+    expect(memory.listings.endedAtMs).toBe(NOON_MS);
+    expect(memory.listings.underWay).toBeUndefined();
+  });
+
+  test('begins anew when the upstream refuses the place where it stopped', async () => {
+    const { deps, discovery, memory, script, listCalls } = anInvocation();
+    script.pages = { '': { projects: named('a'), cursor: 'a' }, a: 'rejected' };
+    await expect(discoverProjects(deps, discovery)).rejects.toThrow(UpstreamError);
+    expect(memory.listings.failedAtMs).toBe(NOON_MS);
+    script.pages = { '': { projects: named('a') } };
+    listCalls.length = 0;
+
+    await discoverProjects(deps, discovery);
+
+    expect(listCalls.map(({ cursor }) => cursor)).toEqual([undefined]);
+  });
+
+  test.each(['unavailable', 'timeout', 'rate_limited'] as const)(
+    'keeps its place when a page answers %s, and remembers when',
+    async (kind) => {
+      const { deps, discovery, memory, script, listCalls } = anInvocation();
+      script.pages = { '': { projects: named('a'), cursor: 'a' }, a: kind };
+      await expect(discoverProjects(deps, discovery)).rejects.toThrow(UpstreamError);
+      expect(memory.listings.failedAtMs).toBe(NOON_MS);
+      script.pages = { ...script.pages, a: {} };
+      listCalls.length = 0;
+
+      await discoverProjects(deps, discovery);
+
+      expect(listCalls.map(({ cursor }) => cursor)).toEqual(['a']);
+    },
+  );
+
+  test('that the end of the invocation cancels has not failed', async () => {
+    const { deps, discovery, memory, script } = anInvocation();
+    script.pages = { '': 'cancelled' };
+
+    await expect(discoverProjects(deps, discovery)).rejects.toThrow(UpstreamError);
+    expect(memory.listings.failedAtMs).toBeUndefined();
+  });
+
+  test('that fails by a programming error has failed, too', async () => {
+    const { deps, discovery, memory } = anInvocation();
+    deps.upstream.listProjects = async () => {
+      throw new TypeError('undefined is not a function');
+    };
+
+    await expect(discoverProjects(deps, discovery)).rejects.toThrow(TypeError);
+    expect(memory.listings.failedAtMs).toBe(NOON_MS);
+  });
+
+  test('remembers how long it took and when it ended', async () => {
+    const { deps, discovery, memory, nowMs, script, pass } = anInvocation();
+    script.pages = { '': { projects: named('a'), cursor: 'a' }, a: {} };
+    const { listProjects } = deps.upstream;
+    deps.upstream.listProjects = async (query, options) => {
+      pass(7_000);
+      return listProjects(query, options);
+    };
+
+    await discoverProjects(deps, discovery);
+
+    expect(memory.listings).toMatchObject({ durationMs: 14_000, endedAtMs: nowMs(), count: 1 });
+  });
+
+  test('that meets a bound says so', async () => {
+    const { deps, discovery, script, logs, measures } = anInvocation();
+    script.pages = new Proxy(
+      {},
+      {
+        get: (_target, name) => ({ projects: named('a'), cursor: `${String(name)}x` }),
+      },
+    );
+
+    await discoverProjects(deps, discovery);
+
+    expect(measures.filter(([metric]) => metric === 'BoundMet')).toEqual([['BoundMet', 1]]);
+    expect(logs).toContainEqual({ level: 'warn', event: 'bound.met', bound: 'barren_pages', value: 100 });
+  });
+
+  test('judges the projects whose operations answer 404', async () => {
+    const { deps, discovery, memory, script, pass } = anInvocation();
+    script.pages = { '': { projects: named('a', 'b') } };
+    await discoverProjects(deps, discovery);
+    const absence = {
+      firstNotFoundAtMs: NOON_MS,
+      lastNotFoundAtMs: NOON_MS,
+      notFoundCount: 3,
+      absentCount: 0,
+      wholeAbsentCount: 0,
+      lastAbsentAtMs: undefined,
+      listedCount: 0,
+      lastListedAtMs: undefined,
+    };
+    memory.projects.absences.set('b', absence);
+    script.pages = { '': { projects: named('a') } };
+    pass(MINUTE_MS);
+
+    await discoverProjects(deps, discovery);
+
+    expect(memory.projects.absences.get('b')).toMatchObject({ absentCount: 1, wholeAbsentCount: 1 });
+  });
+});
+
+describe('projects that the configuration names', () => {
+  test('are polled without any list, and the clock comes from the operations of the first that can be read', async () => {
+    const { deps, discovery, memory, script, listCalls, operationCalls, storedAccount } = anInvocation({
+      fixedProjectIds: ['gone', 'hidden', 'a', 'b'],
+    });
+    script.operations = { gone: 'not_found', hidden: 'forbidden' };
+    script.serverDateMs = () => NOON_MS - 10_000;
+
+    await discoverProjects(deps, discovery);
+
+    expect(listCalls).toEqual([]);
+    expect(operationCalls).toEqual(['gone', 'hidden', 'a']);
+    expect([...memory.projects.memories.keys()]).toEqual(['gone', 'hidden', 'a', 'b']);
+    expect(storedAccount()).toMatchObject({ boot_at: '2026-01-15T11:59:50.000000000Z', is_listed: true });
+    expect(memory.listings.endedAtMs).toBe(NOON_MS);
+  });
+
+  test('that cannot be seen are judged by our own clock', async () => {
+    const { deps, discovery, script, storedAccount } = anInvocation({ fixedProjectIds: ['gone'] });
+    script.operations = { gone: 'not_found' };
+
+    await discoverProjects(deps, discovery);
+
+    expect(storedAccount()).toMatchObject({ boot_at: '2026-01-15T12:00:00.000000000Z' });
+  });
+
+  test('wait while the upstream fails: its clock decides what is history', async () => {
+    const { deps, discovery, script, storedAccount } = anInvocation({ fixedProjectIds: ['a'] });
+    script.operations = { a: 'unavailable' };
+
+    await expect(discoverProjects(deps, discovery)).rejects.toThrow(UpstreamError);
+    expect(storedAccount()).toBeUndefined();
+  });
+
+  test('are not known as a whole when the invocation ends meanwhile', async () => {
+    const { deps, discovery, memory, stop } = anInvocation({ fixedProjectIds: ['a'] });
+    stop.abort();
+
+    await discoverProjects(deps, discovery);
+
+    expect(memory.listings.endedAtMs).toBeUndefined();
+  });
+
+  test('of which one is published as unreachable do not publish it as discovered', async () => {
+    const { deps, discovery, memory, store, takeEvents } = anInvocation({ fixedProjectIds: ['a'] });
+    await store.record(
+      {
+        kind: 'project',
+        account_id: 'main',
+        project_id: 'a',
+        is_visible: false,
+        revision: 0,
+        published: 0,
+        entries: [],
+      },
+      undefined,
+    );
+
+    await discoverProjects(deps, discovery);
+
+    expect([...memory.projects.unreachable]).toEqual(['a']);
+    expect(takeEvents()).toEqual([]);
+    expect(memory.projects.memories.has('a')).toBe(true);
+  });
+});

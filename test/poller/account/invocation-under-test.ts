@@ -1,0 +1,203 @@
+/** Sets up what the loops of one invocation share, for tests of one part at a time: real store, scripted list, a clock that a test moves. */
+
+import type { AccountDeps, InvocationDeps } from '../../../functions/poller/account/account-deps.ts';
+import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
+import type { AccountOrigin } from '../../../functions/poller/account/discovery/account-origin.ts';
+import { noCounts } from '../../../functions/poller/account/invocation-counts.ts';
+import { leftoversAtStart } from '../../../functions/poller/account/relay/leftovers.ts';
+import { createBoundReports } from '../../../functions/poller/account/status/report-bound.ts';
+import { createTally } from '../../../functions/poller/account/status/tally.ts';
+import { createPollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
+import { firstAccountRecord } from '../../../shared/core/records/account-record.ts';
+import type { Operation } from '../../../shared/core/records/operation.ts';
+import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
+import type { BusEvent } from '../../../shared/events/render-event.ts';
+import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
+import { readAccountStatus, writeAccountStatus } from '../../../shared/store/account-status-store.ts';
+import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import { accountKey, projectKey } from '../../../shared/store/keys.ts';
+import { createRequestBudget } from '../../../shared/upstream/request-budget.ts';
+import type { CallOptions } from '../../../shared/upstream/upstream-client.ts';
+import { UpstreamError, type UpstreamErrorKind } from '../../../shared/upstream/upstream-error.ts';
+import { NOON_MS } from '../../builders.ts';
+import { createMemoryTable } from '../../simulation/memory-table.ts';
+
+export const BOOT_AT = '2026-01-15T11:00:00.000000000Z' as Timestamp;
+
+interface ListPage {
+  readonly projects?: readonly { readonly id: string; readonly created_at?: string }[];
+  readonly unavailableProjectIds?: readonly string[];
+  readonly malformedRowCount?: number;
+  readonly cursor?: string | undefined;
+}
+
+interface AccountScript {
+  /** The pages by cursor; the page at the beginning has the name `''`. */
+  pages: Readonly<Record<string, ListPage | UpstreamErrorKind>>;
+  operations: Readonly<Record<string, readonly Operation[] | UpstreamErrorKind>>;
+  serverDateMs: (() => number | undefined) | undefined;
+}
+
+interface ListCall {
+  readonly cursor?: string | undefined;
+  readonly limit?: number | undefined;
+  readonly options: CallOptions | undefined;
+}
+
+const failureOf = (kind: UpstreamErrorKind) =>
+  new UpstreamError({ kind, method: 'GET', path: '/', message: kind });
+
+/** Every sleep of a loop moves the clock by its duration and calls `hooks.onSleep`. */
+export function anInvocation(fields: Partial<AccountDeps> = {}) {
+  let nowMs = NOON_MS;
+  const sleeps: number[] = [];
+  const hooks = { onSleep: (_durationMs: number): void | Promise<void> => {} };
+  const clock = {
+    now: () => nowMs,
+    async sleep(durationMs: number, signal?: AbortSignal) {
+      if (signal?.aborted) throw signal.reason;
+      sleeps.push(durationMs);
+      nowMs += durationMs;
+      await hooks.onSleep(durationMs);
+    },
+  };
+  const table = createMemoryTable();
+  const store = createBridgeStore(table, 'main', clock);
+  const script: AccountScript = { pages: { '': {} }, operations: {}, serverDateMs: undefined };
+  const listCalls: ListCall[] = [];
+  const operationCalls: string[] = [];
+  const logs: (Readonly<Record<string, unknown>> & { event: string })[] = [];
+  const measures: (readonly [string, number])[] = [];
+  const events: Readonly<Record<string, unknown>>[] = [];
+  const dateOf = () => (script.serverDateMs === undefined ? nowMs : script.serverDateMs());
+  const planner = createPollPlanner({
+    requestsPerMinute: 600,
+    pollIntervalMsMin: 5_000,
+    failureBackoffMsMax: 300_000,
+    listing: { intervalMsMax: 60_000, hintIntervalMsMin: 1_250 },
+  });
+  /** What the planner was given. */
+  const planned: { readonly pages: unknown[][]; readonly added: string[]; readonly removed: string[] } = {
+    pages: [],
+    added: [],
+    removed: [],
+  };
+  const accountDeps: AccountDeps = {
+    upstream: {
+      async listProjects({ cursor, limit }, options) {
+        listCalls.push({ cursor, limit, options });
+        const page = script.pages[cursor ?? ''];
+        if (typeof page === 'string') throw failureOf(page);
+        const { projects = [], unavailableProjectIds = [], malformedRowCount = 0 } = page ?? {};
+        return {
+          projects: [...projects],
+          unavailableProjectIds: [...unavailableProjectIds],
+          malformedRowCount,
+          cursor: page?.cursor,
+          serverDateMs: dateOf(),
+        };
+      },
+      async listOperations({ projectId }) {
+        operationCalls.push(projectId);
+        const rows = script.operations[projectId] ?? [];
+        if (typeof rows === 'string') throw failureOf(rows);
+        return { operations: [...rows], malformedRowCount: 0, cursor: undefined, serverDateMs: dateOf() };
+      },
+      async getOperation() {
+        throw failureOf('not_found');
+      },
+    },
+    store,
+    bus: {
+      async publish(published: readonly BusEvent[]) {
+        for (const { detailType, detail } of published)
+          events.push({ type: detailType, ...(JSON.parse(detail) as object) });
+        return published.map(() => ({ kind: 'accepted' as const }));
+      },
+    },
+    clock,
+    telemetry: {
+      log: (level, event, more) => void logs.push({ level, event, ...more }),
+      measure: (metric, value) => void measures.push([metric, value]),
+    },
+    planner: {
+      ...planner,
+      addProjects(ids, histories) {
+        planned.added.push(...ids);
+        planner.addProjects(ids, histories);
+      },
+      removeProjects(ids) {
+        planned.removed.push(...ids);
+        planner.removeProjects(ids);
+      },
+      reportPage(page, shown, atMs) {
+        planned.pages.push([page, shown, atMs]);
+        planner.reportPage(page, shown, atMs);
+      },
+    },
+    budget: createRequestBudget({ clock, requestsPerMinute: 600, burst: 6 }),
+    lease: { acquire: async () => true, holds: () => true, release: async () => {} },
+    key: { hasAnother: async () => false },
+    options: {
+      walkLimits: { firstPageRows: 100, widePageRows: 1_000, pagesMax: 20, overlapMs: 300_000 },
+      backfill: 'open',
+      backfillDepthMs: 30 * 24 * 3_600_000,
+      watermarkStepRows: 1,
+      sweepIntervalMs: 1_000 * 24 * 3_600_000,
+      stallThresholdsMs: {},
+    },
+    limits: { pollsAtOnce: 2, discoveryIntervalMs: 60_000, requestsPerMinute: 600, failingMsMax: 180_000 },
+    status: {
+      read: () => readAccountStatus(table, 'main'),
+      write: (status) => writeAccountStatus(table, status),
+      tally: createTally(silentTelemetry).tally,
+      requestsPerMinute: 600,
+    },
+    ...fields,
+  };
+  const memory = emptyAccountMemory();
+  const begin = () => {
+    const stop = new AbortController();
+    const deps: InvocationDeps = {
+      ...accountDeps,
+      bounds: createBoundReports(accountDeps.telemetry),
+      onLost: (projectId) => void memory.readings.completedAtMs.delete(projectId),
+      signal: stop.signal,
+    };
+    const origin: AccountOrigin = { bootAt: undefined, isUnreadable: false };
+    const { projects, listings } = memory;
+    const discovery = { projects, listings, origin, addedNow: new Set<string>() };
+    return { stop, deps, origin, discovery, leftovers: leftoversAtStart(), counts: noCounts() };
+  };
+  return {
+    ...begin(),
+    /** The next invocation of the same process, with the same memory. */
+    begin,
+    accountDeps,
+    memory,
+    script,
+    listCalls,
+    operationCalls,
+    logs,
+    measures,
+    events,
+    planned,
+    table,
+    store,
+    sleeps,
+    hooks,
+    nowMs: () => nowMs,
+    pass: (durationMs: number) => {
+      nowMs += durationMs;
+    },
+    storedProject: (projectId: string) => table.sync.peek(projectKey('main', projectId)),
+    storedAccount: () => table.sync.peek(accountKey('main')),
+    /** Stores the account as an earlier process has left it. */
+    know: async ({ isListed = true, bootAt = BOOT_AT } = {}) => {
+      await store.record({ ...firstAccountRecord('main', bootAt), is_listed: isListed }, undefined);
+    },
+    takeEvents: () => events.splice(0).map(({ type, project_id, reason }) => [type, project_id ?? reason]),
+  };
+}
+
+export const named = (...ids: readonly string[]) => ids.map((id) => ({ id }));

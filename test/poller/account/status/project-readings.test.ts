@@ -1,0 +1,292 @@
+import { describe, expect, test } from 'vitest';
+import {
+  markRead,
+  markUnread,
+  oldestReadingMs,
+  recallReadings,
+  startReadingAges,
+  unreadProjects,
+  unreadReason,
+} from '../../../../functions/poller/account/status/project-readings.ts';
+import type { PollReport } from '../../../../functions/poller/project/poll-project.ts';
+import type { AccountStatus } from '../../../../shared/core/records/account-status.ts';
+import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
+import { UnreadableItemError } from '../../../../shared/store/unreadable.ts';
+import { UpstreamError, type UpstreamErrorKind } from '../../../../shared/upstream/upstream-error.ts';
+import { NOON_MS } from '../../../builders.ts';
+import { anInvocation } from '../invocation-under-test.ts';
+
+const MINUTE_MS = 60_000;
+
+async function account(...ids: readonly string[]) {
+  const world = anInvocation();
+  const { deps, memory, store } = world;
+  const { readings } = memory;
+  for (const id of ids) await store.record(record(id), undefined);
+  /** Fails once a minute. */
+  const failFor = async (projectId: string, minutes: number, reason: string, areOthersAnswered = true) => {
+    for (let minute = 0; minute <= minutes; minute++) {
+      if (minute > 0) world.pass(MINUTE_MS);
+      await markUnread(deps, readings, { projectId, reason, areOthersAnswered });
+    }
+  };
+  const oldest = () => {
+    startReadingAges(readings, ids, world.nowMs());
+    return oldestReadingMs(readings, ids);
+  };
+  return { ...world, readings, failFor, oldest };
+}
+
+const record = (project_id: string, fields: Partial<ProjectRecord> = {}): ProjectRecord => ({
+  kind: 'project',
+  account_id: 'main',
+  project_id,
+  is_visible: true,
+  revision: 0,
+  published: 0,
+  entries: [],
+  ...fields,
+});
+
+describe('a project that cannot be read while others are', () => {
+  test('is published as unreachable after ten minutes, once', async () => {
+    const { failFor, takeEvents, storedProject } = await account('a', 'b');
+    await failFor('a', 9, 'unavailable');
+    expect(takeEvents()).toEqual([]);
+    await failFor('a', 1, 'unavailable');
+    await failFor('a', 60, 'unavailable');
+
+    expect(takeEvents()).toEqual([['Project Unreachable', 'a']]);
+    expect(storedProject('a')).toMatchObject({ is_visible: false, is_unread: true });
+  });
+
+  test.each(['failed', 'forbidden'])('is published for the reason %s, too', async (reason) => {
+    const { readings, failFor, takeEvents } = await account('a', 'b');
+    await failFor('a', 10, reason);
+
+    expect(takeEvents()).toEqual([['Project Unreachable', 'a']]);
+    expect(readings.unread.get('a')?.reason).toBe(reason);
+  });
+
+  test.each([
+    ['its first reading goes on', 'unfinished'],
+    ['it answers 404, which a listing judges', 'not_found'],
+    ['its item cannot be read', 'item_unreadable'],
+  ])('is not published when %s', async (_what, reason) => {
+    const { readings, failFor, takeEvents } = await account('a', 'b');
+    await failFor('a', 60, reason);
+
+    expect(takeEvents()).toEqual([]);
+    expect(readings.unread.get('a')?.reason).toBe(reason);
+  });
+
+  test('counts its ten minutes from the last failure for a reason that is not published', async () => {
+    const { failFor, takeEvents, pass } = await account('a', 'b');
+    await failFor('a', 60, 'not_found');
+    pass(MINUTE_MS);
+    await failFor('a', 9, 'unavailable');
+    expect(takeEvents()).toEqual([]);
+    await failFor('a', 1, 'unavailable');
+
+    expect(takeEvents()).toEqual([['Project Unreachable', 'a']]);
+  });
+
+  test('is not published while no other request of the account is answered', async () => {
+    const { failFor, takeEvents } = await account('a', 'b');
+    await failFor('a', 60, 'unavailable', false);
+
+    expect(takeEvents()).toEqual([]);
+  });
+
+  test('counts its ten minutes anew after an outage of all', async () => {
+    const { failFor, takeEvents, pass } = await account('a', 'b');
+    await failFor('a', 8, 'unavailable');
+    pass(6 * MINUTE_MS);
+    await failFor('a', 0, 'unavailable', false);
+    await failFor('a', 9, 'unavailable');
+    expect(takeEvents()).toEqual([]);
+    await failFor('a', 1, 'unavailable');
+
+    expect(takeEvents()).toEqual([['Project Unreachable', 'a']]);
+  });
+
+  test('and that another process publishes at this moment is not published twice', async () => {
+    const { failFor, takeEvents, deps } = await account('a', 'b');
+    deps.store.record = async () => 'conflict';
+    await failFor('a', 10, 'unavailable');
+
+    expect(takeEvents()).toEqual([]);
+  });
+
+  test('and of which nothing is stored is not published', async () => {
+    const { failFor, takeEvents } = await account('b');
+    await failFor('a', 10, 'unavailable');
+
+    expect(takeEvents()).toEqual([]);
+  });
+});
+
+describe('a project that was read', () => {
+  test('is published once as discovered when it had been published as unreachable', async () => {
+    const { deps, readings, store, failFor, takeEvents } = await account('a', 'b');
+    await failFor('a', 10, 'unavailable');
+    takeEvents();
+    await markRead(deps, readings, 'a', await store.readProject('a'));
+    await markRead(deps, readings, 'a', await store.readProject('a'));
+
+    expect(takeEvents()).toEqual([['Project Discovered', 'a']]);
+    expect(readings.unread.size).toBe(0);
+  });
+
+  test('is no news otherwise', async () => {
+    const { deps, readings, takeEvents, nowMs } = await account('a');
+    await markRead(deps, readings, 'a', record('a', { is_visible: false }));
+    await markRead(deps, readings, 'a', undefined);
+
+    expect(takeEvents()).toEqual([]);
+    expect(readings.completedAtMs.get('a')).toBe(nowMs());
+  });
+});
+
+describe('the oldest reading of the account', () => {
+  test('is that of the project that was read longest ago', async () => {
+    const { deps, readings, oldest, pass } = await account('a', 'b');
+    await markRead(deps, readings, 'a', undefined);
+    pass(MINUTE_MS);
+    await markRead(deps, readings, 'b', undefined);
+
+    expect(oldest()).toBe(NOON_MS);
+  });
+
+  test('of a project that was never read is the time since when it is known', async () => {
+    const { oldest, pass } = await account('a');
+    expect(oldest()).toBe(NOON_MS);
+    pass(MINUTE_MS);
+
+    expect(oldest()).toBe(NOON_MS);
+  });
+
+  test('of a project that could be read once is that reading, and not its first failure', async () => {
+    const { deps, readings, oldest, pass, failFor } = await account('a');
+    await markRead(deps, readings, 'a', undefined);
+    pass(MINUTE_MS);
+    await failFor('a', 3, 'unavailable');
+
+    expect(oldest()).toBe(NOON_MS);
+  });
+
+  test('does not exist in an account without projects', async () => {
+    const { oldest } = await account();
+
+    expect(oldest()).toBeUndefined();
+  });
+});
+
+const status = (fields: Partial<AccountStatus>) => fields as AccountStatus;
+
+describe('what the process before this one could not read', () => {
+  const since = new Date(NOON_MS - 20 * MINUTE_MS).toISOString();
+
+  test('keeps its age and its reason', async () => {
+    const { readings, oldest } = await account('a');
+    recallReadings(readings, status({ unread_projects: [{ project_id: 'a', since, reason: 'timeout' }] }));
+
+    expect(unreadProjects(readings, () => true)).toEqual([{ project_id: 'a', since, reason: 'timeout' }]);
+    expect(oldest()).toBe(NOON_MS - 20 * MINUTE_MS);
+  });
+
+  test('is published at once when it fails again while others are answered, because its ten minutes are over', async () => {
+    const { readings, failFor, takeEvents } = await account('a', 'b');
+    recallReadings(readings, status({ unread_projects: [{ project_id: 'a', since, reason: 'timeout' }] }));
+    await failFor('a', 0, 'unavailable');
+
+    expect(takeEvents()).toEqual([['Project Unreachable', 'a']]);
+  });
+
+  test('is nothing when its time cannot be read', async () => {
+    const { readings } = await account('a');
+    recallReadings(
+      readings,
+      status({ unread_projects: [{ project_id: 'a', since: 'soon', reason: 'timeout' }] }),
+    );
+
+    expect(readings.unread.size).toBe(0);
+  });
+
+  test('is nothing when the status says nothing', async () => {
+    const { readings } = await account('a');
+    recallReadings(readings, undefined);
+    recallReadings(readings, status({}));
+
+    expect(readings.unread.size).toBe(0);
+    expect(readings.unreadBeforeMs).toBeUndefined();
+  });
+
+  test('holds the age of the account, until every project was read', async () => {
+    const { deps, readings, oldest } = await account('a', 'b');
+    recallReadings(readings, status({ unread_since: since }));
+    await markRead(deps, readings, 'a', undefined);
+    expect(oldest()).toBe(NOON_MS - 20 * MINUTE_MS);
+    await markRead(deps, readings, 'b', undefined);
+    expect(oldest()).toBe(NOON_MS);
+    readings.completedAtMs.delete('b');
+
+    expect(oldest()).toBe(NOON_MS);
+  });
+
+  test('holds no age when that process had read everything', async () => {
+    const { readings } = await account('a');
+    recallReadings(readings, status({ unread_since: since, last_complete_walk_at: since }));
+
+    expect(readings.unreadBeforeMs).toBeUndefined();
+  });
+
+  test('counts in an account whose projects are not known yet', async () => {
+    const { readings } = await account();
+    recallReadings(readings, status({ unread_since: since }));
+
+    expect(oldestReadingMs(readings, [])).toBe(NOON_MS - 20 * MINUTE_MS);
+  });
+});
+
+describe('the projects that the status names as unread', () => {
+  test('are the longest unread first', async () => {
+    const { readings, failFor } = await account('a', 'b');
+    await failFor('b', 0, 'timeout');
+    await failFor('a', 3, 'unavailable');
+
+    expect(unreadProjects(readings, () => true).map(({ project_id }) => project_id)).toEqual(
+      expect.arrayContaining(['a', 'b']),
+    );
+  });
+
+  test('are those that are still known', async () => {
+    const { readings, failFor } = await account('a', 'b');
+    await failFor('a', 0, 'timeout');
+    await failFor('b', 0, 'timeout');
+
+    expect(unreadProjects(readings, (id) => id === 'a').map(({ project_id }) => project_id)).toEqual(['a']);
+  });
+});
+
+describe('the reason why a poll did not read its project to the end', () => {
+  const reported = (failure: UpstreamErrorKind | undefined) =>
+    unreadReason({ failure } as PollReport, undefined);
+
+  test('is the failure of the upstream, when the poll reports one', () => {
+    expect(reported('timeout')).toBe('timeout');
+  });
+
+  test('is that the poll was unfinished, when it reports no failure', () => {
+    expect(reported(undefined)).toBe('unfinished');
+  });
+
+  test('is the error that ended the poll, when there is no report', () => {
+    const unreadable = new UnreadableItemError({ key: { pk: 'p', sk: 's' }, fields: [] });
+    const forbidden = new UpstreamError({ kind: 'forbidden', method: 'GET', path: '/', message: 'no' });
+
+    expect(unreadReason(undefined, unreadable)).toBe('item_unreadable');
+    expect(unreadReason(undefined, forbidden)).toBe('forbidden');
+    expect(unreadReason(undefined, new TypeError('undefined is not a function'))).toBe('failed');
+  });
+});

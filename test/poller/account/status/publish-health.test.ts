@@ -1,0 +1,149 @@
+import { describe, expect, test } from 'vitest';
+import {
+  publishHealthAtEnd,
+  publishRecovery,
+} from '../../../../functions/poller/account/status/publish-health.ts';
+import { PENDING_ENTRIES_MAX } from '../../../../shared/core/journal/journal.ts';
+import { accountKey } from '../../../../shared/store/keys.ts';
+import { anInvocation } from '../invocation-under-test.ts';
+
+const FAILING_MS = 180_000;
+
+async function account() {
+  const world = anInvocation();
+  await world.know();
+  return { ...world, health: world.memory.health };
+}
+
+describe('the health of an account', () => {
+  test('is published once as degraded when the key is refused', async () => {
+    const { deps, health, takeEvents, storedAccount } = await account();
+    health.isKeyRejected = true;
+    await publishHealthAtEnd(deps, health, 0);
+    await publishHealthAtEnd(deps, health, 0);
+
+    expect(takeEvents()).toEqual([['Account Degraded', 'key_rejected']]);
+    expect(health.isDegraded).toBe(true);
+    expect(storedAccount()).toMatchObject({ degraded_reason: 'key_rejected' });
+  });
+
+  test('is published as degraded after three minutes without a good poll, and not before', async () => {
+    const { deps, health, takeEvents, pass, nowMs } = await account();
+    health.failingSinceMs = nowMs();
+    pass(FAILING_MS - 1);
+    await publishHealthAtEnd(deps, health, 0);
+    expect(takeEvents()).toEqual([]);
+    pass(1);
+    await publishHealthAtEnd(deps, health, 0);
+
+    expect(takeEvents()).toEqual([['Account Degraded', 'upstream_failing']]);
+  });
+
+  test('is published as recovered with the first poll that succeeds', async () => {
+    const { deps, health, takeEvents, pass, nowMs, storedAccount } = await account();
+    health.failingSinceMs = nowMs();
+    pass(FAILING_MS);
+    await publishHealthAtEnd(deps, health, 0);
+    takeEvents();
+    await publishRecovery(deps, health, 'poll');
+    await publishRecovery(deps, health, 'poll');
+
+    expect(takeEvents()).toEqual([['Account Recovered', 'upstream_failing']]);
+    expect(health.isDegraded).toBe(false);
+    expect(storedAccount()).not.toHaveProperty('degraded_reason');
+  });
+
+  test('is not recovered by the project list, which says nothing of operations', async () => {
+    const { deps, health, takeEvents, pass, nowMs } = await account();
+    health.failingSinceMs = nowMs();
+    pass(FAILING_MS);
+    await publishHealthAtEnd(deps, health, 0);
+    takeEvents();
+    await publishRecovery(deps, health, 'list');
+
+    expect(takeEvents()).toEqual([]);
+    expect(health.isDegraded).toBe(true);
+    expect(health.failingSinceMs).toBeDefined();
+  });
+
+  test('is recovered by the project list after a refused key: any answer shows that the key is valid', async () => {
+    const { deps, health, takeEvents } = await account();
+    health.isKeyRejected = true;
+    await publishHealthAtEnd(deps, health, 0);
+    takeEvents();
+    health.isKeyRejected = false;
+    await publishRecovery(deps, health, 'list');
+
+    expect(takeEvents()).toEqual([['Account Recovered', 'key_rejected']]);
+  });
+
+  test('is left as it is by an invocation that has polled nothing', async () => {
+    const { deps, health, takeEvents } = await account();
+    health.isKeyRejected = true;
+    await publishHealthAtEnd(deps, health, 0);
+    takeEvents();
+    health.isKeyRejected = false;
+    await publishHealthAtEnd(deps, health, 0);
+
+    expect(takeEvents()).toEqual([]);
+  });
+
+  test('is published as recovered at the end of an invocation whose polls went well', async () => {
+    const { deps, health, takeEvents } = await account();
+    health.isKeyRejected = true;
+    await publishHealthAtEnd(deps, health, 0);
+    takeEvents();
+    health.isKeyRejected = false;
+    await publishHealthAtEnd(deps, health, 1);
+
+    expect(takeEvents()).toEqual([['Account Recovered', 'key_rejected']]);
+  });
+
+  test('costs no call of the table while an account that is well goes on being well', async () => {
+    const { deps, health } = await account();
+    deps.store.readAccount = () => Promise.reject(new Error('the table must not be asked'));
+    await publishRecovery(deps, health, 'poll');
+
+    expect(health.answeredAtMs).toBeDefined();
+  });
+
+  test('is not published while the item of the account cannot be read', async () => {
+    const { deps, health, table, takeEvents } = await account();
+    table.sync.update({ key: accountKey('main'), set: { boot_at: 17 } });
+    health.isKeyRejected = true;
+    await publishHealthAtEnd(deps, health, 0);
+
+    expect(takeEvents()).toEqual([]);
+    expect(health.isDegraded).toBe(false);
+  });
+
+  test('waits while the journal of the account is full', async () => {
+    const { deps, health, takeEvents, storedAccount } = await account();
+    deps.bus.publish = async (events) => events.map(() => ({ kind: 'retry', code: 'down' }));
+    for (let count = 0; count <= PENDING_ENTRIES_MAX; count++) {
+      health.isKeyRejected = count % 2 === 0;
+      await publishHealthAtEnd(deps, health, 1);
+    }
+
+    expect(takeEvents()).toEqual([]);
+    expect(storedAccount()).toMatchObject({ revision: PENDING_ENTRIES_MAX });
+  });
+
+  test('that another process publishes at this moment is not published twice', async () => {
+    const { deps, health, takeEvents } = await account();
+    deps.store.record = async () => 'conflict';
+    health.isKeyRejected = true;
+    await publishHealthAtEnd(deps, health, 0);
+
+    expect(takeEvents()).toEqual([]);
+  });
+
+  test('of an account that is not recorded is not published', async () => {
+    const { deps, memory, takeEvents } = anInvocation();
+    const { health } = memory;
+    health.isKeyRejected = true;
+    await publishHealthAtEnd(deps, health, 0);
+
+    expect(takeEvents()).toEqual([]);
+  });
+});

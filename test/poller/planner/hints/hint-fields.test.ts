@@ -1,0 +1,295 @@
+import { describe, expect, test } from 'vitest';
+import { createHintFields, type ProjectRow } from '../../../../functions/poller/planner/hints/hint-fields.ts';
+import {
+  cautiousRecall,
+  noteHint,
+  RECALL_MIN,
+  UNTRIED,
+} from '../../../../functions/poller/planner/hints/hint-recall.ts';
+import type { FieldEvidence } from '../../../../shared/core/records/hint-evidence.ts';
+
+const HINT_FIELDS = ['updated_at', 'compute_last_active_at', 'active_time'] as const;
+
+let tick = 0;
+const row = (fields: Partial<ProjectRow> = {}): ProjectRow => ({ id: 'a', ...fields });
+/** A row whose field has moved. */
+const moved = (name: (typeof HINT_FIELDS)[number], id = 'a'): ProjectRow => row({ id, [name]: ++tick });
+
+const evidenceOf = (hints: ReturnType<typeof createHintFields>, name: string): FieldEvidence => {
+  const found = hints.evidence().find((field) => field.name === name);
+  if (found === undefined) throw new Error(`No field is called ${name}`);
+  return found;
+};
+
+describe('a field of the project list', () => {
+  test('of a project that was never met has not moved', () => {
+    expect(createHintFields().takeListing([moved('updated_at')])).toEqual([]);
+  });
+
+  test.each(HINT_FIELDS)('%s shows its project when it moves, and nothing when it does not', (name) => {
+    const hints = createHintFields();
+    const first = moved(name);
+    hints.takeListing([first, moved(name, 'b')]);
+
+    expect(hints.takeListing([first, moved(name, 'b')])).toEqual(['b']);
+    expect(hints.takeListing([moved(name)])).toEqual(['a']);
+  });
+
+  test('that is missing from a row has not moved', () => {
+    const hints = createHintFields();
+    hints.takeListing([moved('updated_at')]);
+
+    expect(hints.takeListing([row()])).toEqual([]);
+  });
+
+  test('has moved once: the next listing compares with the new value', () => {
+    const hints = createHintFields();
+    hints.takeListing([row({ active_time: 1 })]);
+    const second = row({ active_time: 2 });
+
+    expect(hints.takeListing([second])).toEqual(['a']);
+    expect(hints.takeListing([second])).toEqual([]);
+  });
+
+  test('of a project that was forgotten begins anew', () => {
+    const hints = createHintFields();
+    hints.takeListing([moved('updated_at')]);
+    hints.forget('a');
+
+    expect(hints.takeListing([moved('updated_at')])).toEqual([]);
+  });
+});
+
+describe('a field that moves without transitions', () => {
+  /** Moves with every listing, and a transition stands behind every `hitEvery`th of them. */
+  const moveOften = (hints: ReturnType<typeof createHintFields>, count: number, hitEvery = Infinity) => {
+    for (let place = 1; place <= count; place++) {
+      hints.takeListing([moved('updated_at')]);
+      if (place % hitEvery === 0) hints.takeTransition('a');
+    }
+  };
+
+  test('is believed for a hundred moves, and no more', () => {
+    const hints = createHintFields();
+    hints.takeListing([moved('updated_at')]);
+    moveOften(hints, 99);
+    expect(hints.takeListing([moved('updated_at')])).toEqual(['a']);
+
+    expect(hints.takeListing([moved('updated_at')])).toEqual([]);
+  });
+
+  test('does not take the other fields with it', () => {
+    const hints = createHintFields();
+    hints.takeListing([row({ updated_at: 0, active_time: 0 })]);
+    moveOften(hints, 150);
+    hints.takeListing([row({ updated_at: 1, active_time: 1 })]);
+
+    expect(hints.takeListing([row({ updated_at: 1, active_time: 2 })])).toEqual(['a']);
+  });
+
+  test('is believed on while every tenth move is right', () => {
+    const hints = createHintFields();
+    moveOften(hints, 1_000, 10);
+
+    expect(hints.takeListing([moved('updated_at')])).toEqual(['a']);
+  });
+
+  test('is not believed when only every eleventh move is right', () => {
+    const hints = createHintFields();
+    moveOften(hints, 2_000, 11);
+
+    expect(hints.takeListing([moved('updated_at')])).toEqual([]);
+  });
+
+  test('counts for nothing in the recall of the list', () => {
+    const hints = createHintFields();
+    moveOften(hints, 40, 1);
+    expect(hints.recall()).toBeGreaterThan(0.5);
+    moveOften(hints, 2_000);
+
+    expect(hints.recall()).toBe(RECALL_MIN);
+  });
+});
+
+describe('what is learned of a field', () => {
+  test('is a hit when a transition was found after it had moved', () => {
+    const hints = createHintFields();
+    hints.takeListing([moved('updated_at')]);
+    hints.takeListing([moved('updated_at')]);
+    hints.takeTransition('a');
+
+    expect(evidenceOf(hints, 'updated_at')).toEqual({
+      name: 'updated_at',
+      recall: { foundCount: 1, missedCount: 0 },
+      hitCount: 1,
+      moveCount: 1,
+    });
+    expect(evidenceOf(hints, 'active_time')).toMatchObject({
+      recall: { foundCount: 0, missedCount: 1 },
+      hitCount: 0,
+      moveCount: 0,
+    });
+  });
+
+  test('is a hit when it moves in the listing after the transition', () => {
+    const hints = createHintFields();
+    hints.takeListing([moved('updated_at')]);
+    hints.takeTransition('a');
+    hints.takeListing([moved('updated_at')]);
+
+    expect(evidenceOf(hints, 'updated_at')).toMatchObject({
+      recall: { foundCount: 1, missedCount: 0 },
+      hitCount: 1,
+      moveCount: 1,
+    });
+    expect(evidenceOf(hints, 'active_time').recall).toEqual({ foundCount: 0, missedCount: 1 });
+  });
+
+  test('is a hit after a listing in which nothing moved, too', () => {
+    const hints = createHintFields();
+    const same = moved('updated_at');
+    hints.takeListing([same]);
+    hints.takeListing([same]);
+    hints.takeTransition('a');
+    hints.takeListing([moved('updated_at')]);
+
+    expect(evidenceOf(hints, 'updated_at')).toMatchObject({
+      recall: { foundCount: 1, missedCount: 0 },
+      hitCount: 1,
+    });
+  });
+
+  test('is a hit of each field that has moved, also when all have', () => {
+    const hints = createHintFields();
+    const all = (value: number) =>
+      row({ updated_at: value, compute_last_active_at: value, active_time: value });
+    hints.takeListing([all(1)]);
+    hints.takeListing([all(2)]);
+    hints.takeTransition('a');
+
+    expect(hints.evidence().map(({ hitCount }) => hitCount)).toEqual([1, 1, 1]);
+  });
+
+  test('is a miss when it does not move there either', () => {
+    const hints = createHintFields();
+    const same = moved('updated_at');
+    hints.takeListing([same]);
+    hints.takeTransition('a');
+    hints.takeListing([same]);
+
+    expect(evidenceOf(hints, 'updated_at')).toMatchObject({
+      recall: { foundCount: 0, missedCount: 1 },
+      hitCount: 0,
+      moveCount: 0,
+    });
+  });
+
+  test('counts a move for one transition only', () => {
+    const hints = createHintFields();
+    hints.takeListing([moved('updated_at')]);
+    hints.takeListing([moved('updated_at')]);
+    hints.takeTransition('a');
+    hints.takeTransition('a');
+    hints.takeListing([moved('updated_at')]);
+
+    // The second transition had no move before it, so the next listing was its proof.
+    expect(evidenceOf(hints, 'updated_at')).toMatchObject({ hitCount: 2, moveCount: 2 });
+    hints.takeListing([moved('updated_at')]);
+    expect(evidenceOf(hints, 'updated_at')).toMatchObject({ hitCount: 2, moveCount: 3 });
+  });
+
+  test('is nothing when a project moves in which nothing was found', () => {
+    const hints = createHintFields();
+    hints.takeListing([moved('updated_at')]);
+    hints.takeListing([moved('updated_at')]);
+
+    expect(evidenceOf(hints, 'updated_at')).toMatchObject({ recall: UNTRIED, hitCount: 0, moveCount: 1 });
+  });
+
+  test('is nothing from a project that no listing has shown', () => {
+    const hints = createHintFields();
+    hints.takeTransition('unknown');
+
+    expect(hints.evidence().every(({ recall }) => recall.missedCount === 0)).toBe(true);
+  });
+
+  test('goes on after a restart, without the fields that are not read any more', () => {
+    const before = createHintFields();
+    for (let place = 0; place < 5; place++) {
+      before.takeListing([moved('updated_at')]);
+      before.takeTransition('a');
+    }
+    const after = createHintFields();
+    after.restore([
+      ...before.evidence().filter(({ name }) => name === 'updated_at'),
+      { ...evidenceOf(before, 'updated_at'), name: 'mood' },
+    ]);
+
+    expect(evidenceOf(after, 'updated_at')).toEqual(evidenceOf(before, 'updated_at'));
+    expect(evidenceOf(after, 'active_time').recall).toEqual(UNTRIED);
+    expect(after.evidence().map(({ name }) => name)).toEqual([...HINT_FIELDS]);
+    expect(after.recall()).toBe(before.recall());
+  });
+
+  test('is handed out as a copy', () => {
+    const hints = createHintFields();
+    const [first] = hints.evidence();
+    Object.assign(first ?? {}, { hitCount: 99 });
+
+    expect(hints.evidence()[0]?.hitCount).toBe(0);
+  });
+});
+
+describe('the share of transitions that a field shows', () => {
+  const recallOf = (hits: number, misses: number) => {
+    let recall = UNTRIED;
+    for (let place = 0; place < Math.max(hits, misses); place++) {
+      if (place < hits) recall = noteHint(recall, true);
+      if (place < misses) recall = noteHint(recall, false);
+    }
+    return recall;
+  };
+
+  test('is estimated low, and less low the more is known', () => {
+    expect(cautiousRecall(recallOf(9, 1))).toBeLessThan(0.9);
+    expect(cautiousRecall(recallOf(90, 10))).toBeGreaterThan(cautiousRecall(recallOf(9, 1)));
+    // Mean 10/12, deviation sqrt(10/12 · 2/12 / 13).
+    expect(cautiousRecall(recallOf(9, 1))).toBeCloseTo(0.833_33 - 0.103_36, 4);
+  });
+
+  test('is never more than 0.99 and never less than 0.005', () => {
+    expect(cautiousRecall(recallOf(400, 0))).toBe(0.99);
+    expect(cautiousRecall(recallOf(0, 400))).toBe(RECALL_MIN);
+  });
+
+  test('fades after four hundred observations, so that a changed service is believed again', () => {
+    const full = recallOf(0, 400);
+    expect(full).toEqual({ foundCount: 0, missedCount: 400 });
+    const next = noteHint(full, true);
+
+    expect(next.foundCount).toBe(1);
+    expect(next.missedCount).toBe(399);
+    expect(noteHint(recallOf(400, 0), false)).toEqual({ foundCount: 399, missedCount: 1 });
+    let recall = full;
+    for (let count = 0; count < 1_200; count++) recall = noteHint(recall, true);
+    expect(cautiousRecall(recall)).toBeGreaterThan(0.9);
+  });
+
+  test('of the best field is that of the list', () => {
+    const hints = createHintFields();
+    expect(hints.recall()).toBeCloseTo(cautiousRecall(UNTRIED));
+    const tried = (name: string, hits: number, misses: number): FieldEvidence => ({
+      name,
+      recall: recallOf(hits, misses),
+      hitCount: hits,
+      moveCount: hits,
+    });
+    hints.restore([
+      tried('updated_at', 5, 5),
+      tried('active_time', 9, 1),
+      tried('compute_last_active_at', 0, 10),
+    ]);
+
+    expect(hints.recall()).toBeCloseTo(cautiousRecall(recallOf(9, 1)));
+  });
+});

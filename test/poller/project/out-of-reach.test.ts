@@ -1,0 +1,124 @@
+/** A project that cannot be read: its newest record is looked up once, while the table still has it. */
+
+import { describe, expect, test } from 'vitest';
+import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
+import { anOperation, NOON_MS } from '../../builders.ts';
+import { aProject, atMs, endedRows, MINUTE_MS, PROJECT_ID } from './project-under-test.ts';
+
+const NEWEST = '2026-01-15T11:59:30.000000000Z' as Timestamp;
+
+async function readOnce() {
+  const project = aProject();
+  const asked: string[] = [];
+  Object.assign(project.deps, {
+    newestRecorded: async (projectId: string) => {
+      asked.push(projectId);
+      return NEWEST;
+    },
+  });
+  project.script.rows = endedRows(2, { newestMs: NOON_MS - MINUTE_MS });
+  await project.poll();
+  const fail = async (kind: 'unavailable' | 'cancelled' | undefined) => {
+    project.script.fails = () => kind;
+    await project.poll();
+  };
+  return { ...project, asked, fail };
+}
+
+describe('a project that cannot be read', () => {
+  test('is looked up at the second failure in a row, once, and what was found is kept', async () => {
+    const { fail, asked, stored } = await readOnce();
+    await fail('unavailable');
+    expect(asked).toEqual([]);
+    await fail('unavailable');
+    expect(asked).toEqual([PROJECT_ID]);
+    expect(stored()).toMatchObject({ recorded_until: NEWEST });
+    await fail('unavailable');
+    await fail('unavailable');
+
+    expect(asked).toEqual([PROJECT_ID]);
+  });
+
+  test('is not looked up for failures that do not follow each other', async () => {
+    const { fail, asked } = await readOnce();
+    await fail('unavailable');
+    await fail(undefined);
+    await fail('unavailable');
+
+    expect(asked).toEqual([]);
+  });
+
+  test('is looked up again after it could be read meanwhile', async () => {
+    const { fail, asked } = await readOnce();
+    await fail('unavailable');
+    await fail('unavailable');
+    await fail(undefined);
+    await fail('unavailable');
+    await fail('unavailable');
+
+    expect(asked).toEqual([PROJECT_ID, PROJECT_ID]);
+  });
+
+  test('is neither failing nor well when the end of an invocation has cut its poll', async () => {
+    const { fail, asked } = await readOnce();
+    await fail('unavailable');
+    await fail('cancelled');
+    expect(asked).toEqual([]);
+    await fail('unavailable');
+
+    expect(asked).toEqual([PROJECT_ID]);
+  });
+
+  test('whose list is unordered is not looked up: its own rows say how far it was read', async () => {
+    const { fail, asked, put } = await readOnce();
+    put({ is_unordered: true });
+    await fail('unavailable');
+    await fail('unavailable');
+
+    expect(asked).toEqual([]);
+  });
+
+  test('is left as it is where nobody can look it up', async () => {
+    const { script, poll, stored } = aProject();
+    script.rows = endedRows(2, { newestMs: NOON_MS - MINUTE_MS });
+    await poll();
+    script.fails = () => 'unavailable';
+    await poll();
+    await poll();
+
+    expect(stored()).not.toHaveProperty('recorded_until');
+  });
+});
+
+describe('a reading of the operations', () => {
+  async function readWith(kind: 'unavailable' | 'cancelled' | undefined, failsFrom: number) {
+    const { script, poll } = aProject();
+    script.rows = endedRows(40, { newestMs: NOON_MS - MINUTE_MS });
+    let callCount = 0;
+    script.fails = () => (++callCount >= failsFrom ? kind : undefined);
+    let readCount = 0;
+    await poll({ onRead: () => void readCount++ });
+    return readCount;
+  }
+
+  test('is told of once it is there, before anything is published', async () => {
+    const order: string[] = [];
+    const { script, poll, deps } = aProject();
+    script.rows = [anOperation({ created_at: atMs(NOON_MS - 1_000) })];
+    const publish = deps.bus.publish.bind(deps.bus);
+    deps.bus.publish = async (events) => {
+      order.push('published');
+      return publish(events);
+    };
+    await poll({ onRead: () => void order.push('read') });
+
+    expect(order).toEqual(['read', 'published']);
+  });
+
+  test('is one also where the deadline has cut it, and none where it failed or has not begun', async () => {
+    expect(await readWith(undefined, 1)).toBe(1);
+    expect(await readWith('cancelled', 2)).toBe(1);
+    expect(await readWith('cancelled', 1)).toBe(0);
+    expect(await readWith('unavailable', 2)).toBe(0);
+  });
+});

@@ -1,0 +1,216 @@
+import { describe, expect, test } from 'vitest';
+import type { BusEvent } from '../../shared/events/render-event.ts';
+import { type Command, type RecordCommandDeps, recordCommand } from '../../shared/protocol/record-command.ts';
+import { commandKey, operationKey } from '../../shared/store/keys.ts';
+import { UpstreamError } from '../../shared/upstream/upstream-error.ts';
+import { anOperation, aRecord, NOON_MS } from '../builders.ts';
+import { aStore } from './store-under-test.ts';
+
+const { project_id: PROJECT_ID } = anOperation();
+const COMMAND: Command = {
+  project_id: PROJECT_ID,
+  request_id: 'request-1',
+  client_id: 'deployer',
+  call: 'restartEndpoint',
+};
+
+function setUp() {
+  const { store, clock, table } = aStore(() => NOON_MS);
+  const steps: string[] = [];
+  const events: Readonly<Record<string, unknown>>[] = [];
+  const deps: RecordCommandDeps = {
+    accountId: 'main',
+    store: {
+      ...store,
+      record: async (record, expectedRevision) => {
+        steps.push(`write ${record.kind}`);
+        return store.record(record, expectedRevision);
+      },
+    },
+    clock,
+    settleWithinMs: 600_000,
+    telemetry: { log: () => {}, measure: () => {} },
+    upstream: {
+      getOperation: async () => {
+        steps.push('ask upstream');
+        throw new UpstreamError({ kind: 'not_found', method: 'GET', path: '/', message: 'gone' });
+      },
+    },
+    bus: {
+      publish: async (published: readonly BusEvent[]) => {
+        steps.push('publish');
+        for (const { detailType, detail } of published)
+          events.push({ type: detailType, ...(JSON.parse(detail) as object) });
+        return published.map(() => ({ kind: 'accepted' as const }));
+      },
+    },
+  };
+  const storedCommand = async () =>
+    (await store.readCommands([commandKey('main', PROJECT_ID, COMMAND.request_id)]))[0];
+  return { deps, store, table, steps, events, storedCommand };
+}
+
+describe('a command through the bridge', () => {
+  test('is kept with its sender, its call, its operations and its deadline until they have ended', async () => {
+    const world = setUp();
+
+    await recordCommand(world.deps, COMMAND, [anOperation({ id: 'a' }), anOperation({ id: 'b' })]);
+
+    expect(await world.storedCommand()).toMatchObject({
+      kind: 'command',
+      account_id: 'main',
+      ...COMMAND,
+      operation_ids: ['a', 'b'],
+      sent_at: '2026-01-15T12:00:00.000Z',
+      deadline_at_ms: NOON_MS + 600_000,
+      is_settled: false,
+      revision: 0,
+    });
+  });
+
+  test('stands in the table before its operations do, so that whoever meets one knows who started it', async () => {
+    const world = setUp();
+
+    await recordCommand(world.deps, COMMAND, [anOperation({ id: 'a' })]);
+
+    expect(world.steps).toEqual(['write command', 'write operation', 'publish']);
+  });
+
+  test('reads each of its operations once: what it has just recorded it knows', async () => {
+    const world = setUp();
+    const reads: (readonly string[])[] = [];
+    const readOperations: RecordCommandDeps['store']['readOperations'] = (projectId, ids) => {
+      reads.push(ids);
+      return world.store.readOperations(projectId, ids);
+    };
+
+    await recordCommand({ ...world.deps, store: { ...world.deps.store, readOperations } }, COMMAND, [
+      anOperation({ id: 'a', status: 'finished' }),
+      anOperation({ id: 'b', status: 'finished' }),
+    ]);
+
+    expect(reads).toEqual([['a'], ['b']]);
+    expect(world.events.map(({ type }) => type)).toContain('Command Settled');
+  });
+
+  test('that started nothing leaves nothing', async () => {
+    const world = setUp();
+
+    await recordCommand(world.deps, COMMAND, []);
+
+    expect(world.steps).toEqual([]);
+    expect(world.table.sync.items()).toEqual([]);
+  });
+
+  test('makes each of its operations an event at once that names it', async () => {
+    const world = setUp();
+
+    await recordCommand(world.deps, COMMAND, [anOperation({ id: 'a' }), anOperation({ id: 'b' })]);
+
+    const by = { observed_by: 'command', command: { client_id: 'deployer', request_id: 'request-1' } };
+    expect(world.events).toMatchObject([
+      { type: 'Operation State Changed', operation_id: 'a', status: 'running', ...by },
+      { type: 'Operation State Changed', operation_id: 'b', status: 'running', ...by },
+    ]);
+    expect(await world.store.readOperation(PROJECT_ID, 'a')).toMatchObject({
+      account_id: 'main',
+      published: 1,
+      command: { client_id: 'deployer', request_id: 'request-1' },
+    });
+  });
+
+  test('whose operations have ended with the answer is settled and told of in the same call', async () => {
+    const world = setUp();
+
+    await recordCommand(world.deps, COMMAND, [
+      anOperation({ id: 'a', status: 'finished' }),
+      anOperation({ id: 'b', status: 'skipped' }),
+    ]);
+
+    expect(world.events.map(({ type }) => type)).toEqual([
+      'Operation State Changed',
+      'Operation State Changed',
+      'Command Settled',
+    ]);
+    expect(world.events[2]).toMatchObject({ outcome: 'succeeded', missing: [] });
+    expect(await world.storedCommand()).toMatchObject({ is_settled: true, revision: 1, published: 1 });
+  });
+});
+
+describe('an operation of a command that the poller met first', () => {
+  test('keeps what the poller recorded, and is not told of again', async () => {
+    const world = setUp();
+    const met = { ...aRecord({ id: 'a', status: 'scheduling' }, { id: 'a' }), published: 2 };
+    await world.store.record(met, undefined);
+
+    await recordCommand(world.deps, COMMAND, [anOperation({ id: 'a', status: 'scheduling' })]);
+
+    expect(world.events).toEqual([]);
+    expect(await world.store.readOperation(PROJECT_ID, 'a')).toMatchObject({
+      status: 'running',
+      revision: 2,
+    });
+  });
+
+  test('is published with the command while its own entries are not', async () => {
+    const world = setUp();
+    await world.store.record(aRecord({ id: 'a' }), undefined);
+
+    await recordCommand(world.deps, COMMAND, [anOperation({ id: 'a' })]);
+
+    expect(world.events).toMatchObject([{ operation_id: 'a', status: 'running' }]);
+  });
+
+  test('counts for the end of the command', async () => {
+    const world = setUp();
+    await world.store.record({ ...aRecord({ id: 'a', status: 'finished' }), published: 1 }, undefined);
+
+    await recordCommand(world.deps, COMMAND, [anOperation({ id: 'a' })]);
+
+    expect(world.events).toMatchObject([{ type: 'Command Settled', outcome: 'succeeded' }]);
+  });
+
+  test('and that this version cannot read stays as it is, and the command waits', async () => {
+    const world = setUp();
+    await world.store.record(aRecord({ id: 'a' }), undefined);
+    const key = operationKey('main', PROJECT_ID, 'a');
+    world.table.sync.update({ key, set: { status: ['of a newer version'] } });
+    const before = world.table.sync.peek(key);
+
+    await recordCommand(world.deps, COMMAND, [anOperation({ id: 'a', status: 'finished' })]);
+
+    expect(world.table.sync.peek(key)).toEqual(before);
+    expect(world.events).toEqual([]);
+    expect(world.steps).toEqual(['write command']);
+    expect(await world.storedCommand()).toMatchObject({ is_settled: false });
+  });
+});
+
+test('an operation of a command that nobody can record now is left to the poller, and the command waits for it', async () => {
+  const world = setUp();
+  const record: RecordCommandDeps['store']['record'] = async (next, expectedRevision) =>
+    next.kind === 'operation' && next.operation_id === 'a'
+      ? 'conflict'
+      : world.deps.store.record(next, expectedRevision);
+
+  await recordCommand({ ...world.deps, store: { ...world.deps.store, record } }, COMMAND, [
+    anOperation({ id: 'a', status: 'finished' }),
+    anOperation({ id: 'b', status: 'finished' }),
+  ]);
+
+  expect(world.steps).toContain('ask upstream');
+  expect(world.events).toMatchObject([{ operation_id: 'b' }]);
+  expect(await world.storedCommand()).toMatchObject({ is_settled: false, operation_ids: ['a', 'b'] });
+});
+
+test('a command that cannot be kept is told to the caller, and none of its operations is recorded', async () => {
+  const world = setUp();
+  const record = async () => {
+    throw new Error('the table is busy');
+  };
+
+  await expect(
+    recordCommand({ ...world.deps, store: { ...world.deps.store, record } }, COMMAND, [anOperation()]),
+  ).rejects.toThrow('the table is busy');
+  expect(world.table.sync.items()).toEqual([]);
+});
