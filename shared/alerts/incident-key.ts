@@ -3,7 +3,7 @@
 import { createHash } from 'node:crypto';
 
 /** An incident is about a project and an action, about an account, or about an alert channel. */
-export interface IncidentPlace {
+export interface IncidentSubject {
   readonly account_id: string;
   readonly project_id?: string | undefined;
   readonly action?: string | undefined;
@@ -29,7 +29,7 @@ export function incidentPartsOf({
   project_id = '',
   action = '',
   channel,
-}: IncidentPlace): IncidentParts {
+}: IncidentSubject): IncidentParts {
   return [keyPart(account_id), keyPart(project_id), keyPart(channel ?? action)];
 }
 
@@ -38,12 +38,12 @@ export function incidentNameOf(parts: IncidentParts): string {
 }
 
 /** Notices of one incident are reported together: those of one project and action, of one account, or of one channel. */
-export function incidentOf(place: IncidentPlace): string {
-  return incidentNameOf(incidentPartsOf(place));
+export function incidentOf(subject: IncidentSubject): string {
+  return incidentNameOf(incidentPartsOf(subject));
 }
 
 /** Returns what can be read back from a name. A part that was hashed stays hashed, and a channel reads as an action. */
-export function placeOfIncident(name: string): IncidentPlace {
+export function subjectOfIncident(name: string): IncidentSubject {
   const [account_id = 'unknown', project_id, action] = name.split('|');
   return { account_id, ...(project_id && { project_id }), ...(action && { action }) };
 }

@@ -118,7 +118,7 @@ async function relayGroup(
       current.map((record) => acknowledgeSent(deps, record, sentOf.get(record) ?? [])),
     );
     return [
-      ...claimed.map((record, place) => [record, relayed[place] ?? untouched(record)] as const),
+      ...claimed.map((record, index) => [record, relayed[index] ?? untouched(record)] as const),
       ...leftAlone,
     ];
   } finally {

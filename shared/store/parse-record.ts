@@ -129,13 +129,13 @@ function withJournal<R extends JournalRecord>(
   const entries: R['entries'][number][] = [];
   const foreign: ForeignEntry[] = [];
   const faults: string[] = [];
-  for (const [place, stored] of item.entries.entries()) {
+  for (const [index, stored] of item.entries.entries()) {
     const fields = fromStored(stored);
     const parsed = schema.safeParse(fields);
     if (parsed.success) entries.push(parsed.data);
     else {
       foreign.push({ revision: Number(fields['revision']), stored });
-      faults.push(...pathsOf(parsed.error).map((path) => `entries.${place}.${path}`));
+      faults.push(...pathsOf(parsed.error).map((path) => `entries.${index}.${path}`));
     }
   }
   const { revision, published } = item;

@@ -10,7 +10,7 @@ import { type RateLimit, rateLimitOf } from './rate-limit.ts';
 export const REQUESTS_PER_MINUTE_MAX = 700;
 
 /** An account that names no shares gets these, in requests a minute. The rest is for the Console and for scripts. */
-export const PARTS_PER_MINUTE = { poller: 350, commands: 250 } as const;
+export const SHARES_PER_MINUTE = { poller: 350, commands: 250 } as const;
 
 /**
  * This share of a minute's commands may leave at once after a quiet moment: a person's clicks and a script's first

@@ -181,11 +181,11 @@ function stateChangedEntry(parts: {
 }): StateChangedEntry {
   const { transition, reading, context, sequence, revision } = parts;
   const { irregular, ...change } = transition;
-  const place = [context.account_id, reading.project_id, reading.id];
+  const identifiers = [context.account_id, reading.project_id, reading.id];
   const content = [change.previous_status, change.status, change.failures_count, reading.updated_at];
   return {
     type: 'state_changed',
-    id: eventId([...place, sequence, ...content]),
+    id: eventId([...identifiers, sequence, ...content]),
     revision,
     sequence,
     ...change,

@@ -6,6 +6,6 @@ export class InvalidEventPatternError extends Error {
 
 /** `path` says where the fault is. It is empty for the pattern as a whole. */
 export function refusePattern(reason: string, path: string): never {
-  const place = path === '' ? '' : ` at "${path}"`;
-  throw new InvalidEventPatternError(`Event pattern is not valid. Reason: ${reason}${place}`);
+  const where = path === '' ? '' : ` at "${path}"`;
+  throw new InvalidEventPatternError(`Event pattern is not valid. Reason: ${reason}${where}`);
 }

@@ -38,9 +38,9 @@ function matchesLiterals(literals: readonly string[], text: string): boolean {
   const middle = text.slice(first.length, text.length - last.length);
   let from = 0;
   for (const literal of literals.slice(1, -1)) {
-    const place = middle.indexOf(literal, from);
-    if (place < 0) return false;
-    from = place + literal.length;
+    const position = middle.indexOf(literal, from);
+    if (position < 0) return false;
+    from = position + literal.length;
   }
   return true;
 }

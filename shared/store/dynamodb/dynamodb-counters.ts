@@ -54,7 +54,7 @@ function startingOver({ total, members, time }: MemberIncrement): Expressions {
 function addingTo({ total, members, time }: MemberIncrement): Expressions {
   const moved = moving(time.move);
   const entries = Object.entries(members.by);
-  const adds = entries.map((_, place) => `, #members.#m${place} :m${place}`).join('');
+  const adds = entries.map((_, index) => `, #members.#m${index} :m${index}`).join('');
   return {
     UpdateExpression: `SET #window = if_not_exists(#window, :window), #time = ${moved.to} ADD #total :total${adds}`,
     ...(moved.condition !== undefined && { ConditionExpression: moved.condition }),
@@ -63,12 +63,12 @@ function addingTo({ total, members, time }: MemberIncrement): Expressions {
       '#window': members.windowName,
       '#time': time.name,
       ...(entries.length > 0 && { '#members': members.name }),
-      ...Object.fromEntries(entries.map(([name], place) => [`#m${place}`, name])),
+      ...Object.fromEntries(entries.map(([name], index) => [`#m${index}`, name])),
     },
     ExpressionAttributeValues: {
       ':total': total.by,
       ':window': members.window,
-      ...Object.fromEntries(entries.map(([, by], place) => [`:m${place}`, by])),
+      ...Object.fromEntries(entries.map(([, by], index) => [`:m${index}`, by])),
       ...moved.values,
     },
   };

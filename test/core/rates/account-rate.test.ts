@@ -2,7 +2,7 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   commandLimitOf,
-  PARTS_PER_MINUTE,
+  SHARES_PER_MINUTE,
   PERMIT_MS,
   REQUESTS_PER_MINUTE_MAX,
   sharedRequestsPerMinute,
@@ -50,7 +50,7 @@ describe('commands that the poller does not know of yet', () => {
 
 describe('the bucket of the poller and of commands', () => {
   test('has both parts, while what is not known yet fits beside them', () => {
-    expect(sharedRequestsPerMinute(rate(PARTS_PER_MINUTE.poller, PARTS_PER_MINUTE.commands))).toBe(600);
+    expect(sharedRequestsPerMinute(rate(SHARES_PER_MINUTE.poller, SHARES_PER_MINUTE.commands))).toBe(600);
     expect(sharedRequestsPerMinute(rate(400, 0))).toBe(400);
   });
 

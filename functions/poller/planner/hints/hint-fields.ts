@@ -65,7 +65,7 @@ export function createHintFields(): HintFields {
       const ids: string[] = [];
       for (const row of listed) {
         const moved = takeRow(row);
-        if (moved.some((didMove, place) => didMove && isBelieved(fields[place]))) ids.push(row.id);
+        if (moved.some((didMove, index) => didMove && isBelieved(fields[index]))) ids.push(row.id);
       }
       return ids;
     },
@@ -97,7 +97,7 @@ export function createHintFields(): HintFields {
       rows.set(row.id, { values, awaitsProof: false, moved: [] });
       return [];
     }
-    const moved = values.map((value, place) => value !== undefined && value !== known.values[place]);
+    const moved = values.map((value, index) => value !== undefined && value !== known.values[index]);
     countMoves(fields, moved);
     if (known.awaitsProof) countTransition(fields, moved);
     Object.assign(known, { values, moved, awaitsProof: false });
@@ -106,15 +106,15 @@ export function createHintFields(): HintFields {
 }
 
 function countMoves(fields: readonly Field[], moved: readonly boolean[]): void {
-  fields.forEach((field, place) => {
-    if (moved[place] === true) field.moveCount += 1;
+  fields.forEach((field, index) => {
+    if (moved[index] === true) field.moveCount += 1;
   });
 }
 
 /** A transition caused these moves, so each field has either shown it or missed it. */
 function countTransition(fields: readonly Field[], moved: readonly boolean[]): void {
-  fields.forEach((field, place) => {
-    const didMove = moved[place] === true;
+  fields.forEach((field, index) => {
+    const didMove = moved[index] === true;
     if (didMove) field.hitCount += 1;
     field.recall = noteHint(field.recall, didMove);
   });

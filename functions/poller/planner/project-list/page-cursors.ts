@@ -41,8 +41,8 @@ export function createPageCursors(pagesMax = LIST_PAGES_MAX): PageCursors {
 
   /** A page that begins where this one or an earlier one begins would show the same rows again. */
   function leadsBack(page: number, cursor: string): boolean {
-    const place = cursors.indexOf(cursor);
-    return place !== -1 && place <= page;
+    const index = cursors.indexOf(cursor);
+    return index !== -1 && index <= page;
   }
 
   function truncate(count: number): void {

@@ -61,7 +61,7 @@ export function createPageTurns(listing: ListingLimits | undefined, requestsPerM
   function followPages(): ListChange {
     const gone = turns.splice(pages.count);
     const addedCount = pages.count - turns.length;
-    const added = Array.from({ length: addedCount }, (_, place) => pageTurn(turns.length + place));
+    const added = Array.from({ length: addedCount }, (_, index) => pageTurn(turns.length + index));
     turns.push(...added);
     return { added, gone };
   }

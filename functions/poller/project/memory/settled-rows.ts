@@ -19,8 +19,8 @@ export const NO_SETTLED_ROWS: SettledRows = settledRowsOf(new Map());
 export function settledRowsOf(states: ReadonlyMap<string, OperationState>): SettledRows {
   if (states.size === 0) return among(NONE);
   const prints = new Float64Array(states.size);
-  let place = 0;
-  for (const [id, state] of states) prints[place++] = fingerprint(id, state);
+  let index = 0;
+  for (const [id, state] of states) prints[index++] = fingerprint(id, state);
   return among(prints.toSorted());
 }
 
@@ -58,8 +58,8 @@ function fingerprint(id: string, { status, failures_count }: OperationState): nu
   const text = `${id} ${status} ${failures_count}`;
   let first = 0x9e37_79b9;
   let second = 0x85eb_ca6b;
-  for (let place = 0; place < text.length; place++) {
-    const unit = text.charCodeAt(place);
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index);
     first = Math.imul(first ^ unit, 0x0100_0193);
     second = Math.imul(second ^ unit, 0x5bd1_e995) ^ (second >>> 15);
   }

@@ -19,7 +19,7 @@ export interface PageSteps {
   readonly record: (state: WalkState, page: FetchedPage) => Promise<boolean>;
 }
 
-export interface StoredPlace {
+export interface StoredCursor {
   /** An earlier poll has stopped at this cursor. It is undefined when none has. */
   readonly storedCursor: string | undefined;
   /** Returns the walk from the head of the list, without that cursor. */
@@ -39,14 +39,14 @@ export interface PagesResult {
 export async function followPages(
   steps: PageSteps,
   start: WalkState,
-  stored: StoredPlace,
+  stored: StoredCursor,
 ): Promise<PagesResult> {
   let state = start;
   let lastPage: FetchedPage | undefined;
   while (state.next !== undefined) {
     const page = await steps.fetch(state.next);
     if (isUpstreamError(page)) {
-      if (!isRefusedPlace(page, state, stored)) return { state, lastPage, failure: page.kind };
+      if (!isRefusedCursor(page, state, stored)) return { state, lastPage, failure: page.kind };
       state = stored.restart();
       continue;
     }
@@ -60,6 +60,6 @@ export async function followPages(
 }
 
 /** A stored cursor that the upstream refuses must not hold the project up for ever: the walk starts again at the head. */
-function isRefusedPlace(error: UpstreamError, state: WalkState, { storedCursor }: StoredPlace): boolean {
+function isRefusedCursor(error: UpstreamError, state: WalkState, { storedCursor }: StoredCursor): boolean {
   return error.kind === 'rejected' && storedCursor !== undefined && state.next?.cursor === storedCursor;
 }

@@ -25,7 +25,7 @@ import { FORGOTTEN_AFTER_MS } from '../../../../shared/core/records/history.ts';
 import { ERROR_TEXT_CHARACTERS_MAX } from '../../../../shared/core/records/operation-record.ts';
 import { PUBLISH_CALLS_AT_ONCE } from '../../../../shared/protocol/relay-records.ts';
 import {
-  BATCH_ROUNDS_MAX,
+  BATCH_ATTEMPTS_MAX,
   WORK_PAGE_KEYS,
   WORK_PAGES_MAX,
 } from '../../../../shared/store/dynamodb/dynamodb-table.ts';
@@ -173,10 +173,10 @@ export const pollingBounds: BoundGroup = {
       signal: 'Event `Operation Watch Ended` with `reason: not_retried`',
     },
     {
-      name: 'Rounds of one batch read of the table',
-      value: BATCH_ROUNDS_MAX,
-      unit: 'rounds',
-      reason: 'The SDK has already waited before each round.',
+      name: 'Attempts of one batch read of the table',
+      value: BATCH_ATTEMPTS_MAX,
+      unit: 'attempts',
+      reason: 'The SDK has already waited before each attempt.',
       whenMet: 'The poll or the request fails, and the next one tries again.',
       signal: 'Log line `poll.failed` or `request.failed` with `table_throttled`',
     },

@@ -381,7 +381,7 @@ describe('a walk that cannot be finished now', () => {
     expect(toldIds(takeEvents())).toEqual(expect.arrayContaining(['late']));
   });
 
-  const withAStoredPlace = () => {
+  const withAStoredCursor = () => {
     const project = aProject();
     project.put({ resume: { head: '2026-01-15T11:59:00.000000000Z', cursor: 'row-29' } });
     project.script.rows = many();
@@ -389,7 +389,7 @@ describe('a walk that cannot be finished now', () => {
   };
 
   test('begins anew when the upstream refuses its place', async () => {
-    const { script, poll, takeCalls, stored } = withAStoredPlace();
+    const { script, poll, takeCalls, stored } = withAStoredCursor();
     script.fails = ({ cursor }) => (cursor === 'row-29' ? 'rejected' : undefined);
 
     await poll();
@@ -408,7 +408,7 @@ describe('a walk that cannot be finished now', () => {
   test.each(['unavailable', 'not_found', 'timeout', 'rate_limited', 'cancelled', 'unauthorized'] as const)(
     'keeps its place when that place answers %s',
     async (kind) => {
-      const { script, poll, takeCalls, stored } = withAStoredPlace();
+      const { script, poll, takeCalls, stored } = withAStoredCursor();
       script.fails = ({ cursor }) => (cursor === 'row-29' ? kind : undefined);
 
       expect(await poll()).toMatchObject({ outcome: 'interrupted', failure: kind });
@@ -419,7 +419,7 @@ describe('a walk that cannot be finished now', () => {
   );
 
   test('fails when another place than the stored one is refused', async () => {
-    const { script, poll } = withAStoredPlace();
+    const { script, poll } = withAStoredCursor();
     script.fails = ({ cursor }) => (cursor === 'row-39' ? 'rejected' : undefined);
 
     expect(await poll()).toMatchObject({ outcome: 'interrupted', failure: 'rejected' });
