@@ -5,7 +5,7 @@
 
 export interface Equivalent {
   readonly file: string;
-  /** The line of the file on which the mutant begins, without its indentation. */
+  /** The mutant begins on this line of the file, which is given without its indentation. */
   readonly line: string;
   readonly original: string;
   readonly replacement: string;

@@ -6,7 +6,7 @@
 import type { Mutant } from '../simulation/mutants.ts';
 
 export interface NamedMutant extends Mutant {
-  /** The file of tests that must turn red. */
+  /** The tests of this file must turn red. */
   readonly tests: string;
 }
 

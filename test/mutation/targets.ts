@@ -2,12 +2,15 @@
 
 export interface Target {
   readonly name: string;
-  /** The least share of mutants that the tests notice, in percent. */
+  /** The tests must notice at least this share of the mutants, in percent. */
   readonly bar: number;
   /** Every mutant that is left must carry its proof in equivalent.ts. */
   readonly isProofNeeded: boolean;
   readonly globs: readonly string[];
-  /** The tests that each mutant runs: those of the folder, without processes, ports and days of virtual time, because each mutant runs many. */
+  /**
+   * Each mutant runs these tests: those of the folder, without processes, ports and days of virtual time, because
+   * each mutant runs many.
+   */
   readonly tests: readonly string[];
 }
 

@@ -15,14 +15,17 @@ const atSecond = (seconds: number) => `${new Date(START_MS + seconds * 1_000).to
 
 type Account = ReturnType<typeof anAccount>;
 
-/** The projects that events of one type name, in the order in which they were published; all copies of one event are one. */
+/**
+ * Returns the projects that events of one type name, in the order in which they were published. All copies of one
+ * event count once.
+ */
 const told = ({ events }: Account, type: string) => {
   // A project that is listed and cannot be read for long is published as unreachable, too, for another reason.
   const ofType = events().filter((event) => event['type'] === type && event['reason'] !== 'not_read');
   return [...new Map(ofType.map((event) => [event['id'], String(event['project_id'])])).values()];
 };
 
-/** As the schedule does: an invocation a minute, in a warm environment. */
+/** Runs an invocation a minute in a warm environment, as the schedule does. */
 async function pollMinutes(account: Account, minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute++) await account.poll(MINUTE_MS - 1_000);
 }
@@ -148,7 +151,7 @@ describe('the project list', () => {
     await pollMinutes(account, 30);
 
     expect(told(account, 'Project Unreachable')).toEqual([]);
-    // A listing is tried every twenty seconds here, and its pages have turns besides.
+    // A listing is tried every twenty seconds here, and its pages have turns of their own.
     expect(listCount(account) / 30).toBeLessThan(5);
   });
 

@@ -7,7 +7,7 @@ import { anAccount, PROJECT_ID } from './account-under-test.ts';
 const MINUTE_MS = 60_000;
 const OTHER = 'wild-river-87654321';
 const atSecond = (second: number) => new Date(Date.UTC(2026, 0, 15, 12, 0, second)).toISOString();
-/** Pages at the head of the list: each poll of these short lists begins with one. */
+/** Counts the pages at the head of the list: each poll of these short lists begins with one. */
 const reads = (calls: readonly string[]) =>
   calls.filter((call) => call === `operations ${PROJECT_ID}`).length;
 

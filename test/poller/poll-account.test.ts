@@ -9,7 +9,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const atSecond = (seconds: number) => `${new Date(START_MS + seconds * 1_000).toISOString().slice(0, 19)}Z`;
 
-/** Newest first, one a second, from the start of the test on. */
+/** Returns rows with the newest first, one a second, from the start of the test on. */
 const manyOperations = (count: number, status = 'finished') =>
   Array.from({ length: count }, (_, place) =>
     anOperation({
@@ -30,7 +30,7 @@ describe('an operation that ends its watch', () => {
     await poll(10_000);
     script.operations = [];
 
-    // Read every five seconds, so that there are several 404s in this time.
+    // The operation is read every five seconds, so there are several 404s in this time.
     await poll(50_000);
     expect(events().map(({ type }) => type)).toEqual(['Operation State Changed']);
     await poll(5 * MINUTE_MS);
@@ -104,7 +104,7 @@ describe('requests', () => {
     const further = calls.filter((call) => call.startsWith('projects ')).length;
 
     expect(first).toBeGreaterThan(8);
-    // Whoever discovers projects reads on until there is nothing: three times in this minute.
+    // A discovery reads on until there is nothing: three times in this minute.
     expect(further).toBeLessThanOrEqual(4);
   });
 
@@ -374,7 +374,7 @@ describe('a walk that is interrupted', () => {
     const { script, poll, events } = anAccount({ walkLimits });
     script.operations = manyOperations(60);
     await poll(6_000);
-    // One more row, so that no page of a walk from the head ends where the old one stopped.
+    // With one more row, no page of a walk from the head ends where the old one stopped.
     script.operations = [anOperation({ id: 'newest', created_at: atSecond(70) }), ...script.operations];
     let refused: string | undefined;
     script.fails = ({ name, cursor }) => {

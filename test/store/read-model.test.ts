@@ -1,4 +1,4 @@
-/** Lists, pages and the feed, on DynamoDB's stand-in through the real client and on the table in memory. */
+/** Tests lists, pages and the feed, on DynamoDB's stand-in through the real client and on the table in memory. */
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
@@ -47,7 +47,7 @@ const isoOf = (epochMs: number) => new Date(epochMs).toISOString();
 interface Stage {
   readonly read: ReadModel;
   readonly clock: { nowMs: number };
-  /** Records one more state of an operation at the clock's time; the first one makes it. */
+  /** Records one more state of an operation at the clock's time. The first call creates the operation. */
   readonly move: (number: number, status: string, atMs?: number) => Promise<OperationRecord>;
   readonly store: ReturnType<typeof createBridgeStore>;
 }
@@ -279,7 +279,8 @@ describe('a feed read while others write', () => {
           const indexes = createMemoryIndexes(
             table,
             ({ sk }) =>
-              // The old place until the new one shows: changes of one item come in order.
+              // The index shows the old sort key until the new one appears, because changes of one item come in
+              // order.
               shown.get(sk)?.findLast(({ fromMs }) => fromMs <= clock.nowMs)?.sortKey,
           );
           const { read, move, clock, store } = stage(table, indexes, 'reader');

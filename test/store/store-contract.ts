@@ -1,4 +1,4 @@
-/** What the protocol needs of a table, whatever it is made of: the same suite runs on every implementation. */
+/** Tests what the protocol needs of a table, whatever it is made of. The same suite runs on every implementation. */
 
 import { describe, expect, test } from 'vitest';
 import { pendingEntries } from '../../shared/core/journal/journal.ts';

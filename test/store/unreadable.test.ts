@@ -1,4 +1,7 @@
-/** Items that this version cannot read, wholly or in part: what is said of them, and that they stay as they are. */
+/**
+ * Tests items that this version cannot read, wholly or in part: what is reported of them, and that they stay as they
+ * are.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
@@ -43,7 +46,7 @@ const entriesOf = (item: Item | undefined) => item?.['entries'] as readonly Reco
 describe('an entry that a newer version wrote', () => {
   const ofTomorrow = { t: 'operation_forecast', i: 'an-id', r: 2, o: NOON_MS, likely: { ends: 'soon' } };
 
-  /** Two readings and, between them, an entry of another version. */
+  /** Stores two readings and, between them, an entry of another version. */
   async function withAnEntryOfTomorrow({ published }: { published: number }) {
     const parts = setUp();
     const [first, last] = aRecord({}, { status: 'finished' }).entries;

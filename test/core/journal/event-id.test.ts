@@ -1,4 +1,4 @@
-/** Consumers recognise copies of an event by its id: copies share it, and no two events do. */
+/** Consumers recognize copies of an event by its id: copies share it, and no two events do. */
 
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

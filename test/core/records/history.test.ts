@@ -1,4 +1,4 @@
-/** Which rows that the table does not know are forgotten ones, and how a project's item comes to say so. */
+/** Tests which rows that the table does not know count as forgotten, and how a project's item comes to say so. */
 
 import { describe, expect, test } from 'vitest';
 import { startWalk, takePage } from '../../../functions/poller/walk-plan/page-walk.ts';

@@ -12,7 +12,7 @@ const sighting = { account_id: 'main', project_id: 'a', nowMs: NOON_MS, isNews: 
 const historyUntil = '2026-01-15T11:00:00.000000000Z' as Timestamp;
 const OBSERVED_AT = '2026-01-15T12:00:00.000Z';
 
-/** With everything that is kept of a project beside its events. */
+/** This record has everything that is kept of a project beside its events. */
 const kept: ProjectRecord = {
   kind: 'project',
   account_id: 'main',

@@ -1,4 +1,4 @@
-/** The planner's promise: whatever is urgent, nobody waits for more than four rounds of all projects (ADR 6). */
+/** Tests the planner's promise: whatever is urgent, no project waits for more than four rounds (ADR 6). */
 
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../shared/runtime/random.ts';
@@ -10,7 +10,7 @@ const oneInFive = (id: string) => Number(id.slice(1)) % 5 === 0;
 
 const oneInThree = (id: string) => Number(id.slice(1)) % 3 === 0;
 
-/** As an earlier process has left them. */
+/** Returns histories as an earlier process has left them. */
 const historiesOf = (projectIds: readonly string[]) =>
   new Map(projectIds.map((id) => [id, { arrivalCount: 8, observedMs: 24 * 60 * MINUTE_MS }]));
 

@@ -31,7 +31,7 @@ const quiet: ProjectActivity = {
 
 const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
 
-/** The last page of the list. */
+/** Returns the last page of the list. */
 function pageOf(rows: readonly ProjectRow[], end: Partial<PageEnd> = {}) {
   return { rows, isEmpty: rows.length === 0, cursor: undefined, ...end };
 }
@@ -259,7 +259,7 @@ describe('the reason to go on', () => {
 describe('the pages of the project list', () => {
   const full = pageOf([{ id: 'a' }], { cursor: 'a' });
 
-  /** Polls whoever has a turn now, and says which pages had one. */
+  /** Polls every project and page that has a turn now, and returns which pages had one. */
   function pagesAt(plan: PollPlanner, nowMs: number) {
     const pages: unknown[] = [];
     for (let decision = plan.next(nowMs); decision.kind !== 'wait'; decision = plan.next(nowMs)) {
@@ -302,7 +302,7 @@ describe('the pages of the project list', () => {
       const silent = { ...listing, hintIntervalMsMin: undefined };
       const plan = createPollPlanner({ ...limits, requestsPerMinute, listing: silent });
       plan.setProjects([]);
-      // Twice: only with the last of them it is known how many there are.
+      // The pages are read twice, because only the last of them shows how many there are.
       for (let count = 0; count < 2 * pageCount; count++) {
         const page = count % pageCount;
         plan.reportPage(

@@ -1,4 +1,7 @@
-/** Wishes of callers are weight within a small share: they are fulfilled soon, and nobody else notices them. */
+/**
+ * Wishes of callers have weight within a small share: they are fulfilled soon, and hardly delay the readings of other
+ * projects.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../shared/runtime/random.ts';
@@ -9,7 +12,10 @@ const ids = Array.from({ length: 100 }, (_, place) => `p${place}`);
 const own = ids.slice(0, 12);
 const others = ids.slice(12);
 
-/** Readings of the projects in ten minutes, while a caller of twelve projects wishes for six readings a second, or nobody does. */
+/**
+ * Returns the readings of the projects in ten minutes. A caller of twelve projects wishes for six readings a second,
+ * unless `hasWishes` is false.
+ */
 function readings(seed: number, hasWishes: boolean) {
   const random = seededRandom(seed);
   const settings = { projectIds: ids, requestsPerMinute: 600, pollIntervalMsMin: 1_000, seed };

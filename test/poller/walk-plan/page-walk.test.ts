@@ -22,7 +22,7 @@ const goal = (fields: Partial<WalkGoal> = {}): WalkGoal => ({
   ...fields,
 });
 
-/** Rows created in these seconds, and a cursor unless it is null. */
+/** Returns rows created in these seconds, and a cursor unless it is null. */
 function page(seconds: readonly number[], cursor: string | null = 'next'): WalkPage {
   const operations = seconds.map((value) => ({ id: `operation-${value}`, created_at: second(value) }));
   return { operations, malformedRowCount: 0, cursor: cursor ?? undefined };

@@ -1,4 +1,4 @@
-/** The theorem of reading-deadlines.ts, against adversaries that are drawn by seed. */
+/** Tests the theorem of reading-deadlines.ts against adversaries that are drawn by seed. */
 
 import { describe, expect, test } from 'vitest';
 import { createReadingDeadlines } from '../../../../functions/poller/planner/queues/reading-deadlines.ts';
@@ -48,7 +48,7 @@ describe('the adversaries together', () => {
 });
 
 describe('a deadline', () => {
-  /** A permit a second, so a round of a hundred takes 100 s and the cap is 400 s. */
+  /** At a permit a second, a round of a hundred takes 100 s and the cap is 400 s. */
   const limits = { requestsPerMinute: 60, pollIntervalMsMin: 5_000 };
   const turns = Array.from({ length: 100 }, (_, place) => newTurn(`p${place}`, 1));
   const [first = newTurn('none', 1)] = turns;
