@@ -193,7 +193,7 @@ test('a project that could not be read for months from the beginning loses nothi
 /** An account sleeps for this long, until the table has forgotten what it knew. */
 const SLEEP_MS = 60 * DAY_MS;
 
-describe('what was recorded is not told again, and what was not is not lost, after weeks', () => {
+describe('what was recorded is not published again, and what was not recorded is not lost, after weeks', () => {
   test('in which a first walk stood still half-way', async () => {
     const random = seededRandom(41);
     const { script, poll, pass, events, expire, restart } = anAccount({ backfill: 'all' });
@@ -245,7 +245,7 @@ describe('what was recorded is not told again, and what was not is not lost, aft
     expect(changes).toHaveLength(15);
   });
 
-  test('in which nobody read a list that is not newest first', async () => {
+  test('in which a list that is not newest first was not read', async () => {
     const random = seededRandom(43);
     const { script, poll, pass, events, expire, restart } = anAccount();
     script.pageRowsMax = () => 10;

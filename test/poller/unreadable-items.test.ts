@@ -110,7 +110,7 @@ async function change(account: Account): Promise<void> {
   await account.poll(2 * MINUTE_MS);
 }
 
-const told = (account: Account) =>
+const published = (account: Account) =>
   new Set(
     account
       .events()
@@ -135,13 +135,13 @@ const undisturbed = () => {
     const account = await startedAccount();
     await change(account);
     await account.poll(6 * MINUTE_MS);
-    return told(account);
+    return published(account);
   })();
   return reference;
 };
 
 describe('an item of the table that cannot be read', () => {
-  test('the run without one tells what it has to', async () => {
+  test('the run without one publishes what it must', async () => {
     const events = sorted(await undisturbed());
 
     expect(events.filter((event) => event.includes('history'))).toEqual([]);
@@ -164,7 +164,7 @@ describe('an item of the table that cannot be read', () => {
 
     await change(account);
 
-    const missing = [...expected].filter((event) => !told(account).has(event));
+    const missing = [...expected].filter((event) => !published(account).has(event));
     expect(missing.filter((event) => !IS_ABOUT[kind](event))).toEqual([]);
     // Other attributes of an item that can be read in part change, and what cannot be read stays.
     const { record } = parseRecord(bad);
@@ -174,7 +174,7 @@ describe('an item of the table that cannot be read', () => {
     if (random.next() < 0.5) account.restart();
     await account.poll(6 * MINUTE_MS);
 
-    expect(sorted(told(account))).toEqual(sorted(expected));
+    expect(sorted(published(account))).toEqual(sorted(expected));
   });
 
   test('costs no write, not even a refused one, however often its row is met', async () => {

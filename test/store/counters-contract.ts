@@ -14,7 +14,7 @@ export function describeCounters(name: string, open: () => readonly [Table, Tabl
     ]),
   });
 
-  test(`everything that anybody counts is in the sum, on ${name}`, async () => {
+  test(`everything that any process counts is in the sum, on ${name}`, async () => {
     const [table, counters] = open();
     const here = createCommandUsage(counters, 'counted');
     const there = createCommandUsage(counters, 'counted');

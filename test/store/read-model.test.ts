@@ -113,7 +113,7 @@ describe.each(tables)('the read model, %s', (name, open) => {
     expect(operations.map(({ operation_id }) => operation_id)).toEqual([7, 6, 5, 4, 3, 2, 1].map(idOf));
   });
 
-  test('an operation keeps its place however often it moves', async () => {
+  test('an operation keeps its position however often it changes', async () => {
     const { read, move } = setUp();
     await move(1, 'running');
     await move(2, 'running');
@@ -177,7 +177,7 @@ describe.each(tables)('the read model, %s', (name, open) => {
     expect((await read.feed.since(second.cursor)).events).toEqual([]);
   });
 
-  test('a feed that begins now tells nothing of before', async () => {
+  test('a feed that begins now shows nothing of before', async () => {
     const { read, move, clock } = setUp();
     await move(1, 'scheduling');
     clock.nowMs += 1;
@@ -226,9 +226,9 @@ describe.each(tables)('the read model, %s', (name, open) => {
     ['one letter', 'x'],
     ['no base64', '%%%'],
     ['an empty object', Buffer.from('{}').toString('base64url')],
-    ['a place of another table', Buffer.from('{"start":{"pk":"other"}}').toString('base64url')],
+    ['a position in another table', Buffer.from('{"start":{"pk":"other"}}').toString('base64url')],
     ['very long', 'A'.repeat(10_000)],
-  ])('a cursor that nobody gave out (%s) is refused by name', async (_name, cursor) => {
+  ])('a cursor that was not given out (%s) is refused by name', async (_name, cursor) => {
     const { read } = setUp();
 
     await expect(read.feed.since(cursor)).rejects.toMatchObject({ code: 'cursor_invalid' });

@@ -27,7 +27,7 @@ describe('the id of a Command Settled', () => {
   };
   const ended = (id: string, status = 'finished') => aRecord({ id, status });
 
-  test('is the same whenever and by whomever it is found out', () => {
+  test('is the same at any time and for whichever process finds it', () => {
     const records = [ended('a'), ended('b')];
 
     expect(settle({}, ...records)).toBe(settle({}, ...records.toReversed()));
@@ -56,7 +56,7 @@ describe('the id of a State Changed', () => {
   const first = (fields: Parameters<typeof anOperation>[0] = {}, account_id = 'main') =>
     lastId(decideNextRecord(undefined, anOperation(fields), aContext({ account_id })));
 
-  test('is the same whoever sees the change, and whenever', () => {
+  test('is the same whichever process sees the change, and at any time', () => {
     const reading = anOperation();
     const seen = decideNextRecord(
       undefined,

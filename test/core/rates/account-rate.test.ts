@@ -49,7 +49,7 @@ describe('commands that the poller does not know of yet', () => {
 });
 
 describe('the bucket of the poller and of commands', () => {
-  test('has both parts, while what is not known yet fits beside them', () => {
+  test('has both shares, while what is not known yet fits beside them', () => {
     expect(sharedRequestsPerMinute(rate(SHARES_PER_MINUTE.poller, SHARES_PER_MINUTE.commands))).toBe(600);
     expect(sharedRequestsPerMinute(rate(400, 0))).toBe(400);
   });

@@ -43,7 +43,7 @@ describe('a row that the table does not know', () => {
     expect(isForgotten(at(10, 6), reach)).toBe(false);
   });
 
-  test('of an unordered list is judged by its age alone only while nobody has noted how far it was recorded', () => {
+  test('of an unordered list is judged by its age alone only while it is not noted how far the list was recorded', () => {
     expect(isForgotten(at(15), { is_unordered: true })).toBe(true);
     expect(isForgotten(at(15), { is_unordered: true, recorded_until: at(14) })).toBe(false);
     expect(isForgotten(at(14), { is_unordered: true, recorded_until: at(14) })).toBe(true);

@@ -35,7 +35,7 @@ describe('a State Changed', () => {
     expect(entryOf({})).toMatchObject({ total_duration_ms: undefined, error: undefined });
   });
 
-  test('is late only where somebody says so', () => {
+  test('is late only where its context says so', () => {
     expect(entryOf({}, { late: true })).toMatchObject({ late: true });
     expect(entryOf({}, { late: false })).toMatchObject({ late: undefined });
     expect(entryOf({})).toMatchObject({ late: undefined });

@@ -138,7 +138,7 @@ describe('the planner', () => {
     expect(old.get('p0')).toBeGreaterThanOrEqual(young.get('p1') ?? 0);
   });
 
-  test('starves nobody, however many projects are hot', () => {
+  test('starves no project, however many others are hot', () => {
     const ids = Array.from({ length: 50 }, (_, index) => `p${index}`);
     const counts = pollFor(aPlanner(...ids), 10 * MINUTE_MS, (id, nowMs) =>
       id === 'p0' ? quiet : { ...quiet, openSinceMs: nowMs },
@@ -355,7 +355,7 @@ describe('the pages of the project list', () => {
     expect(counts[1]).toBeGreaterThan(29);
   });
 
-  test('that cannot be read are tried again later and later, and keep nobody waiting', () => {
+  test('that cannot be read are tried again less and less often, and keep no project waiting', () => {
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
     plan.setProjects(['a']);
     plan.reportPage(0, pageOf([{ id: 'a' }]), 0);
@@ -402,8 +402,8 @@ describe('the project list as a hint', () => {
     expect(plan.next(500)).toMatchObject({ kind: 'wait' });
   });
 
-  test('a field that never tells loses its share of the requests', () => {
-    const listsIn = (tells: boolean) => {
+  test('a field that never shows a transition loses its share of the requests', () => {
+    const listsIn = (shows: boolean) => {
       const ids = Array.from({ length: 100 }, (_, index) => `p${index}`);
       const plan = createPollPlanner(withHints);
       plan.setProjects(ids);
@@ -417,7 +417,7 @@ describe('the project list as a hint', () => {
         else if (decision.kind === 'list') {
           nowMs += MINUTE_MS / withHints.requestsPerMinute;
           listCount += 1;
-          const rows = ids.map((id) => ({ id, updated_at: tells ? values.get(id) : 'never' }));
+          const rows = ids.map((id) => ({ id, updated_at: shows ? values.get(id) : 'never' }));
           plan.reportPage(decision.page, pageOf(rows), nowMs);
         } else {
           nowMs += MINUTE_MS / withHints.requestsPerMinute;

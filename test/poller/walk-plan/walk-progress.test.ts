@@ -119,15 +119,15 @@ describe('a complete walk', () => {
 });
 
 describe('an interrupted walk', () => {
-  test('leaves its place and no watermark', () => {
+  test('leaves a resume point and no watermark', () => {
     expect(decide({ walk: interrupted })).toEqual({ resume: { head: NEW, cursor: 'row-9' } });
   });
 
-  test('leaves nothing when it has no place', () => {
+  test('leaves nothing when it has no resume point', () => {
     expect(decide({ walk: { ...interrupted, lastCursor: undefined } })).toBeUndefined();
   });
 
-  test('writes its place once', () => {
+  test('writes its resume point once', () => {
     const project = aProject({ resume: { head: NEW, cursor: 'row-9' } });
 
     expect(decide({ walk: interrupted, project })).toBeUndefined();
@@ -136,7 +136,7 @@ describe('an interrupted walk', () => {
   test.each([
     ['its cursor', { head: NEW, cursor: 'row-1' }],
     ['its head', { head: OLD, cursor: 'row-9' }],
-  ])('writes its place again when %s has moved', (_what, resume) => {
+  ])('writes its resume point again when %s has moved', (_what, resume) => {
     expect(decide({ walk: interrupted, project: aProject({ resume }) })).toEqual({
       resume: { head: NEW, cursor: 'row-9' },
     });
@@ -153,7 +153,7 @@ describe('a sweep', () => {
     expect(decide({ project, sweep: sweptThrough })).toMatchObject({ sweepCount: 7 });
   });
 
-  test('that is done takes its place away', () => {
+  test('that is done removes its resume point', () => {
     const stored: SweepPoint = { bound: sweepBound, cursor: 'row-3' };
 
     expect(decide({ project: aProject({ sweep: stored }), sweep: sweptThrough })).toMatchObject({
@@ -169,7 +169,7 @@ describe('a sweep', () => {
   });
 
   test.each(['walking', 'interrupted'] as const)(
-    'that is still %s is not done, and leaves its place with the bound with which it began',
+    'that is still %s is not done, and leaves its resume point with the bound with which it began',
     (outcome) => {
       const walk = { ...complete, head: OLD };
 
@@ -179,7 +179,7 @@ describe('a sweep', () => {
     },
   );
 
-  test('of a project of which nothing is stored is done and leaves its place all the same', () => {
+  test('of a project of which nothing is stored is done and leaves a resume point all the same', () => {
     const walk = { ...complete, head: undefined };
 
     expect(decide({ walk, project: undefined, sweep: sweptThrough })).toEqual({
@@ -191,7 +191,7 @@ describe('a sweep', () => {
     ).toEqual({ sweep: { bound: sweepBound, cursor: 'row-3' } });
   });
 
-  test('that has no place leaves the stored one', () => {
+  test('that has no resume point leaves the stored one', () => {
     const project = aProject({ sweep: { bound: sweepBound, cursor: 'row-3' } });
 
     expect(
@@ -233,7 +233,7 @@ describe('a list that is not newest first', () => {
     });
   });
 
-  test('is not forgotten after a part of it: the disorder may stand in the other part', () => {
+  test('is not forgotten after half of it: the disorder may be in the other half', () => {
     const resumed = { ...same, goal: { ...same.goal, resume: { head: OLD, cursor: 'row-1' } } };
 
     expect(decide({ walk: resumed, project: unordered })).toBeUndefined();

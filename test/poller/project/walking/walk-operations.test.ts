@@ -21,7 +21,7 @@ const toldIds = (events: readonly Readonly<Record<string, unknown>>[]) =>
   events.map(({ operation_id }) => operation_id);
 
 describe('the first walk of a project', () => {
-  test('tells of what has happened since the account was first seen, and keeps the head of the list as its watermark', async () => {
+  test('publishes what has happened since the account was first seen, and keeps the head of the list as its watermark', async () => {
     const { script, poll, events, stored } = aProject();
     script.rows = [
       row('new', MINUTE_MS, { status: 'finished' }),
@@ -35,7 +35,7 @@ describe('the first walk of a project', () => {
     expect(stored()).toMatchObject({ watermark: '2026-01-15T11:59:00.000000000Z' });
   });
 
-  test('tells of an operation from before that is still open, as history', async () => {
+  test('publishes an operation from before that is still open, as history', async () => {
     const { script, poll, events } = aProject();
     script.rows = [row('open', 2 * HOUR_MS)];
 
@@ -49,7 +49,7 @@ describe('the first walk of a project', () => {
     ['open', []],
     ['none', []],
   ] as const)(
-    'with backfill %s tells of %j among ended operations of any age',
+    'with backfill %s publishes %j among ended operations of any age',
     async (backfill, expected) => {
       const { script, poll, events } = aProject({ backfill, backfillDepthMs: 3 * DAY_MS });
       script.rows = [
@@ -67,7 +67,7 @@ describe('the first walk of a project', () => {
     },
   );
 
-  test('goes no deeper below its head than it is told to, unless all history is wanted', async () => {
+  test('goes no deeper below its head than configured, unless all history is wanted', async () => {
     const { script, poll, calls } = aProject({ backfillDepthMs: DAY_MS });
     script.rows = endedRows(40, { newestMs: NOON_MS - 2 * HOUR_MS, stepMs: 6 * HOUR_MS });
     script.pageRowsMax = 3;
@@ -78,7 +78,7 @@ describe('the first walk of a project', () => {
     expect(calls.map(({ cursor }) => cursor)).toEqual([undefined, 'row-2']);
   });
 
-  test('goes as deep as the news of a project that nobody could read for long', async () => {
+  test('goes as deep as the news of a project that could not be read for long', async () => {
     const { script, poll, events } = aProject({ backfillDepthMs: DAY_MS });
     script.rows = endedRows(20, { newestMs: NOON_MS - MINUTE_MS, stepMs: DAY_MS });
     script.pageRowsMax = 5;
@@ -167,7 +167,7 @@ describe('a later walk', () => {
     expect(takeCalls().every((call) => call.startsWith('list'))).toBe(true);
   });
 
-  test('in a new process reads the records of the page once, and nothing is told again', async () => {
+  test('in a new process reads the records of the page once, and publishes nothing again', async () => {
     const rows = endedRows(3, { newestMs: NOON_MS - MINUTE_MS });
     const { poll, restart, takeCalls, events } = await afterOne(rows);
     restart();
@@ -331,7 +331,7 @@ describe('what the table may have forgotten', () => {
 describe('a walk that cannot be finished now', () => {
   const many = () => endedRows(100, { newestMs: NOON_MS - MINUTE_MS });
 
-  test('leaves its place, and the next poll goes on there after it has read what is new', async () => {
+  test('leaves a resume point, and the next poll goes on there after it has read what is new', async () => {
     const { script, poll, stored, takeCalls } = aProject();
     script.rows = many();
 
@@ -347,7 +347,7 @@ describe('a walk that cannot be finished now', () => {
     expect(takeCalls()).toEqual(['list 5', 'list row-29 10', 'list row-39 10', 'list row-49 10']);
   });
 
-  test('is told with the reason when the upstream fails, and what was read before is kept', async () => {
+  test('is reported with the reason when the upstream fails, and what was read before is kept', async () => {
     const { script, poll, events, stored } = aProject();
     script.rows = many();
     script.fails = ({ cursor }) => (cursor === 'row-19' ? 'unavailable' : undefined);
@@ -388,7 +388,7 @@ describe('a walk that cannot be finished now', () => {
     return project;
   };
 
-  test('begins anew when the upstream refuses its place', async () => {
+  test('begins anew when the upstream refuses its cursor', async () => {
     const { script, poll, takeCalls, stored } = withAStoredCursor();
     script.fails = ({ cursor }) => (cursor === 'row-29' ? 'rejected' : undefined);
 
@@ -406,7 +406,7 @@ describe('a walk that cannot be finished now', () => {
   });
 
   test.each(['unavailable', 'not_found', 'timeout', 'rate_limited', 'cancelled', 'unauthorized'] as const)(
-    'keeps its place when that place answers %s',
+    'keeps its resume point when the page there answers %s',
     async (kind) => {
       const { script, poll, takeCalls, stored } = withAStoredCursor();
       script.fails = ({ cursor }) => (cursor === 'row-29' ? kind : undefined);
@@ -418,7 +418,7 @@ describe('a walk that cannot be finished now', () => {
     },
   );
 
-  test('fails when another place than the stored one is refused', async () => {
+  test('fails when another cursor than the stored one is refused', async () => {
     const { script, poll } = withAStoredCursor();
     script.fails = ({ cursor }) => (cursor === 'row-39' ? 'rejected' : undefined);
 
@@ -435,7 +435,7 @@ describe('a walk that cannot be finished now', () => {
 });
 
 describe('requests of a walk', () => {
-  test('carry the signal of the deadline, each of them, and the permit for whoever uses it first', async () => {
+  test('all carry the signal of the deadline, and the first one carries the permit', async () => {
     const { script, poll, calls } = aProject();
     script.rows = endedRows(30, { newestMs: NOON_MS - MINUTE_MS });
     const { signal } = new AbortController();
