@@ -100,7 +100,7 @@ function createReaders(
 }
 
 function createRoutes(
-  { accounts: settings, extraRoutes }: ApiSettings,
+  { accounts: settings, extraRoutes, openCalls }: ApiSettings,
   { table, pepper, telemetry, clock }: ApiPorts,
   parts: {
     readonly accounts: ReadonlyMap<string, UpstreamAccount>;
@@ -115,7 +115,10 @@ function createRoutes(
   );
   const pollIntervalMsOf = (accountId: string) => intervalsMs.get(accountId) ?? 0;
   return withDocumentation([
-    ...passThroughRoutes({ accounts: parts.accounts, patient, idempotency, pepper, telemetry }, extraRoutes),
+    ...passThroughRoutes(
+      { accounts: parts.accounts, patient, idempotency, pepper, telemetry },
+      { extraRoutes, openCalls },
+    ),
     ...bridgeRoutes({ ...parts.readers, patient, pollIntervalMsOf, pepper, clock }),
   ]);
 }

@@ -1,6 +1,7 @@
 /** Reads the options of `npm run tokens`. */
 
 import { parseArgs } from 'node:util';
+import { SCOPE_BUNDLES, scopesNamed } from '../../shared/callers/scope-bundles.ts';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
 import { TOKEN_DAYS_MAX } from '../../shared/callers/token-record.ts';
 import { parseInteger, UsageError } from '../process/option-values.ts';
@@ -9,7 +10,10 @@ export const TOKENS_HELP = `npm run tokens -- create --client NAME --scopes S,S 
 npm run tokens -- list [options]                                lists the tokens of the account
 npm run tokens -- revoke TOKEN_ID [options]                     revokes one token
   --client NAME     the application that gets the token; its name appears in events, in the audit and in this list
-  --scopes S,S      ${wrap(SCOPES)}
+  --scopes S,S      what the token may do. Bundles:
+                    ${bundleLines()}
+                    or RESOURCE:*, or some of
+                    ${wrap(SCOPES)}
   --projects P,P    limits the token to these projects (default: all of the account)
   --days N          number of days for which it is valid, 1 to ${TOKEN_DAYS_MAX} (default 30)
   --account ID      the account of the bridge (default main)
@@ -100,12 +104,20 @@ function parseScopes(text: string | undefined): readonly Scope[] {
     .split(',')
     .map((name) => name.trim())
     .filter((name) => name !== '');
-  if (names.length === 0) throw new UsageError(`--scopes is missing; it takes some of ${SCOPES.join(', ')}.`);
-  return names.map((name) => {
-    const scope = SCOPES.find((each) => each === name);
-    if (scope === undefined) throw new UsageError(`--scopes has "${name}"; there are ${SCOPES.join(', ')}.`);
-    return scope;
+  const bundles = Object.keys(SCOPE_BUNDLES).join(', ');
+  const known = `${SCOPES.join(', ')}; the bundles ${bundles}; and RESOURCE:*`;
+  if (names.length === 0) throw new UsageError(`--scopes is missing; there are ${known}.`);
+  const granted = names.flatMap((name) => {
+    const scopes = scopesNamed(name);
+    if (scopes === undefined) throw new UsageError(`--scopes has "${name}"; there are ${known}.`);
+    return scopes;
   });
+  return SCOPES.filter((scope) => granted.includes(scope));
+}
+
+function bundleLines(): string {
+  const bundles = Object.entries(SCOPE_BUNDLES).map(([name, { meaning }]) => `${name.padEnd(9)} ${meaning}`);
+  return bundles.join(`\n${' '.repeat(20)}`);
 }
 
 /** Indents continuation lines to the column of explanations. */

@@ -1,6 +1,7 @@
 /** The one file that a team fills in, as a schema: every setting that can have a default has one, and errors name the key. */
 
 import * as z from 'zod';
+import { openCalls } from '../../shared/config/closed-calls.ts';
 import { extraRoutes } from '../../shared/config/extra-routes.ts';
 import { secretArn } from '../../shared/config/secret-arn.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
@@ -37,6 +38,8 @@ const settings = z.strictObject({
       })
       .optional(),
     extra_routes: extraRoutes.default([]),
+    /** Opens calls that hand out or revoke API keys. Such a key has all rights of the account, and the bridge cannot limit it. */
+    open_calls: openCalls.default([]),
     /** What the front door lets in, of all callers together. */
     requests_per_second: z.number().int().min(1).max(1_000).default(50),
   }),

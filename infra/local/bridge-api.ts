@@ -12,7 +12,6 @@ import { ACCOUNT_ID, EVENT_BUS_NAME, KEY_SECRET_ID, PEPPER_SECRET_ID, TABLE_NAME
 import type { DataFolder } from './data-folder.ts';
 import {
   issueDevelopmentToken,
-  LOCAL_EXTRA_ROUTES,
   type LocalApi,
   revokeDevelopmentTokens,
   startLocalApi,
@@ -43,7 +42,6 @@ export function openBridgeApi({ options, folder, baseUrl, aws }: BridgeApiParts)
       ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
       TOKEN_PEPPER_SECRET_ID: PEPPER_SECRET_ID,
       ACCOUNTS: JSON.stringify([account]),
-      EXTRA_ROUTES: JSON.stringify(LOCAL_EXTRA_ROUTES),
       POWERTOOLS_SERVICE_NAME: 'api',
     },
     onLogLine: (line) => folder.keepLogLine(line),

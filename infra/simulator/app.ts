@@ -10,17 +10,20 @@ import { drawFault, type FaultDials, visibleDelayMs } from './faults/faults.ts';
 import type { RequestLimits } from './faults/limits.ts';
 import { addAuthRoutes } from './routes/auth/auth-routes.ts';
 import { addTransferPages } from './routes/auth/transfer-pages.ts';
-import { addBranchRoutes } from './routes/branch-routes.ts';
-import { addComputeRoutes } from './routes/compute-routes.ts';
+import { addBranchRoutes } from './routes/branches/branch-routes.ts';
+import { addComputeRoutes } from './routes/computes/compute-routes.ts';
 import { addControlRoutes } from './routes/control-routes.ts';
 import { damageAnswer, refusedBeforeWork } from './routes/damage-answer.ts';
+import { addConnectionRoutes } from './routes/databases/connection-routes.ts';
+import { addDatabaseRoutes } from './routes/databases/database-routes.ts';
+import { addRoleRoutes } from './routes/databases/role-routes.ts';
 import { findProject, outsideScope } from './routes/find-project.ts';
 import { addKeyRoutes } from './routes/key-routes.ts';
 import { operationPage, projectPage } from './routes/pages.ts';
 import { operationRow, projectDetailRow, projectRow } from './routes/rows.ts';
 import { refusal, type UpstreamContext, type UpstreamEnv } from './routes/upstream-context.ts';
-import type { KeyRing } from './world/key-ring.ts';
-import type { WorldOperation } from './world/project-state.ts';
+import { isWithinReach, type KeyRing } from './world/key-ring.ts';
+import type { WorldOperation } from './world/state/project-state.ts';
 import type { World } from './world/world.ts';
 
 export interface UpstreamDeps {
@@ -78,7 +81,10 @@ export function createUpstreamApp(deps: UpstreamDeps): Hono<UpstreamEnv> {
   addAuthRoutes(app, deps);
   addKeyRoutes(app, deps.keys);
   addComputeRoutes(app);
-  addBranchRoutes(app, deps);
+  addBranchRoutes(app);
+  addRoleRoutes(app);
+  addDatabaseRoutes(app);
+  addConnectionRoutes(app);
   app.get('/api/v2/projects', (c) => listProjects(deps, c));
   app.get('/api/v2/projects/:project_id', (c) => getProject(deps, c));
   app.get('/api/v2/projects/:project_id/operations', (c) => listOperations(deps, c));
@@ -107,9 +113,11 @@ function isOutsideTheApi(c: UpstreamContext): boolean {
 }
 
 function listProjects({ world, faults, random }: UpstreamDeps, c: UpstreamContext): Response {
-  const { projectId: scope, isMember } = c.get('principal');
+  const principal = c.get('principal');
+  const { projectId: scope, isMember } = principal;
   if (scope !== undefined) return outsideScope(c, scope);
-  const page = projectPage(isMember ? world.projects() : [], c.req.query());
+  const visibleProjects = world.projects().filter(({ id }) => isMember && isWithinReach(principal, id));
+  const page = projectPage(visibleProjects, c.req.query());
   if (page.kind === 'invalid') return refusal(c, 400, page.message);
   const { items, cursor } = page;
   // After the service's time-out a list is incomplete and names the projects that it lacks (public contract).

@@ -3,6 +3,7 @@
 import { parseArgs } from 'node:util';
 import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from '../process/option-values.ts';
 import { dialsSchema, type FaultDials } from './faults/faults.ts';
+import { PLAN_NAMES, type PlanName } from './world/state/plan.ts';
 import { SESSIONS_PER_HOUR } from './world/world.ts';
 
 export const SERVE_HELP = `npm run upstream -- [options]   runs the simulated service alone
@@ -12,6 +13,7 @@ export const SERVE_HELP = `npm run upstream -- [options]   runs the simulated se
   --projects N   number of projects at the start (default 25)
   --sessions X   sessions of users in an hour of an average project, from 0 to 1000 (default ${SESSIONS_PER_HOUR}); with 0, only
                  callers make things happen: no sessions, no availability checks, no new projects
+  --plan NAME    ${PLAN_NAMES.join(' or ')}: the account's plan, which limits the size of computes (default scale)
   --speed X      its time runs X times as fast as real time (default 1)
   --dial D=X     sets a fault dial from the start; can be given several times. The dials are:
                  rateLimited internalError unavailable htmlError droppedConnection halfBody partialProjects (0 to 1),
@@ -30,6 +32,7 @@ export interface ServeOptions {
   readonly forMs: number | undefined;
   readonly dials: Partial<FaultDials>;
   readonly sessionsPerHour: number;
+  readonly plan: PlanName;
   readonly tieChance: number;
   readonly stuckChance: number;
   readonly trouble: number;
@@ -45,6 +48,7 @@ export function parseServeOptions(args: readonly string[]): ServeOptions | undef
       seed: { type: 'string', default: '1' },
       projects: { type: 'string', default: '25' },
       sessions: { type: 'string', default: String(SESSIONS_PER_HOUR) },
+      plan: { type: 'string', default: 'scale' },
       speed: { type: 'string', default: '1' },
       for: { type: 'string' },
       dial: { type: 'string', multiple: true, default: [] },
@@ -66,6 +70,7 @@ export function parseServeOptions(args: readonly string[]): ServeOptions | undef
     forMs: values.for === undefined ? undefined : parseDuration('for', values.for),
     dials: parseDials(values.dial),
     sessionsPerHour: parseSessions(values.sessions),
+    plan: parsePlan(values.plan),
     tieChance: parseShare('ties', values.ties),
     stuckChance: parseShare('stuck', values.stuck),
     trouble: parseShare('trouble', values.trouble),
@@ -104,6 +109,12 @@ function parseSessions(text: string): number {
   const sessions = Number(text);
   if (text.trim() !== '' && sessions >= 0 && sessions <= SESSIONS_MAX) return sessions;
   throw new UsageError(`--sessions is "${text}"; it takes a number from 0 to ${SESSIONS_MAX}.`);
+}
+
+function parsePlan(text: string): PlanName {
+  const plan = PLAN_NAMES.find((name) => name === text);
+  if (plan !== undefined) return plan;
+  throw new UsageError(`--plan is "${text}"; it takes ${PLAN_NAMES.join(' or ')}.`);
 }
 
 /** Accepts only characters that can stand in a header and, unquoted, in the printed command. */

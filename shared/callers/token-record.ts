@@ -4,12 +4,13 @@ import * as z from 'zod';
 import { DAY_MS } from '../core/time/durations.ts';
 import type { Item } from '../store/table.ts';
 import type { NoteUnreadable } from '../store/unreadable.ts';
-import { SCOPES, type Scope } from './scopes.ts';
+import { isScope } from './scopes.ts';
 
 /** A token lives at most this long. A leaked token that is never noticed ends by itself within a quarter of a year. */
 export const TOKEN_DAYS_MAX = 90;
 
-const isScope = (name: string): name is Scope => (SCOPES as readonly string[]).includes(name);
+/** Which calls the scopes of a token allow: those of the second edition, which passes on the whole public API. */
+export const SCOPES_EDITION = 2;
 
 export const tokenItem = z.object({
   token_id: z.string(),
@@ -20,6 +21,8 @@ export const tokenItem = z.object({
   hash: z.string(),
   /** A scope that only a newer version knows is ignored, and the other scopes of the token are kept. */
   scopes: z.array(z.string()).transform((names) => names.filter(isScope)),
+  /** It is absent in tokens of the first edition, whose scopes allow only the calls that the bridge passed on then. */
+  scopes_edition: z.number().optional(),
   /** It is absent when the token is good for every project of the account. */
   project_ids: z.array(z.string()).optional(),
   created_at: z.string(),

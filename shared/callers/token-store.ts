@@ -17,7 +17,14 @@ import {
   type Update,
 } from '../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../store/unreadable.ts';
-import { endsInTime, readableToken, TOKEN_DAYS_MAX, type TokenRecord, tokenItem } from './token-record.ts';
+import {
+  endsInTime,
+  readableToken,
+  SCOPES_EDITION,
+  TOKEN_DAYS_MAX,
+  type TokenRecord,
+  tokenItem,
+} from './token-record.ts';
 
 export interface TokenReader {
   /** Resolves to undefined when there is no such token, or its item cannot be read. */
@@ -95,6 +102,7 @@ function creation(record: TokenRecord): Update {
     set: {
       kind: 'token',
       ...(record as Record<string, Attribute | undefined>),
+      scopes_edition: SCOPES_EDITION,
       expires_at: Math.floor(record.expires_at_ms / 1_000) + KEPT_AFTER_EXPIRY_SECONDS,
       ...listed(tokensListOf(record.account_id), record.created_at),
     },

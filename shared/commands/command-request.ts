@@ -2,6 +2,7 @@
 
 import type { Caller } from '../callers/authorize.ts';
 import type { Call } from '../upstream/calls/call.ts';
+import type { PublicCall } from '../upstream/public-calls/public-call.ts';
 
 /** This is a call that may be passed on, with what the bridge itself has to know of it. */
 export interface ForwardableCall {
@@ -10,6 +11,8 @@ export interface ForwardableCall {
   readonly call: Call;
   /** The answer may hold a secret, so it is not kept for a repetition. */
   readonly isSecret: boolean;
+  /** `connection`: callers with `connection:read` see the secrets of its answer. `issued`: whoever may send the call sees them. */
+  readonly shows?: PublicCall['shows'];
 }
 
 export interface CallRequest {

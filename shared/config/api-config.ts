@@ -3,6 +3,7 @@
 import * as z from 'zod';
 import { readConfig } from '../runtime/read-config.ts';
 import { type ApiAccount, apiAccounts } from './api-accounts.ts';
+import { type ClosedCallId, openCalls } from './closed-calls.ts';
 import { type ExtraRoute, extraRoutes } from './extra-routes.ts';
 
 const alertChannels = z.array(z.string().min(1));
@@ -18,6 +19,8 @@ export const apiEnvironment = z.object({
   TOKEN_PEPPER_SECRET_ID: z.string().min(1),
   /** This is the JSON of `extraRoutes`. */
   EXTRA_ROUTES: z.string().default('[]'),
+  /** This is the JSON of `openCalls`. */
+  OPEN_CALLS: z.string().default('[]'),
   /** The access tokens of this OIDC issuer are accepted beside the bridge's own tokens. */
   OIDC_ISSUER: z.url().optional(),
   OIDC_AUDIENCE: z.string().min(1).optional(),
@@ -44,6 +47,8 @@ export interface OidcSettings {
 export interface ApiSettings {
   readonly accounts: readonly ApiAccount[];
   readonly extraRoutes: readonly ExtraRoute[];
+  /** These calls of keys are closed without this setting. */
+  readonly openCalls: readonly ClosedCallId[];
   /** These are the names of all kinds of alert channels. */
   readonly alertChannels: readonly string[];
   readonly oidc: OidcSettings | undefined;
@@ -54,6 +59,7 @@ export function readApiSettings(environment: ApiEnvironment): ApiSettings {
   return {
     accounts: readConfig(apiAccounts, parseJson(environment.ACCOUNTS), 'ACCOUNTS'),
     extraRoutes: readConfig(extraRoutes, parseJson(environment.EXTRA_ROUTES), 'EXTRA_ROUTES'),
+    openCalls: readConfig(openCalls, parseJson(environment.OPEN_CALLS), 'OPEN_CALLS'),
     alertChannels: readConfig(alertChannels, parseJson(environment.ALERT_CHANNELS), 'ALERT_CHANNELS'),
     oidc: oidcSettings(environment),
   };

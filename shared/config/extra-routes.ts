@@ -7,7 +7,7 @@ import { SCOPES } from '../callers/scopes.ts';
 const extraRoute = z
   .strictObject({
     id: z.string().regex(/^[a-z][A-Za-z0-9]{2,60}$/),
-    method: z.enum(['GET', 'POST', 'PATCH', 'DELETE']),
+    method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
     /** The path is below `/api/v2`, like `/projects/{project_id}/endpoints/{endpoint_id}/start`. */
     path: z.string().regex(/^(\/([a-z][a-z0-9_]*|\{[a-z][a-z0-9_]*\})){1,8}$/),
     summary: z.string().min(3).max(100),

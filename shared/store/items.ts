@@ -68,6 +68,7 @@ const projectItem = z.object({
   list_end: z.string().optional(),
   is_unordered: z.boolean().optional(),
   recorded_until: timestamp.optional(),
+  recorded_above: z.record(z.string(), z.number()).optional().catch(undefined),
   arrivals: z
     .object({ count: z.number().nonnegative(), observed_ms: z.number().positive() })
     .optional()
@@ -137,6 +138,7 @@ export const PROGRESS_ATTRIBUTES = [
   'list_end',
   'is_unordered',
   'recorded_until',
+  'recorded_above',
   'arrivals',
 ] as const;
 

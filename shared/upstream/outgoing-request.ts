@@ -43,7 +43,8 @@ function urlOf(base: URL, call: Call, { ids = {}, query }: RequestParts): URL {
   assert(url.origin === base.origin && url.pathname === pathname, `${call.path} became another path`);
   const parameters = checked(call, 'query', call.query, query ?? {});
   for (const [name, value] of Object.entries(parameters ?? {})) {
-    if (value !== undefined) url.searchParams.set(name, String(value));
+    // A parameter that was sent several times is sent on as often.
+    for (const each of [value].flat()) if (each !== undefined) url.searchParams.append(name, String(each));
   }
   return url;
 }
@@ -52,11 +53,12 @@ function fill(call: Call, ids: Readonly<Record<string, string>>): string {
   return call.path.replace(/\{(\w+)\}/g, (_placeholder, name: string) => {
     const id = idSchemaOf(name).safeParse(ids[name]);
     if (!id.success) throw rejection(call, `the ${name} is not of the expected form`);
-    return id.data;
+    return encodeURIComponent(id.data);
   });
 }
 
 function bodyOf(call: Call, { body }: RequestParts): string | undefined {
+  if (body === undefined && call.isBodyOptional) return undefined;
   const parsed = checked(call, 'body', call.body, body ?? {});
   return parsed === undefined ? undefined : JSON.stringify(parsed);
 }

@@ -8,7 +8,7 @@ import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import { apiAccounts } from '../../shared/config/api-accounts.ts';
-import type { OidcSettings } from '../../shared/config/api-config.ts';
+import type { ApiSettings, OidcSettings } from '../../shared/config/api-config.ts';
 import { type ExtraRoute, extraRoutes } from '../../shared/config/extra-routes.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
@@ -28,6 +28,7 @@ export interface ApiOptions {
   readonly upstreamKey: string;
   readonly accountSettings?: object;
   readonly extraRoutes?: readonly object[];
+  readonly openCalls?: ApiSettings['openCalls'];
   readonly oidc?: OidcSettings;
   readonly clock?: Clock;
   readonly wrapCounters?: (counters: TableCounters) => TableCounters;
@@ -44,55 +45,18 @@ export interface TokenOptions {
   readonly validForMs?: number;
 }
 
+/** Open in most tests, so that they show who may send these calls; `public-calls.test.ts` shows that a configuration must open them. */
+const ALL_KEY_CALLS: ApiSettings['openCalls'] = [
+  'createApiKey',
+  'revokeApiKey',
+  'createOrganizationApiKey',
+  'revokeOrganizationApiKey',
+];
+
 interface LogLine extends LogFields {
   readonly level: string;
   readonly event: string;
 }
-
-/** Beyond the specification: what people need beside it, as a configuration opens it. */
-export const furtherCalls = [
-  {
-    id: 'listBranches',
-    method: 'GET',
-    path: '/projects/{project_id}/branches',
-    summary: 'List branches',
-    scope: 'projects:read',
-    stays_within_project: true,
-  },
-  {
-    id: 'createBranch',
-    method: 'POST',
-    path: '/projects/{project_id}/branches',
-    summary: 'Create a branch',
-    scope: 'computes:write',
-    stays_within_project: true,
-    body: 'json',
-  },
-  {
-    id: 'getEndpoint',
-    method: 'GET',
-    path: '/projects/{project_id}/endpoints/{endpoint_id}',
-    summary: 'Get a compute',
-    scope: 'computes:read',
-    stays_within_project: true,
-  },
-  {
-    id: 'startEndpoint',
-    method: 'POST',
-    path: '/projects/{project_id}/endpoints/{endpoint_id}/start',
-    summary: 'Start a compute',
-    scope: 'computes:restart',
-    stays_within_project: true,
-  },
-  {
-    id: 'suspendEndpoint',
-    method: 'POST',
-    path: '/projects/{project_id}/endpoints/{endpoint_id}/suspend',
-    summary: 'Suspend a compute',
-    scope: 'computes:restart',
-    stays_within_project: true,
-  },
-] as const;
 
 export function createApiUnderTest(options: ApiOptions) {
   const clock = options.clock ?? systemClock;
@@ -113,7 +77,7 @@ export function createApiUnderTest(options: ApiOptions) {
   };
   let idCount = 0;
   const key = createSecret(options.upstreamKey);
-  const further: readonly ExtraRoute[] = extraRoutes.parse(options.extraRoutes ?? furtherCalls);
+  const further: readonly ExtraRoute[] = extraRoutes.parse(options.extraRoutes ?? []);
   const account = {
     account_id: ACCOUNT_ID,
     upstream_base_url: options.upstreamBaseUrl,
@@ -125,6 +89,7 @@ export function createApiUnderTest(options: ApiOptions) {
         { ...account, requests_per_minute: 700, caller_requests_per_minute: 700, ...options.accountSettings },
       ]),
       extraRoutes: further,
+      openCalls: options.openCalls ?? ALL_KEY_CALLS,
       alertChannels: ['slack', 'email'],
       oidc: options.oidc,
     },

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { createApp } from '../../functions/api/serving/app.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { Item } from '../../shared/store/table.ts';
-import { createApiUnderTest, furtherCalls } from './api-under-test.ts';
+import { createApiUnderTest } from './api-under-test.ts';
 import { initOf, OTHER_PROJECT_ID, PROJECT_ID, sampleBodies, sampleOf } from './sample-requests.ts';
 import { createUpstreamDouble, type Sent } from './upstream-double.ts';
 
@@ -13,11 +13,16 @@ const UPSTREAM = {
   upstreamKey: 'the-key-of-the-account',
 };
 
-const branchFields = ['branch.name', 'branch.parent_id', 'endpoints.type'];
-
-const furtherWithFields = furtherCalls.map((call) =>
-  call.id === 'createBranch' ? { ...call, body_fields: branchFields } : call,
-);
+const createBranch = {
+  id: 'createBranch',
+  method: 'POST',
+  path: '/projects/{project_id}/branches',
+  summary: 'Create a branch',
+  scope: 'computes:write',
+  stays_within_project: true,
+  body: 'json',
+  body_fields: ['branch.name', 'branch.parent_id', 'endpoints.type'],
+};
 
 const openCall = {
   id: 'listBackups',
@@ -46,7 +51,7 @@ async function setUp(answer: (sent: Sent) => Response = () => Response.json({}))
     ...UPSTREAM,
     fetch: upstream.fetch,
     clock: slowCallers(),
-    extraRoutes: [...furtherWithFields, openCall],
+    extraRoutes: [createBranch, openCall],
   });
   const limited = `Bearer ${await api.issueToken({ project_ids: [PROJECT_ID] })}`;
   const unlimited = `Bearer ${await api.issueToken()}`;

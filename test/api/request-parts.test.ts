@@ -181,7 +181,7 @@ describe('what is sent to the upstream', () => {
       nowMs = atMs;
       isDown = tableIsDown;
       for (let place = 0; place < count; place++) await share.budget.take();
-      await share.settled();
+      await share.idle();
     };
     return { notes, kept, send, share };
   }

@@ -13,6 +13,17 @@ const ids: Readonly<Record<string, string>> = {
   oauth_provider_id: 'google',
   auth_provider: 'stack',
   request_id: 'request-1',
+  branch_id: 'br-dawn-scene-747675',
+  database_name: 'neondb',
+  role_name: 'neondb_owner',
+  bucket_name: 'pictures',
+  object_key: 'cats%2Ftom.png',
+  slug: 'resize',
+  org_id: 'org-quiet-sea-12345678',
+  source_org_id: 'org-quiet-sea-12345678',
+  region_id: 'aws-us-east-1',
+  snapshot_id: 'snap-quiet-sea-12345678',
+  vpc_endpoint_id: 'vpce-1234567890abcdef0',
 };
 
 const ofProvider = { project_id: PROJECT_ID, auth_provider: 'stack' };
@@ -37,7 +48,7 @@ export const sampleBodies: Readonly<Record<string, object>> = {
   },
   createEndpoint: { endpoint: { branch_id: 'br-dawn-scene-747675', type: 'read_write' } },
   updateEndpoint: { endpoint: { autoscaling_limit_max_cu: 2 } },
-  createBranch: {},
+  createBranch: { branch: { name: 'preview' }, endpoints: [{ type: 'read_write' }] },
 };
 
 export interface Sample {
@@ -49,7 +60,9 @@ export interface Sample {
 /** `projectId`: the one that the path or the body names. */
 export function sampleOf(route: Route, projectId = PROJECT_ID): Sample {
   const named: Readonly<Record<string, string>> = { ...ids, project_id: projectId };
-  const path = route.path.replace(/\{(\w+)\}/g, (_, name: string) => named[name] ?? `unknown-${name}`);
+  const query = route.reach === 'listed_projects' ? `?project_ids=${projectId}` : '';
+  const path =
+    route.path.replace(/\{(\w+)\}/g, (_, name: string) => named[name] ?? `unknown-${name}`) + query;
   const body = sampleBodies[route.id];
   return {
     method: route.method,
@@ -59,7 +72,8 @@ export function sampleOf(route: Route, projectId = PROJECT_ID): Sample {
 }
 
 export function namesProject(route: Route): boolean {
-  return route.path.includes('{project_id}') || 'project_id' in (sampleBodies[route.id] ?? {});
+  const isInBody = 'project_id' in (sampleBodies[route.id] ?? {});
+  return route.path.includes('{project_id}') || route.reach === 'listed_projects' || isInBody;
 }
 
 export function initOf(

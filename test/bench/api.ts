@@ -160,7 +160,7 @@ async function startBridge(upstreamOrigin: string, tableEndpoint: string) {
     settle_within_seconds: 900,
   };
   const api = createApi(
-    { accounts: [account], extraRoutes: [], alertChannels: [], oidc: undefined },
+    { accounts: [account], extraRoutes: [], openCalls: [], alertChannels: [], oidc: undefined },
     {
       table: dynamoDb,
       indexes: createDynamoDbIndexes(client, 'bench'),

@@ -29,7 +29,7 @@ const ROUNDS = 3;
 const REQUESTS_PER_MINUTE = 700;
 const START_MS = Date.UTC(2026, 0, 15, 12);
 
-const scheduler = createScheduler(START_MS, () => new Promise((resolve) => setImmediate(resolve)));
+const scheduler = createScheduler(START_MS);
 const clock = scheduler.clockOf({ name: 'probe', isCrashed: false, clockSkewMs: 0 });
 const key = createSecret('probe');
 const budget = createRequestBudget({ clock, requestsPerMinute: REQUESTS_PER_MINUTE, burst: REQUEST_BURST });

@@ -86,7 +86,7 @@ export async function runBridge(
 ): Promise<BridgeOutcome> {
   const startMs = workload.startS * 1_000;
   const endMs = workload.endS * 1_000;
-  const scheduler = createScheduler(startMs, nextTurnOfTheEventLoop);
+  const scheduler = createScheduler(startMs);
   const random = seededRandom(seed + 3_000);
   const { otherShare = 0, faultShare = 0, recall } = scenario;
   const otherRequestsPerMinute = otherShare * REQUESTS_PER_MINUTE_MAX;
@@ -255,11 +255,6 @@ async function invokeOnce(deps: AccountDeps, memory: AccountMemory, durationMs: 
  * Lets everything happen that can happen at one virtual instant. This suffices because the code never waits for real
  * time.
  */
-function nextTurnOfTheEventLoop(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
-}
 
 function recordingBus(detections: Detections, now: () => number) {
   const counts = { event: 0, duplicate: 0 };

@@ -4,7 +4,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { authorize, type Caller } from '../../shared/callers/authorize.ts';
 import { isSameHash, mintToken, tokenHash, tokenIdOf } from '../../shared/callers/bridge-token.ts';
-import { SCOPES, scopeOfCall } from '../../shared/callers/scopes.ts';
+import { scopeOfCall } from '../../shared/callers/scope-of-call.ts';
+import { SCOPES } from '../../shared/callers/scopes.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
 

@@ -4,6 +4,7 @@ import { describe, expect, test } from 'vitest';
 import { BOUND_NAMES } from '../../functions/poller/account/status/report-bound.ts';
 import { alertDocs } from '../../infra/cli/docs/alert-docs.ts';
 import { apiDocs } from '../../infra/cli/docs/api-docs.ts';
+import { callDocs } from '../../infra/cli/docs/call-docs.ts';
 import { costDocs } from '../../infra/cli/docs/cost-docs.ts';
 import { eventDocs } from '../../infra/cli/docs/event-docs.ts';
 import { boundGroups, limitDocs } from '../../infra/cli/docs/limit-docs.ts';
@@ -27,7 +28,7 @@ const PAGES = [
 const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
 
 describe('the documentation', () => {
-  test.each([...eventDocs(), ...alertDocs(), ...apiDocs(), ...costDocs(), ...limitDocs()])(
+  test.each([...eventDocs(), ...alertDocs(), ...apiDocs(), ...callDocs(), ...costDocs(), ...limitDocs()])(
     '$path agrees with the definitions (npm run generate)',
     ({ path, text }) => {
       expect(read(path)).toBe(text);

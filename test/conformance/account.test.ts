@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { SETTLING_MS, type Service, startService } from './service-under-test.ts';
+import { DOOR, SETTLING_MS, type Service, startService } from './service-under-test.ts';
 
 const projectRow = async (service: Service) => {
   const { body } = await service.call('listProjects');
@@ -70,5 +70,56 @@ describe('the authorization header', () => {
     const response = await fetch(`${baseUrl}/projects`, { headers: { authorization: `Basic ${key}` } });
 
     expect(response.status).toBe(401);
+  });
+});
+
+describe('the free plan', () => {
+  const freePlan = () => startService({ plan: 'free' });
+  const sized = (service: Service, maxCu: number) =>
+    service.call('updateEndpoint', { body: { endpoint: { autoscaling_limit_max_cu: maxCu } } });
+
+  test('has computes of at most two vCPUs and eight gigabytes', async () => {
+    const service = await freePlan();
+    const facts = await service.control(
+      'GET',
+      `/projects/${service.projectId}/endpoints/${service.endpointId}`,
+    );
+
+    expect((await sized(service, 2)).status).toBe(200);
+    expect(facts.body.max).toMatchObject({ vcpu: 2, ram_gb: 8 });
+  });
+
+  test('refuses a larger compute, and keeps the size as it was', async () => {
+    const service = await freePlan();
+    const refused = await sized(service, 3);
+
+    expect(refused.status).toBe(400);
+    expect(refused.body.message).toMatch(/autoscaling_limit_max_cu.*free plan.*2 CU/);
+    expect((await service.endpoint()).autoscaling_limit_max_cu).toBe(2);
+  });
+
+  test('refuses to create a larger compute', async () => {
+    const service = await freePlan();
+    const size = { autoscaling_limit_min_cu: 4, autoscaling_limit_max_cu: 4 };
+    const refused = await service.call('createEndpoint', {
+      body: { endpoint: { branch_id: service.branchId, type: 'read_only', ...size } },
+    });
+
+    expect(refused.status).toBe(400);
+    expect((await service.call('listEndpoints')).body.endpoints).toHaveLength(1);
+  });
+
+  test.skipIf(DOOR === 'bridge')('is shown by its projects with its limits, as a paid plan is', async () => {
+    const shown = async (service: Service) => {
+      const { project } = (await service.send('GET', `/projects/${service.projectId}`)).body;
+      return [
+        project.owner.subscription_type,
+        project.owner.branches_limit,
+        project.branch_logical_size_limit,
+      ];
+    };
+
+    expect(await shown(await freePlan())).toEqual(['free_v3', 10, 512]);
+    expect(await shown(await startService())).toEqual(['scale_v3', 5_000, 16_777_216]);
   });
 });

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
-import { MEMBER_ID, ORGANIZATION_ID } from '../../infra/simulator/world/key-ring.ts';
-import { type Answer, type Service, startService } from './service-under-test.ts';
+import { MEMBER_ID } from '../../infra/simulator/world/key-ring.ts';
+import { ORGANIZATION_ID } from '../../infra/simulator/world/state/project-settings.ts';
+import { type Answer, KEY, type Service, startService } from './service-under-test.ts';
 
 const MEMBER_KEY = 'member-key';
 const ORGANIZATION_KEYS = `/organizations/${ORGANIZATION_ID}/api_keys`;
@@ -77,6 +78,36 @@ describe('an organization key', () => {
     expect((await service.send('DELETE', path, { key: MEMBER_KEY })).status).toBe(403);
     expect((await service.send('DELETE', path)).status).toBe(200);
     expect(await statusOf(service, body.key)).toBe(401);
+  });
+});
+
+describe('a project that leaves the organization', () => {
+  const seenBy = async (service: Service, key: string) => {
+    const { body } = await service.send('GET', '/projects', { key });
+    const status = await statusOf(service, key, `/projects/${service.projectId}/operations`);
+    return { status, isListed: body.projects.some(({ id }: { id: string }) => id === service.projectId) };
+  };
+  const lost = { status: 404, isListed: false };
+  const kept = { status: 200, isListed: true };
+
+  test("is lost to the organization's keys and to its members, and not to the administrator who moved it", async () => {
+    const service = await withMember();
+    const { key } = (await create(service, ORGANIZATION_KEYS, { key_name: 'all' })).body;
+    for (const each of [key, MEMBER_KEY, KEY]) expect(await seenBy(service, each)).toEqual(kept);
+
+    await service.control('POST', `/projects/${service.projectId}/leave-organization`);
+
+    for (const each of [key, MEMBER_KEY]) expect(await seenBy(service, each)).toEqual(lost);
+    expect(await seenBy(service, KEY)).toEqual(kept);
+    expect(await statusOf(service, key, `/projects/${service.otherProjectId}/operations`)).toBe(200);
+  });
+
+  test('gets no new key of the organization', async () => {
+    const service = await startService();
+    await service.control('POST', `/projects/${service.projectId}/leave-organization`);
+    const request = { key_name: 'one', project_id: service.projectId };
+
+    expect((await create(service, ORGANIZATION_KEYS, request)).status).toBe(404);
   });
 });
 

@@ -67,7 +67,7 @@ interface Counts {
 }
 
 export function aSlowAccount(options: SlowOptions) {
-  const scheduler = createScheduler(START_MS, nextTurnOfTheEventLoop);
+  const scheduler = createScheduler(START_MS);
   const endMs = START_MS + options.minutes * pollerSchedule.everyMs;
   const model = createUpstreamModel(
     {
@@ -320,11 +320,4 @@ function noting({ measured, logged }: Counts): Telemetry {
     log: (_level, event, fields) => void logged.push({ event, fields }),
     measure: (metric, value) => void measured.set(metric, (measured.get(metric) ?? 0) + value),
   };
-}
-
-/** Nothing waits for real time here, so this lets everything happen that can happen at one virtual instant. */
-function nextTurnOfTheEventLoop(): Promise<void> {
-  return new Promise((resolve) => {
-    setImmediate(resolve);
-  });
 }

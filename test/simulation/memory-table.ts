@@ -208,10 +208,20 @@ function shownTo(role: Role | undefined, key: Key, item: Item | undefined): Item
   const names = readableAttributes(ACCESS[role], key.pk);
   if (names === undefined) throw new Error(`The ${role} is not allowed to read ${key.pk} / ${key.sk}`);
   if (item === undefined) return undefined;
+  const allowed = setOf(names);
   const shown: Record<string, Attribute | undefined> = { ...key };
-  for (const name of names) if (item[name] !== undefined) shown[name] = item[name];
+  for (const name in item) if (allowed.has(name)) shown[name] = item[name];
   return shown as Item;
 }
+
+/** Every access names the same few lists again, so each of them becomes a set once. */
+function setOf(names: readonly string[]): ReadonlySet<string> {
+  const known = SETS.get(names) ?? new Set(names);
+  SETS.set(names, known);
+  return known;
+}
+
+const SETS = new WeakMap<readonly string[], ReadonlySet<string>>();
 
 function holds(condition: Condition, item: Item | undefined): boolean {
   switch (condition.kind) {
@@ -235,6 +245,7 @@ function holds(condition: Condition, item: Item | undefined): boolean {
  * dropped.
  */
 function clone(value: Attribute): Attribute {
+  if (typeof value !== 'object') return value;
   return JSON.parse(JSON.stringify(value)) as Attribute;
 }
 

@@ -32,14 +32,7 @@ export interface Scheduler {
   runUntil(atMs: number): Promise<void>;
 }
 
-/**
- * Promise turns between two wake-ups: more than any chain of awaits between two I/O calls needs. With too few of them the next
- * wake-up overtakes such a chain, and the code under test seems slower than it is. A poll needs more than 40.
- */
-const TURNS_PER_WAKE_UP = 96;
-
-/** `drain` lets everything happen that can happen at one instant. */
-export function createScheduler(startMs: number, drain = someTurns): Scheduler {
+export function createScheduler(startMs: number): Scheduler {
   let nowMs = startMs;
   let order = 0;
   const heap: WakeUp[] = [];
@@ -80,7 +73,7 @@ export function createScheduler(startMs: number, drain = someTurns): Scheduler {
     },
 
     async runUntil(atMs) {
-      await drain();
+      await everyTurn();
       for (let first = heap[0]; first !== undefined && first.atMs <= atMs; first = heap[0]) {
         pop(heap);
         nowMs = Math.max(nowMs, first.atMs);
@@ -91,20 +84,19 @@ export function createScheduler(startMs: number, drain = someTurns): Scheduler {
           continue;
         }
         first.wake();
-        await drain();
+        await everyTurn();
       }
       nowMs = Math.max(nowMs, atMs);
     },
   };
 }
 
-/** Lets every promise settle that can, however long its chain. It costs about as much as two dozen turns. */
-export function everyTurn(): Promise<void> {
+/**
+ * Lets every promise settle that can, however long its chain. If the next wake-up overtook such a chain, the code under test would
+ * seem slower than it is.
+ */
+function everyTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
-}
-
-async function someTurns(): Promise<void> {
-  for (let turn = 0; turn < TURNS_PER_WAKE_UP; turn++) await Promise.resolve();
 }
 
 function isBefore(a: WakeUp, b: WakeUp): boolean {

@@ -93,6 +93,7 @@ describe('its options', () => {
       apiKey: 'simulated-key-5',
       dials: {},
       sessionsPerHour: 20,
+      plan: 'scale',
       tieChance: 0,
       stuckChance: 0,
       trouble: 1,
@@ -110,6 +111,7 @@ describe('its options', () => {
   test.each([
     [['--api-key', ''], /--api-key takes/],
     [['--api-key', 'a b'], /--api-key takes/],
+    [['--plan', 'large'], /--plan is "large"; it takes free or scale\./],
     [['--projects', '0'], /--projects is "0"/],
     [['--speed', '0.5'], /--speed is "0.5"/],
     [['extra'], /Unexpected argument 'extra'/],

@@ -126,9 +126,9 @@ describe('what is not passed on', () => {
 });
 
 describe('what is not sent', () => {
-  test('a field that the call does not have; the error names the field and not its value', async () => {
+  test('a field of another type; the error names the field and not its value', async () => {
     const service = await startService();
-    const body = { endpoint: { unheard_of: 'canary-value' } };
+    const body = { endpoint: { suspend_timeout_seconds: 'canary-value' } };
     const error: unknown = await pass(service, 'updateEndpoint', { body }).catch((thrown: unknown) => thrown);
 
     expect(isUpstreamError(error) && [error.kind, error.status]).toEqual(['rejected', undefined]);

@@ -31,7 +31,7 @@ export async function modelFor({ readModels, pepper }: ModelDeps, caller: Caller
 /** What a read of the bridge says of itself; its path is relative to `BRIDGE_MOUNT`. */
 export type ReadRoute<Query> = Pick<
   Route,
-  'id' | 'path' | 'summary' | 'description' | 'access' | 'answer'
+  'id' | 'path' | 'summary' | 'description' | 'access' | 'answer' | 'otherStatuses'
 > & {
   readonly query?: Query;
 };

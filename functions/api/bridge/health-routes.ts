@@ -28,6 +28,7 @@ export function healthRoutes(modelOf: ModelOf, deps: HealthDeps): readonly Route
         description:
           '503 when they are not, with the reasons. About the account of the caller. A project that could not be read completely for three minutes is a reason, by its name.',
         access: 'signed_in',
+        otherStatuses: [503],
         answer: z.looseObject({ healthy: z.boolean(), reasons: z.array(z.string()) }),
       },
       async ({ caller }, work) => {

@@ -3,8 +3,9 @@
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import type { OpenApiDocument, OpenApiOperation, Parameter } from './openapi.ts';
+import type { OpenApiDocument, OpenApiOperation } from './openapi.ts';
 import { PAGE_SCRIPT, PAGE_STYLE } from './page-assets.ts';
+import type { Parameter } from './request-parts.ts';
 
 type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 

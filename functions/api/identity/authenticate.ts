@@ -74,12 +74,13 @@ function isValid({ revoked_at, expires_at_ms }: TokenRecord, nowMs: number): boo
   return revoked_at === undefined && nowMs < expires_at_ms;
 }
 
-function callerOf({ client_id, account_id, scopes, project_ids }: TokenRecord): Caller {
+function callerOf({ client_id, account_id, scopes, scopes_edition, project_ids }: TokenRecord): Caller {
   return {
     client_id,
     account_id,
     scopes: new Set(scopes),
     projectIds: project_ids === undefined ? undefined : new Set(project_ids),
+    ...(scopes_edition === undefined && { isFirstEdition: true }),
   };
 }
 

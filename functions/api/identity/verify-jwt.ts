@@ -5,7 +5,7 @@ import { SimpleJwksCache } from 'aws-jwt-verify/jwk';
 import { decomposeUnverifiedJwt } from 'aws-jwt-verify/jwt';
 import * as z from 'zod';
 import type { Caller } from '../../../shared/callers/authorize.ts';
-import { SCOPES } from '../../../shared/callers/scopes.ts';
+import { isScope } from '../../../shared/callers/scopes.ts';
 import type { OidcSettings } from '../../../shared/config/api-config.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 
@@ -31,8 +31,6 @@ const claims = z.object({
 /** Issuers let access tokens last for minutes to an hour; a token that lasts longer than a day is as dangerous as a password. */
 const LIFETIME_SECONDS_MAX = 24 * 3_600;
 
-const KNOWN_SCOPES = new Set<string>(SCOPES);
-
 export function createJwtVerifier(
   settings: OidcSettings,
   clock: Pick<Clock, 'now'>,
@@ -56,7 +54,7 @@ export function createJwtVerifier(
       account_id,
       endsAtMs: exp * 1_000,
       // The same claim may contain scopes of other services.
-      scopes: new Set(scope.split(' ').filter((name) => KNOWN_SCOPES.has(name)) as (typeof SCOPES)[number][]),
+      scopes: new Set(scope.split(' ').filter(isScope)),
       projectIds: projects.includes('*') ? undefined : new Set(projects),
     };
   };

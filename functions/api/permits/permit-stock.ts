@@ -1,195 +1,159 @@
 /**
- * Permits of one instance of the API to send requests to the upstream. The table gives them out to all instances, one place in the
- * minute after the other (`commandLimitOf`), and refuses when the next place is too far ahead: so all instances together send no more
- * than one of them may, however many there are and however little they know of each other.
+ * Holds the permits of one instance of the API to send requests to the upstream. The table gives permits to all
+ * instances, one place in the minute after another (`commandLimitOf`), and refuses when the next place is too far
+ * ahead. So all instances together send no more than a single one may, whatever their number.
  */
 
-import { PERMIT_MS, USAGE_NOTE_MS } from '../../../shared/core/rates/account-rate.ts';
+import { USAGE_NOTE_MS } from '../../../shared/core/rates/account-rate.ts';
 import type { RateLimit } from '../../../shared/core/rates/rate-limit.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { AskedPermits } from '../../../shared/store/command-usage.ts';
 import type { Standing } from './caller-parts.ts';
+import { aheadMs, earliestPlaceWhenRefused, permitEnds, permitsToAsk } from './permit-demand.ts';
 import type { UsageNotes } from './usage-notes.ts';
 
-export interface PermitStock {
-  /** Takes one that is here. Only modest callers take those that the requests which are held have asked for. */
-  tryTake(standing: Standing): boolean;
-  /** Asks the table for more. A modest caller's request is held for that, until then at the latest. */
-  obtain(standing: Standing, untilMs: number): Promise<Obtained>;
-}
-
-type Obtained =
-  /** There may be one now. */
+export type Obtained =
+  /** The stock may hold a permit now. */
   | { readonly kind: 'look' }
-  /** The table does not answer: each instance keeps the limit on its own. */
+  /** The table does not answer, so each instance keeps the limit on its own. */
   | { readonly kind: 'away' }
-  /** Asking makes sense after so long. */
+  /** Asking makes sense again after this delay. */
   | { readonly kind: 'later'; readonly delayMs: number };
 
-/** So much of the room for bursts each may use: those who take more leave some to those who take less. */
-const ROOM_SHARE: Readonly<Record<Standing, number>> = { modest: 1, alone: 0.7, pressing: 0.7, above: 0.5 };
+const LOOK: Obtained = { kind: 'look' };
 
-/** Between two notes that ask for callers who want more than an even part: the others come in between. */
+/** Callers who want more than an even part ask at most this often, so that other callers' notes come in between. */
 const SPARE_MS = 2 * USAGE_NOTE_MS;
 
-/** Permits that are asked for along with one while nobody else wants any. */
-const PERMITS_AHEAD = 7;
-
-/** A table that does not answer for so long is taken to be away. */
+/** A table that has not answered after this time counts as away. */
 const ANSWER_MS_MAX = 1_000;
 
-export function createPermitStock(options: {
+export interface PermitStockOptions {
   readonly clock: Clock;
   readonly limitAt: (nowMs: number) => RateLimit;
   readonly notes: Pick<UsageNotes, 'writableAtMs' | 'nextPlaceMs' | 'note' | 'noteAndAsk'>;
-}): PermitStock {
-  const { clock, limitAt, notes } = options;
-  /** When each of those that are here ends. */
-  let permits: readonly number[] = [];
-  /** The table has refused: the next one stands here, or later. */
-  let refusedPlaceMs = 0;
-  let heldCount = 0;
-  /** Requests since the last answer for which no permit was here. */
-  let missedCount = 0;
-  let spareAtMs = Number.NEGATIVE_INFINITY;
-  let awayUntilMs = Number.NEGATIVE_INFINITY;
-  let wasRefused = false;
-  let round: Promise<Obtained> | undefined;
+}
 
-  return {
-    tryTake(standing) {
-      const nowMs = clock.now();
-      if (nowMs < awayUntilMs) return true;
-      permits = permits.filter((endMs) => endMs > nowMs);
-      if (permits.length <= (standing === 'modest' ? 0 : heldCount)) return false;
-      permits = permits.slice(1);
-      return true;
-    },
-    async obtain(standing, untilMs) {
-      const nowMs = clock.now();
-      const delayMs = delayUntilAsked(standing, nowMs);
-      missedCount += 1;
-      if (standing === 'modest') {
-        if (nowMs + delayMs > untilMs) return { kind: 'later', delayMs };
-        heldCount += 1;
-        const obtained = await (round ?? (delayMs > 0 ? waited(delayMs) : startRound(standing, nowMs)));
-        heldCount -= 1;
-        return obtained;
-      }
-      if (standing === 'alone' && round !== undefined) return round;
-      if (round !== undefined || heldCount > 0 || delayMs > 0)
-        return { kind: 'later', delayMs: Math.max(1, delayMs) };
-      return startRound(standing, nowMs);
-    },
-  };
+export class PermitStock {
+  readonly #options: PermitStockOptions;
+  /** Each number is the end of one permit. */
+  #permits: readonly number[] = [];
+  /** After a refusal, the next permit stands at this place or later. */
+  #refusedPlaceMs = 0;
+  #heldCount = 0;
+  /** Counts the requests since the last answer that found no permit here. */
+  #missedCount = 0;
+  #spareAtMs = Number.NEGATIVE_INFINITY;
+  #awayUntilMs = Number.NEGATIVE_INFINITY;
+  #wasRefused = false;
+  /** At most one question to the table is under way. */
+  #round: Promise<Obtained> | undefined;
 
-  /** Where the next one stands in the table, or an earlier time. */
-  function nextPlaceMs(): number {
-    return Math.max(notes.nextPlaceMs(), refusedPlaceMs);
+  constructor(options: PermitStockOptions) {
+    this.#options = options;
   }
 
-  function delayUntilAsked(standing: Standing, nowMs: number): number {
+  /** Takes a permit that is here. Only modest callers may take the permits that held requests have asked for. */
+  tryTake(standing: Standing): boolean {
+    const nowMs = this.#options.clock.now();
+    if (nowMs < this.#awayUntilMs) return true;
+    this.#permits = this.#permits.filter((endMs) => endMs > nowMs);
+    if (this.#permits.length <= (standing === 'modest' ? 0 : this.#heldCount)) return false;
+    this.#permits = this.#permits.slice(1);
+    return true;
+  }
+
+  /** Asks the table for more permits. The request of a modest caller is held for them, at the latest until `untilMs`. */
+  obtain(standing: Standing, untilMs: number): Promise<Obtained> {
+    const nowMs = this.#options.clock.now();
+    const delayMs = this.#delayUntilAsked(standing, nowMs);
+    this.#missedCount += 1;
+    return standing === 'modest'
+      ? this.#hold(delayMs, nowMs, untilMs)
+      : this.#askForMore(standing, delayMs, nowMs);
+  }
+
+  async #hold(delayMs: number, nowMs: number, untilMs: number): Promise<Obtained> {
+    if (nowMs + delayMs > untilMs) return { kind: 'later', delayMs };
+    this.#heldCount += 1;
+    const obtained = await (this.#round ??
+      (delayMs > 0 ? this.#waited(delayMs) : this.#startRound('modest', nowMs)));
+    this.#heldCount -= 1;
+    return obtained;
+  }
+
+  async #askForMore(standing: Standing, delayMs: number, nowMs: number): Promise<Obtained> {
+    if (standing === 'alone' && this.#round !== undefined) return this.#round;
+    if (this.#round !== undefined || this.#heldCount > 0 || delayMs > 0)
+      return { kind: 'later', delayMs: Math.max(1, delayMs) };
+    return this.#startRound(standing, nowMs);
+  }
+
+  /** Returns the place of the next permit in the table, or an earlier time. */
+  #nextPlaceMs(): number {
+    return Math.max(this.#options.notes.nextPlaceMs(), this.#refusedPlaceMs);
+  }
+
+  #delayUntilAsked(standing: Standing, nowMs: number): number {
+    const writableAtMs = this.#options.notes.writableAtMs();
     const isFirst = standing === 'modest' || standing === 'alone';
-    const noteAtMs = isFirst ? notes.writableAtMs() : Math.max(spareAtMs, notes.writableAtMs());
-    const placeAtMs = nextPlaceMs() - aheadMs(limitAt(nowMs), standing);
+    const noteAtMs = isFirst ? writableAtMs : Math.max(this.#spareAtMs, writableAtMs);
+    const placeAtMs = this.#nextPlaceMs() - aheadMs(this.#options.limitAt(nowMs), standing);
     return Math.max(0, Math.ceil(Math.max(noteAtMs, placeAtMs) - nowMs));
   }
 
-  async function waited(delayMs: number): Promise<Obtained> {
-    await clock.sleep(delayMs);
+  async #waited(delayMs: number): Promise<Obtained> {
+    await this.#options.clock.sleep(delayMs);
     return LOOK;
   }
 
-  /** One at a time, and nobody waits for a table that is away. */
-  function startRound(standing: Standing, nowMs: number): Promise<Obtained> {
+  /** A round ends after `ANSWER_MS_MAX` at the latest, so that no request waits for a table that is away. */
+  #startRound(standing: Standing, nowMs: number): Promise<Obtained> {
     const answered = new AbortController();
-    const late = clock.sleep(ANSWER_MS_MAX, answered.signal).then(noteAway, () => LOOK);
-    spareAtMs = nowMs + SPARE_MS;
-    round = Promise.race([askOrNote(standing, nowMs), late]).finally(() => {
+    const late = this.#options.clock.sleep(ANSWER_MS_MAX, answered.signal).then(
+      () => this.#noteAway(),
+      () => LOOK,
+    );
+    this.#spareAtMs = nowMs + SPARE_MS;
+    this.#round = Promise.race([this.#askOrNote(standing, nowMs), late]).finally(() => {
       answered.abort();
-      round = undefined;
+      this.#round = undefined;
     });
-    return round;
+    return this.#round;
   }
 
-  async function askOrNote(standing: Standing, nowMs: number): Promise<Obtained> {
-    // Where there were no permits, nothing was noted either: what the others do not know comes first.
-    if (wasRefused && heldCount === 0) {
-      wasRefused = false;
+  async #askOrNote(standing: Standing, nowMs: number): Promise<Obtained> {
+    const { notes } = this.#options;
+    // A refused note was not counted either. It is written first, so that the other instances know of this usage.
+    if (this.#wasRefused && this.#heldCount === 0) {
+      this.#wasRefused = false;
       await notes.note();
       return LOOK;
     }
     const asked = permitsToAsk(
-      { standing, heldCount, missedCount, nextPlaceMs: nextPlaceMs() },
-      limitAt(nowMs),
+      {
+        standing,
+        heldCount: this.#heldCount,
+        missedCount: this.#missedCount,
+        nextPlaceMs: this.#nextPlaceMs(),
+      },
+      this.#options.limitAt(nowMs),
       nowMs,
     );
-    const answer = await notes.noteAndAsk(asked, Math.max(1, heldCount));
-    missedCount = 0;
-    if (answer === undefined) return noteAway();
-    wasRefused = answer.permitCount === 0;
+    const answer = await notes.noteAndAsk(asked, Math.max(1, this.#heldCount));
+    this.#missedCount = 0;
+    if (answer === undefined) return this.#noteAway();
+    this.#wasRefused = answer.permitCount === 0;
     if ('nextAtMs' in answer) {
-      permits = [...permits, ...endsOf(answer, asked)];
+      this.#permits = [...this.#permits, ...permitEnds(answer, asked)];
       return LOOK;
     }
-    refusedPlaceMs = earliestPlaceWhenRefused(asked);
-    if (heldCount > 0) await notes.note();
+    this.#refusedPlaceMs = earliestPlaceWhenRefused(asked);
+    if (this.#heldCount > 0) await notes.note();
     return LOOK;
   }
 
-  function noteAway(): Obtained {
-    awayUntilMs = clock.now() + USAGE_NOTE_MS;
+  #noteAway(): Obtained {
+    this.#awayUntilMs = this.#options.clock.now() + USAGE_NOTE_MS;
     return { kind: 'away' };
   }
-}
-
-const LOOK: Obtained = { kind: 'look' };
-
-interface Demand {
-  readonly standing: Standing;
-  readonly heldCount: number;
-  readonly missedCount: number;
-  readonly nextPlaceMs: number;
-}
-
-/** While nobody else wants permits, some more than are wanted now; while others do, no more, and those who are held come first. */
-function permitsToAsk(demand: Demand, limit: RateLimit, nowMs: number): AskedPermits {
-  const { standing, heldCount, missedCount, nextPlaceMs } = demand;
-  const { intervalMs } = limit;
-  const roomOf = (each: Standing) =>
-    Math.floor((nowMs + aheadMs(limit, each) - Math.max(nowMs, nextPlaceMs)) / intervalMs) + 1;
-  const spareRoom = roomOf(standing === 'modest' ? 'pressing' : standing);
-  const common = {
-    nowMs,
-    intervalMs,
-    quietCount: Math.max(1, Math.min(spareRoom, Math.max(missedCount, heldCount + PERMITS_AHEAD))),
-    latestMs: nowMs + aheadMs(limit, standing),
-  };
-  const perNote = Math.ceil(USAGE_NOTE_MS / intervalMs);
-  if (standing === 'modest')
-    return { ...common, busyCount: Math.max(1, Math.min(heldCount, perNote, roomOf('modest'))) };
-  return {
-    ...common,
-    busyCount: nextPlaceMs < nowMs ? 0 : Math.max(1, Math.min(missedCount, spareRoom)),
-  };
-}
-
-/** The table would have had permits otherwise. */
-function earliestPlaceWhenRefused({ nowMs, intervalMs, busyCount, latestMs }: AskedPermits): number {
-  return busyCount === 0 ? nowMs : latestMs - (busyCount - 1) * intervalMs;
-}
-
-/** How far ahead of now the place of a permit may be. */
-function aheadMs({ toleranceMs }: RateLimit, standing: Standing): number {
-  return toleranceMs * ROOM_SHARE[standing];
-}
-
-function endsOf(
-  { nextAtMs, permitCount }: { readonly nextAtMs: number; readonly permitCount: number },
-  { intervalMs }: AskedPermits,
-): readonly number[] {
-  return Array.from(
-    { length: permitCount },
-    (_, place) => nextAtMs - (permitCount - place) * intervalMs + PERMIT_MS,
-  );
 }

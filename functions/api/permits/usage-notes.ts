@@ -1,4 +1,4 @@
-/** What an instance of the API tells the others through the table, and hears of them: one write a second at the most. */
+/** Exchanges usage between the instances of the API through the table, with at most one write a second. */
 
 import { USAGE_NOTE_MS } from '../../../shared/core/rates/account-rate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -12,114 +12,108 @@ import type {
   NoPermits,
   UsageSums,
 } from '../../../shared/store/command-usage.ts';
-import { WINDOW_MS } from './shared-use.ts';
+import { UnnotedUsage } from './unnoted-usage.ts';
 
-export interface UsageNotes {
-  /** So many more under this name; none: to hear what others have counted. */
-  count(name: string, by: 0 | 1): void;
-  /** One request has left. */
-  countSent(): void;
-  /** When the next note may be written. */
-  writableAtMs(): number;
-  /** Where the next permit stood in the table at the last answer. */
-  nextPlaceMs(): number;
-  /** Notes what is not noted yet, if a note may be written by now. */
-  noteSoon(): void;
-  note(): Promise<void>;
-  /** Undefined: the table did not answer. Requests that wait for the answer are noted as if they had left. */
-  noteAndAsk(asked: AskedPermits, waitingCount: number): Promise<GrantedPermits | NoPermits | undefined>;
-  /** Resolves when no note is under way. */
-  settled(): Promise<void>;
-}
-
-/** Of one note, so that its write stays small; whoever is left over goes along with the next. */
-const NOTED_NAMES_MAX = 50;
-
-export function createUsageNotes(options: {
+export interface UsageNotesOptions {
   readonly clock: Clock;
   readonly usage: CommandUsage;
   readonly telemetry: Pick<Telemetry, 'log'>;
+  /** Is called with the sums that a note returns, and with what the note itself has added to them. */
   readonly learn: (sums: UsageSums, added: ReadonlyMap<string, number>) => void;
-}): UsageNotes {
-  const { clock, usage, telemetry, learn } = options;
-  let sentCount = 0;
-  /** Noted, and not yet sent. */
-  let notedAheadCount = 0;
-  let counts = new Map<string, number>();
-  let writableAtMs = Number.NEGATIVE_INFINITY;
-  let nextPlaceMs = 0;
-  const underWay = new Set<Promise<unknown>>();
+}
 
-  const notes: UsageNotes = {
-    count: add,
-    countSent() {
-      if (notedAheadCount > 0) notedAheadCount -= 1;
-      else sentCount += 1;
-    },
-    writableAtMs: () => writableAtMs,
-    nextPlaceMs: () => nextPlaceMs,
-    noteSoon() {
-      if (clock.now() >= writableAtMs) void notes.note();
-    },
-    async note() {
-      await write((noted) => usage.note(noted));
-    },
-    async noteAndAsk(asked, waitingCount) {
-      const answer = await write((noted) => {
-        const requestCount = noted.requestCount + waitingCount;
-        return usage.noteAndAsk({ ...noted, requestCount }, asked);
-      });
-      if (answer !== undefined && answer.permitCount > 0) notedAheadCount += waitingCount;
-      return answer;
-    },
-    async settled() {
-      await Promise.all(underWay);
-    },
-  };
-  return notes;
+export class UsageNotes {
+  readonly #options: UsageNotesOptions;
+  readonly #unnoted = new UnnotedUsage();
+  readonly #underWay = new Set<Promise<unknown>>();
+  #writableAtMs = Number.NEGATIVE_INFINITY;
+  #nextPlaceMs = 0;
 
-  function add(name: string, by: number): void {
-    counts.set(name, (counts.get(name) ?? 0) + by);
+  constructor(options: UsageNotesOptions) {
+    this.#options = options;
   }
 
-  function write<T extends UsageSums | NoPermits>(
-    send: (noted: NewUsage) => Promise<T>,
-  ): Promise<T | undefined> {
-    const written: Promise<T | undefined> = writeNow(send).finally(() => underWay.delete(written));
-    underWay.add(written);
+  /** Counts 1 more request under this name. Counting 0 only asks what the others have counted under it. */
+  count(name: string, by: 0 | 1): void {
+    this.#unnoted.count(name, by);
+  }
+
+  /** Counts one request that has left this instance. */
+  countSent(): void {
+    this.#unnoted.countSent();
+  }
+
+  /** Returns when the next note may be written. */
+  writableAtMs(): number {
+    return this.#writableAtMs;
+  }
+
+  /** Returns the place of the next permit that the table's last answer gave, in ms since the epoch. */
+  nextPlaceMs(): number {
+    return this.#nextPlaceMs;
+  }
+
+  /** Starts a note if one may be written now, and does not wait for its end. */
+  noteSoon(): void {
+    if (this.#options.clock.now() >= this.#writableAtMs) void this.note();
+  }
+
+  async note(): Promise<void> {
+    await this.#write((noted) => this.#options.usage.note(noted));
+  }
+
+  /**
+   * Notes usage and asks for permits in one write. The waiting requests are noted as if they had left. Resolves to
+   * undefined when the table did not answer.
+   */
+  async noteAndAsk(
+    asked: AskedPermits,
+    waitingCount: number,
+  ): Promise<GrantedPermits | NoPermits | undefined> {
+    const answer = await this.#write((noted) => {
+      const requestCount = noted.requestCount + waitingCount;
+      return this.#options.usage.noteAndAsk({ ...noted, requestCount }, asked);
+    });
+    if (answer !== undefined && answer.permitCount > 0) this.#unnoted.countNotedAhead(waitingCount);
+    return answer;
+  }
+
+  /** Resolves when no note is under way. */
+  async idle(): Promise<void> {
+    await Promise.all(this.#underWay);
+  }
+
+  #write<T extends UsageSums | NoPermits>(send: (noted: NewUsage) => Promise<T>): Promise<T | undefined> {
+    const written: Promise<T | undefined> = this.#writeNow(send).finally(() =>
+      this.#underWay.delete(written),
+    );
+    this.#underWay.add(written);
     return written;
   }
 
-  async function writeNow<T extends UsageSums | NoPermits>(
+  async #writeNow<T extends UsageSums | NoPermits>(
     send: (noted: NewUsage) => Promise<T>,
   ): Promise<T | undefined> {
-    const noted = takeNoted();
-    writableAtMs = Math.max(writableAtMs, clock.now()) + USAGE_NOTE_MS;
+    const { clock, telemetry } = this.#options;
+    const noted = this.#unnoted.take(clock.now());
+    this.#writableAtMs = Math.max(this.#writableAtMs, clock.now()) + USAGE_NOTE_MS;
     try {
       const answer = await send(noted);
-      writableAtMs += (answer.writeCount - 1) * USAGE_NOTE_MS;
-      if ('members' in answer) {
-        nextPlaceMs = answer.nextAtMs;
-        learn(answer, noted.members);
-      } else putBack(noted);
+      this.#writableAtMs += (answer.writeCount - 1) * USAGE_NOTE_MS;
+      this.#learnFrom(answer, noted);
       return answer;
     } catch (error) {
-      putBack(noted);
+      this.#unnoted.putBack(noted);
       telemetry.log('warn', 'usage.not_noted', { reason: toError(error).name });
       return undefined;
     }
   }
 
-  function takeNoted(): NewUsage {
-    const entries = [...counts];
-    const noted = { requestCount: sentCount, members: new Map(entries.slice(0, NOTED_NAMES_MAX)) };
-    sentCount = 0;
-    counts = new Map(entries.slice(NOTED_NAMES_MAX));
-    return { ...noted, window: Math.floor(clock.now() / WINDOW_MS) };
-  }
-
-  function putBack({ requestCount, members }: NewUsage): void {
-    sentCount += requestCount;
-    for (const [name, by] of members) add(name, by);
+  /** When the table refuses permits, it has counted nothing either. */
+  #learnFrom(answer: UsageSums | NoPermits, noted: NewUsage): void {
+    if ('members' in answer) {
+      this.#nextPlaceMs = answer.nextAtMs;
+      this.#options.learn(answer, noted.members);
+    } else this.#unnoted.putBack(noted);
   }
 }

@@ -5,7 +5,7 @@ import { answerTo } from './answer-to.ts';
 import { readCapped } from './body/read-capped.ts';
 import { notFound, Problem } from './problem.ts';
 import { BODY_BYTES_MAX, type RawRequest } from './read-request.ts';
-import type { ApiAnswer, Route } from './route.ts';
+import { type ApiAnswer, type Route, UPSTREAM_MOUNT } from './route.ts';
 import { type ServeDeps, serveRoute } from './serve-route.ts';
 
 export interface AppDeps extends ServeDeps {
@@ -26,7 +26,7 @@ export function createApp(deps: AppDeps): Hono {
     // A browser that has been here uses only https from then on (RFC 6797).
     if (new URL(c.req.url).protocol === 'https:') c.header('strict-transport-security', HSTS);
   });
-  for (const route of deps.routes) {
+  for (const route of literalFirst(deps.routes)) {
     app.on(route.method, honoPathOf(route.path), async (c) => {
       const raw: RawRequest = {
         ids: c.req.param(),
@@ -39,8 +39,9 @@ export function createApp(deps: AppDeps): Hono {
     });
   }
   for (const { path, app: pages } of deps.pages ?? []) app.route(path, pages);
-  app.notFound(async () => {
-    const answer = await answerTo(deps, deps.newId(), () => Promise.reject(notFound()));
+  app.notFound(async (c) => {
+    const problem = c.req.path.startsWith(`${UPSTREAM_MOUNT}/`) ? callUnknown() : notFound();
+    const answer = await answerTo(deps, deps.newId(), () => Promise.reject(problem));
     return responseOf(answer);
   });
   // Only a fault that Hono itself finds comes here, for example a path that cannot be decoded.
@@ -63,6 +64,20 @@ function checkRoutes(routes: readonly Route[]): void {
       seen.add(name);
     }
   }
+}
+
+/** The first route that matches a path answers, so `/projects/shared` must come before `/projects/{project_id}`. */
+function literalFirst(routes: readonly Route[]): readonly Route[] {
+  const order = ({ path }: Route) => path.replace(/\{\w+\}/g, '~');
+  return routes.toSorted((a, b) => (order(a) < order(b) ? -1 : 1));
+}
+
+function callUnknown(): Problem {
+  return new Problem('call-unknown', {
+    detail:
+      'The bridge passes on only the calls of its table, and this method and path are not among them. ' +
+      'Check them against /bridge/v1/docs. If the upstream has a newer call, open it with api.extra_routes in bridge.config.ts.',
+  });
 }
 
 function honoPathOf(path: string): string {

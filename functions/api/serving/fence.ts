@@ -5,7 +5,7 @@
 
 import { authorize, type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import { undeclaredFields } from '../../../shared/upstream/calls/undeclared-fields.ts';
-import { invalid, nameable, notFound, Problem } from './problem.ts';
+import { type FieldFault, invalid, nameable, notFound, Problem } from './problem.ts';
 import { projectIdsIn, type RawRequest } from './read-request.ts';
 import type { ApiRequest, Route } from './route.ts';
 
@@ -14,10 +14,12 @@ import type { ApiRequest, Route } from './route.ts';
  * project.
  */
 export function checkPermission(caller: Caller, route: Route, { ids }: RawRequest): void {
+  if (route.closedUntil !== undefined) throw callClosed(route.closedUntil);
   const { access } = route;
   if (access !== 'public' && access !== 'signed_in') {
     const decision = authorize(caller, access, undefined);
     if (decision.kind === 'scope_missing') throw scopeMissing(decision.scope);
+    if (caller.isFirstEdition && route.isOfSecondEdition) throw tokenTooOld(access);
   }
   const projectId = ids['project_id'];
   if (projectId !== undefined && !maySee(caller, projectId)) throw notFound({ isHidden: true });
@@ -30,6 +32,27 @@ function isClosedTo({ projectIds }: Caller, { reach }: Route): boolean {
 }
 
 /**
+ * The query of a caller who is limited to some projects must have only parameters that the call declares, and a list of projects in
+ * it must name only the caller's own. Throws `Problem`.
+ */
+export function checkQuery(caller: Caller, route: Route, query: ApiRequest['query']): void {
+  if (caller.projectIds === undefined) return;
+  // Some clients write `name[]` for a list.
+  const declared = new Set<string>(
+    route.declared?.query.flatMap((name) => [name, `${name}[]`]) ?? Object.keys(route.query?.shape ?? {}),
+  );
+  refuseUndeclared(
+    'query',
+    Object.keys(query).filter((name) => !declared.has(name)),
+  );
+  if (route.reach !== 'listed_projects') return;
+  const listed = [query['project_ids'] ?? [], query['project_ids[]'] ?? []].flat().map(String);
+  const ids = listed.flatMap((text) => text.split(',')).filter((id) => id !== '');
+  if (ids.length === 0) throw projectsNotListed();
+  if (ids.some((id) => !maySee(caller, id))) throw notFound({ isHidden: true });
+}
+
+/**
  * The body of a caller who is limited to some projects must name no other project, and must have only fields that the call
  * declares, because an undeclared field could reach further. Throws `Problem`.
  */
@@ -38,14 +61,35 @@ export function checkBody(caller: Caller, route: Route, body: ApiRequest['body']
   const isForeign = (id: unknown) => typeof id !== 'string' || !maySee(caller, id);
   if (projectIdsIn(body).some(isForeign)) throw notFound({ isHidden: true });
   if (route.reach === 'named_project' && isForeign(body?.['project_id'])) throw notFound({ isHidden: true });
-  const undeclared = undeclaredFields(route.body, body);
-  if (undeclared.length === 0) return;
-  throw invalid(
-    undeclared.map((field) => ({
-      field: `body.${nameable(field)}`,
-      reason: 'a token that is limited to projects may send only fields that this call declares',
-    })),
-  );
+  refuseUndeclared('body', undeclaredFields(route.declared?.body() ?? route.body, body));
+}
+
+function refuseUndeclared(part: 'query' | 'body', names: readonly string[]): void {
+  if (names.length === 0) return;
+  const faultOf = (name: string): FieldFault => ({
+    field: `${part}.${nameable(name)}`,
+    reason: 'a token that is limited to projects may send only fields that this call declares',
+  });
+  throw invalid(names.map(faultOf));
+}
+
+function callClosed(setting: string): Problem {
+  return new Problem('call-closed', {
+    detail: `This call hands out or revokes keys that the bridge cannot limit, so it is closed. Whoever runs the bridge can open it with ${setting}.`,
+  });
+}
+
+function tokenTooOld(scope: string): Problem {
+  return new Problem('scope-missing', {
+    detail: `This token is older than this call, and its scope ${scope} does not include it; ask whoever runs the bridge for a new token.`,
+  });
+}
+
+function projectsNotListed(): Problem {
+  return new Problem('account-wide', {
+    detail:
+      'This token is limited to projects, and this call is about all projects unless project_ids names some; name yours there.',
+  });
 }
 
 function scopeMissing(scope: string): Problem {

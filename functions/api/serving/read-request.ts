@@ -2,6 +2,7 @@
 
 import type * as z from 'zod';
 import { idNamesOf, idSchemaOf } from '../../../shared/upstream/calls/ids.ts';
+import { undeclaredFields } from '../../../shared/upstream/calls/undeclared-fields.ts';
 import { parseForm } from './body/parse-form.ts';
 import { type FieldFault, invalid, nameable, Problem } from './problem.ts';
 import type { Route } from './route.ts';
@@ -24,6 +25,12 @@ export const BODY_BYTES_MAX = 64_000;
 /** The deepest body of the specification has three levels. */
 export const JSON_DEPTH_MAX = 20;
 
+/** The longest list of projects that the public API takes in a query has a hundred. */
+const PARAMETERS_MAX = 120;
+
+/** The names of the public API have at most thirty characters; some clients put `[]` behind the name of a list. */
+const PARAMETER_NAME = /^[A-Za-z][\w.-]{0,99}(\[\w{0,20}\])?$/;
+
 export function readIds(route: Route, ids: RawRequest['ids']): Readonly<Record<string, string>> {
   const faults: FieldFault[] = [];
   const read = idNamesOf(route.path).map((name) => {
@@ -37,6 +44,16 @@ export function readIds(route: Route, ids: RawRequest['ids']): Readonly<Record<s
 
 export function readQuery(route: Route, query: URLSearchParams): Readonly<Record<string, unknown>> {
   const names = [...new Set(query.keys())];
+  if (query.size > PARAMETERS_MAX)
+    throw invalid([{ field: 'query', reason: `has more than ${PARAMETERS_MAX} parameters` }]);
+  const nameless = names.filter((name) => !PARAMETER_NAME.test(name) || PROTOTYPE_NAMES.has(name));
+  if (nameless.length > 0)
+    throw invalid(
+      nameless.map((name) => ({ field: `query.${nameable(name)}`, reason: 'is no name of a parameter' })),
+    );
+  // Some lists of the public API are sent as a parameter that stands there several times.
+  if (route.declared !== undefined)
+    return Object.fromEntries(names.map((name) => [name, oneOrAll(query.getAll(name))]));
   const repeated = names.filter((name) => query.getAll(name).length > 1);
   if (repeated.length > 0) {
     throw invalid(
@@ -56,6 +73,10 @@ export function readQuery(route: Route, query: URLSearchParams): Readonly<Record
   return parsePart('query', route.query, values);
 }
 
+function oneOrAll(values: readonly string[]): string | readonly string[] {
+  return values.length === 1 ? (values[0] ?? '') : values;
+}
+
 /** Undefined when the route takes no body; then a body that is not empty is refused. */
 export async function readBody(
   route: Route,
@@ -72,13 +93,15 @@ export async function readBody(
     if (bytes.byteLength === 0 || isEmptyObject(bytes)) return undefined;
     throw invalid([{ field: 'body', reason: 'this call takes none' }]);
   }
-  return parsePart('body', route.body, parseBody(route.body, bytes, raw.headers.get('content-type')));
+  if (route.isBodyOptional && bytes.byteLength === 0) return undefined;
+  const fields = route.declared?.body() ?? route.body;
+  return parsePart('body', route.body, parseBody(fields, bytes, raw.headers.get('content-type')));
 }
 
-function parseBody(schema: z.ZodObject, bytes: Uint8Array, contentType: string | null): unknown {
+function parseBody(fields: z.ZodObject, bytes: Uint8Array, contentType: string | null): unknown {
   const mediaType = contentType?.split(';')[0]?.trim().toLowerCase() ?? '';
   const text = decode(bytes);
-  if (mediaType === 'application/x-www-form-urlencoded') return parseForm(text, schema);
+  if (mediaType === 'application/x-www-form-urlencoded') return parseDeclaredForm(text, fields);
   // A body without a content type is taken as JSON, as the upstream takes it.
   if (mediaType !== '' && mediaType !== 'application/json') {
     throw new Problem('media-type-unsupported', {
@@ -86,6 +109,19 @@ function parseBody(schema: z.ZodObject, bytes: Uint8Array, contentType: string |
     });
   }
   return parseJson(text);
+}
+
+/** A form gives no types, so the bridge can pass on only the fields that it knows. */
+function parseDeclaredForm(text: string, fields: z.ZodObject): unknown {
+  const value = parseForm(text, fields);
+  const unknown = undeclaredFields(fields, value);
+  if (unknown.length === 0) return value;
+  throw invalid(
+    unknown.map((name) => ({
+      field: `body.${nameable(name)}`,
+      reason: 'this call has no such field in a form; send JSON for a field that the bridge does not know',
+    })),
+  );
 }
 
 function parseJson(text: string): unknown {

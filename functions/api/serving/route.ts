@@ -3,12 +3,16 @@
 import type * as z from 'zod';
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import type { Scope } from '../../../shared/callers/scopes.ts';
-import type { Reach } from '../../../shared/upstream/calls/call.ts';
+import type { Method, Reach } from '../../../shared/upstream/calls/call.ts';
+import type { DeclaredFields } from '../../../shared/upstream/public-calls/call-of.ts';
+
+/** The calls of the upstream stand under this path, as they do at the upstream itself. */
+export const UPSTREAM_MOUNT = '/api/v2';
 
 export interface Route {
   /** Unique; it is the `operationId` of the OpenAPI document. */
   readonly id: string;
-  readonly method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
+  readonly method: Method;
   /** The path from the root, with `{name}` for each id. A `{project_id}` is checked against the projects of the caller. */
   readonly path: string;
   /** One line for the documentation. */
@@ -25,11 +29,22 @@ export interface Route {
   readonly limit?: 'upstream' | 'wishes';
   /** False: the request changes nothing that an audit would ask about. Default: every method but GET is audited. */
   readonly isAudited?: false;
-  /** The schema is strict, because an unknown parameter is a mistake that would otherwise go unnoticed. */
+  /** The setting of the configuration that opens this call. Absent: the call is open. */
+  readonly closedUntil?: string;
+  /** True: tokens of the first edition do not reach the call, whatever scopes they have. */
+  readonly isOfSecondEdition?: true;
+  /** A schema of the bridge's own routes is strict, because an unknown parameter is a mistake that would otherwise go unnoticed. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
+  readonly isBodyOptional?: true;
+  /** What a caller who is limited to projects may send. Absent: what the schemas of query and body declare. */
+  readonly declared?: DeclaredFields;
   /** The status of a success. */
   readonly status: number;
+  /** The answer has the same form with these statuses: of a success, or of something that is not in order. */
+  readonly otherStatuses?: readonly number[];
+  /** The media type of the answer. Default: `application/json`. */
+  readonly mediaType?: string;
   readonly answer?: z.ZodType;
   /** Rejects with `Problem` when the caller must be told the reason. */
   handle(request: ApiRequest): Promise<ApiAnswer>;

@@ -9,7 +9,7 @@ import type { FairShare } from '../permits/fair-share.ts';
 import { useAllowance } from './allowance.ts';
 import { answerTo, toProblem } from './answer-to.ts';
 import { openRequestAudit } from './audit-request.ts';
-import { checkBody, checkPermission } from './fence.ts';
+import { checkBody, checkPermission, checkQuery } from './fence.ts';
 import { Problem } from './problem.ts';
 import { type RawRequest, readBody, readIds, readQuery } from './read-request.ts';
 import type { ApiAnswer, ApiRequest, Route } from './route.ts';
@@ -121,7 +121,7 @@ async function handle(deps: ServeDeps, route: Route, served: Served, audit?: Aud
     return await handleAudited(route, request, audit);
   } finally {
     // Lambda freezes the process with its answer: a write that is still under way would wait for the next request.
-    await fairShare?.settled();
+    await fairShare?.idle();
   }
 }
 
@@ -149,6 +149,7 @@ async function checkedRequest(
   const ids = readIds(route, raw.ids);
   await useAllowance(fairShare, route, caller, raw);
   const query = readQuery(route, raw.query);
+  checkQuery(caller, route, query);
   const body = await readBody(route, raw);
   checkBody(caller, route, body);
   const [headers, signal] = [headersOf(raw), signalOf(route, raw)];

@@ -29,14 +29,14 @@ export async function passRead(
   const { telemetry, patient } = deps;
   const { caller, requestId, ids, body } = request;
   const cursors = cursorSealOf(caller, await deps.pepper());
-  const listsProjects = target.call.reach === 'own_projects';
+  const listsProjects = target.call.reach === 'own_projects' || target.call.reach === 'listed_projects';
   const query =
     listsProjects && caller.projectIds !== undefined ? opened(request.query, cursors) : request.query;
   const call = { requestId, target, ids, query, body };
   const waiting = lockWait({ patient, fairShare }, request);
   const result = await forwardCall({ upstream, telemetry }, call, waiting);
   if (result.kind === 'unanswered') throw unansweredProblem(result.failure, target.call);
-  return shownTo({ caller, cursors }, result.answer, listsProjects);
+  return shownTo({ caller, cursors }, result.answer, target);
 }
 
 /** The cursor of a project list is the id of a project, so a caller who may see only some projects has it in sealed form. */

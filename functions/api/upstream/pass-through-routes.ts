@@ -1,20 +1,23 @@
 /**
- * Defines the routes under `/api/v2`: every call of the specification, and the further calls that the configuration
- * opens.
+ * Defines the routes under `/api/v2`: the calls of the specification, those of the public API, and those that the
+ * configuration adds.
  */
 
 import * as z from 'zod';
-import { type Scope, scopeOfCall } from '../../../shared/callers/scopes.ts';
+import { scopeOfCall } from '../../../shared/callers/scope-of-call.ts';
 import type { ForwardableCall } from '../../../shared/commands/command-request.ts';
+import type { ClosedCallId } from '../../../shared/config/closed-calls.ts';
 import type { ExtraRoute } from '../../../shared/config/extra-routes.ts';
 import type { Call } from '../../../shared/upstream/calls/call.ts';
 import { type CallId, calls } from '../../../shared/upstream/calls/calls.ts';
-import type { Route } from '../serving/route.ts';
+import { callOf, declaredFieldsOf } from '../../../shared/upstream/public-calls/call-of.ts';
+import { declaredBody } from '../../../shared/upstream/public-calls/declared-body.ts';
+import type { PublicCall } from '../../../shared/upstream/public-calls/public-call.ts';
+import { publicCalls } from '../../../shared/upstream/public-calls/public-calls.ts';
+import { type Route, UPSTREAM_MOUNT } from '../serving/route.ts';
 import { type PassThroughDeps, passThrough } from './pass-through.ts';
 
-const UPSTREAM_MOUNT = '/api/v2';
-
-/** The successes of these calls contain keys, or a URL that transfers an account. */
+/** The successes of these calls of the specification contain keys, or a URL that transfers an account. */
 const SECRET_ANSWERS: ReadonlySet<CallId> = new Set([
   'createAuthIntegration',
   'createAuthKeys',
@@ -24,20 +27,63 @@ const SECRET_ANSWERS: ReadonlySet<CallId> = new Set([
   'updateEmailServer',
 ]);
 
-export function passThroughRoutes(
-  deps: PassThroughDeps,
-  extraRoutes: readonly ExtraRoute[],
-): readonly Route[] {
-  const specified = (Object.keys(calls) as CallId[]).map((id) =>
-    routeOf(deps, { id, call: calls[id], isSecret: SECRET_ANSWERS.has(id) }, scopeOfCall[id]),
-  );
-  const extra = extraRoutes.map((route) =>
-    routeOf(deps, { id: route.id, call: callOf(route), isSecret: route.is_secret }, route.scope),
-  );
-  return [...specified, ...extra];
+/** What a configuration adds to the table, and what it opens. */
+export interface ConfiguredCalls {
+  readonly extraRoutes: readonly ExtraRoute[];
+  readonly openCalls: readonly ClosedCallId[];
 }
 
-function routeOf(deps: PassThroughDeps, target: ForwardableCall, access: Scope): Route {
+/** An extra route takes the place of the public call with the same method and path, so that its configuration keeps its meaning. */
+export function passThroughRoutes(
+  deps: PassThroughDeps,
+  { extraRoutes, openCalls }: ConfiguredCalls,
+): readonly Route[] {
+  const specified = (Object.keys(calls) as CallId[]).map((id) => specifiedRoute(deps, id));
+  const extra = extraRoutes.map((route) => extraRoute(deps, route));
+  const configured = new Set(extra.map(shapeOf));
+  const open: ReadonlySet<string> = new Set(openCalls);
+  const further = Object.entries<PublicCall>(publicCalls).map(([id, call]) =>
+    publicRoute(deps, { id, call, isOpen: open.has(id) }),
+  );
+  return [...specified, ...further.filter((route) => !configured.has(shapeOf(route))), ...extra];
+}
+
+/** What two routes of one request have in common: ids may have other names. */
+function shapeOf({ method, path }: Route): string {
+  return `${method} ${path.replace(/\{\w+\}/g, '{}')}`;
+}
+
+function specifiedRoute(deps: PassThroughDeps, id: CallId): Route {
+  const target = { id, call: calls[id], isSecret: SECRET_ANSWERS.has(id), shows: 'issued' } as const;
+  return { ...routeOf(deps, target), access: scopeOfCall[id] };
+}
+
+function extraRoute(deps: PassThroughDeps, route: ExtraRoute): Route {
+  const target = {
+    id: route.id,
+    call: callOfExtra(route),
+    isSecret: route.is_secret,
+    shows: 'issued',
+  } as const;
+  return { ...routeOf(deps, target), access: route.scope };
+}
+
+function publicRoute(
+  deps: PassThroughDeps,
+  { id, call, isOpen }: { readonly id: string; readonly call: PublicCall; readonly isOpen: boolean },
+): Route {
+  const target = { id, call: callOf(call), isSecret: call.shows !== undefined, shows: call.shows };
+  return {
+    ...routeOf(deps, target),
+    access: call.scope,
+    isOfSecondEdition: true,
+    declared: declaredFieldsOf(call),
+    ...(call.answer === 'file' && { mediaType: '*/*' }),
+    ...(call.isClosed && !isOpen && { closedUntil: `open_calls: ['${id}'] under api in bridge.config.ts` }),
+  };
+}
+
+function routeOf(deps: PassThroughDeps, target: ForwardableCall): Omit<Route, 'access'> {
   const { id, call } = target;
   return {
     id,
@@ -46,18 +92,20 @@ function routeOf(deps: PassThroughDeps, target: ForwardableCall, access: Scope):
     summary: call.summary,
     description: `Passed on as it is; see "${call.section}" of the upstream API.`,
     group: 'Upstream API',
-    access,
     reach: call.reach ?? 'account',
     limit: 'upstream',
     ...(call.query && { query: call.query }),
     ...(call.body && { body: call.body }),
+    ...(call.isBodyOptional && { isBodyOptional: true }),
     status: call.status,
+    ...(call.otherStatus !== undefined && { otherStatuses: [call.otherStatus] }),
     answer: call.answer,
     handle: (request) => passThrough(deps, target, request),
   };
 }
 
-function callOf({ method, path, summary, query, body, body_fields, stays_within_project }: ExtraRoute): Call {
+function callOfExtra(route: ExtraRoute): Call {
+  const { method, path, summary, query, body, body_fields, stays_within_project } = route;
   const parameters = query.map((name) => [name, z.string().max(1_000).optional()] as const);
   return {
     method,
@@ -66,21 +114,8 @@ function callOf({ method, path, summary, query, body, body_fields, stays_within_
     summary,
     section: 'Further calls',
     ...(query.length > 0 && { query: z.strictObject(Object.fromEntries(parameters)) }),
-    ...(body === 'json' && { body: looseBody(body_fields) }),
+    ...(body === 'json' && { body: declaredBody(body_fields) }),
     answer: z.unknown(),
     status: 200,
   };
-}
-
-/** Returns a schema that takes any field. Callers who are limited to projects may send only the declared fields. */
-function looseBody(paths: readonly string[]): z.ZodObject {
-  const inner = new Map<string, string[]>();
-  for (const path of paths) {
-    const [name = '', ...rest] = path.split('.');
-    inner.set(name, [...(inner.get(name) ?? []), ...(rest.length > 0 ? [rest.join('.')] : [])]);
-  }
-  const shape = [...inner].map(
-    ([name, deeper]) => [name, (deeper.length > 0 ? looseBody(deeper) : z.unknown()).optional()] as const,
-  );
-  return z.looseObject(Object.fromEntries(shape));
 }

@@ -13,6 +13,7 @@ import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
 import { commandAnswer } from './command-answer.ts';
 import { lockWait } from './lock-wait.ts';
 import { passRead, type ReadDeps } from './pass-read.ts';
+import { shownOutcome } from './shown-answer.ts';
 import type { UpstreamAccount } from './upstream-account.ts';
 
 export interface PassThroughDeps extends SendOnceDeps, ReadDeps {
@@ -41,7 +42,7 @@ async function passCommand(
   const command = { requestId, caller, target, ids, query, body, idempotencyKey };
   const waiting = lockWait({ patient: deps.patient, fairShare: account.fairShare }, request);
   const outcome = await sendCommand(deps, account, command, waiting);
-  return commandAnswer(outcome, target.call);
+  return shownOutcome(caller, commandAnswer(outcome, target.call), target);
 }
 
 /** A page or a picture of the upstream that is opened in a browser must not run as a page of the bridge. */

@@ -5,6 +5,7 @@
 
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import type { CursorSeal } from '../../../shared/callers/sealed-cursor.ts';
+import type { ForwardableCall } from '../../../shared/commands/command-request.ts';
 import type { ForwardedAnswer } from '../../../shared/upstream/forward.ts';
 import { Problem } from '../serving/problem.ts';
 import type { ApiAnswer } from '../serving/route.ts';
@@ -16,10 +17,30 @@ export interface Viewer {
 }
 
 /** The bytes of the upstream are unchanged when nothing has to be left out. */
-export function shownTo(viewer: Viewer, answer: ForwardedAnswer, listsProjects: boolean): ApiAnswer {
-  const { projectIds, scopes } = viewer.caller;
-  const own = listsProjects && projectIds !== undefined ? ownProjects(viewer, answer) : answer;
-  return scopes.has('secrets:read') ? { ...own, showsSecrets: holdsSecrets(own) } : hidingSecrets(own);
+export function shownTo(
+  viewer: Viewer,
+  answer: ForwardedAnswer,
+  { call, shows }: ForwardableCall,
+): ApiAnswer {
+  const { caller } = viewer;
+  const isFiltered = call.reach === 'own_projects' || call.reach === 'listed_projects';
+  const own = isFiltered && caller.projectIds !== undefined ? ownProjects(viewer, answer) : answer;
+  return maySeeSecrets(caller, shows) ? { ...own, showsSecrets: holdsSecrets(own) } : hidingSecrets(own);
+}
+
+/** The answer to a command, in which secrets stay when the command exists to issue them, or when the caller has the scope for them. */
+export function shownOutcome(caller: Caller, answer: ApiAnswer, { shows }: ForwardableCall): ApiAnswer {
+  const { body } = answer;
+  if (shows === 'issued' || maySeeSecrets(caller, shows)) return answer;
+  if (typeof body !== 'string' && !(body instanceof Uint8Array)) return answer;
+  const text = typeof body === 'string' ? body : new TextDecoder().decode(body);
+  const shown = withoutSecrets(text);
+  if (shown === undefined) throw unshowable();
+  return shown === text ? answer : { ...answer, body: shown };
+}
+
+function maySeeSecrets({ scopes }: Caller, shows: ForwardableCall['shows']): boolean {
+  return scopes.has('secrets:read') || (shows === 'connection' && scopes.has('connection:read'));
 }
 
 /**
@@ -43,7 +64,7 @@ function ownProjects({ caller, cursors }: Viewer, answer: ForwardedAnswer): Forw
   if (answer.status >= 300) return answer;
   const body = parsed(answer);
   const { projects, unavailable_project_ids: unavailable, pagination } = body;
-  const isOwn = (project: unknown) => isObject(project) && isOwnId(project['id']);
+  const isOwn = (project: unknown) => isObject(project) && isOwnId(project['id'] ?? project['project_id']);
   const isOwnId = (id: unknown) => typeof id === 'string' && maySee(caller, id);
   const shown = {
     projects: Array.isArray(projects) ? projects.filter(isOwn) : [],

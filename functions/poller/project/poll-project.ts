@@ -9,6 +9,7 @@ import type { ProjectActivity } from '../planner/activity/project-activity.ts';
 import type { ProjectMemory } from './memory/project-memory.ts';
 import type { PollDeps, PollRequest } from './poll-deps.ts';
 import { readStored, type StoredProject } from './read-stored.ts';
+import { endedOperations } from './recording/ended-operations.ts';
 import { createOperationRecorder, type OperationRecorder } from './recording/operation-recorder.ts';
 import { createPageRecorder } from './recording/page-recorder.ts';
 import { readUnlisted } from './recording/read-unlisted.ts';
@@ -66,7 +67,8 @@ export async function pollProject(
   await recordStalls(deps, recorder, sightings);
   const newerRowCount = sightings.newerRowCount();
   const history = request.history ?? walk.activity;
-  const polled = { projectId, project, walk, sweep: sweep?.state, newerRowCount, history };
+  const ended = walk.state.isUnordered ? endedOperations(records, sightings) : [];
+  const polled = { projectId, project, walk, sweep: sweep?.state, newerRowCount, history, ended };
   await saveProgress(deps, polled, memory);
   const { relay, leftoverCount } = await publishRecorded(deps, stored, recorder);
   rememberPoll(memory, records, sightings, walk.state);

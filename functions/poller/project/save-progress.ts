@@ -2,12 +2,15 @@
 
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import type { Progress, StoredArrivals } from '../../../shared/core/records/reading-progress.ts';
+import { type EndedOperation, RECORDED_ABOVE_MAX } from '../../../shared/core/records/recorded-above.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
 import type { ArrivalHistory } from '../planner/activity/project-activity.ts';
 import { decideProgress, withoutWatermark } from '../walk-plan/walk-progress.ts';
 import type { WalkState } from '../walk-plan/walk-state.ts';
+import { logOnce } from './memory/log-once.ts';
 import type { ProjectMemory } from './memory/project-memory.ts';
 import type { PagesResult } from './walking/follow-pages.ts';
 
@@ -32,6 +35,7 @@ export interface ProgressDeps {
    */
   readonly newestRecorded?: ((projectId: string) => Promise<Timestamp | null | undefined>) | undefined;
   readonly clock: Clock;
+  readonly telemetry: Telemetry;
   readonly options: ProgressOptions;
 }
 
@@ -46,9 +50,11 @@ export interface PolledProject {
   readonly newerRowCount: number;
   /** Operations begin this often in the project. It is undefined when that is not known. */
   readonly history: ArrivalHistory | undefined;
+  /** Operations that this poll has met and that are recorded and not open. */
+  readonly ended: readonly EndedOperation[];
 }
 
-type ProgressMemory = Pick<ProjectMemory, 'failureCount' | 'isReachNoted' | 'listEnd'>;
+type ProgressMemory = Pick<ProjectMemory, 'failureCount' | 'isReachNoted' | 'listEnd' | 'logged'>;
 
 export async function saveProgress(
   deps: ProgressDeps,
@@ -56,7 +62,7 @@ export async function saveProgress(
   memory: ProgressMemory,
 ): Promise<void> {
   const { store, clock, options } = deps;
-  const { projectId, project, walk, sweep, newerRowCount, history } = polled;
+  const { projectId, project, walk, sweep, newerRowCount, history, ended } = polled;
   const progress = decideProgress({
     project,
     walk: walk.state,
@@ -66,12 +72,19 @@ export async function saveProgress(
     arrivals: history && storedArrivals(history),
     newestRecorded: await newestRecordedOf(deps, projectId, walk, memory),
     listEnd: memory.listEnd?.isProven === true ? memory.listEnd.cursor : undefined,
+    ended,
     nowMs: clock.now(),
   });
   if (progress === undefined) return;
+  if (isFull(progress.recordedAbove)) logOnce(deps.telemetry, memory, 'rows.not_noted', projectId);
   if ((await store.saveProgress(projectId, progress)) === 'recorded') return;
   const rest = withoutWatermark(progress);
   if (rest !== undefined) await store.saveProgress(projectId, rest);
+}
+
+/** An operation that no longer fits may be published once more when the list cannot be read for weeks. */
+function isFull(above: Progress['recordedAbove']): boolean {
+  return above != null && Object.keys(above).length >= RECORDED_ABOVE_MAX;
 }
 
 /** A single failure passes by itself, and is not worth a query. */

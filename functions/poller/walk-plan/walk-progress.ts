@@ -3,6 +3,11 @@
 import { WATERMARK_LAG_MS_MAX } from '../../../shared/core/records/history.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import type { Progress, StoredArrivals } from '../../../shared/core/records/reading-progress.ts';
+import {
+  type EndedOperation,
+  isSameRecordedAbove,
+  joinRecordedAbove,
+} from '../../../shared/core/records/recorded-above.ts';
 import { epochMsOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
 import { resumePoint, UNKNOWN_HEAD } from './resume-point.ts';
 import type { WalkState } from './walk-state.ts';
@@ -28,6 +33,8 @@ export interface PollOutcome {
    * It is `null` when the table has none, and undefined when the project can be read or that operation is unknown.
    */
   readonly newestRecorded: Timestamp | null | undefined;
+  /** Operations that this poll has met and that are recorded and not open. */
+  readonly ended: readonly EndedOperation[];
   readonly nowMs: number;
 }
 
@@ -35,7 +42,14 @@ export interface PollOutcome {
 export function decideProgress(poll: PollOutcome): Progress | undefined {
   const { walk } = poll;
   const own = walk.outcome === 'complete' ? completedWalk(poll) : interruptedWalk(poll);
-  const progress = { ...own, ...sweepProgress(poll), ...orderProgress(poll), ...reachProgress(poll, own) };
+  const reach = reachProgress(poll, own);
+  const progress = {
+    ...own,
+    ...sweepProgress(poll),
+    ...orderProgress(poll),
+    ...reach,
+    ...aboveProgress(poll, own, reach),
+  };
   return Object.keys(progress).length === 0 ? undefined : progress;
 }
 
@@ -67,6 +81,22 @@ function reachProgress({ project, walk, newestRecorded }: PollOutcome, { waterma
   return newestRecorded === undefined ? {} : noteNewest(project, newestRecorded);
 }
 
+/** Notes the operations of an unordered list that are recorded above `recorded_until`. History is never published, so it needs no note. */
+function aboveProgress(
+  { project, walk, ended }: PollOutcome,
+  { watermark }: Progress,
+  { recordedUntil }: Progress,
+): Progress {
+  const known = project?.recorded_above;
+  if (watermark !== undefined) return known === undefined ? {} : { recordedAbove: null };
+  if (!walk.isUnordered) return {};
+  const { newsSince } = walk.goal;
+  const news = ended.filter(({ createdAt }) => newsSince === undefined || createdAt >= newsSince);
+  const until = recordedUntil ?? project?.recorded_until ?? UNKNOWN_HEAD;
+  const above = joinRecordedAbove(known ?? {}, news, until);
+  return isSameRecordedAbove(known ?? {}, above) ? {} : { recordedAbove: above };
+}
+
 /**
  * The table may have forgotten operations of this project, but everything up to the watermark, or up to the head of
  * an interrupted walk, was recorded.
@@ -94,6 +124,7 @@ export function withoutWatermark(progress: Progress): Progress | undefined {
     arrivals: _arrivals,
     listEnd: _listEnd,
     recordedUntil: _reach,
+    recordedAbove: _above,
     ...rest
   } = progress;
   return Object.keys(rest).length === 0 ? undefined : rest;

@@ -137,7 +137,7 @@ function environmentOf(config: BridgeConfig, state: State, events: BridgeBus): R
     caller_waits_max: account.caller_waits_max,
     poll_interval_seconds: account.poll_interval_seconds,
   }));
-  const { oidc, extra_routes, token_pepper_secret_arn } = config.api;
+  const { oidc, extra_routes, open_calls, token_pepper_secret_arn } = config.api;
   const environment: Partial<ApiEnvironment> = {
     TABLE_NAME: state.table.tableName,
     EVENT_BUS_NAME: events.bus.eventBusName,
@@ -145,6 +145,7 @@ function environmentOf(config: BridgeConfig, state: State, events: BridgeBus): R
     ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
     TOKEN_PEPPER_SECRET_ID: token_pepper_secret_arn,
     EXTRA_ROUTES: JSON.stringify(extra_routes),
+    OPEN_CALLS: JSON.stringify(open_calls),
     POWERTOOLS_SERVICE_NAME: 'api',
     ...(oidc && {
       OIDC_ISSUER: oidc.issuer,

@@ -4,15 +4,13 @@ import { bridgeRoutes } from '../../../functions/api/bridge/bridge-routes.ts';
 import { API_VERSION, withDocumentation } from '../../../functions/api/documentation/documentation-routes.ts';
 import { openApiDocument } from '../../../functions/api/documentation/openapi.ts';
 import { passThroughRoutes } from '../../../functions/api/upstream/pass-through-routes.ts';
-import { extraRoutes } from '../../../shared/config/extra-routes.ts';
-import { LOCAL_EXTRA_ROUTES } from '../../local/lambda/local-api.ts';
 import type { GeneratedFile } from './event-docs.ts';
 
 export function apiDocs(): readonly GeneratedFile[] {
   // The routes are described here and never served, so nothing of what their answers need is used.
   const nothing = {} as never;
   const routes = withDocumentation([
-    ...passThroughRoutes(nothing, extraRoutes.parse(LOCAL_EXTRA_ROUTES)),
+    ...passThroughRoutes(nothing, { extraRoutes: [], openCalls: [] }),
     ...bridgeRoutes(nothing),
   ]);
   return [

@@ -4,11 +4,19 @@ import { mkdirSync, writeFileSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { alertDocs } from './alert-docs.ts';
 import { apiDocs } from './api-docs.ts';
+import { callDocs } from './call-docs.ts';
 import { costDocs } from './cost-docs.ts';
 import { eventDocs } from './event-docs.ts';
 import { limitDocs } from './limit-docs.ts';
 
-for (const { path, text } of [...eventDocs(), ...alertDocs(), ...apiDocs(), ...costDocs(), ...limitDocs()]) {
+for (const { path, text } of [
+  ...eventDocs(),
+  ...alertDocs(),
+  ...apiDocs(),
+  ...callDocs(),
+  ...costDocs(),
+  ...limitDocs(),
+]) {
   mkdirSync(dirname(path), { recursive: true });
   writeFileSync(path, text);
   console.log(path);

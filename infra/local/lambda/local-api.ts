@@ -41,26 +41,6 @@ export interface LocalApi {
   close(): Promise<void>;
 }
 
-/** Calls that public clients of the service make and the specification does not show. */
-export const LOCAL_EXTRA_ROUTES = [
-  {
-    id: 'startEndpoint',
-    method: 'POST',
-    path: '/projects/{project_id}/endpoints/{endpoint_id}/start',
-    summary: 'Start a compute',
-    scope: 'computes:restart',
-    stays_within_project: true,
-  },
-  {
-    id: 'suspendEndpoint',
-    method: 'POST',
-    path: '/projects/{project_id}/endpoints/{endpoint_id}/suspend',
-    summary: 'Suspend a compute',
-    scope: 'computes:restart',
-    stays_within_project: true,
-  },
-] as const;
-
 /** Requests that are under way have this long to end. */
 const CLOSE_MS_MAX = 2_000;
 

@@ -7,10 +7,10 @@ import type { Context, Hono } from 'hono';
 import * as z from 'zod';
 import { dialsSchema, type FaultDials } from '../faults/faults.ts';
 import type { RequestLimits } from '../faults/limits.ts';
-import { connect, findCompute } from '../world/compute-commands.ts';
-import { maxConnectionsOf, resourcesOf } from '../world/compute-size.ts';
+import { connect, findCompute } from '../world/computes/compute-commands.ts';
 import type { KeyRing } from '../world/key-ring.ts';
-import type { ProjectState } from '../world/project-state.ts';
+import { maxConnectionsOf, resourcesOf } from '../world/state/compute-size.ts';
+import type { ProjectState } from '../world/state/project-state.ts';
 import type { World } from '../world/world.ts';
 
 export interface ControlDeps {

@@ -1,6 +1,8 @@
 /** Finds the project that a request names, if its key may see it. */
 
-import type { ProjectState } from '../world/project-state.ts';
+import { isWithinReach } from '../world/key-ring.ts';
+import type { Branch } from '../world/state/branch.ts';
+import type { ProjectState } from '../world/state/project-state.ts';
 import { refusal, type UpstreamContext } from './upstream-context.ts';
 
 /**
@@ -8,9 +10,11 @@ import { refusal, type UpstreamContext } from './upstream-context.ts';
  * permission").
  */
 export function findProject(c: UpstreamContext, projectId: string): ProjectState | Response {
-  const { isMember, projectId: scope } = c.get('principal');
+  const principal = c.get('principal');
+  const { isMember, projectId: scope } = principal;
   if (scope !== undefined && scope !== projectId) return outsideScope(c, scope);
-  const project = isMember ? c.get('world').project(projectId) : undefined;
+  const canSee = isMember && isWithinReach(principal, projectId);
+  const project = canSee ? c.get('world').project(projectId) : undefined;
   return project ?? refusal(c, 404, 'project not found');
 }
 
@@ -27,4 +31,19 @@ export function inProject(
 ): Response {
   const found = findProject(c, c.req.param('project_id') ?? '');
   return found instanceof Response ? found : use(found, c.get('world').nowMs);
+}
+
+/** Answers 404 unless the branch of the path exists, too. */
+export function inBranch(
+  c: UpstreamContext,
+  use: (found: {
+    readonly project: ProjectState;
+    readonly branch: Branch;
+    readonly nowMs: number;
+  }) => Response,
+): Response {
+  return inProject(c, (project, nowMs) => {
+    const branch = project.branches.get(c.req.param('branch_id') ?? '');
+    return branch === undefined ? refusal(c, 404, 'branch not found') : use({ project, branch, nowMs });
+  });
 }

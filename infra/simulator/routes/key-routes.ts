@@ -2,7 +2,8 @@
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import { type KeyOutcome, type KeyRing, ORGANIZATION_ID } from '../world/key-ring.ts';
+import type { KeyOutcome, KeyRing } from '../world/key-ring.ts';
+import { ORGANIZATION_ID } from '../world/state/project-settings.ts';
 import { findProject, outsideScope } from './find-project.ts';
 import { parseBody } from './request-body.ts';
 import { refusal, type UpstreamContext, type UpstreamEnv } from './upstream-context.ts';

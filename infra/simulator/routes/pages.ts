@@ -1,6 +1,6 @@
 /** Cuts the two lists into pages. Their limits, cursors and order are those of the public contract. */
 
-import type { WorldOperation, WorldProject } from '../world/project-state.ts';
+import type { WorldOperation, WorldProject } from '../world/state/project-state.ts';
 import { wholeSeconds } from './rows.ts';
 
 export interface PageQuery {

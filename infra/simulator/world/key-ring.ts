@@ -3,9 +3,6 @@
  * (specification "API key").
  */
 
-/** This organization owns everything here. */
-export const ORGANIZATION_ID = 'org-quiet-harbor-10000001';
-
 /** The organization has two people: an administrator, who owns the account, and a member. */
 const ADMIN_ID = 'user-admin';
 export const MEMBER_ID = 'user-member';
@@ -36,6 +33,13 @@ export interface Principal {
   readonly isMember: boolean;
   /** A project-scoped key acts on this project alone. */
   readonly projectId: string | undefined;
+  /** These projects have left the organization. */
+  readonly leftProjectIds: ReadonlySet<string>;
+}
+
+/** An administrator moves a project out of the organization, and reaches it on with personal keys. */
+export function isWithinReach({ kind, isAdmin, leftProjectIds }: Principal, projectId: string): boolean {
+  return (kind === 'personal' && isAdmin) || !leftProjectIds.has(projectId);
 }
 
 export type KeyOutcome<Value> =
@@ -76,6 +80,7 @@ type Ring = ReturnType<typeof createRing>;
 function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
   const keys = new Map<string, StoredKey>();
   const members = new Set([ADMIN_ID, MEMBER_ID]);
+  const leftProjectIds = new Set<string>();
   let lastId = 0;
 
   const put = (key: NewKey): StoredKey => {
@@ -112,7 +117,8 @@ function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
       keys.set(secret, { ...key, last_used_at: isoOf(now()), last_used_from_addr: address });
       const { kind, ownerId: userId, project_id: projectId } = key;
       const isMember = kind !== 'personal' || members.has(userId);
-      return { kind, userId, isAdmin: userId === ADMIN_ID && members.has(userId), isMember, projectId };
+      const isAdmin = userId === ADMIN_ID && members.has(userId);
+      return { kind, userId, isAdmin, isMember, projectId, leftProjectIds };
     },
 
     /** Makes a user leave the organization. */
@@ -120,6 +126,7 @@ function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
 
     /** Makes a project leave the organization. The keys that are scoped to it stop working. */
     removeProject: (projectId: string): void => {
+      leftProjectIds.add(projectId);
       for (const key of keys.values()) if (key.project_id === projectId) keys.delete(key.secret);
     },
   };
@@ -155,12 +162,13 @@ function organizationKeys(ring: Ring, drawSecret: () => string) {
   return {
     /** An administrator makes keys of the organization; every member makes keys of one project. */
     createOrganization(
-      { kind, userId, isAdmin, isMember }: Principal,
+      { kind, userId, isAdmin, isMember, leftProjectIds }: Principal,
       { name, projectId }: { readonly name: string; readonly projectId: string | undefined },
     ): KeyOutcome<object> {
       if (kind !== 'personal') return refused(404, NOT_FOR_ORGANIZATION_KEYS);
       if (!isMember) return refused(404, 'organization not found');
       if (projectId === undefined && !isAdmin) return refused(403, ADMINISTRATORS_ONLY);
+      if (projectId !== undefined && leftProjectIds.has(projectId)) return refused(404, 'project not found');
       const keyKind = projectId === undefined ? 'organization' : 'project';
       const secret = drawSecret();
       return shownOnce(ring.put({ kind: keyKind, name, secret, ownerId: userId, project_id: projectId }));

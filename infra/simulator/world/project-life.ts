@@ -3,11 +3,13 @@
  * the background.
  */
 
-import { runStart, runSuspend } from './compute-life.ts';
-import { runChain } from './operation-chain.ts';
-import { drawWaitMs, kinds } from './operation-life.ts';
+import { endBranch } from './branches/delete-branch.ts';
+import { runSuspend } from './computes/compute-life.ts';
+import { runChain, stepOn } from './operations/operation-chain.ts';
+import { drawWaitMs, kinds } from './operations/operation-life.ts';
 import { runSession } from './project-session.ts';
-import type { ProjectState } from './project-state.ts';
+import { createStorage } from './projects/create-project.ts';
+import type { ProjectState } from './state/project-state.ts';
 
 const HOUR_MS = 3_600_000;
 
@@ -21,8 +23,7 @@ interface DueEvent {
 
 /** Begins a project that a user has just made: first its storage, then its compute. */
 export function beginNewLife(project: ProjectState, atMs: number): void {
-  const made = runStart(project, { compute: project.main, kinds: [kinds.create_timeline], atMs });
-  beginLife(project, made.freeAtMs);
+  beginLife(project, createStorage(project, { atMs }).freeAtMs);
 }
 
 /** Begins a project that existed before the simulation started. */
@@ -49,13 +50,20 @@ export function live(project: ProjectState, toMs: number): void {
 }
 
 function nextEvent(project: ProjectState): DueEvent {
-  const { nextSessionMs, nextCheckMs, computes } = project;
+  const { nextSessionMs, nextCheckMs, computes, branches } = project;
   let next: DueEvent = { atMs: nextSessionMs, happen: () => haveSession(project) };
   if (nextCheckMs < next.atMs) next = { atMs: nextCheckMs, happen: () => check(project) };
   for (const compute of computes) {
     const untilMs = compute.activeSpan?.untilMs ?? Number.POSITIVE_INFINITY;
     if (untilMs < next.atMs)
-      next = { atMs: untilMs, happen: () => void runSuspend(project, { compute, atMs: untilMs }) };
+      next = {
+        atMs: untilMs,
+        happen: () => void runSuspend(project, { computes: [compute], atMs: untilMs }),
+      };
+  }
+  for (const branch of branches.values()) {
+    const { atMs = Number.POSITIVE_INFINITY } = branch.expiry ?? {};
+    if (atMs < next.atMs) next = { atMs, happen: () => endBranch(project, branch, { atMs }) };
   }
   return next;
 }
@@ -72,7 +80,7 @@ function check(project: ProjectState): void {
   const atMs = project.nextCheckMs;
   // The service does not check branches without a compute (specification).
   if (project.computes.length > 0)
-    runChain(project, { compute: project.main, kinds: [kinds.check_availability], atMs });
+    runChain(project, { steps: [stepOn(kinds.check_availability, project.main)], atMs });
   const { min, max } = CHECK_GAP_MS;
   project.nextCheckMs = atMs + min + project.random.next() * (max - min);
 }

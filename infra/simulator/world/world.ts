@@ -5,15 +5,16 @@
  */
 
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
-import type { GroundTruthOperation } from './ground-truth.ts';
-import { drawWaitMs } from './operation-life.ts';
+import { drawWaitMs } from './operations/operation-life.ts';
 import { beginLife, beginNewLife, dueMsOf, live } from './project-life.ts';
+import type { GroundTruthOperation } from './state/ground-truth.ts';
+import { PLANS, type PlanName } from './state/plan.ts';
 import {
   createProjectState,
   type ProjectState,
   type WorldOperation,
   type WorldProject,
-} from './project-state.ts';
+} from './state/project-state.ts';
 
 export interface WorldOptions {
   readonly seed: number;
@@ -35,6 +36,8 @@ export interface WorldOptions {
    * 0 is never.
    */
   readonly trouble?: number;
+  /** The account's plan limits the size of computes. The default is `scale`, which has every size. */
+  readonly plan?: PlanName;
 }
 
 export interface World {
@@ -124,6 +127,7 @@ function addProject(account: Account, createdAtMs: number, activity: number): Pr
     tieChance = 0,
     stuckChance = 0,
     trouble = 1,
+    plan = 'scale',
   } = account.options;
   const project = createProjectState({
     seed: Math.floor(random.next() * 2 ** 32),
@@ -132,6 +136,7 @@ function addProject(account: Account, createdAtMs: number, activity: number): Pr
     tieChance,
     stuckChance,
     trouble,
+    plan: PLANS[plan],
   });
   projects.set(project.id, project);
   return project;

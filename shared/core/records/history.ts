@@ -5,6 +5,7 @@
 
 import { DAY_MS } from '../time/durations.ts';
 import { earlierBy, epochMsOf, normaliseTimestamp, type Timestamp } from '../time/timestamp.ts';
+import type { RecordedAbove } from './recorded-above.ts';
 
 /** The table keeps the record of a settled operation for this long after the last event of it was acknowledged. */
 export const SETTLED_KEPT_MS = 45 * DAY_MS;
@@ -47,6 +48,7 @@ export interface RecordedReach {
    */
   readonly recorded_until?: Timestamp | undefined;
   readonly is_unordered?: boolean | undefined;
+  readonly recorded_above?: RecordedAbove | undefined;
   readonly resume?: InterruptedStretch | undefined;
 }
 
@@ -57,13 +59,20 @@ interface InterruptedStretch {
   readonly newest?: Timestamp | undefined;
 }
 
+/** What a row says of the operation. */
+export interface UnknownRow {
+  readonly id: string;
+  readonly createdAt: Timestamp;
+}
+
 /**
  * Says whether an operation that the table does not know may have been recorded and forgotten. Rows that are newer
  * than everything that was ever recorded are news, however old they are: the bridge may have been away for months.
  * `nowMs` is the earlier one of the upstream's clock and ours, so that one wrong clock does not make news history.
  */
-export function mayBeForgotten(createdAt: Timestamp, reach: RecordedReach, nowMs: number): boolean {
+export function mayBeForgotten({ id, createdAt }: UnknownRow, reach: RecordedReach, nowMs: number): boolean {
   if (nowMs - epochMsOf(createdAt) < FORGOTTEN_AFTER_MS) return false;
+  if (reach.recorded_above?.[id] !== undefined) return true;
   return wasReached(createdAt, reach) || wasReachedByInterrupted(createdAt, reach);
 }
 

@@ -5,6 +5,7 @@ import { append, EMPTY_JOURNAL, type Journal } from '../journal/journal.ts';
 import type { ProjectSeenEntry, UnreachableReason } from '../journal/journal-entries.ts';
 import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
 import type { ResumePoint, StoredArrivals, SweepPoint } from './reading-progress.ts';
+import type { RecordedAbove } from './recorded-above.ts';
 
 export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly kind: 'project';
@@ -40,6 +41,8 @@ export interface ProjectRecord extends Journal<ProjectSeenEntry> {
    * at any age (`mayBeForgotten`).
    */
   readonly recorded_until?: Timestamp | undefined;
+  /** These operations of a list that is not newest first are recorded above `recorded_until`. */
+  readonly recorded_above?: RecordedAbove | undefined;
   /** Operations arrived this often when the watermark last moved. It is kept so that a restart need not learn it again. */
   readonly arrivals?: StoredArrivals | undefined;
 }

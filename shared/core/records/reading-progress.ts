@@ -1,6 +1,7 @@
 /** Describes how far the operations of a project are read: what its record keeps of that, and what one poll writes. */
 
 import type { Timestamp } from '../time/timestamp.ts';
+import type { RecordedAbove } from './recorded-above.ts';
 
 /** An interrupted walk stopped here: every row from `head` down to `cursor` is recorded. */
 export interface ResumePoint {
@@ -50,4 +51,6 @@ export interface Progress {
   readonly isUnordered?: true | null | undefined;
   /** It is `null` when the watermark says it from now on. */
   readonly recordedUntil?: Timestamp | null | undefined;
+  /** `null`: there are none any more. */
+  readonly recordedAbove?: RecordedAbove | null | undefined;
 }

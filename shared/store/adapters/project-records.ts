@@ -36,8 +36,9 @@ export function createProjectRecords(
 
 function progressUpdate(accountId: string, projectId: string, progress: Progress): Update {
   const { watermark, resume, sweep, sweptAtMs, sweepCount, arrivals, listEnd } = progress;
-  const { isUnordered, recordedUntil } = progress;
-  const removed = { resume, sweep, is_unordered: isUnordered, recorded_until: recordedUntil };
+  const { isUnordered, recordedUntil, recordedAbove } = progress;
+  const reach = { recorded_until: recordedUntil, recorded_above: recordedAbove };
+  const removed = { resume, sweep, is_unordered: isUnordered, ...reach };
   return {
     key: projectKey(accountId, projectId),
     set: {
@@ -50,16 +51,17 @@ function progressUpdate(accountId: string, projectId: string, progress: Progress
       list_end: listEnd,
       ...(isUnordered && { is_unordered: true }),
       ...(recordedUntil && { recorded_until: recordedUntil }),
+      ...(recordedAbove && { recorded_above: { ...recordedAbove } }),
       ...(resume && { resume: { ...resume } }),
       ...(sweep && { sweep: { ...sweep } }),
       ...(arrivals && { arrivals: { ...arrivals } }),
     },
-    remove: (['resume', 'sweep', 'is_unordered', 'recorded_until'] as const).filter(
-      (name) => removed[name] === null,
-    ),
+    remove: REMOVABLE.filter((name) => removed[name] === null),
     ...(watermark !== undefined && { condition: isNewerThanStored(watermark) }),
   };
 }
+
+const REMOVABLE = ['resume', 'sweep', 'is_unordered', 'recorded_until', 'recorded_above'] as const;
 
 /** A watermark only ever moves forwards. */
 function isNewerThanStored(watermark: Timestamp): Condition {

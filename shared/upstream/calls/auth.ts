@@ -81,7 +81,7 @@ export const authCalls = {
     reach: 'named_project',
     summary: 'Create an auth integration',
     section: 'Auth integration',
-    body: z.strictObject({
+    body: z.looseObject({
       ...ofProvider,
       branch_id: branchId,
       database_name: text.optional(),
@@ -115,7 +115,7 @@ export const authCalls = {
     reach: 'named_project',
     summary: 'Create SDK keys',
     section: 'Auth integration',
-    body: z.strictObject(ofProvider),
+    body: z.looseObject(ofProvider),
     answer: sdkKeySet,
     status: 201,
   }),
@@ -131,7 +131,7 @@ export const authCalls = {
     reach: 'named_project',
     summary: 'Create an auth user',
     section: 'Auth integration',
-    body: z.strictObject({
+    body: z.looseObject({
       ...ofProvider,
       email: emailAddress,
       name: z.string().min(1).max(255).optional(),
@@ -164,7 +164,7 @@ export const authCalls = {
     reach: 'named_project',
     summary: 'Start a transfer of ownership of the auth project',
     section: 'Auth integration',
-    body: z.strictObject(ofProvider),
+    body: z.looseObject(ofProvider),
     answer: z.looseObject({ url: secret }),
     status: 200,
   }),
@@ -179,7 +179,9 @@ export const authCalls = {
     reach: 'path_project',
     summary: 'Delete an auth integration',
     section: 'Auth integration',
-    answer: z.unknown(),
+    body: z.looseObject({ delete_data: z.boolean().optional() }),
+    isBodyOptional: true,
+    answer: nothing,
     status: 200,
   }),
   /**
@@ -208,10 +210,11 @@ export const authCalls = {
     reach: 'path_project',
     summary: 'Add an OAuth provider',
     section: 'OAuth providers',
-    body: z.strictObject({
+    body: z.looseObject({
       id: oauth_provider_id,
       client_id: text.optional(),
       client_secret: text.optional(),
+      microsoft_tenant_id: text.optional(),
     }),
     answer: oauthProvider,
     status: 200,
@@ -227,7 +230,11 @@ export const authCalls = {
     reach: 'path_project',
     summary: 'Update an OAuth provider',
     section: 'OAuth providers',
-    body: z.strictObject({ client_id: text.optional(), client_secret: text.optional() }),
+    body: z.looseObject({
+      client_id: text.optional(),
+      client_secret: text.optional(),
+      microsoft_tenant_id: text.optional(),
+    }),
     answer: oauthProvider,
     status: 200,
   }),
@@ -242,8 +249,9 @@ export const authCalls = {
     reach: 'path_project',
     summary: 'Delete an OAuth provider',
     section: 'OAuth providers',
-    answer: z.unknown(),
+    answer: nothing,
     status: 204,
+    otherStatus: 200,
   }),
   /**
    * Lists the origins to which the auth provider may redirect.
@@ -274,7 +282,7 @@ export const authCalls = {
     reach: 'path_project',
     summary: 'Add a redirect-URI domain',
     section: 'Redirect-URI whitelist',
-    body: z.strictObject({ domain, auth_provider }),
+    body: z.looseObject({ domain, auth_provider }),
     answer: nothing,
     status: 201,
   }),
@@ -290,9 +298,9 @@ export const authCalls = {
     reach: 'path_project',
     summary: 'Delete redirect-URI domains',
     section: 'Redirect-URI whitelist',
-    body: z.strictObject({
+    body: z.looseObject({
       auth_provider,
-      domains: z.array(z.strictObject({ domain })).min(1).max(100),
+      domains: z.array(z.looseObject({ domain })).min(1).max(100),
     }),
     answer: nothing,
     status: 200,
@@ -324,7 +332,7 @@ export const authCalls = {
     summary: 'Update the e-mail server',
     section: 'Email server',
     body: z
-      .strictObject({
+      .looseObject({
         type: z.enum(['shared', 'standard']),
         host: text.optional(),
         port: z.number().int().min(1).max(65_535).optional(),

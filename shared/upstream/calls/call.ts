@@ -2,7 +2,7 @@
 
 import type * as z from 'zod';
 
-type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
+export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
  * How far a call reaches. The fence around callers who are limited to projects decides by it.
@@ -10,9 +10,10 @@ type Method = 'GET' | 'POST' | 'PATCH' | 'DELETE';
  * - `path_project`: it stays within the project of its path.
  * - `named_project`: it stays within the `project_id` of its body.
  * - `own_projects`: it lists projects, and the bridge leaves out those that the caller must not see.
+ * - `listed_projects`: it is about the projects that its query names in `project_ids`.
  * - `account`: it reaches beyond one project, and is closed to such callers.
  */
-export type Reach = 'path_project' | 'named_project' | 'own_projects' | 'account';
+export type Reach = 'path_project' | 'named_project' | 'own_projects' | 'listed_projects' | 'account';
 
 export interface Call {
   readonly method: Method;
@@ -27,14 +28,18 @@ export interface Call {
   /** The query has these parameters. When it is undefined, none is sent. */
   readonly query?: z.ZodObject;
   /**
-   * The schema of the body is strict, so that only fields that the specification or the public contract names are
-   * sent.
+   * The schema of the body checks the fields that it declares, and lets other fields through, which the upstream judges.
+   * The fence stops them when the caller is limited to projects.
    */
   readonly body?: z.ZodObject;
+  /** The call may be sent without a body. */
+  readonly isBodyOptional?: true;
   /** The schema of a success is tolerant, because the service adds fields. */
   readonly answer: z.ZodType;
   /** A success has this status, as the specification or the public contract says. */
-  readonly status: 200 | 201 | 204;
+  readonly status: 200 | 201 | 202 | 204;
+  /** A `DELETE` of a thing that is already gone succeeds with this status. */
+  readonly otherStatus?: 200 | 204;
 }
 
 /** Keeps the exact types of the parts, from which the types of the client are derived. */

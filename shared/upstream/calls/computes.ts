@@ -55,8 +55,8 @@ export const computeCalls = {
     reach: 'path_project',
     summary: 'Create a compute',
     section: 'Computes',
-    body: z.strictObject({
-      endpoint: z.strictObject({
+    body: z.looseObject({
+      endpoint: z.looseObject({
         ...settable,
         branch_id: branchId,
         type: z.enum(['read_write', 'read_only']),
@@ -92,7 +92,7 @@ export const computeCalls = {
     reach: 'path_project',
     summary: 'Update a compute',
     section: 'Computes',
-    body: z.strictObject({ endpoint: z.strictObject({ ...settable, branch_id: branchId.optional() }) }),
+    body: z.looseObject({ endpoint: z.looseObject({ ...settable, branch_id: branchId.optional() }) }),
     answer: endpointWithOperations,
     status: 200,
   }),
@@ -110,6 +110,7 @@ export const computeCalls = {
     section: 'Computes',
     answer: endpointWithOperations.optional(),
     status: 200,
+    otherStatus: 204,
   }),
   /**
    * Restarts an active compute; its connections are dropped.

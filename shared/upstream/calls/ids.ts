@@ -11,6 +11,16 @@ const endpointId = z.string().regex(/^ep-[a-z0-9-]{1,60}$/);
 /** The specification says in "Compute endpoint" that the id starts with `br-`. */
 export const branchId = z.string().regex(/^br-[a-z0-9-]{1,60}$/);
 
+/**
+ * A name that people choose freely: everything but what has a meaning in a path, before or after a proxy has decoded it. It is
+ * percent-encoded when it is sent.
+ */
+const NAME = String.raw`(?!\.{1,2}(?:/|$))[^/\\%?#\p{Cc}]{1,255}`;
+const objectName = z.string().regex(new RegExp(`^${NAME}$`, 'u'));
+
+/** The key of a stored object: such names with slashes between them. */
+const objectKey = z.string().regex(new RegExp(`^${NAME}(?:/${NAME}){0,30}$`, 'u'));
+
 export const idSchemas = {
   project_id: projectId,
   operation_id: operationId,
@@ -21,6 +31,10 @@ export const idSchemas = {
   oauth_provider_id: z.string().regex(/^[a-z][a-z0-9_-]{0,39}$/),
   /** The specification has one value and the public contract several, so the set is open. */
   auth_provider: z.string().regex(/^[a-z][a-z0-9_]{0,39}$/),
+  database_name: objectName,
+  role_name: objectName,
+  bucket_name: objectName,
+  object_key: objectKey,
 } as const;
 
 type IdName = keyof typeof idSchemas;

@@ -18,7 +18,7 @@ export const operationCalls = {
     reach: 'path_project',
     summary: 'List operations',
     section: 'Operations',
-    query: z.strictObject({
+    query: z.looseObject({
       limit: z.coerce.number().int().min(1).max(1_000).optional(),
       cursor: pageCursor,
     }),

@@ -18,7 +18,7 @@ export const projectCalls = {
     reach: 'own_projects',
     summary: 'List projects',
     section: 'Computes',
-    query: z.strictObject({
+    query: z.looseObject({
       limit: z.coerce.number().int().min(1).max(400).optional(),
       cursor: pageCursor,
       search: z.string().max(200).optional(),
@@ -26,6 +26,7 @@ export const projectCalls = {
         .string()
         .regex(/^[a-z0-9-]{1,60}$/)
         .optional(),
+      recoverable: z.enum(['true', 'false']).optional(),
       timeout: z.coerce.number().int().min(100).max(30_000).optional(),
     }),
     answer: projectListSchema,

@@ -31,7 +31,7 @@ describe('a row that the table does not know', () => {
   const ROW = '2026-02-01T00:00:00.000000000Z' as Timestamp;
   const RIPE_MS = epochMsOf(ROW) + FORGOTTEN_AFTER_MS;
   const mayBe = (reach: Parameters<typeof mayBeForgotten>[1], nowMs = RIPE_MS) =>
-    mayBeForgotten(ROW, reach, nowMs);
+    mayBeForgotten({ id: 'op-1', createdAt: ROW }, reach, nowMs);
 
   test('is news for thirty days', () => {
     expect(mayBe({ watermark: ROW }, RIPE_MS - 1)).toBe(false);

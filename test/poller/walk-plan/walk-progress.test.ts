@@ -45,6 +45,7 @@ const decide = (fields: Partial<PollOutcome>) =>
     arrivals: undefined,
     listEnd: undefined,
     newestRecorded: undefined,
+    ended: [],
     nowMs: NOON_MS,
     ...fields,
   });

@@ -65,6 +65,13 @@ export const mutants: readonly Mutant[] = [
     replace: 'if (recorded_until !== undefined && is_unordered !== true) return createdAt <= recorded_until;',
   },
   {
+    name: 'what-is-recorded-above-is-not-named',
+    mistake: 'point 2: of an unordered list, what an interrupted walk has recorded is published again',
+    file: 'shared/core/records/history.ts',
+    find: 'if (reach.recorded_above?.[id] !== undefined) return true;',
+    replace: 'void id;',
+  },
+  {
     name: 'unread-project-keeps-its-day',
     mistake: 'point 2: what began soon before a project could not be read for weeks is history',
     file: 'functions/poller/project/save-progress.ts',

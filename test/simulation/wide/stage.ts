@@ -69,7 +69,7 @@ export function setTheWideStage(
     timeline,
     upstream: createVirtualUpstream(world, truth, source),
     tableSide: { table: createMemoryTable(), index: createIndexCopy(world) },
-    bus: { delivered: [], refused: [], misuse: [], outages: outagesOf(world, timeline) },
+    bus: { delivered: [], untaken: [], misuse: [], outages: outagesOf(world, timeline) },
     ear: createEar(world),
     secret: { key: 'key-0' },
     secretChanges: [],

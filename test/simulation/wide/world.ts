@@ -1,7 +1,7 @@
 /** Holds what all parts of one wide run share: time, dice, counters, the trace, and the duration of every call. */
 
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
-import { createScheduler, everyTurn, type Process, type Scheduler } from '../scheduler.ts';
+import { createScheduler, type Process, type Scheduler } from '../scheduler.ts';
 import type { WideFault } from './faults.ts';
 import type { Duration, WidePlan } from './plan.ts';
 
@@ -36,7 +36,7 @@ const NEVER = new Promise<never>(() => {});
 
 export function createWideWorld(plan: WidePlan, startMs: number, trace: Trace | undefined): WideWorld {
   const random = seededRandom(plan.seed);
-  const scheduler = createScheduler(startMs, everyTurn);
+  const scheduler = createScheduler(startMs);
   const fired = new Map<WideFault, number>();
   const world: WideWorld = {
     plan,

@@ -79,7 +79,7 @@ export function createPageRecorder(
   async function recordUnknown(row: Operation, page: FetchedPage): Promise<boolean> {
     const createdAt = normaliseTimestamp(row.created_at);
     const nowMs = earlierNowMs(deps.clock, page);
-    if (createdAt === undefined || !mayBeForgotten(createdAt, project ?? {}, nowMs))
+    if (createdAt === undefined || !mayBeForgotten({ id: row.id, createdAt }, project ?? {}, nowMs))
       return rowRecorder.recordFirst(row);
     logOnce(deps.telemetry, memory, 'rows.forgotten', projectId);
     sightings.takeSettled(row.id, row);

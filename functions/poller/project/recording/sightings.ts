@@ -14,6 +14,8 @@ export interface Sightings {
   readonly takeMissing: (operationId: string, nowMs: number) => number;
   /** Says whether this poll has read the operation. */
   readonly hasRead: (operationId: string) => boolean;
+  /** Returns when the operation of a row of this poll was created. It is undefined when there is no such row, or no readable time. */
+  readonly createdAtOf: (operationId: string) => Timestamp | undefined;
   /** Returns when the process has last read the open operation, by our clock, or undefined when it does not know. */
   readonly lastReadMs: (operationId: string) => number | undefined;
   /** Returns the number of rows that are newer than the watermark. */
@@ -32,6 +34,7 @@ export function createSightings(
 ): Sightings {
   const readIds = new Set<string>();
   const newerIds = new Set<string>();
+  const createdAtById = new Map<string, Timestamp>();
   const settled = new Map<string, OperationState>();
   const take = (operationId: string) => {
     readIds.add(operationId);
@@ -41,6 +44,7 @@ export function createSightings(
   return {
     takeRow({ id, status, created_at }) {
       const createdAt = normaliseTimestamp(created_at);
+      if (createdAt !== undefined) createdAtById.set(id, createdAt);
       if (watermark !== undefined && createdAt !== undefined && createdAt > watermark) newerIds.add(id);
       take(id);
       if (!isTerminal(status)) readAtMs.set(id, clock.now());
@@ -55,6 +59,7 @@ export function createSightings(
       return sinceMs;
     },
     hasRead: (operationId) => readIds.has(operationId),
+    createdAtOf: (operationId) => createdAtById.get(operationId),
     lastReadMs: (operationId) => readAtMs.get(operationId),
     newerRowCount: () => newerIds.size,
     takeSettled: (operationId, state) => void settled.set(operationId, state),

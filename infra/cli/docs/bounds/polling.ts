@@ -23,6 +23,7 @@ import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../../../shared/core/jour
 import { POINTS_MAX } from '../../../../shared/core/records/account-status.ts';
 import { FORGOTTEN_AFTER_MS } from '../../../../shared/core/records/history.ts';
 import { ERROR_TEXT_CHARACTERS_MAX } from '../../../../shared/core/records/operation-record.ts';
+import { RECORDED_ABOVE_MAX } from '../../../../shared/core/records/recorded-above.ts';
 import { PUBLISH_CALLS_AT_ONCE } from '../../../../shared/protocol/relay-records.ts';
 import {
   BATCH_ATTEMPTS_MAX,
@@ -62,6 +63,15 @@ export const pollingBounds: BoundGroup = {
       whenMet:
         'The row counts as history and is not published. A row that is a day newer than everything recorded is published at any age.',
       signal: 'Log line `rows.forgotten`',
+    },
+    {
+      name: 'Operations of an unordered list that its item names because no complete walk has come to them',
+      value: RECORDED_ABOVE_MAX,
+      unit: 'operations',
+      reason: 'The item of such a project is written with every poll, and a write is billed by its size.',
+      whenMet:
+        'The newest are named. An older one is published once more, with the same id, if the list cannot be read for 45 days at that moment.',
+      signal: 'Log line `rows.not_noted`',
     },
     {
       name: 'Rows of one project that are kept in memory while a walk takes several polls',

@@ -2,8 +2,8 @@
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import * as commands from '../../world/auth-commands.ts';
-import { canonicalOrigin } from '../../world/origin.ts';
+import * as commands from '../../world/auth/auth-commands.ts';
+import { canonicalOrigin } from '../../world/auth/origin.ts';
 import { refusal, type UpstreamEnv } from '../upstream-context.ts';
 import { AUTH_PATH, applyOutcome, authProvider, inPathProject, withBody } from './requests.ts';
 

@@ -2,8 +2,8 @@
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import * as commands from '../../world/auth-commands.ts';
-import type { EmailServer } from '../../world/auth-state.ts';
+import * as commands from '../../world/auth/auth-commands.ts';
+import type { EmailServer } from '../../world/state/auth-state.ts';
 import { refusal, type UpstreamEnv } from '../upstream-context.ts';
 import { AUTH_PATH, applyOutcome, emailAddress, inPathProject, text, withBody } from './requests.ts';
 

@@ -4,9 +4,8 @@
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import * as commands from '../../world/auth-commands.ts';
-import { drawSecret } from '../../world/names.ts';
-import { productionBranchIdOf } from '../../world/project-state.ts';
+import * as commands from '../../world/auth/auth-commands.ts';
+import { drawSecret } from '../../world/state/names.ts';
 import { refusal, type UpstreamEnv } from '../upstream-context.ts';
 import { type AuthRouteDeps, drawAuthObject } from './draw-auth-object.ts';
 import {
@@ -33,8 +32,8 @@ export function addIntegrationRoutes(app: Hono<UpstreamEnv>, deps: AuthRouteDeps
   app.post('/api/v2/projects/auth/create', (c) =>
     withBody(c, createIntegrationBody, (body) =>
       inProject(c, body.project_id, (project) => {
-        if (!project.branchIds.has(body.branch_id)) return refusal(c, 404, 'branch not found');
-        if (body.branch_id !== productionBranchIdOf(project))
+        if (!project.branches.has(body.branch_id)) return refusal(c, 404, 'branch not found');
+        if (body.branch_id !== project.defaultBranchId)
           return refusal(c, 400, `invalid request: branch_id: ${body.branch_id} ${NOT_PRODUCTION}`);
         const drawing = drawAuthObject(deps);
         return applyOutcome(c, project, commands.createIntegration(project.auth, body, drawing), 201);

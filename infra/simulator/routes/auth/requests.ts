@@ -4,11 +4,11 @@
  */
 
 import * as z from 'zod';
-import type { AuthOutcome, SdkKeySet } from '../../world/auth-commands.ts';
-import { AUTH_PROVIDER } from '../../world/auth-commands.ts';
-import type { EmailServer, OauthProvider } from '../../world/auth-state.ts';
-import { canonicalEmailAddress } from '../../world/email-address.ts';
-import type { ProjectState } from '../../world/project-state.ts';
+import type { AuthOutcome, SdkKeySet } from '../../world/auth/auth-commands.ts';
+import { AUTH_PROVIDER } from '../../world/auth/auth-commands.ts';
+import { canonicalEmailAddress } from '../../world/auth/email-address.ts';
+import type { EmailServer, OauthProvider } from '../../world/state/auth-state.ts';
+import type { ProjectState } from '../../world/state/project-state.ts';
 import { findProject } from '../find-project.ts';
 import { parseBody } from '../request-body.ts';
 import { refusal, type UpstreamContext } from '../upstream-context.ts';

@@ -2,7 +2,7 @@
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import * as commands from '../../world/auth-commands.ts';
+import * as commands from '../../world/auth/auth-commands.ts';
 import type { UpstreamEnv } from '../upstream-context.ts';
 import { type AuthRouteDeps, drawAuthObject } from './draw-auth-object.ts';
 import {

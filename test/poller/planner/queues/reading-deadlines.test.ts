@@ -1,54 +1,9 @@
-/** Tests the theorem of reading-deadlines.ts against adversaries that are drawn by seed. */
-
 import { describe, expect, test } from 'vitest';
 import { createReadingDeadlines } from '../../../../functions/poller/planner/queues/reading-deadlines.ts';
 import { newTurn } from '../../../../functions/poller/planner/queues/turn.ts';
-import { seededRandom } from '../../../../shared/runtime/random.ts';
-import { type Adversary, drawAdversary, runAgainst } from '../planner-adversary.ts';
-
-const SEEDS = Array.from({ length: 150 }, (_, place) => place + 1);
-
-/** Permits come at whole intervals, so a reading may be late by the one under way and by the one before it. */
-const SLACK_PERMITS = 2;
-
-function expectTheorem(adversary: Adversary): void {
-  const { waits, permitMs } = runAgainst(adversary);
-  for (const wait of waits)
-    expect(wait.waitedMs, JSON.stringify(wait)).toBeLessThanOrEqual(wait.boundMs + SLACK_PERMITS * permitMs);
-}
-
-describe('whatever happens, a project is read before its bound', () => {
-  test.each(SEEDS)('against the adversary of seed %i', (seed) => {
-    expectTheorem(drawAdversary(seededRandom(seed), seed));
-  });
-});
-
-describe('the adversaries together', () => {
-  const runs = SEEDS.map((seed) => runAgainst(drawAdversary(seededRandom(seed), seed)));
-  const sum = (of: (run: (typeof runs)[number]) => number) => runs.reduce((total, run) => total + of(run), 0);
-
-  test('bring everything that is urgent, and failures, additions and removals', () => {
-    const kinds = ['command', 'hint', 'wish', 'failure', 'leftover', 'added', 'removed', 'listed'] as const;
-    for (const kind of kinds)
-      expect(
-        sum(({ counts }) => counts[kind]),
-        kind,
-      ).toBeGreaterThan(1_000);
-  });
-
-  test('come near the bound, so that a planner that were later would be found out', () => {
-    const tightest = (isFirst: boolean) =>
-      runs
-        .flatMap(({ waits }) => waits.filter((wait) => wait.isFirst === isFirst))
-        .reduce((most, { waitedMs, boundMs }) => Math.max(most, waitedMs / boundMs), 0);
-
-    expect(tightest(true)).toBeGreaterThan(0.8);
-    expect(tightest(false)).toBeGreaterThan(0.8);
-  });
-});
 
 describe('a deadline', () => {
-  /** At a permit a second, a round of a hundred takes 100 s and the cap is 400 s. */
+  /** A permit a second, so a round of a hundred takes 100 s and the cap is 400 s. */
   const limits = { requestsPerMinute: 60, pollIntervalMsMin: 5_000 };
   const turns = Array.from({ length: 100 }, (_, place) => newTurn(`p${place}`, 1));
   const [first = newTurn('none', 1)] = turns;
@@ -96,5 +51,30 @@ describe('a deadline', () => {
 
     for (let nowMs = 1_000; nowMs < 318_000; nowMs += 1_000) expect(slow.due(nowMs)).toBeUndefined();
     expect(slow.due(318_000)).toBe(first);
+  });
+
+  test('of a turn that is read again counts from that reading', () => {
+    const one = deadlines();
+    one.welcome(first, 0);
+    one.follow(first, 100_000);
+
+    expect([one.due(198_000), one.due(299_999)]).toEqual([undefined, undefined]);
+  });
+
+  test('of a newcomer that was followed before counts from its welcome', () => {
+    const one = deadlines();
+    one.follow(first, 0);
+    one.welcome(first, 100_000);
+
+    expect([one.due(200_000), one.due(297_999)]).toEqual([undefined, undefined]);
+    expect(one.due(298_000)).toBe(first);
+  });
+
+  test('of a turn that has left never comes', () => {
+    const one = deadlines();
+    one.follow(first, 0);
+    one.leave(first);
+
+    expect([one.due(1_000_000), one.due(2_000_000)]).toEqual([undefined, undefined]);
   });
 });

@@ -69,7 +69,13 @@ const NOTICED_WITHIN_MS = 30_000;
 export function checkKey({ stage }: Evidence): readonly Violation[] {
   const { upstream, world, secretChanges } = stage;
   const { fired, plan } = world;
-  const isDisturbed = ['lambda_frozen', 'lambda_crashed', 'invocation_missed', 'lambda_cold_start'] as const;
+  const isDisturbed = [
+    'lambda_frozen',
+    'lambda_crashed',
+    'invocation_missed',
+    'lambda_cold_start',
+    'table_restored',
+  ] as const;
   if (plan.lingerMs !== undefined || isDisturbed.some((kind) => fired.has(kind))) return [];
   const wasAskedToWait = upstream.log.some(({ status }) => status === 429 || status >= 500);
   if (wasAskedToWait) return [];
