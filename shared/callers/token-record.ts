@@ -9,7 +9,7 @@ import { isScope } from './scopes.ts';
 /** A token lives at most this long. A leaked token that is never noticed ends by itself within a quarter of a year. */
 export const TOKEN_DAYS_MAX = 90;
 
-/** Which calls the scopes of a token allow: those of the second edition, which passes on the whole public API. */
+/** Scopes of this edition allow the calls of the whole public API, which the bridge passes on since then. */
 export const SCOPES_EDITION = 2;
 
 export const tokenItem = z.object({

@@ -50,7 +50,7 @@ export interface PolledProject {
   readonly newerRowCount: number;
   /** Operations begin this often in the project. It is undefined when that is not known. */
   readonly history: ArrivalHistory | undefined;
-  /** Operations that this poll has met and that are recorded and not open. */
+  /** This poll has met these operations, which are recorded and not open. */
   readonly ended: readonly EndedOperation[];
 }
 

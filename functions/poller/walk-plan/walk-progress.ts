@@ -1,42 +1,11 @@
 /** Decides what progress one poll has earned: how far the project's list is read, and where an unfinished walk goes on. */
 
 import { WATERMARK_LAG_MS_MAX } from '../../../shared/core/records/history.ts';
-import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import type { Progress, StoredArrivals } from '../../../shared/core/records/reading-progress.ts';
-import {
-  type EndedOperation,
-  isSameRecordedAbove,
-  joinRecordedAbove,
-} from '../../../shared/core/records/recorded-above.ts';
+import type { Progress } from '../../../shared/core/records/reading-progress.ts';
 import { epochMsOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
-import { resumePoint, UNKNOWN_HEAD } from './resume-point.ts';
-import type { WalkState } from './walk-state.ts';
-
-export interface PollOutcome {
-  /** This record was stored before the poll. It is undefined when nothing was stored. */
-  readonly project: ProjectRecord | undefined;
-  readonly walk: WalkState;
-  /** It is undefined when no sweep was due. */
-  readonly sweep: WalkState | undefined;
-  /** This many rows are newer than the stored watermark. */
-  readonly newerRowCount: number;
-  /**
-   * The watermark moves once this many newer rows were seen, because a write per walk would double the cost of a
-   * quiet account.
-   */
-  readonly watermarkStepRows: number;
-  readonly arrivals: StoredArrivals | undefined;
-  /** Nothing can appear behind this cursor any more. It is written along with a watermark. */
-  readonly listEnd: string | undefined;
-  /**
-   * The newest operation whose end is recorded, of a project that cannot be read any more, was created at this time.
-   * It is `null` when the table has none, and undefined when the project can be read or that operation is unknown.
-   */
-  readonly newestRecorded: Timestamp | null | undefined;
-  /** Operations that this poll has met and that are recorded and not open. */
-  readonly ended: readonly EndedOperation[];
-  readonly nowMs: number;
-}
+import type { PollOutcome } from './poll-outcome.ts';
+import { aboveProgress, reachProgress } from './recorded-reach.ts';
+import { resumePoint } from './resume-point.ts';
 
 /** Returns undefined when nothing is worth a write. */
 export function decideProgress(poll: PollOutcome): Progress | undefined {
@@ -59,62 +28,6 @@ function orderProgress({ project, walk }: PollOutcome): Progress {
   if (walk.hasMetDisorder) return isKnown ? {} : { isUnordered: true };
   const isWhole = walk.outcome === 'complete' && walk.goal.resume === undefined;
   return isKnown && isWhole ? { isUnordered: null } : {};
-}
-
-/**
- * Derives how far the project was recorded, where no watermark says it. An unordered list is recorded up to the
- * newest row that was there when its last complete walk began. Before its first complete walk it is recorded up to
- * where its rows were in order.
- */
-function reachProgress({ project, walk, newestRecorded }: PollOutcome, { watermark }: Progress): Progress {
-  const known = project?.recorded_until;
-  if (watermark !== undefined) return known === undefined ? {} : { recordedUntil: null };
-  if (walk.isUnordered) {
-    const first =
-      walk.hasMetDisorder && project?.is_unordered !== true
-        ? (project?.watermark ?? UNKNOWN_HEAD)
-        : undefined;
-    const reached = (walk.outcome === 'complete' ? walk.newest : undefined) ?? known ?? first;
-    const isNews = reached !== undefined && (known === undefined || reached > known);
-    return isNews ? { recordedUntil: reached } : {};
-  }
-  return newestRecorded === undefined ? {} : noteNewest(project, newestRecorded);
-}
-
-/** Notes the operations of an unordered list that are recorded above `recorded_until`. History is never published, so it needs no note. */
-function aboveProgress(
-  { project, walk, ended }: PollOutcome,
-  { watermark }: Progress,
-  { recordedUntil }: Progress,
-): Progress {
-  const known = project?.recorded_above;
-  if (watermark !== undefined) return known === undefined ? {} : { recordedAbove: null };
-  if (!walk.isUnordered) return {};
-  const { newsSince } = walk.goal;
-  const news = ended.filter(({ createdAt }) => newsSince === undefined || createdAt >= newsSince);
-  const until = recordedUntil ?? project?.recorded_until ?? UNKNOWN_HEAD;
-  const above = joinRecordedAbove(known ?? {}, news, until);
-  return isSameRecordedAbove(known ?? {}, above) ? {} : { recordedAbove: above };
-}
-
-/**
- * The table may have forgotten operations of this project, but everything up to the watermark, or up to the head of
- * an interrupted walk, was recorded.
- */
-function noteNewest(project: ProjectRecord | undefined, newest: Timestamp | null): Progress {
-  const { resume, watermark, recorded_until } = project ?? {};
-  // Nothing is known of the rows between the watermark and an interrupted walk.
-  if (resume !== undefined) {
-    const reached = later(resume.head, newest);
-    return resume.newest === reached ? {} : { resume: { ...resume, newest: reached } };
-  }
-  if (watermark === undefined) return {};
-  const reached = later(watermark, newest);
-  return recorded_until === reached ? {} : { recordedUntil: reached };
-}
-
-function later(time: Timestamp, other: Timestamp | null): Timestamp {
-  return other !== null && other > time ? other : time;
 }
 
 /** Returns what is left to write when another poller has moved the watermark at least as far. */

@@ -59,7 +59,7 @@ interface InterruptedStretch {
   readonly newest?: Timestamp | undefined;
 }
 
-/** What a row says of the operation. */
+/** A row says this of the operation. */
 export interface UnknownRow {
   readonly id: string;
   readonly createdAt: Timestamp;

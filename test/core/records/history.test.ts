@@ -2,8 +2,9 @@
 
 import { describe, expect, test } from 'vitest';
 import { startWalk, takePage } from '../../../functions/poller/walk-plan/page-walk.ts';
+import type { PollOutcome } from '../../../functions/poller/walk-plan/poll-outcome.ts';
 import { resumePoint } from '../../../functions/poller/walk-plan/resume-point.ts';
-import { decideProgress, type PollOutcome } from '../../../functions/poller/walk-plan/walk-progress.ts';
+import { decideProgress } from '../../../functions/poller/walk-plan/walk-progress.ts';
 import type { WalkGoal, WalkPage } from '../../../functions/poller/walk-plan/walk-state.ts';
 import {
   FORGOTTEN_AFTER_MS,

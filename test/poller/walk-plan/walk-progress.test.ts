@@ -1,11 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { startWalk } from '../../../functions/poller/walk-plan/page-walk.ts';
+import type { PollOutcome } from '../../../functions/poller/walk-plan/poll-outcome.ts';
 import { startSweep } from '../../../functions/poller/walk-plan/sweep-walk.ts';
-import {
-  decideProgress,
-  type PollOutcome,
-  withoutWatermark,
-} from '../../../functions/poller/walk-plan/walk-progress.ts';
+import { decideProgress, withoutWatermark } from '../../../functions/poller/walk-plan/walk-progress.ts';
 import type { WalkState } from '../../../functions/poller/walk-plan/walk-state.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import type { ResumePoint, SweepPoint } from '../../../shared/core/records/reading-progress.ts';
