@@ -19,7 +19,7 @@ const ATTEMPTS_MAX = 4;
 export interface RecordDeps {
   readonly upstream: Pick<UpstreamClient, 'getOperation'>;
   readonly store: RecordWriter & OperationReader;
-  /** Called with `recorded` undefined when the operation is met for the first time. */
+  /** `recorded` is undefined when the operation is met for the first time. */
   readonly contextOf: (recorded: OperationRecord | undefined, reading: Operation) => ReadingContext;
   readonly signal?: AbortSignal | undefined;
 }
@@ -61,7 +61,10 @@ export async function recordOperation(
   }
 }
 
-/** `unknown`: the reply was lost and the write may have been applied, so the item must be read again. */
+/**
+ * Resolves to `unknown` when the reply was lost and the write may have been applied, so that the item must be read
+ * again.
+ */
 async function tryRecord(
   { store }: RecordDeps,
   next: OperationRecord,

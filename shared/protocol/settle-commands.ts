@@ -8,7 +8,7 @@ import type { OperationsRead } from '../store/adapters/operation-records.ts';
 import type { RecordWriter } from './record-writer.ts';
 
 export interface OperationsReader {
-  /** The records of those operations of one project that there are records of. */
+  /** Resolves to those of the project's operations that have records. */
   readOperations(projectId: string, operationIds: readonly string[]): Promise<OperationsRead>;
 }
 
@@ -17,7 +17,7 @@ export interface SettleDeps {
   readonly clock: Clock;
 }
 
-/** Most commands that are looked at concurrently; each needs a read and perhaps a write. */
+/** At most this many commands are looked at concurrently. Each needs a read and perhaps a write. */
 const COMMANDS_AT_ONCE = 8;
 
 /**

@@ -1,4 +1,4 @@
-/** Reads and writes the status item of an account: one small item, which the poller writes about once a minute. */
+/** Reads and writes the status of an account: one small item, which the poller writes about once a minute. */
 
 import * as z from 'zod';
 import {
@@ -84,7 +84,10 @@ const readableStatus = statusItem.extend({
 
 export const STATUS_ATTRIBUTES: readonly string[] = Object.keys(statusItem.shape);
 
-/** Undefined when there is no status, or when it does not even say when it was written. The poller writes a new one within a minute. */
+/**
+ * Resolves to undefined when there is no status, or when it does not even say when it was written. The poller writes
+ * a new one within a minute.
+ */
 export async function readAccountStatus(
   table: Table,
   accountId: string,

@@ -1,4 +1,7 @@
-/** The lease item of an account: which process polls it, until when, and what the process before has spent. */
+/**
+ * Reads and writes the lease of an account: which process polls it, until when, and what the previous process has
+ * spent.
+ */
 
 import * as z from 'zod';
 import type { Clock } from '../../runtime/clock.ts';
@@ -7,8 +10,9 @@ import type { Key, Table } from '../table.ts';
 import type { NoteUnreadable } from '../unreadable.ts';
 
 /**
- * The state of the rate limit at the end of a lease: when the next request would leave if all left evenly, milliseconds
- * since the epoch. `whole` counts everything that is sent for the account, `own` only what the poller sends.
+ * The state of the rate limit at the end of a lease says when the next request would leave if all left evenly, in
+ * milliseconds since the epoch. `whole` counts everything that is sent for the account, and `own` only what the
+ * poller sends.
  */
 const leaseSpending = z.object({ whole_next_at_ms: z.number(), own_next_at_ms: z.number() });
 
@@ -28,7 +32,10 @@ export function createLeases(
   const key = leaseKey(accountId);
 
   return {
-    /** `false` while another holder's lease has not ended. The same holder may acquire it again, which prolongs it. */
+    /**
+     * Resolves to `false` while another holder's lease has not ended. The same holder may acquire it again, which
+     * prolongs it.
+     */
     async acquireLease(holder: string, durationMs: number): Promise<boolean> {
       const nowMs = clock.now();
       const lease = { kind: 'lease', holder, expires_at_ms: nowMs + durationMs };
@@ -61,7 +68,10 @@ export function createLeases(
       });
     },
 
-    /** Undefined when there is no lease item. `spending` is undefined when the last holder did not release its lease. */
+    /**
+     * Resolves to undefined when there is no lease item. `spending` is undefined when the last holder did not release
+     * its lease.
+     */
     async readLease(): Promise<{ readonly spending: LeaseSpending | undefined } | undefined> {
       const item = await table.get(key);
       return item && { spending: leaseSpending.safeParse(item['spending']).data };

@@ -13,9 +13,9 @@ import type { Table } from '../table.ts';
 
 export interface RefusedEntry {
   readonly entry: JournalEntry;
-  /** The error code of the bus. */
+  /** The bus refused the entry with this error code. */
   readonly code: string;
-  /** The event as it was sent, JSON. */
+  /** The event was sent like this, as JSON. */
   readonly event: string;
 }
 

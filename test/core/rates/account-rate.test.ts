@@ -2,9 +2,9 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
   commandLimitOf,
-  PARTS_PER_MINUTE,
   PERMIT_MS,
   REQUESTS_PER_MINUTE_MAX,
+  SHARES_PER_MINUTE,
   sharedRequestsPerMinute,
   USAGE_LOOK_MS,
   USAGE_NOTE_MS,
@@ -17,7 +17,7 @@ const rate = (poller: number, commands: number) => ({
   commandRequestsPerMinute: commands,
 });
 
-/** The most requests that leave within `durationMs`, from a bucket that was full. */
+/** Returns the largest number of requests that leave within `durationMs`, from a bucket that was full. */
 function mostWithin(limit: RateLimit, durationMs: number): number {
   let [state, nowMs, count] = [UNUSED, 1_000_000, 0];
   const endMs = nowMs + durationMs;
@@ -41,7 +41,7 @@ describe('commands that the poller does not know of yet', () => {
         const most = mostWithin(commandLimitOf(commands), seenLateMs + PERMIT_MS);
 
         expect(unknownCommandsMax(commands)).toBeGreaterThanOrEqual(most);
-        // Every command that is assumed here is a poll less.
+        // Every command that is assumed here is one poll less.
         expect(unknownCommandsMax(commands)).toBeLessThanOrEqual(most + 2);
       }),
     );
@@ -49,8 +49,8 @@ describe('commands that the poller does not know of yet', () => {
 });
 
 describe('the bucket of the poller and of commands', () => {
-  test('has both parts, while what is not known yet fits beside them', () => {
-    expect(sharedRequestsPerMinute(rate(PARTS_PER_MINUTE.poller, PARTS_PER_MINUTE.commands))).toBe(600);
+  test('has both shares, while what is not known yet fits beside them', () => {
+    expect(sharedRequestsPerMinute(rate(SHARES_PER_MINUTE.poller, SHARES_PER_MINUTE.commands))).toBe(600);
     expect(sharedRequestsPerMinute(rate(400, 0))).toBe(400);
   });
 

@@ -31,7 +31,10 @@ export function watchIntervalMs(status: string, ageMs: number): number {
   return (steps.find((step) => ageMs < step.untilAgeMs) ?? steps[steps.length - 1])?.intervalMs ?? HOUR_MS;
 }
 
-/** `ageMs`: since the status was first observed. `sinceReadMs`: since the last reading; undefined when unknown. */
+/**
+ * `ageMs` counts from the first observation of the status. `sinceReadMs` counts from the last reading, and is
+ * undefined when that is unknown.
+ */
 export function isReadDue(status: string, ageMs: number, sinceReadMs: number | undefined): boolean {
   return sinceReadMs === undefined || sinceReadMs >= watchIntervalMs(status, ageMs);
 }
