@@ -10,7 +10,10 @@ export interface Caller {
   readonly scopes: ReadonlySet<Scope>;
   /** The caller may see these projects. It is undefined when the caller may see every project of the account. */
   readonly projectIds: ReadonlySet<string> | undefined;
-  /** It is true when the token was made while the bridge passed on only the calls of its first edition, and its scopes allow no others. */
+  /**
+   * It is true when the token was made while the bridge passed on only the calls of its first edition, and its scopes
+   * allow no others.
+   */
   readonly isFirstEdition?: true;
   /**
    * The caller's credentials end at this time in milliseconds since the epoch, if they say so. A session ends with

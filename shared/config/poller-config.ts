@@ -73,7 +73,7 @@ export type PollAccountRequest = z.input<typeof pollAccountRequest>;
 export type PollAccountSettings = z.output<typeof pollAccountRequest>;
 
 /**
- * One invocation begins every minute and may last slightly longer than a minute, so that there is hardly a moment without a poller.
- * The deployment and the local scheduler both take these values.
+ * One invocation begins every minute and may last slightly longer than a minute, so that there is hardly a moment
+ * without a poller. The deployment and the local scheduler both take these values.
  */
 export const pollerSchedule = { everyMs: 60_000, timeoutMs: 66_000 } as const;

@@ -1,4 +1,7 @@
-/** Reads one operation twice in the order that makes a compare-and-set safe: the store first, the upstream second (ADR 0002). */
+/**
+ * Reads one operation twice in the order that makes a compare-and-set safe: the store first, the upstream second (ADR
+ * 0002).
+ */
 
 import type { Operation } from '../core/records/operation.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';

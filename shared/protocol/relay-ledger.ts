@@ -1,6 +1,7 @@
 /**
- * Remembers what one process is publishing at present and what it acknowledged recently, so that its polls and the loop that
- * relays leftovers do not publish the same entry twice. If it is lost, some events are published twice and nothing else happens.
+ * Remembers what one process is publishing at present and what it acknowledged recently, so that its polls and the
+ * loop that relays leftovers do not publish the same entry twice. If it is lost, some events are published twice and
+ * nothing else happens.
  */
 
 import { acknowledged, type JournalRecord } from '../core/records/journal-record.ts';

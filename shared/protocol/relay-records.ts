@@ -87,7 +87,10 @@ export async function relayRecords(
 
 type RelayedGroup = readonly (readonly [JournalRecord, RelayedRecord])[];
 
-/** Publishes and acknowledges the pending entries of a few records. Records that another loop is publishing are left to it. */
+/**
+ * Publishes and acknowledges the pending entries of a few records. Records that another loop is publishing are left
+ * to it.
+ */
 async function relayGroup(
   deps: RelayDeps & { readonly ledger: RelayLedger },
   group: readonly JournalRecord[],

@@ -21,9 +21,9 @@ export interface SettleDeps {
 const COMMANDS_AT_ONCE = 8;
 
 /**
- * Returns those commands that this call has settled, as they are now stored. `known` are operations, by id, that need no read. An
- * operation that cannot be read counts as not ended, so its command settles at the deadline. Once `signal` is aborted, no
- * further command is looked at, and the next invocation settles the others.
+ * Returns those commands that this call has settled, as they are now stored. `known` are operations, by id, that need
+ * no read. An operation that cannot be read counts as not ended, so its command settles at the deadline. Once
+ * `signal` is aborted, no further command is looked at, and the next invocation settles the others.
  */
 export async function settleCommands(
   deps: SettleDeps,

@@ -9,7 +9,10 @@ export type LogFields = Readonly<Record<string, string | number | boolean | null
 
 export interface Telemetry {
   log(level: LogLevel, event: string, fields?: LogFields): void;
-  /** The unit is part of the metric's name. `name` is the value of the dimension of a metric that is split (`splitMetrics`). */
+  /**
+   * The unit is part of the metric's name. `name` is the value of the dimension of a metric that is split
+   * (`splitMetrics`).
+   */
   measure(metric: MetricName, value: number, name?: string): void;
 }
 

@@ -11,7 +11,10 @@ import { accountStatusKey } from './keys.ts';
 import type { Attribute, Table } from './table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from './unreadable.ts';
 
-/** A point is stored as a list of numbers in this order. 120 of them take a few kilobytes, and every started kilobyte is billed. */
+/**
+ * A point is stored as a list of numbers in this order. 120 of them take a few kilobytes, and every started kilobyte
+ * is billed.
+ */
 const POINT_FIELDS = [
   'at_ms',
   'duration_ms',

@@ -1,7 +1,7 @@
 /**
- * Converts journal entries to and from the form in which they are stored. An operation's item holds all of its entries, and a
- * write is billed by the started kilobyte of the whole item. Short names keep the usual operation within one kilobyte, which the
- * test of the steady state measures.
+ * Converts journal entries to and from the form in which they are stored. An operation's item holds all of its
+ * entries, and a write is billed by the started kilobyte of the whole item. Short names keep the usual operation
+ * within one kilobyte, which the test of the steady state measures.
  */
 
 import type { JournalEntry } from '../core/journal/journal-entries.ts';

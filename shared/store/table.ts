@@ -1,4 +1,7 @@
-/** Defines the few calls that the bridge makes to its table, as data. One adapter compiles them for DynamoDB, another is in memory. */
+/**
+ * Defines the few calls that the bridge makes to its table, as data. One adapter compiles them for DynamoDB, another
+ * is in memory.
+ */
 
 export type Attribute =
   | string

@@ -146,7 +146,10 @@ function leftoverEvents(
   };
 }
 
-/** Says whether the invocation has to wait: a listing that every invocation interrupts never proves that a project is gone. */
+/**
+ * Says whether the invocation has to wait: a listing that every invocation interrupts never proves that a project is
+ * gone.
+ */
 function isListingAwaited({ endedAtMs, isBeingRead }: Listings): boolean {
   return endedAtMs === undefined || isBeingRead;
 }

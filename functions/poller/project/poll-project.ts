@@ -1,4 +1,7 @@
-/** Polls one project: reads the store, reads the upstream, records what changed, publishes it, and remembers how far it got. */
+/**
+ * Polls one project: reads the store, reads the upstream, records what changed, publishes it, and remembers how far
+ * it got.
+ */
 
 import type { Journal } from '../../../shared/core/journal/journal.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';

@@ -32,7 +32,10 @@ export function reachProgress(
   return newestRecorded === undefined ? {} : noteNewest(project, newestRecorded);
 }
 
-/** Notes the operations of an unordered list that are recorded above `recorded_until`. History is never published, so it needs no note. */
+/**
+ * Notes the operations of an unordered list that are recorded above `recorded_until`. History is never published, so
+ * it needs no note.
+ */
 export function aboveProgress(
   { project, walk, ended }: PollOutcome,
   { watermark }: Progress,

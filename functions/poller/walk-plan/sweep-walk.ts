@@ -8,8 +8,8 @@ import { newWalk, type WalkLimits, type WalkState } from './walk-state.ts';
 export const SWEEP_DEPTH_MS = 7 * DAY_MS;
 
 /**
- * A sweep starts at the head of the list, or continues at `cursor`. Its first page has another size each time, so that even in a
- * list that does not change, pages end elsewhere in each sweep.
+ * A sweep starts at the head of the list, or continues at `cursor`. Its first page has another size each time, so
+ * that even in a list that does not change, pages end elsewhere in each sweep.
  */
 export function startSweep(
   goal: {

@@ -42,8 +42,8 @@ export type RetryDecision =
   | { readonly kind: 'give_up' };
 
 /**
- * A read is repeated after anything that can pass. A mutation is repeated only after a refusal of which the service says that no
- * work was done, because a mutation whose answer was lost may have been carried out.
+ * A read is repeated after anything that can pass. A mutation is repeated only after a refusal of which the service
+ * says that no work was done, because a mutation whose answer was lost may have been carried out.
  */
 export function decideRetry(failed: FailedAttempt): RetryDecision {
   return canRepeat(failed) ? decideRepetition(failed) : { kind: 'give_up' };

@@ -23,7 +23,10 @@ export interface LeaseAdapterDeps {
   readonly noteUnreadable: NoteUnreadable;
 }
 
-/** Records are safe without a lease, because every write has its own condition. It keeps two pollers from sending at once. */
+/**
+ * Records are safe without a lease, because every write has its own condition. It keeps two pollers from sending at
+ * once.
+ */
 export function createLeases(
   table: Pick<Table, 'get' | 'update'>,
   accountId: string,
@@ -80,8 +83,8 @@ export function createLeases(
 }
 
 /**
- * A lease whose end cannot be read would never end, so it is taken over. It is the only kind of item that is overwritten although
- * it cannot be read.
+ * A lease whose end cannot be read would never end, so it is taken over. It is the only kind of item that is
+ * overwritten although it cannot be read.
  */
 async function hasUnreadableEnd(table: Pick<Table, 'get'>, key: Key): Promise<boolean> {
   const endsAtMs = (await table.get(key))?.['expires_at_ms'];

@@ -1,6 +1,6 @@
 /**
- * Keeps each event that the bus refused for good as an item of its own. A parked event has no `expires_at` and is kept until a
- * person deletes it, because only a person can decide whether it is sent again.
+ * Keeps each event that the bus refused for good as an item of its own. A parked event has no `expires_at` and is
+ * kept until a person deletes it, because only a person can decide whether it is sent again.
  */
 
 import type { JournalEntry } from '../../core/journal/journal-entries.ts';

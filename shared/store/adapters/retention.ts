@@ -1,6 +1,6 @@
 /**
- * Decides how long the items of the poller are kept. DynamoDB deletes an item some time after the moment that its `expires_at`
- * names, and keeps an item without one for ever. Parked events have none (`parked-events.ts`).
+ * Decides how long the items of the poller are kept. DynamoDB deletes an item some time after the moment that its
+ * `expires_at` names, and keeps an item without one for ever. Parked events have none (`parked-events.ts`).
  */
 
 import { SETTLED_KEPT_MS } from '../../core/records/history.ts';

@@ -1,4 +1,7 @@
-/** Implements `Table` over DynamoDB: it compiles updates to expressions, and reads answers that come in pieces to their end. */
+/**
+ * Implements `Table` over DynamoDB: it compiles updates to expressions, and reads answers that come in pieces to
+ * their end.
+ */
 
 import { ConditionalCheckFailedException, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
@@ -110,7 +113,10 @@ async function getBatch(
   return items;
 }
 
-/** Asks for the attributes that may be read in the partitions of these keys. DynamoDB itself refuses any other partition. */
+/**
+ * Asks for the attributes that may be read in the partitions of these keys. DynamoDB itself refuses any other
+ * partition.
+ */
 function projection(access: Pick<Access, 'reads'> | undefined, keys: readonly Key[]) {
   if (access === undefined) return {};
   const names = [...new Set(keys.flatMap(({ pk }) => readableAttributes(access, pk) ?? []))];

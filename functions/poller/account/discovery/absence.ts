@@ -25,7 +25,10 @@ export interface Absence {
 /** Fewer 404s than this may be an accident of the service, and no listing is read for them. */
 const NOT_FOUND_COUNT_MIN = 3;
 
-/** When the listings leave no doubt, two of them are enough, with 404s for a minute, which is the shortest period of an alarm. */
+/**
+ * When the listings leave no doubt, two of them are enough, with 404s for a minute, which is the shortest period of
+ * an alarm.
+ */
 const CERTAIN = { absentCount: 2, spanMs: MINUTE_MS } as const;
 
 /**

@@ -22,8 +22,8 @@ import { type Leftovers, measureRelay } from './leftovers.ts';
 const PAGE_KEYS = 200;
 
 /**
- * After a page of which nothing got through, each page has this many keys. Four calls of ten entries are enough to see whether the bus is
- * back, and no storm while it is not.
+ * After a page of which nothing got through, each page has this many keys. Four calls of ten entries are enough to
+ * see whether the bus is back, and no storm while it is not.
  */
 const PROBE_KEYS = 40;
 

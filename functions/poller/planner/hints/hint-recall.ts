@@ -5,7 +5,10 @@ import type { HintRecall } from '../../../../shared/core/records/hint-evidence.t
 /** This stands for a field of which nothing is known. It is worth a try, and soon given up when it never shows anything. */
 export const UNTRIED: HintRecall = { foundCount: 0, missedCount: 0 };
 
-/** Older evidence fades beyond this many observations, so that a changed service is believed after about as many new ones. */
+/**
+ * Older evidence fades beyond this many observations, so that a changed service is believed after about as many new
+ * ones.
+ */
 const EVIDENCE_COUNT_MAX = 400;
 
 /** The estimate lies this many standard deviations below the mean, so that little evidence counts for little. */

@@ -30,11 +30,11 @@ export interface OrderByUrgency {
 export type UrgencyShares = Readonly<Record<Urgency, number>>;
 
 /**
- * Each kind gets its share of the permits that are not reserved for deadlines; the tenth that is left always goes to turns by weight. A
- * command gets this share because its operations are known from its answer, and after one reading its project has the
- * weight of an open operation. A hint gets the most, because a true hint is the best use of a request, and the list
- * flags at most as many projects as change. A wish gets the least, because it comes from one caller and costs
- * readings of all other projects.
+ * Each kind gets its share of the permits that are not reserved for deadlines; the tenth that is left always goes to
+ * turns by weight. A command gets this share because its operations are known from its answer, and after one reading
+ * its project has the weight of an open operation. A hint gets the most, because a true hint is the best use of a
+ * request, and the list flags at most as many projects as change. A wish gets the least, because it comes from one
+ * caller and costs readings of all other projects.
  */
 const URGENCY_SHARES: UrgencyShares = { command: 0.3, hint: 0.5, wish: 0.1 };
 

@@ -31,5 +31,5 @@ export function sortRows(
 
 /** Returns the rows without repetitions. An operation that stands on the page twice is taken from its first row. */
 export function uniqueRows(rows: readonly Operation[]): readonly Operation[] {
-  return [...new Map(rows.toReversed().map((row) => [row.id, row])).values()].toReversed();
+  return [...Map.groupBy(rows, ({ id }) => id).values()].flatMap(([first]) => first ?? []);
 }

@@ -1,4 +1,7 @@
-/** Derives what a record says of the circumstances of a reading: who observed it, whether it is history, whether it came late. */
+/**
+ * Derives what a record says of the circumstances of a reading: who observed it, whether it is history, whether it
+ * came late.
+ */
 
 import type { CommandOrigin } from '../../../../shared/core/journal/journal-entries.ts';
 import type { CommandRecord } from '../../../../shared/core/records/command-record.ts';

@@ -16,7 +16,10 @@ export interface RowRecorder {
   readonly recordWatched: (row: Operation) => Promise<boolean>;
   /** Records a row of which the table has no record: the row was true when it was fetched, and nothing older is stored. */
   readonly recordFirst: (row: Operation) => Promise<boolean>;
-  /** Records a row that was fetched before its record was read: a difference proves nothing, so the operation is read again. */
+  /**
+   * Records a row that was fetched before its record was read: a difference proves nothing, so the operation is read
+   * again.
+   */
   readonly recordOlder: (recorded: OperationRecord, row: Operation) => Promise<boolean>;
 }
 

@@ -14,7 +14,10 @@ export interface Sightings {
   readonly takeMissing: (operationId: string, nowMs: number) => number;
   /** Says whether this poll has read the operation. */
   readonly hasRead: (operationId: string) => boolean;
-  /** Returns when the operation of a row of this poll was created. It is undefined when there is no such row, or no readable time. */
+  /**
+   * Returns when the operation of a row of this poll was created. It is undefined when there is no such row, or no
+   * readable time.
+   */
   readonly createdAtOf: (operationId: string) => Timestamp | undefined;
   /** Returns when the process has last read the open operation, by our clock, or undefined when it does not know. */
   readonly lastReadMs: (operationId: string) => number | undefined;
