@@ -34,7 +34,7 @@ export const ACKNOWLEDGED: readonly Acknowledged[] = [
   {
     id: 'AwsSolutions-SQS3',
     at: ['Events/CanaryQueue', 'Events/Undelivered', 'Poller/Failures', 'Notifier/DeadLetters'],
-    reason: 'Dead-letter queues, and the queue of the canary, which nobody reads, need none of their own',
+    reason: 'Dead-letter queues, and the queue of the canary, which has no reader, need none of their own',
   },
 ];
 

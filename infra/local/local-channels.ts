@@ -3,7 +3,7 @@
 import { CHANNEL_KINDS } from '../../functions/notifier/channels/channels.ts';
 import { UsageError } from '../process/option-values.ts';
 import type { LocalAws } from './aws/local-aws.ts';
-import type { TopicMessage } from './aws/topics.ts';
+import type { TopicMessage } from './aws/services/topics.ts';
 
 /** `npm start` takes the secret of each channel from a variable, whose name is the key here. */
 export type ChannelSecrets = Readonly<Record<string, string | undefined>>;

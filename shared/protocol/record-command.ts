@@ -31,6 +31,8 @@ export interface RecordCommandDeps extends Omit<RelayDeps, 'store'> {
 }
 
 /**
+ * A command without operations has come to its end, which is published at once.
+ *
  * The command is recorded before its operations: from then on everything that meets one of them knows which command started it.
  * After a crash in between, the poller finds the operations by itself. Rejects when the table does; then only the correlation of
  * command and operations is lost.
@@ -40,7 +42,6 @@ export async function recordCommand(
   command: Command,
   operations: readonly Operation[],
 ): Promise<void> {
-  if (operations.length === 0) return;
   const record = commandRecord(deps, command, operations);
   await deps.store.record(record, undefined);
   const recorded = await Promise.all(operations.map((operation) => recordOne(deps, command, operation)));

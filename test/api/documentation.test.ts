@@ -65,7 +65,7 @@ describe('the OpenAPI document', () => {
     expect(references.filter((target) => resolve(target) === undefined)).toEqual([]);
   });
 
-  test('tells the problems that a call can have', () => {
+  test('names the problems that a call can have', () => {
     const restart = operations.find(
       ({ operation }) => operation.operationId === 'restartEndpoint',
     )?.operation;

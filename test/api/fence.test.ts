@@ -253,7 +253,7 @@ describe("a cursor of the bridge's own lists", () => {
       expect([cursor, (await ask(limited, `${path}cursor=${cursor}`)).status]).toEqual([cursor, 400]);
   });
 
-  test('tells a limited token no project of others, and does not open for another client', async () => {
+  test('shows a limited token no project of others, and does not open for another client', async () => {
     const { api, limited, ask } = await setUp();
     for (const id of [OTHER_PROJECT_ID, PROJECT_ID, 'quiet-sea-11111111']) {
       const { pk, sk, ...set } = record(id);

@@ -89,7 +89,7 @@ describe('behind an HTTP API', () => {
     expect([answer.statusCode, upstream.sent]).toEqual([413, []]);
   });
 
-  test('nobody is somebody by a header that looks like the context', async () => {
+  test('a header that looks like the context identifies no caller', async () => {
     const { invoke } = await setUp();
     const headers = {
       'x-amzn-request-context': '{"authorizer":{"iam":{"userId":"admin"}}}',

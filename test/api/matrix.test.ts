@@ -234,7 +234,7 @@ describe('methods', () => {
     all = { name: 'everything', scopes: 'every scope', projects: 'all', isGood: true };
   });
 
-  test.each(others)('$method $path is not there, whoever asks', async ({ path, method }) => {
+  test.each(others)('$method $path is not there for any caller', async ({ path, method }) => {
     const route = api.routes.find((each) => each.path === path);
     if (route === undefined) throw new Error(`There is no route ${path}`);
 

@@ -137,7 +137,7 @@ describe('the parts of the rate limit', () => {
     );
   });
 
-  test('who waits as long as it is told is let in', async () => {
+  test('a caller who waits for the given time is let in', async () => {
     let nowMs = 0;
     const share = shareOf100(() => nowMs);
     let delayMs = 0;

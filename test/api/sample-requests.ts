@@ -48,6 +48,13 @@ export const sampleBodies: Readonly<Record<string, object>> = {
   },
   createEndpoint: { endpoint: { branch_id: 'br-dawn-scene-747675', type: 'read_write' } },
   updateEndpoint: { endpoint: { autoscaling_limit_max_cu: 2 } },
+  createProject: { project: { name: 'shop', pg_version: 17 } },
+  updateProject: { project: { name: 'renamed' } },
+  updateBranch: { branch: { name: 'renamed' } },
+  createDatabase: { database: { name: 'orders', owner_name: 'neondb_owner' } },
+  updateDatabase: { database: { name: 'invoices' } },
+  createRole: { role: { name: 'reader' } },
+  createApiKey: { key_name: 'a-key' },
   createBranch: { branch: { name: 'preview' }, endpoints: [{ type: 'read_write' }] },
 };
 

@@ -58,7 +58,7 @@ export function createApp(deps: AppDeps): Hono {
 function checkRoutes(routes: readonly Route[]): void {
   const seen = new Set<string>();
   for (const { id, method, path, access } of routes) {
-    if (!access) throw new Error(`Route ${id} says nobody who may call it; give it a scope`);
+    if (!access) throw new Error(`Route ${id} does not say who may call it; give it a scope`);
     for (const name of [`id ${id}`, `${method} ${path.replace(/\{\w+\}/g, '{}')}`]) {
       if (seen.has(name)) throw new Error(`Two routes have the ${name}; each needs its own`);
       seen.add(name);

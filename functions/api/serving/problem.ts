@@ -15,7 +15,7 @@ export const PROBLEM_TYPES = {
   'in-progress': { status: 409, title: 'The first request with this Idempotency-Key is still running' },
   'outcome-unknown': {
     status: 409,
-    title: 'Nobody knows what became of the first request with this Idempotency-Key',
+    title: 'The outcome of the first request with this Idempotency-Key is unknown',
   },
   'secret-already-issued': { status: 409, title: 'The answer to this command held a secret and is not kept' },
   'key-reused': { status: 422, title: 'This Idempotency-Key was used for another request' },

@@ -259,7 +259,7 @@ function channelAlarms(): readonly AlarmDefinition[] {
     },
     {
       name: 'alerts-refused',
-      means: 'A channel refused an alert for good; it is kept, and somebody has to pass it on.',
+      means: 'A channel refused an alert for good. It is kept, and a person has to pass it on.',
       metric: of('AlertsRefused', 'Sum', Duration.minutes(5)),
       threshold: 0,
     },

@@ -2,7 +2,7 @@
 
 import { notifierQueue } from '../../../functions/notifier/invocations.ts';
 import type { BatchResponse } from '../../../functions/notifier/notify.ts';
-import type { LocalQueue, QueueMessage } from '../aws/queue.ts';
+import type { LocalQueue, QueueMessage } from '../aws/services/queue.ts';
 
 export interface NotifierInvocations {
   /** Starts an invocation for each batch that waits, up to the limit. */

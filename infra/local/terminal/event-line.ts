@@ -1,7 +1,7 @@
 /** Formats what the terminal shows: one aligned line per event, in colours where the terminal understands them. */
 
 import { styleText } from 'node:util';
-import type { DeliveredEvent } from '../aws/deliveries.ts';
+import type { DeliveredEvent } from '../aws/services/deliveries.ts';
 
 export interface LineStyle {
   readonly isColoured: boolean;

@@ -1,6 +1,6 @@
 /** Counts what happened, for the lines after Ctrl-C. */
 
-import type { DeliveredEvent } from '../aws/deliveries.ts';
+import type { DeliveredEvent } from '../aws/services/deliveries.ts';
 import { delayMsOf } from './event-line.ts';
 
 export interface RunSummary {

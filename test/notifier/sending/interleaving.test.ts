@@ -17,7 +17,7 @@ const ROUNDS = 6;
 const PROCESSES = 3;
 
 describe('notifiers at the same time', () => {
-  test('tell everything on every channel, and nothing twice, while none dies', async () => {
+  test('report everything on every channel, and nothing twice, while none dies', async () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const { notifier, sentIds, deathCount } = await run(seed, 0);
 

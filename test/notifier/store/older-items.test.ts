@@ -63,7 +63,7 @@ describe('the item of an incident as an older version wrote it', () => {
   });
 });
 
-describe('a channel whose own item somebody has changed by hand', () => {
+describe('a channel whose own item was changed by hand', () => {
   test.each([
     [
       'every field is something else',

@@ -2,8 +2,8 @@
  * Runs a local EventBridge: buses, rules and targets with the semantics that matter to publishers and subscribers.
  */
 
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import { toError } from '../../../shared/runtime/errors.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { toError } from '../../../../shared/runtime/errors.ts';
 import { type BusRule, createBusRules } from './bus-rules.ts';
 import { createDeliveries, type DeliveredEvent, type DeliveriesOptions } from './deliveries.ts';
 

@@ -3,7 +3,7 @@
  * dead letters.
  */
 
-import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
 
 export interface QueueMessage {
   readonly messageId: string;

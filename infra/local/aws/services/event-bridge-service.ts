@@ -5,7 +5,7 @@ import {
   InvalidEventPatternError,
   matchesEventPattern,
   parseEventPattern,
-} from '../../../shared/events/pattern/event-pattern.ts';
+} from '../../../../shared/events/pattern/event-pattern.ts';
 import type { LocalEventBus, PutEventsEntry } from './event-bus.ts';
 import { defineOperation, type Service, ServiceError } from './service.ts';
 

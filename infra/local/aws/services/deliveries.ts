@@ -1,7 +1,7 @@
 /** Delivers events to targets later and independently, so no target delays another or makes it fail. */
 
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import { toError } from '../../../shared/runtime/errors.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { toError } from '../../../../shared/runtime/errors.ts';
 
 /** Every target receives this envelope (EventBridge User Guide, "Event structure"). */
 export interface DeliveredEvent {

@@ -4,7 +4,7 @@ import {
   type EventPattern,
   matchesEventPattern,
   parseEventPattern,
-} from '../../../shared/events/pattern/event-pattern.ts';
+} from '../../../../shared/events/pattern/event-pattern.ts';
 import type { DeliveredEvent, Delivery, Target } from './deliveries.ts';
 import { ServiceError } from './service.ts';
 
