@@ -1,4 +1,4 @@
-/** The scope of each call of the specification. */
+/** Assigns a scope to each call of the specification. */
 
 import type { CallId } from '../upstream/calls/calls.ts';
 import type { Scope } from './scopes.ts';

@@ -9,7 +9,7 @@ import { isScope } from './scopes.ts';
 /** The longest lifetime of a token. A leaked token that is never noticed ends by itself within a quarter of a year. */
 export const TOKEN_DAYS_MAX = 90;
 
-/** Which calls the scopes of a token allow: those of the second edition, which passes on the whole public API. */
+/** The scopes of tokens that are made now allow the calls of the second edition, which passes on the whole public API. */
 export const SCOPES_EDITION = 2;
 
 export const tokenItem = z.object({

@@ -1,5 +1,5 @@
 /**
- * Whether the OpenAPI document describes what is really answered: thousands of requests at random from a seed go to every route, with
+ * Checks that the OpenAPI document describes what is really answered: thousands of requests at random from a seed go to every route, with
  * the simulated service behind the API, and each answer is held against the document.
  */
 
@@ -86,9 +86,10 @@ async function callers({ api, known }: SetUp): Promise<readonly (string | undefi
 }
 
 async function ask(made: SetUp, route: Route, token: string | undefined, random: Random) {
-  const { url, init } = randomRequest(route, oneOf(made.known, random), random);
-  const headers = { ...init.headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) };
-  const response = await made.api.app.request(url, { ...init, headers });
+  const { url, method, headers, body } = randomRequest(route, oneOf(made.known, random), random);
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const init = { method, headers: { ...headers, ...authorization }, ...(body !== undefined && { body }) };
+  const response = await made.api.app.request(url, init);
   const contentType = response.headers.get('content-type') ?? undefined;
   return { url, status: response.status, contentType, text: await response.text() };
 }

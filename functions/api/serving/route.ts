@@ -29,21 +29,21 @@ export interface Route {
   readonly limit?: 'upstream' | 'wishes';
   /** False: the request changes nothing that an audit would ask about. Default: every method but GET is audited. */
   readonly isAudited?: false;
-  /** The setting of the configuration that opens this call. Absent: the call is open. */
+  /** The call is closed until the configuration has this setting. */
   readonly closedUntil?: string;
-  /** True: tokens of the first edition do not reach the call, whatever scopes they have. */
+  /** Tokens of the first edition do not reach the call, whatever scopes they have. */
   readonly isOfSecondEdition?: true;
   /** A schema of the bridge's own routes is strict, because an unknown parameter is a mistake that would otherwise go unnoticed. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
   readonly isBodyOptional?: true;
-  /** What a caller who is limited to projects may send. Absent: what the schemas of query and body declare. */
+  /** A caller who is limited to projects may send only this, or, when it is absent, what the schemas of query and body declare. */
   readonly declared?: DeclaredFields;
   /** The status of a success. */
   readonly status: number;
   /** The answer has the same form with these statuses: of a success, or of something that is not in order. */
   readonly otherStatuses?: readonly number[];
-  /** The media type of the answer. Default: `application/json`. */
+  /** The answer has this media type, or `application/json`. */
   readonly mediaType?: string;
   readonly answer?: z.ZodType;
   /** Rejects with `Problem` when the caller must be told the reason. */
