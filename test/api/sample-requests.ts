@@ -1,4 +1,4 @@
-/** One well-formed request for every route that passes a call on. */
+/** Has one well-formed request for every route that passes a call on. */
 
 import type { Route } from '../../functions/api/serving/route.ts';
 
@@ -64,7 +64,7 @@ export interface Sample {
   readonly body: object | undefined;
 }
 
-/** `projectId`: the one that the path or the body names. */
+/** The path or the body names the project `projectId`. */
 export function sampleOf(route: Route, projectId = PROJECT_ID): Sample {
   const named: Readonly<Record<string, string>> = { ...ids, project_id: projectId };
   const query = route.reach === 'listed_projects' ? `?project_ids=${projectId}` : '';

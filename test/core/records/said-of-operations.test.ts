@@ -32,7 +32,7 @@ describe('a State Changed', () => {
     expect(entryOf({})).toMatchObject({ total_duration_ms: undefined, error: undefined });
   });
 
-  test('is late only where somebody says so', () => {
+  test('is late only where its context says so', () => {
     expect(entryOf({}, { late: true })).toMatchObject({ late: true });
     expect(entryOf({}, { late: false })).toMatchObject({ late: undefined });
     expect(entryOf({})).toMatchObject({ late: undefined });
@@ -65,7 +65,7 @@ test.each([
   expect(decideTransition(recorded, { status: to, failures_count })?.irregular).toBe(irregular);
 });
 
-describe('what is said beside states', () => {
+describe('entries other than changes of state', () => {
   const record = aRecord();
 
   test('of the end of a watch is why, and in which state', () => {
