@@ -87,7 +87,7 @@ export function parseTokenOptions(args: readonly string[]): TokenOptions | undef
   }
 }
 
-/** People paste the whole token when they want to revoke it, so only its id is kept. */
+/** Returns the id of a token. People paste the whole token when they want to revoke it, so only its id is kept. */
 function idOf(text: string): string {
   return /^opb_([0-9a-f]{18})_/.exec(text)?.[1] ?? text;
 }

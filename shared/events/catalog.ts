@@ -127,7 +127,7 @@ export const operationStalled = defineEvent({
 export const commandSettled = defineEvent({
   detailType: DETAIL_TYPES.command_settled,
   summary:
-    'Every operation that one command through the bridge started has ended, or the deadline has passed.',
+    'A command through the bridge has come to its end: every operation that it started has ended, it started none, or the deadline has passed.',
   detail: z.object({
     ...common,
     project_id: z.string(),

@@ -33,13 +33,14 @@ export interface RecordCommandDeps extends Omit<RelayDeps, 'store'> {
  * Records the command before its operations. From then on, every reader of one of them knows which command started
  * it. After a crash in between, the poller finds the operations by itself. Rejects when the table does, and then only
  * the correlation of command and operations is lost.
+ *
+ * A command without operations has come to its end, which is published at once.
  */
 export async function recordCommand(
   deps: RecordCommandDeps,
   command: Command,
   operations: readonly Operation[],
 ): Promise<void> {
-  if (operations.length === 0) return;
   const record = commandRecord(deps, command, operations);
   await deps.store.record(record, undefined);
   const recorded = await Promise.all(operations.map((operation) => recordOne(deps, command, operation)));

@@ -1,4 +1,7 @@
-/** Secrets with names of their own, sent through everything that can happen; none may turn up where it does not belong. */
+/**
+ * Sends secrets with names of their own through everything that can happen. None may turn up where it does not
+ * belong.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
@@ -16,7 +19,7 @@ interface Kind {
   readonly route: string;
   readonly body?: object;
   readonly headers?: Readonly<Record<string, string>>;
-  /** What the upstream answers when all is well; only the caller gets it. */
+  /** The upstream answers this when all is well. Only the caller gets it. */
   readonly answer?: object;
 }
 
@@ -167,7 +170,7 @@ async function run(kind: Kind, way: Way) {
   return { api, token, response, text: await response.text() };
 }
 
-/** Everything that outlives the request, and what the bridge itself said in answer to it. */
+/** Returns everything that outlives the request, and what the bridge itself said in answer to it. */
 function sinksOf(
   api: ApiUnderTest,
   { response, text }: { response: Response; text: string },

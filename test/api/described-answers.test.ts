@@ -1,6 +1,6 @@
 /**
- * Whether the OpenAPI document describes what is really answered: thousands of requests at random from a seed go to every route, with
- * the simulated service behind the API, and each answer is held against the document.
+ * Tests whether the OpenAPI document describes what is really answered. Thousands of requests, at random from a seed,
+ * go to every route with the simulated service behind the API, and each answer is held against the document.
  */
 
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ import { createUpstreamDouble } from './upstream-double.ts';
 const SEED = 20;
 const REQUESTS_PER_ROUTE = 32;
 
-/** A clock on which every look takes half a second, so that no limit of requests a minute is met. */
+/** Makes a clock on which every look takes half a second, so that no limit of requests a minute is met. */
 function hastyClock(): Clock {
   let nowMs = Date.UTC(2026, 0, 15);
   return {
@@ -49,7 +49,7 @@ async function setUp() {
   return { upstream, api, document, known: await idsOf(upstream.baseUrl) };
 }
 
-/** Ids of the simulated world by project, read through its own API. */
+/** Reads the ids of the simulated world by project, through its own API. */
 async function idsOf(baseUrl: string): Promise<readonly KnownIds[]> {
   const read = async (path: string, list: string) => {
     const response = await fetch(`${baseUrl}${path}`, { headers: { authorization: 'Bearer key' } });
@@ -74,7 +74,9 @@ async function idsOf(baseUrl: string): Promise<readonly KnownIds[]> {
 
 type SetUp = Awaited<ReturnType<typeof setUp>>;
 
-/** Most callers may do everything, some are limited to projects or lack scopes, and some are nobody. */
+/**
+ * Makes callers: most may do everything, some are limited to projects or lack scopes, and some have no valid token.
+ */
 async function callers({ api, known }: SetUp): Promise<readonly (string | undefined)[]> {
   const all = await api.issueToken({ validForMs: 5e9, client_id: 'all' });
   const own = known.slice(0, 2).flatMap((ids) => ids['project_id'] ?? []);
@@ -93,7 +95,10 @@ async function ask(made: SetUp, route: Route, token: string | undefined, random:
   return { url, status: response.status, contentType, text: await response.text() };
 }
 
-/** Whether the request is one to this route: a path with junk in it can be the path of another route, or of none. */
+/**
+ * Returns whether the request is one to this route. A path with junk in it can be the path of another route, or of
+ * none.
+ */
 function isTo(route: Route, url: string, routes: readonly Route[]): boolean {
   const segments = new URL(url, 'https://bridge.example').pathname.split('/');
   const fits = ({ method, path }: Route) => {
@@ -114,7 +119,7 @@ describe('the answers to random requests', () => {
     return () => made.upstream.close();
   });
 
-  test('are described, every one of at least 5,000', { timeout: 240_000 }, async () => {
+  test('are described, every one of at least 5,000', { timeout: 900_000 }, async () => {
     const check = createAnswerCheck(made.document);
     const random = seededRandom(SEED);
     const tokens = await callers(made);
@@ -136,7 +141,7 @@ describe('the answers to random requests', () => {
     if (process.env['SHOW_ANSWERS']) console.log(count, statuses);
     expect(outside).toEqual([]);
     expect(count).toBeGreaterThanOrEqual(5_000);
-    // The requests reach every kind of answer, or the test shows less than it says.
+    // The requests must reach every kind of answer, because otherwise the test shows less than it says.
     for (const kind of ['200 application/json', '400 application/problem+json', '404 application/json'])
       expect(statuses.get(kind), kind).toBeGreaterThan(100);
     for (const kind of ['201 application/json', '204 empty', '423 application/json', '503 application/json'])

@@ -1,4 +1,4 @@
-/** The document and its page: all of the routes, and nothing from elsewhere. */
+/** Tests the document and its page: they have all of the routes, and nothing from elsewhere. */
 
 import { describe, expect, test } from 'vitest';
 import { docsPage, PAGE_POLICY } from '../../functions/api/documentation/docs-page.ts';
@@ -65,7 +65,7 @@ describe('the OpenAPI document', () => {
     expect(references.filter((target) => resolve(target) === undefined)).toEqual([]);
   });
 
-  test('tells the problems that a call can have', () => {
+  test('names the problems that a call can have', () => {
     const restart = operations.find(
       ({ operation }) => operation.operationId === 'restartEndpoint',
     )?.operation;

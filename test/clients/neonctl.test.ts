@@ -2,12 +2,19 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { systemClock } from '../../shared/runtime/clock.ts';
 import { SETTLING_MS, startService } from '../conformance/service-under-test.ts';
 import { openNeonctl } from './neonctl.ts';
 
+/** The program starts up to twenty times in a test, and a busy machine takes several seconds for each start. */
+vi.setConfig({ testTimeout: 600_000 });
+
+/** The tests move the simulated time forward, and the program refuses times in the future of its own clock. */
+const aDayAgo = { ...systemClock, now: () => systemClock.now() - 24 * 3_600_000 };
+
 async function withNeonctl() {
-  const service = await startService();
+  const service = await startService({ clock: aDayAgo });
   const neonctl = openNeonctl(service);
   const settle = () => service.pass(SETTLING_MS);
   return { service, neonctl, settle };
@@ -33,6 +40,104 @@ describe('neonctl', () => {
 
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/the Neon API rejected the API key/);
+  });
+
+  test('creates, lists, shows, renames, restores and deletes branches', async () => {
+    const { service, neonctl, settle } = await withNeonctl();
+    const ofProject = ['--project-id', service.projectId];
+    const json = async (...args: readonly string[]) => {
+      const shown = await neonctl.json('branches', ...args, ...ofProject);
+      await settle();
+      return shown;
+    };
+    const table = async (...args: readonly string[]) => {
+      const shown = await neonctl.table('branches', ...args, ...ofProject);
+      await settle();
+      return shown;
+    };
+
+    const { branch, endpoints } = await json('create', '--name', 'dev');
+    expect(branch).toMatchObject({ name: 'dev', parent_id: service.branchId });
+    expect(endpoints).toHaveLength(1);
+    expect(await table('create', '--name', 'look', '--parent', 'dev', '--no-compute')).toContain('look');
+
+    const listed = await json('list');
+    expect(listed.map(({ name }: { name: string }) => name).toSorted()).toEqual(['dev', 'look', 'main']);
+    expect(await table('list')).toMatch(/\[default\] main/);
+    expect(await json('get', 'dev')).toMatchObject({ id: branch.id, current_state: 'ready' });
+    expect(await table('get', 'dev')).toContain(branch.id);
+
+    expect(await json('rename', 'dev', 'next')).toMatchObject({ id: branch.id, name: 'next' });
+    expect(await table('rename', 'look', 'view')).toContain('view');
+
+    const reader = await json('add-compute', 'next', '--type', 'read_only', '--cu', '1');
+    expect(await service.endpoint(reader.id)).toMatchObject({ branch_id: branch.id, type: 'read_only' });
+    expect(await table('add-compute', 'view', '--type', 'read_write')).toMatch(/ep-/);
+
+    expect(await json('restore', 'view', '^parent')).toMatchObject({ last_reset_at: expect.any(String) });
+    const aMomentAgo = new Date(service.upstream.world().nowMs - 1_000).toISOString();
+    const backup = ['--preserve-under-name', 'before'];
+    expect(await table('restore', 'next', `^self@${aMomentAgo}`, ...backup)).toMatch(
+      /Backup branch[\s\S]*before/,
+    );
+
+    expect(await json('set-default', 'next')).toMatchObject({ id: branch.id });
+    expect(await table('set-default', 'main')).toContain(service.branchId);
+
+    expect(await json('delete', 'view')).toMatchObject({ name: 'view' });
+    expect(await table('delete', 'next')).toContain(branch.id);
+    expect((await json('list')).map(({ name }: { name: string }) => name)).not.toContain('next');
+  });
+
+  test('creates, lists and deletes roles and databases', async () => {
+    const { service, neonctl, settle } = await withNeonctl();
+    const json = async (...args: readonly string[]) => {
+      const shown = await neonctl.json(...args, '--project-id', service.projectId);
+      await settle();
+      return shown;
+    };
+    const table = async (...args: readonly string[]) => {
+      const shown = await neonctl.table(...args, '--project-id', service.projectId);
+      await settle();
+      return shown;
+    };
+    const namesOf = (rows: readonly { name: string }[]) => rows.map(({ name }) => name);
+
+    expect(await json('roles', 'create', '--name', 'writer')).toMatchObject({ name: 'writer' });
+    expect(await table('roles', 'create', '--name', 'reader')).toContain('reader');
+    expect(namesOf(await json('roles', 'list'))).toEqual(expect.arrayContaining(['writer', 'reader']));
+    expect(await table('roles', 'list')).toMatch(/^writer .*\n(.*\n)*reader |^reader .*\n(.*\n)*writer /m);
+
+    const orders = await json('databases', 'create', '--name', 'orders', '--owner-name', 'writer');
+    expect(orders).toMatchObject({ name: 'orders', owner_name: 'writer' });
+    expect(await table('databases', 'create', '--name', 'stock', '--owner-name', 'reader')).toContain(
+      'stock',
+    );
+    expect(namesOf(await json('databases', 'list'))).toEqual(expect.arrayContaining(['orders', 'stock']));
+    expect(await table('databases', 'list')).toMatch(/orders +writer/);
+
+    expect(await json('databases', 'delete', 'orders')).toMatchObject({ name: 'orders' });
+    expect(await table('databases', 'delete', 'stock')).toContain('stock');
+    expect(await json('roles', 'delete', 'writer')).toMatchObject({ name: 'writer' });
+    expect(await table('roles', 'delete', 'reader')).toContain('reader');
+    expect(namesOf(await json('roles', 'list'))).not.toContain('writer');
+    expect(namesOf(await json('databases', 'list'))).not.toContain('orders');
+  });
+
+  test('prints a connection string, and its parts', async () => {
+    const { service, neonctl } = await withNeonctl();
+    const project = ['--project-id', service.projectId];
+    const { host } = await service.endpoint();
+
+    const text = await neonctl.table('connection-string', ...project);
+    const url = new URL(text.trim());
+    expect({ protocol: url.protocol, host: url.host }).toEqual({ protocol: 'postgresql:', host });
+    expect(url.password).not.toBe('');
+
+    const parts = await neonctl.json('connection-string', 'main', '--extended', '--pooled', ...project);
+    expect(parts).toMatchObject({ role: url.username, password: decodeURIComponent(url.password) });
+    expect(parts.host).toBe(host.replace(service.endpointId, `${service.endpointId}-pooler`));
+    expect(parts.database).toBe(url.pathname.slice(1));
   });
 
   test('lists operations', async () => {

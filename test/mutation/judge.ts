@@ -8,6 +8,8 @@ export interface Tally {
   readonly name: string;
   readonly count: number;
   readonly noticedCount: number;
+  /** Those of the noticed mutants whose tests took too long. */
+  readonly timedOutCount: number;
   readonly provenCount: number;
   readonly leftCount: number;
 }
@@ -37,7 +39,8 @@ export function judge(
     const noticedCount = some.filter(({ isNoticed }) => isNoticed).length;
     const leftCount = left.filter((mutant) => some.includes(mutant)).length;
     const provenCount = some.length - noticedCount - leftCount;
-    return { name: group, count: some.length, noticedCount, provenCount, leftCount };
+    const timedOutCount = some.filter(({ isTimedOut }) => isTimedOut).length;
+    return { name: group, count: some.length, noticedCount, timedOutCount, provenCount, leftCount };
   };
   const byFolder = Map.groupBy(outcomes, ({ file }) => dirname(file));
   return {

@@ -115,11 +115,12 @@ function lineOf({ file, line, original, replacement, isUncovered }: MutantOutcom
 
 const NAME_COLUMNS = 34;
 const COUNT_COLUMNS = 9;
-const HEAD = rowOfCells(['folder', 'mutants', 'noticed', 'proven', 'left', 'score']);
+const HEAD = rowOfCells(['folder', 'mutants', 'noticed', 'late', 'proven', 'left', 'score']);
 
 function rowOf(tally: Tally): string {
-  const { name, count, noticedCount, provenCount, leftCount } = tally;
-  return rowOfCells([name, count, noticedCount, provenCount, leftCount, `${scoreOf(tally).toFixed(1)} %`]);
+  const { name, count, noticedCount, timedOutCount, provenCount, leftCount } = tally;
+  const score = `${scoreOf(tally).toFixed(1)} %`;
+  return rowOfCells([name, count, noticedCount, timedOutCount, provenCount, leftCount, score]);
 }
 
 function rowOfCells([name, ...cells]: readonly (string | number)[]): string {

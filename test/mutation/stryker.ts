@@ -24,9 +24,14 @@ export interface MutantOutcome {
   readonly from: number;
   readonly to: number;
   readonly isNoticed: boolean;
+  /** The tests took longer than the limit, so the mutant counts as noticed: it runs for ever, or the machine was busy. */
+  readonly isTimedOut: boolean;
   /** No test runs this code. */
   readonly isUncovered: boolean;
 }
+
+/** A busy machine must not make a test look endless; a mutant that really runs for ever costs this time once. */
+const TIMEOUT_MS = 20_000;
 
 export interface RunOptions {
   readonly concurrency: number;
@@ -47,6 +52,7 @@ export async function runStryker(
     vitest: { configFile: 'test/mutation/vitest.config.ts', related: true, pool: 'forks' },
     plugins: ['@stryker-mutator/vitest-runner'],
     coverageAnalysis: 'perTest',
+    timeoutMS: TIMEOUT_MS,
     concurrency,
     ...(incrementalFile !== undefined && { incremental: true, incrementalFile }),
     // TypeScript 7 has no JavaScript API by which StrykerJS could read tsconfig.json, so it must not find that file.
@@ -75,6 +81,7 @@ export async function runStryker(
       from,
       to,
       isNoticed: status === 'Killed' || status === 'Timeout' || status === 'RuntimeError',
+      isTimedOut: status === 'Timeout',
       isUncovered: status === 'NoCoverage',
     };
   });

@@ -247,7 +247,7 @@ describe('a write without an answer', () => {
     });
   });
 
-  test('and races in any order: what is said to be recorded is stored, and the chain has no gap and no double', async () => {
+  test('and races in any order: what is reported as recorded is stored, and the chain has no gap and no double', async () => {
     const fate = fc.constantFrom(
       'answered',
       'refused by the network',
@@ -322,7 +322,7 @@ describe('an operation whose journal is full', () => {
     expect(world.calls).toEqual([]);
   });
 
-  test('has no result when it had ended and changes again, since it is not watched', async () => {
+  test('has no result when it had ended and moves again, since no poll watches it', async () => {
     const world = setUp();
     const recorded = full({ status: 'finished', failures_count: 63 });
 

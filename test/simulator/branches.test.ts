@@ -151,7 +151,7 @@ describe('a branch', () => {
   });
 
   test('is refused beyond the limit of the plan, with a code', async () => {
-    const { base, succeed, send } = await openProject();
+    const { base, succeed, send } = await openProject({ plan: 'free' });
     for (let count = 1; count < 10; count++) await succeed('POST', `${base}/branches`);
 
     const { status, body } = await send('POST', `${base}/branches`);

@@ -7,7 +7,7 @@ import type { StoredIncident } from '../sending/stored-incident.ts';
 import type { NoticeInbox } from './notice-inbox.ts';
 
 export interface OlderIncidents {
-  /** Incidents in whose items notices wait. */
+  /** Resolves to the incidents in whose items notices wait. */
   list(channel: string): Promise<readonly StoredIncident[]>;
   /** Takes the waiting notices out of the incident's item. */
   empty(channel: string, stored: StoredIncident): Promise<void>;
@@ -33,12 +33,15 @@ export async function moveOlderNotices(
       }
       await store.inbox.add(channel, notice);
     }
-    // The write is refused when the older version still runs and has written again: the next sweep moves the rest.
+    // The write is refused when the older version still runs and has written again. The next sweep moves the rest.
     await store.older.empty(channel, stored);
   }
 }
 
-/** The notice says at least where something happened: the item's key names account, project and action. */
+/**
+ * Makes a notice that says at least where something happened, because the item's key names account, project and
+ * action.
+ */
 function unreadableNotice(pending: unknown, sk: string): Notice {
   const { account_id, project_id, action } = subjectOfIncident(sk.replace(/^INCIDENT#/, ''));
   const { id } = Object(pending) as { id?: unknown };

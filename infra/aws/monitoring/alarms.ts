@@ -1,4 +1,4 @@
-/** Every alarm that wakes people. Each says what it means for them and where to read what to do. */
+/** Defines every alarm. Each says what it means for people, and where to read what to do. */
 
 import { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
@@ -113,7 +113,7 @@ function accountAlarms({ config }: AlarmParts): readonly AlarmDefinition[] {
       },
       {
         name: `items-unreadable:${account_id}`,
-        means: `An item of account ${account_id} in the table cannot be read by this version: it is skipped and kept, and everything else goes on.`,
+        means: `An item of account ${account_id} in the table cannot be read by this version: it is skipped and kept, and everything else continues to work.`,
         metric: of('ItemsUnreadable', 'Sum'),
         threshold: 0,
         periods: 2,
@@ -122,7 +122,7 @@ function accountAlarms({ config }: AlarmParts): readonly AlarmDefinition[] {
   });
 }
 
-/** Strangers call now and then. This number of calls in five minutes means that tokens are being tried. */
+/** Strangers call now and then, but this number of calls in five minutes means that tokens are being tried. */
 const UNAUTHENTICATED_MAX = 100;
 
 /** One failure among a handful of requests is more than this share, so the alarm needs it twice in a row. */
@@ -174,13 +174,13 @@ function systemAlarms({ events, poller, api, notifier }: AlarmParts): readonly A
     },
     {
       name: 'alerts-waiting',
-      means: 'Failures wait in the queue of the notifier: people are told late.',
+      means: 'Failures wait in the queue of the notifier, so alerts are late.',
       metric: notifier.queue.metricApproximateAgeOfOldestMessage({ period, statistic: 'Maximum' }),
       threshold: 300,
     },
     {
       name: 'alerts-dead-letters',
-      means: 'The notifier gave an event up: somebody was not told of a failure.',
+      means: 'The notifier gave up on an event, so the alert about a failure was not sent.',
       metric: depth(notifier.deadLetters),
       threshold: 0,
     },
@@ -240,8 +240,8 @@ function systemAlarms({ events, poller, api, notifier }: AlarmParts): readonly A
 }
 
 /**
- * Every sweep of the notifier measures how long each channel has taken nothing, so a notifier that stops raises these
- * alarms, too.
+ * Returns the alarms of the channels. Every sweep of the notifier measures how long each channel has taken nothing,
+ * so a notifier that stops raises these alarms, too.
  */
 function channelAlarms(): readonly AlarmDefinition[] {
   const of = (metric: MetricName, statistic: string, period: Duration) =>
@@ -259,7 +259,7 @@ function channelAlarms(): readonly AlarmDefinition[] {
     },
     {
       name: 'alerts-refused',
-      means: 'A channel refused an alert for good; it is kept, and somebody has to pass it on.',
+      means: 'A channel refused an alert for good. It is kept, and a person has to pass it on.',
       metric: of('AlertsRefused', 'Sum', Duration.minutes(5)),
       threshold: 0,
     },

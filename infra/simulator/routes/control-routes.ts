@@ -7,8 +7,10 @@ import type { Context, Hono } from 'hono';
 import * as z from 'zod';
 import { dialsSchema, type FaultDials } from '../faults/faults.ts';
 import type { RequestLimits } from '../faults/limits.ts';
+import type { KeyRing } from '../world/account/key-ring.ts';
+import { SECOND_ORGANIZATION_ID } from '../world/account/organizations.ts';
 import { connect, findCompute } from '../world/computes/compute-commands.ts';
-import type { KeyRing } from '../world/key-ring.ts';
+import { transferProject } from '../world/projects/change-project.ts';
 import { maxConnectionsOf, resourcesOf } from '../world/state/compute-size.ts';
 import type { ProjectState } from '../world/state/project-state.ts';
 import type { World } from '../world/world.ts';
@@ -62,7 +64,7 @@ function addTimeRoutes(app: Hono, { world, limits, now, passMs }: ControlDeps): 
   );
 }
 
-function addKeyRoutes(app: Hono, { keys }: ControlDeps): void {
+function addKeyRoutes(app: Hono, { keys, world }: ControlDeps): void {
   app.post('/_control/keys', (c) =>
     withBody(c, keyBody, ({ key, user_id }) => {
       // The API needs a key to make a key, so the Console makes the first key of each person.
@@ -74,7 +76,10 @@ function addKeyRoutes(app: Hono, { keys }: ControlDeps): void {
     withBody(c, keyBody, ({ key }) => c.body(null, keys.delete(key) ? 204 : 404)),
   );
   app.post('/_control/projects/:project_id/leave-organization', (c) => {
-    keys.removeProject(c.req.param('project_id'));
+    const project = world.project(c.req.param('project_id'));
+    if (project === undefined) return c.json({ message: 'project not found' }, 404);
+    transferProject(project, SECOND_ORGANIZATION_ID);
+    keys.removeProject(project.id);
     return c.body(null, 204);
   });
   app.delete('/_control/members/:user_id', (c) => {

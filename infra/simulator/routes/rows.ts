@@ -78,7 +78,7 @@ export function projectDetailRow(project: WorldProject, nowMs: number): Record<s
 
 function commonFields(project: WorldProject, nowMs: number): Record<string, unknown> {
   const lastOperation = project.operations.findLast(({ created_us }) => created_us / 1_000 <= nowMs);
-  const updatedMs = lastOperation === undefined ? project.created_at_ms : lastOperation.created_us / 1_000;
+  const updatedMs = Math.max(project.updatedAtMs, (lastOperation?.created_us ?? 0) / 1_000);
   const lastSpan = project.activeSpans.findLast(({ fromMs }) => fromMs <= nowMs);
   const { settings } = project;
   return {

@@ -2,7 +2,7 @@
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import type { Principal } from '../world/key-ring.ts';
+import type { Principal } from '../world/account/key-ring.ts';
 import type { Refused } from '../world/state/outcome.ts';
 import type { World } from '../world/world.ts';
 

@@ -5,7 +5,7 @@ import type { OpenApiDocument } from '../../../functions/api/documentation/opena
 
 interface GivenAnswer {
   readonly status: number;
-  /** Undefined when the answer has no such header. */
+  /** The content type is undefined when the answer has no such header. */
   readonly contentType: string | undefined;
   readonly text: string;
 }
@@ -14,10 +14,13 @@ interface DescribedAnswer {
   readonly content?: Readonly<Record<string, { readonly schema: object }>>;
 }
 
-/** Names what of an answer lies outside of the document; undefined when nothing does. */
+/** Names what of an answer lies outside of the document, and returns undefined when nothing does. */
 export type CheckAnswer = (method: string, path: string, answer: GivenAnswer) => string | undefined;
 
-/** The answer under `default` counts as a description of nothing: it would let every answer pass. */
+/**
+ * Creates the check. An answer that is only under `default` counts as not described, because `default` would let
+ * every answer pass.
+ */
 export function createAnswerCheck(document: OpenApiDocument): CheckAnswer {
   const ajv = new Ajv2020({ strict: false, allErrors: true, validateFormats: false });
   ajv.addSchema({ $id: 'document', components: document.components });
@@ -50,7 +53,7 @@ function faultOfEmpty(status: number, { content }: DescribedAnswer): string | un
   return content === undefined ? undefined : `${status} has no body, and the document describes one`;
 }
 
-/** A text that is not JSON fits no schema of an object. */
+/** Parses JSON, and keeps any other text, which fits no schema of an object. */
 function parsed(text: string): unknown {
   try {
     return JSON.parse(text);

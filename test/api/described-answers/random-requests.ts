@@ -9,7 +9,7 @@ export interface RandomRequest {
   readonly init: RequestInit;
 }
 
-/** The values that really exist in one project of the simulated world, by the names of their places. */
+/** These values really exist in one project of the simulated world. The keys are the names of their places. */
 export type KnownIds = Readonly<Record<string, readonly string[]>>;
 
 const JUNK = [
@@ -100,7 +100,7 @@ function randomBody(route: Route, sample: object | undefined, random: Random): R
   };
 }
 
-/** An object with some of the fields that the route declares, each with any value. */
+/** Makes an object with some of the fields that the route declares, each with any value. */
 function declaredFields(route: Route, random: Random): object {
   const shape = (route.declared?.body() ?? route.body)?.shape ?? {};
   const names = Object.keys(shape).filter(() => random.next() < 0.6);

@@ -68,7 +68,7 @@ test.each([
   expect(decideTransition(recorded, { status: to, failures_count })?.irregular).toBe(irregular);
 });
 
-describe('what is said beside states', () => {
+describe('entries other than changes of state', () => {
   const record = aRecord();
 
   test('of the end of a watch is why, and in which state', () => {

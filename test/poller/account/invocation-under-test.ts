@@ -10,7 +10,7 @@ import { noCounts } from '../../../functions/poller/account/invocation-counts.ts
 import { leftoversAtStart } from '../../../functions/poller/account/relay/leftovers.ts';
 import { createBoundReports } from '../../../functions/poller/account/status/report-bound.ts';
 import { createTally } from '../../../functions/poller/account/status/tally.ts';
-import { createPollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
+import { createPollPlanner, type PollResult } from '../../../functions/poller/planner/poll-planner.ts';
 import { firstAccountRecord } from '../../../shared/core/records/account-record.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
@@ -69,6 +69,7 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
   const script: AccountScript = { pages: { '': {} }, operations: {}, serverDateMs: undefined };
   const listCalls: ListCall[] = [];
   const operationCalls: string[] = [];
+  const operationOptions: (CallOptions | undefined)[] = [];
   const logs: (Readonly<Record<string, unknown>> & { event: string })[] = [];
   const measures: (readonly [string, number])[] = [];
   const events: Readonly<Record<string, unknown>>[] = [];
@@ -79,9 +80,15 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
     failureBackoffMsMax: 300_000,
     listing: { intervalMsMax: 60_000, hintIntervalMsMin: 1_250 },
   });
-  /** Notes what the planner was given. */
-  const planned: { readonly pages: unknown[][]; readonly added: string[]; readonly removed: string[] } = {
+  /** What the planner was given. */
+  const planned: {
+    readonly pages: unknown[][];
+    readonly reports: (readonly [projectId: string, result: PollResult, atMs: number])[];
+    readonly added: string[];
+    readonly removed: string[];
+  } = {
     pages: [],
+    reports: [],
     added: [],
     removed: [],
   };
@@ -100,8 +107,9 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
           serverDateMs: dateOf(),
         };
       },
-      async listOperations({ projectId }) {
+      async listOperations({ projectId }, options) {
         operationCalls.push(projectId);
+        operationOptions.push(options);
         const rows = script.operations[projectId] ?? [];
         if (typeof rows === 'string') throw failureOf(rows);
         return { operations: [...rows], malformedRowCount: 0, cursor: undefined, serverDateMs: dateOf() };
@@ -132,6 +140,10 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
       removeProjects(ids) {
         planned.removed.push(...ids);
         planner.removeProjects(ids);
+      },
+      report(projectId, result, atMs) {
+        planned.reports.push([projectId, result, atMs]);
+        planner.report(projectId, result, atMs);
       },
       reportPage(page, shown, atMs) {
         planned.pages.push([page, shown, atMs]);
@@ -181,6 +193,7 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
     script,
     listCalls,
     operationCalls,
+    operationOptions,
     logs,
     measures,
     events,

@@ -17,7 +17,7 @@ function setUp() {
     byId,
     queues,
     expectations: {
-      welcome: expectations.welcome,
+      welcome: (ids, histories) => expectations.welcome(ids, histories),
       forget: (turn) => {
         forgottenTurns.push(turn.id);
         expectations.forget(turn);

@@ -129,6 +129,15 @@ describe('a compute that can be suspended', () => {
     expect(expectations.takeRisen(NOW_MS + 4 * MINUTE_MS)).toBeUndefined();
   });
 
+  test('is found behind projects in which nothing runs', () => {
+    const { expectations, turns } = setUp(2);
+    const [quiet = aTurn('none'), busy = aTurn('none')] = turns;
+    expectations.learn(quiet, activity(), NOW_MS);
+    expectations.learn(busy, running(MINUTE_MS), NOW_MS);
+
+    expect(expectations.takeRisen(NOW_MS + 4 * MINUTE_MS)).toBe(busy);
+  });
+
   test('is forgotten with the next reading that does not show it running', () => {
     const { expectations, turn } = setUp(1);
     expectations.learn(turn, running(MINUTE_MS), NOW_MS);

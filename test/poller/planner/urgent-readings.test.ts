@@ -58,4 +58,12 @@ describe('a request for a reading', () => {
 
     expect(order.size).toBe(0);
   });
+
+  test('stays as it is when none was kept', () => {
+    const { turn, order, readings } = setUp();
+    readings.ask('a', 'hint');
+    readings.askAgain(turn);
+
+    expect(order.has(turn)).toBe(true);
+  });
 });

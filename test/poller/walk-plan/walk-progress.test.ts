@@ -249,7 +249,7 @@ describe('how far a project was recorded', () => {
   const UNKNOWN = at('0001-01-01T00:00:00');
   const met = { ...complete, head: OLD, isUnordered: true, hasMetDisorder: true };
 
-  test('is said by the watermark, and nothing else says it then', () => {
+  test('is the watermark, and no other field holds it then', () => {
     expect(decide({ project: aProject({ recorded_until: OLD }) })).toEqual({
       watermark: NEW,
       resume: null,
@@ -264,7 +264,7 @@ describe('how far a project was recorded', () => {
     });
   });
 
-  test('is said of an unordered list by the newest row that was there when a complete walk began', () => {
+  test('is, for an unordered list, the newest row that was there when a complete walk began', () => {
     expect(decide({ walk: { ...met, newest: LATER } })).toMatchObject({ recordedUntil: LATER });
     const project = aProject({ is_unordered: true, recorded_until: LATER });
     expect(decide({ project, walk: { ...met, newest: LATER } })).toBeUndefined();
@@ -284,7 +284,7 @@ describe('how far a project was recorded', () => {
     expect(decide({ walk, project: aProject({ is_unordered: true }) })).toBeUndefined();
   });
 
-  test('is said of a project that cannot be read by its newest record, above the watermark or the resume point', () => {
+  test('is, for a project that cannot be read, its newest record, above the watermark or the resume point', () => {
     const walk: WalkState = { ...begun, outcome: 'walking' };
     const resume: ResumePoint = { head: OLD, cursor: 'row-1' };
 

@@ -147,14 +147,18 @@ export function lastCompleteWalkAtMs(
   return earliestMs([...completedAtMs.values()]);
 }
 
-/** Takes over the projects that the previous process could not read, so that their ages go on. */
+/**
+ * Takes over the projects that another process could not read, so that their ages go on. A warm process may have read
+ * them later than that one.
+ */
 export function recallReadings(readings: ProjectReadings, status: AccountStatus | undefined): void {
   const { unread_projects = [], unread_since, last_complete_walk_at } = status ?? {};
   for (const { project_id, since, reason } of unread_projects) {
-    const sinceMs = Date.parse(since);
+    const sinceMs = Math.max(Date.parse(since), readings.completedAtMs.get(project_id) ?? 0);
     if (!Number.isNaN(sinceMs)) readings.unread.set(project_id, { sinceMs, aloneSinceMs: sinceMs, reason });
   }
-  if (unread_since !== undefined && last_complete_walk_at === undefined)
+  const isNew = readings.completedAtMs.size === 0;
+  if (isNew && unread_since !== undefined && last_complete_walk_at === undefined)
     readings.unreadBeforeMs = Date.parse(unread_since);
 }
 

@@ -63,18 +63,23 @@ export interface StatusSources {
   oldestLeftoverAtMs(): number | undefined;
 }
 
-/** Recalls in a new process what the previous one has found out. Without it everything has to be found out again. */
+/**
+ * Recalls at the beginning of an invocation what another process has found out since this one last wrote the status.
+ * A new process takes over what was learned of the upstream, too. Without that, everything has to be found out again.
+ */
 export async function recallStatus(
   { status, planner, budget, telemetry }: Pick<StatusDeps, 'status' | 'planner' | 'budget' | 'telemetry'>,
   memory: StatusMemory,
   readings: ProjectReadings,
 ): Promise<void> {
-  if (memory.stored !== undefined) return;
   try {
-    memory.stored = await status.read();
-    recallReadings(readings, memory.stored);
-    const { learned } = memory.stored ?? {};
-    if (learned === undefined) return;
+    const before = memory.stored;
+    const stored = await status.read();
+    if (stored === undefined || stored.written_at === before?.written_at) return;
+    memory.stored = stored;
+    recallReadings(readings, stored);
+    const { learned } = stored;
+    if (learned === undefined || before !== undefined) return;
     budget.restore(learned.limit);
     planner.restoreHints(learned.hints);
   } catch (error) {

@@ -1,4 +1,4 @@
-/** Bounds of reading, recording and publishing operations, as docs/limits.md lists them. */
+/** Lists the bounds of reading, recording and publishing operations, for docs/limits.md. */
 
 import {
   POLLS_END_MS,

@@ -10,6 +10,7 @@ import { type Compute, type ComputeSettings, createCompute } from '../state/comp
 import { faultOfSize } from '../state/compute-size.ts';
 import { drawBranchId } from '../state/names.ts';
 import { done, type Outcome, type Refused, refused } from '../state/outcome.ts';
+import { faultOfPlan, type Plan } from '../state/plan.ts';
 import type { ProjectState, WorldOperation } from '../state/project-state.ts';
 import { addBranch, runBranchChain } from './branch-life.ts';
 import { findPoint, type NamedPoint } from './branch-point.ts';
@@ -32,9 +33,6 @@ export interface CreatedBranch {
   readonly operations: readonly WorldOperation[];
 }
 
-/** A free account shows this `branches_limit` (observed in public payloads). */
-const BRANCHES_MAX = 10;
-
 export function createBranch(
   project: ProjectState,
   request: NewBranch,
@@ -56,11 +54,11 @@ function faultOf(project: ProjectState, request: NewBranch, nowMs: number): Refu
   const { name, expiresAtMs, isProtected, computes } = request;
   if (name !== undefined && hasBranchNamed(project, name))
     return refused(409, 'a branch with this name already exists');
-  if (project.branches.size >= BRANCHES_MAX)
+  if (project.branches.size >= project.plan.branchesMax)
     return refused(422, 'branches limit exceeded', 'BRANCHES_LIMIT_EXCEEDED');
   if (expiresAtMs !== undefined && isProtected)
     return refused(400, 'invalid request: a protected branch cannot expire');
-  const fault = faultOfExpiry(expiresAtMs, nowMs) ?? faultOfComputes(computes);
+  const fault = faultOfExpiry(expiresAtMs, nowMs) ?? faultOfComputes(computes, project.plan);
   return fault === undefined ? undefined : refused(400, `invalid request: ${fault}`);
 }
 
@@ -68,10 +66,12 @@ export function hasBranchNamed({ branches }: ProjectState, name: string): boolea
   return [...branches.values()].some((branch) => branch.name === name);
 }
 
-function faultOfComputes(computes: readonly ComputeSettings[]): string | undefined {
+function faultOfComputes(computes: readonly ComputeSettings[], plan: Plan): string | undefined {
   if (computes.filter(({ type }) => type === 'read_write').length > 1)
     return 'endpoints: a branch can have one read_write endpoint';
-  return computes.map(({ size }) => faultOfSize(size)).find((fault) => fault !== undefined);
+  return computes
+    .map(({ size }) => faultOfSize(size) ?? faultOfPlan(size, plan))
+    .find((fault) => fault !== undefined);
 }
 
 function started(

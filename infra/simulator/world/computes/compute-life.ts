@@ -118,6 +118,17 @@ function restarted(
   else putOffSuspend(compute, started.endMs, 0);
 }
 
+/** Runs the steps `before`, and then applies a configuration to active computes. */
+export function runConfigs(
+  project: ProjectState,
+  { computes, before = [], ...start }: ChainStart & StartPlan,
+): ChainEnd {
+  const steps = [...before, ...computes.map((compute) => stepOn(kinds.apply_config, compute))];
+  const end = runChain(project, { ...start, steps });
+  for (const compute of computes) putOffSuspend(compute, end.endMs, useMsOf(project, start));
+  return end;
+}
+
 /**
  * Applies a configuration. An idle compute "becomes active for a short period of time and is suspended afterward"
  * (public contract), for which the service starts no `start_compute`.
@@ -126,12 +137,8 @@ export function runConfig(
   project: ProjectState,
   { compute, ...start }: ChainStart & { readonly compute: Compute },
 ): ChainEnd {
+  if (compute.activeSpan !== undefined) return runConfigs(project, { computes: [compute], ...start });
   const configure = stepOn(kinds.apply_config, compute);
-  if (compute.activeSpan !== undefined) {
-    const end = runChain(project, { ...start, steps: [configure] });
-    putOffSuspend(compute, end.endMs, useMsOf(project, start));
-    return end;
-  }
   const end = runChain(project, { ...start, steps: [configure, stepOn(kinds.suspend_compute, compute)] });
   const [configured = end] = end.ends;
   enterPhases(compute, start.atMs, [

@@ -3,7 +3,7 @@
 import type { Compute } from '../state/compute.ts';
 import { drawUuid } from '../state/names.ts';
 import type { ProjectState } from '../state/project-state.ts';
-import { drawLife, drawMs, type OperationKind } from './operation-life.ts';
+import { drawLife, drawMs, kinds, type OperationKind } from './operation-life.ts';
 
 /**
  * A chain's first operation is usually, but not always, `running` in the answer that shows it (observed in public
@@ -62,8 +62,20 @@ export interface ChainEnd extends OperationEnd {
   readonly freeAtMs: number;
 }
 
-/** All operations of a chain are created at once. Each runs when the one before it has ended. */
+/**
+ * All operations of a chain are created at once. Each runs when the one before it has ended. A project whose data were
+ * put away gets them back first, with an operation that is not among the `ends`.
+ */
 export function runChain(project: ProjectState, plan: ChainPlan): ChainEnd {
+  if (!project.isDetached) return runSteps(project, plan);
+  const steps = [{ kind: kinds.tenant_reattach }, ...plan.steps];
+  const end = runSteps(project, { ...plan, steps });
+  const [reattached, ...ends] = end.ends;
+  project.isDetached = reattached?.isFinished !== true;
+  return { ...end, ends };
+}
+
+function runSteps(project: ProjectState, plan: ChainPlan): ChainEnd {
   const stepUsMax = plan.byCommand === true ? COMMAND_STEP_US_MAX : CREATION_STEP_US_MAX;
   const earlierUs = plan.byCommand === true ? plan.steps.length * COMMAND_STEP_US_MAX : 0;
   let createdUs = Math.floor(plan.atMs * 1_000) - earlierUs;

@@ -30,6 +30,10 @@ export const kinds = {
   check_availability: kind('check_availability', 4, 0.3),
   timeline_archive: kind('timeline_archive', 45, 0.9, false),
   timeline_unarchive: kind('timeline_unarchive', 30, 0.9, false),
+  apply_storage_config: kind('apply_storage_config', 1, 0.5, false),
+  tenant_detach: kind('tenant_detach', 20, 0.9, false),
+  tenant_reattach: kind('tenant_reattach', 20, 0.9, false),
+  delete_tenant: kind('delete_tenant', 3, 0.7, false),
   tenant_attach: kind('tenant_attach', 45, 0.9, false),
   /** The public contract has this action and the specification's table lacks it: actions are an open set. */
   delete_timeline: kind('delete_timeline', 2, 0.7, false),

@@ -10,6 +10,7 @@ export function operationsStartedBy(project: ProjectState, act: () => void): rea
   const endMs = Math.max(...operations.map(({ states }) => states.at(-1)?.at_ms ?? 0));
   // The simulated users wait for the project's lock as every client does.
   project.nextSessionMs = Math.max(project.nextSessionMs, endMs);
+  project.idleFromMs = Math.max(project.idleFromMs, endMs);
   project.operations.sort((a, b) => a.created_us - b.created_us);
   return operations;
 }

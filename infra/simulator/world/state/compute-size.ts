@@ -6,7 +6,7 @@ export interface ComputeSize {
 }
 
 const SHARED_CU = [0.25, 0.5];
-const AUTOSCALING_CU_MAX = 16;
+export const AUTOSCALING_CU_MAX = 16;
 const FIXED_CU_MAX = 56;
 
 /** The service offers 0.25, 0.5, each integer from 1 to 16, and each even integer from 18 to 56. */

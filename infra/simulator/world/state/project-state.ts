@@ -6,7 +6,8 @@ import { type Branch, createBranchState } from './branch.ts';
 import { firstContent } from './branch-content.ts';
 import { type ActiveSpan, type Compute, createCompute } from './compute.ts';
 import type { GroundTruthState } from './ground-truth.ts';
-import { drawBranchId, drawProjectId } from './names.ts';
+import { drawBranchId, drawProjectId, drawUuid } from './names.ts';
+import type { NewProject } from './new-project.ts';
 import type { Plan } from './plan.ts';
 import { DEFAULT_PROJECT, type ProjectSettings } from './project-settings.ts';
 
@@ -27,6 +28,8 @@ export interface WorldOperation {
 export interface WorldProject {
   readonly id: string;
   readonly created_at_ms: number;
+  /** The id of the period in which the project is billed. */
+  readonly periodId: string;
   /** The oldest operation comes first. */
   readonly operations: readonly WorldOperation[];
   /** The computes were active in these spans. The oldest comes first. */
@@ -36,6 +39,8 @@ export interface WorldProject {
   readonly branches: ReadonlyMap<string, Branch>;
   readonly defaultBranchId: string;
   readonly settings: ProjectSettings;
+  readonly updatedAtMs: number;
+  readonly deletedAtMs: number | undefined;
   readonly auth: AuthState;
   readonly plan: Plan;
 }
@@ -49,8 +54,16 @@ export interface ProjectState extends WorldProject {
   readonly branches: Map<string, Branch>;
   defaultBranchId: string;
   settings: ProjectSettings;
+  updatedAtMs: number;
+  deletedAtMs: number | undefined;
+  /** The storage has put the data away, because the project was not used for long. */
+  isDetached: boolean;
+  /** The project is not used from then on, but for the spans in which its computes are active. */
+  idleFromMs: number;
   readonly deletedEndpointIds: Set<string>;
   readonly deletedBranchIds: Set<string>;
+  /** When each request to transfer the project expires, by the id of the request. */
+  readonly transferRequests: Map<string, number>;
   auth: AuthState;
   readonly random: Random;
   /** This draws passwords and ids of databases, so that these do not change the life of the project. */
@@ -81,30 +94,50 @@ export interface ProjectOptions {
    */
   readonly trouble: number;
   readonly plan: Plan;
+  /** A project that a caller creates begins as the caller says. */
+  readonly request?: NewProject;
 }
 
-export function createProjectState({ seed, createdAtMs, ...odds }: ProjectOptions): ProjectState {
+export function createProjectState({ seed, createdAtMs, request, ...odds }: ProjectOptions): ProjectState {
   const random = seededRandom(seed);
   const id = drawProjectId(random);
   const contentDice = seededRandom(seed + 2);
   const main = drawCompute(random, createdAtMs);
   const branch = createBranchState(
-    { id: main.branch_id, name: DEFAULT_BRANCH, createdAtMs },
-    firstContent(contentDice, { atMs: createdAtMs }),
+    { id: main.branch_id, name: request?.branchName ?? DEFAULT_BRANCH, createdAtMs },
+    firstContent(contentDice, {
+      atMs: createdAtMs,
+      roleName: request?.roleName,
+      databaseName: request?.databaseName,
+    }),
   );
+  const settings = { ...DEFAULT_PROJECT, ...request?.settings, name: request?.name ?? id };
+  if (request !== undefined)
+    main.config = {
+      ...main.config,
+      size: settings.defaultSize,
+      suspendTimeoutSeconds: settings.defaultSuspendTimeoutSeconds,
+      provisioner: settings.provisioner,
+    };
   return {
     ...odds,
     id,
     created_at_ms: createdAtMs,
+    periodId: drawUuid(contentDice),
     operations: [],
     activeSpans: [],
     computes: [main],
     main,
     branches: new Map([[branch.id, branch]]),
     defaultBranchId: branch.id,
-    settings: { ...DEFAULT_PROJECT, name: id },
+    settings,
+    updatedAtMs: createdAtMs,
+    deletedAtMs: undefined,
+    isDetached: false,
+    idleFromMs: createdAtMs,
     deletedEndpointIds: new Set(),
     deletedBranchIds: new Set(),
+    transferRequests: new Map(),
     auth: NO_AUTH,
     random,
     contentDice,

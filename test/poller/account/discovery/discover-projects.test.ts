@@ -85,7 +85,7 @@ describe('the first listing of an account', () => {
     ]);
   });
 
-  test('says once how many projects there are', async () => {
+  test('logs once how many projects there are', async () => {
     const { deps, discovery, script, logs } = anInvocation();
     script.pages = { '': { projects: named('a', 'b') } };
     await discoverProjects(deps, discovery);
@@ -208,7 +208,7 @@ describe('a listing', () => {
     expect(memory.listings).toMatchObject({ durationMs: 14_000, endedAtMs: nowMs(), count: 1 });
   });
 
-  test('that meets a bound says so', async () => {
+  test('that meets a bound reports it', async () => {
     const { deps, discovery, script, logs, measures } = anInvocation();
     script.pages = new Proxy(
       {},

@@ -54,6 +54,13 @@ describe('a page that was read', () => {
     expect(queues.deadlines.due(1_000 + MINUTE_MS + 1_800)).toBe(turn);
   });
 
+  test('is not late before its interval is over', () => {
+    const { queues, reports } = setUp();
+    reports.report(0, shown(), 1_000);
+
+    expect([queues.deadlines.due(60_999), queues.deadlines.due(62_900)]).toEqual([undefined, undefined]);
+  });
+
   test('brings the next page, which is read first', () => {
     const { list, queues, reports } = setUp();
     const waiting = aTurn('waiting', { finish: 5 });

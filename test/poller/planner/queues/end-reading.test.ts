@@ -58,7 +58,7 @@ describe('after a failure', () => {
   });
 
   test('a page has no weight, so its place does not change', () => {
-    const turn = aTurn('page', { page: 0, stride: 17, finish: 3 } as Parameters<typeof aTurn>[1]);
+    const turn = aTurn('page', { page: 0, stride: 17, finish: 3 });
     restAfterFailure(queuesOf(), turn, NOW_MS);
 
     expect(turn.finish).toBe(3);

@@ -155,7 +155,7 @@ describe('rows of several polls together', () => {
 });
 
 describe('the first page of a list', () => {
-  test('that is the whole list says so of how often something happens there', async () => {
+  test('that is the whole list shows how often operations begin in a whole day', async () => {
     const { script, poll, pass } = counted();
     script.rows = endedRows(2, { newestMs: NOON_MS - 10 * MINUTE_MS });
     await poll();

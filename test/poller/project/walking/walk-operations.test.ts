@@ -17,7 +17,7 @@ import {
 const row = (id: string, atAgeMs: number, fields: Partial<Operation> = {}) =>
   anOperation({ id, created_at: atMs(NOON_MS - atAgeMs), updated_at: atMs(NOON_MS - atAgeMs), ...fields });
 
-const toldIds = (events: readonly Readonly<Record<string, unknown>>[]) =>
+const publishedIds = (events: readonly Readonly<Record<string, unknown>>[]) =>
   events.map(({ operation_id }) => operation_id);
 
 describe('the first walk of a project', () => {
@@ -31,7 +31,7 @@ describe('the first walk of a project', () => {
     const report = await poll();
 
     expect(report).toMatchObject({ outcome: 'complete', failure: undefined, recordedCount: 1 });
-    expect(toldIds(events)).toEqual(['new']);
+    expect(publishedIds(events)).toEqual(['new']);
     expect(stored()).toMatchObject({ watermark: '2026-01-15T11:59:00.000000000Z' });
   });
 
@@ -62,12 +62,12 @@ describe('the first walk of a project', () => {
       await poll();
       await poll();
 
-      expect(new Set(toldIds(events))).toEqual(new Set(expected));
+      expect(new Set(publishedIds(events))).toEqual(new Set(expected));
       expect(events).toHaveLength(expected.length);
     },
   );
 
-  test('goes no deeper below its head than configured, unless all history is wanted', async () => {
+  test('goes no deeper below its head than its setting allows, unless all history is wanted', async () => {
     const { script, poll, calls } = aProject({ backfillDepthMs: DAY_MS });
     script.rows = endedRows(40, { newestMs: NOON_MS - 2 * HOUR_MS, stepMs: 6 * HOUR_MS });
     script.pageRowsMax = 3;
@@ -85,7 +85,7 @@ describe('the first walk of a project', () => {
 
     await poll({ bootAt: '2026-01-01T00:00:00.000000000Z' as typeof BOOT_AT });
 
-    expect(toldIds(events)).toHaveLength(15);
+    expect(publishedIds(events)).toHaveLength(15);
   });
 
   test('publishes the events of a page in the order in which the operations began', async () => {
@@ -94,7 +94,7 @@ describe('the first walk of a project', () => {
 
     await poll();
 
-    expect(toldIds(events)).toEqual(['row-3', 'row-2', 'row-1', 'row-0']);
+    expect(publishedIds(events)).toEqual(['row-3', 'row-2', 'row-1', 'row-0']);
   });
 
   test('records a row that stands twice on a page once, as the upper one says', async () => {
@@ -104,7 +104,7 @@ describe('the first walk of a project', () => {
 
     await poll();
 
-    expect(toldIds(events)).toEqual(['below', 'twice']);
+    expect(publishedIds(events)).toEqual(['below', 'twice']);
     expect(events[1]).toMatchObject({ status: 'finished', sequence: 1 });
   });
 });
@@ -167,7 +167,7 @@ describe('a later walk', () => {
     expect(takeCalls().every((call) => call.startsWith('list'))).toBe(true);
   });
 
-  test('in a new process reads the records of the page once, and publishes nothing again', async () => {
+  test('in a new process reads the records of the page once, and nothing is published again', async () => {
     const rows = endedRows(3, { newestMs: NOON_MS - MINUTE_MS });
     const { poll, restart, takeCalls, events } = await afterOne(rows);
     restart();
@@ -204,7 +204,7 @@ describe('a later walk', () => {
     expect(stored()).toMatchObject({ watermark: '2026-01-15T11:59:00.000000000Z' });
     script.fails = () => undefined;
     await poll();
-    expect(toldIds(events)).toEqual(['new', 'moved']);
+    expect(publishedIds(events)).toEqual(['new', 'moved']);
     expect(stored()).toMatchObject({ watermark: '2026-01-15T11:59:59.000000000Z' });
   });
 
@@ -265,14 +265,14 @@ describe('a later walk', () => {
 
     await poll();
 
-    expect(toldIds(events)).toEqual(['untimed']);
+    expect(publishedIds(events)).toEqual(['untimed']);
   });
 });
 
 describe('what the table may have forgotten', () => {
   const oldRow = (ageMs: number) => row('old', ageMs, { status: 'finished' });
 
-  test('is no news a month later, says so once, and is remembered', async () => {
+  test('is no news a month later, which is logged once, and is remembered', async () => {
     const project = aProject({ sweepIntervalMs: 1_000 * DAY_MS, backfill: 'all' });
     const { script, poll, pass, expireAll } = {
       ...project,
@@ -301,7 +301,7 @@ describe('what the table may have forgotten', () => {
 
     await poll();
 
-    expect(toldIds(events)).toEqual(['old']);
+    expect(publishedIds(events)).toEqual(['old']);
   });
 
   test('is judged by our own clock when the upstream does not say what time it is', async () => {
@@ -324,7 +324,7 @@ describe('what the table may have forgotten', () => {
 
     await poll();
 
-    expect(toldIds(events)).toEqual(['old']);
+    expect(publishedIds(events)).toEqual(['old']);
   });
 });
 
@@ -354,7 +354,7 @@ describe('a walk that cannot be finished now', () => {
 
     expect(await poll()).toMatchObject({ outcome: 'interrupted', failure: 'unavailable' });
 
-    expect(toldIds(events)).toHaveLength(20);
+    expect(publishedIds(events)).toHaveLength(20);
     expect(stored()).toMatchObject({ resume: { cursor: 'row-19' } });
   });
 
@@ -378,7 +378,7 @@ describe('a walk that cannot be finished now', () => {
     expect(await poll()).toMatchObject({ outcome: 'interrupted' });
     expect(await poll()).toMatchObject({ outcome: 'complete' });
 
-    expect(toldIds(takeEvents())).toEqual(expect.arrayContaining(['late']));
+    expect(publishedIds(takeEvents())).toEqual(expect.arrayContaining(['late']));
   });
 
   const withAStoredCursor = () => {
@@ -435,7 +435,7 @@ describe('a walk that cannot be finished now', () => {
 });
 
 describe('requests of a walk', () => {
-  test('all carry the signal of the deadline, and the first one carries the permit', async () => {
+  test('carry the signal of the deadline, each of them, and the permit for the first request', async () => {
     const { script, poll, calls } = aProject();
     script.rows = endedRows(30, { newestMs: NOON_MS - MINUTE_MS });
     const { signal } = new AbortController();
@@ -584,7 +584,7 @@ describe('a list that is not newest first', () => {
 
     for (let count = 0; count < 6; count++) await poll();
 
-    expect(toldIds(events)).toHaveLength(12);
+    expect(publishedIds(events)).toHaveLength(12);
     expect(stored()).toMatchObject({ is_unordered: true });
     expect(stored()).not.toHaveProperty('watermark');
     expect(logs.filter(({ event }) => event === 'list.unordered')).toHaveLength(1);
@@ -599,7 +599,7 @@ describe('a list that is not newest first', () => {
 
     for (let count = 0; count < 4; count++) await poll();
 
-    expect(toldIds(events)).toContain('appended');
+    expect(publishedIds(events)).toContain('appended');
   });
 });
 

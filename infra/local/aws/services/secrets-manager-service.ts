@@ -36,7 +36,7 @@ export function createSecretsManagerService(secrets: LocalSecrets): Service {
   ]);
 }
 
-/** Only GetSecretValue may answer with the value. */
+/** Returns the version without its value, with which only GetSecretValue may answer. */
 function withoutValue({ SecretString: _value, ...version }: SecretVersion): object {
   return version;
 }

@@ -3,9 +3,8 @@
  * (specification "API key").
  */
 
-/** The organization has two people: an administrator, who owns the account, and a member. */
-const ADMIN_ID = 'user-admin';
-export const MEMBER_ID = 'user-member';
+import { ORGANIZATION_ID } from '../state/project-settings.ts';
+import { ADMIN_ID, createMembers } from './organizations.ts';
 
 interface KeyRecord {
   readonly id: number;
@@ -29,17 +28,10 @@ export interface Principal {
   /** This is the user of a personal key, or the user who made a key of another kind. */
   readonly userId: string;
   readonly isAdmin: boolean;
-  /** The value is false once the user has left. A personal key then reaches no project of the organization. */
-  readonly isMember: boolean;
+  /** The key reaches the projects of these organizations: none once the user has left. */
+  readonly organizationIds: readonly string[];
   /** A project-scoped key acts on this project alone. */
   readonly projectId: string | undefined;
-  /** These projects have left the organization. */
-  readonly leftProjectIds: ReadonlySet<string>;
-}
-
-/** An administrator moves a project out of the organization, and reaches it on with personal keys. */
-export function isWithinReach({ kind, isAdmin, leftProjectIds }: Principal, projectId: string): boolean {
-  return (kind === 'personal' && isAdmin) || !leftProjectIds.has(projectId);
 }
 
 export type KeyOutcome<Value> =
@@ -69,6 +61,7 @@ export function createKeyRing(options: KeyRingOptions) {
     authenticate: ring.authenticate,
     removeMember: ring.removeMember,
     removeProject: ring.removeProject,
+    members: ring.members,
     ...personalKeys(ring, options.drawSecret),
     ...organizationKeys(ring, options.drawSecret),
   };
@@ -79,8 +72,7 @@ type Ring = ReturnType<typeof createRing>;
 /** Keeps the keys and members themselves, without the rules on who may do what. */
 function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
   const keys = new Map<string, StoredKey>();
-  const members = new Set([ADMIN_ID, MEMBER_ID]);
-  const leftProjectIds = new Set<string>();
+  const members = createMembers();
   let lastId = 0;
 
   const put = (key: NewKey): StoredKey => {
@@ -99,6 +91,7 @@ function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
 
   return {
     put,
+    members,
     all: () => [...keys.values()],
     withId: (id: number) => [...keys.values()].find((key) => key.id === id),
 
@@ -116,17 +109,15 @@ function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
       if (key === undefined) return undefined;
       keys.set(secret, { ...key, last_used_at: isoOf(now()), last_used_from_addr: address });
       const { kind, ownerId: userId, project_id: projectId } = key;
-      const isMember = kind !== 'personal' || members.has(userId);
-      const isAdmin = userId === ADMIN_ID && members.has(userId);
-      return { kind, userId, isAdmin, isMember, projectId, leftProjectIds };
+      const organizationIds = kind === 'personal' ? members.organizationIdsOf(userId) : [ORGANIZATION_ID];
+      return { kind, userId, isAdmin: members.isAdmin(userId, ORGANIZATION_ID), organizationIds, projectId };
     },
 
     /** Makes a user leave the organization. */
-    removeMember: (userId: string) => void members.delete(userId),
+    removeMember: (userId: string) => members.remove(ORGANIZATION_ID, userId),
 
     /** Makes a project leave the organization. The keys that are scoped to it stop working. */
     removeProject: (projectId: string): void => {
-      leftProjectIds.add(projectId);
       for (const key of keys.values()) if (key.project_id === projectId) keys.delete(key.secret);
     },
   };
@@ -162,13 +153,12 @@ function organizationKeys(ring: Ring, drawSecret: () => string) {
   return {
     /** An administrator makes keys of the organization; every member makes keys of one project. */
     createOrganization(
-      { kind, userId, isAdmin, isMember, leftProjectIds }: Principal,
+      { kind, userId, isAdmin, organizationIds }: Principal,
       { name, projectId }: { readonly name: string; readonly projectId: string | undefined },
     ): KeyOutcome<object> {
       if (kind !== 'personal') return refused(404, NOT_FOR_ORGANIZATION_KEYS);
-      if (!isMember) return refused(404, 'organization not found');
+      if (!organizationIds.includes(ORGANIZATION_ID)) return refused(404, 'organization not found');
       if (projectId === undefined && !isAdmin) return refused(403, ADMINISTRATORS_ONLY);
-      if (projectId !== undefined && leftProjectIds.has(projectId)) return refused(404, 'project not found');
       const keyKind = projectId === undefined ? 'organization' : 'project';
       const secret = drawSecret();
       return shownOnce(ring.put({ kind: keyKind, name, secret, ownerId: userId, project_id: projectId }));

@@ -1,24 +1,11 @@
-/** A local EventBridge: buses, rules and targets with the semantics that matter to publishers and subscribers. */
+/**
+ * Runs a local EventBridge: buses, rules and targets with the semantics that matter to publishers and subscribers.
+ */
 
-import {
-  type EventPattern,
-  matchesEventPattern,
-  parseEventPattern,
-} from '../../../shared/events/pattern/event-pattern.ts';
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import { toError } from '../../../shared/runtime/errors.ts';
-import { createDeliveries, type DeliveredEvent, type DeliveriesOptions, type Target } from './deliveries.ts';
-import { ServiceError } from './service.ts';
-
-interface Rule {
-  readonly name: string;
-  readonly busName: string;
-  /** JSON, or the object itself. Throws `InvalidEventPatternError` when AWS would refuse it. */
-  readonly pattern: unknown;
-  readonly state?: 'ENABLED' | 'DISABLED';
-  /** A rule that is put again without targets keeps its targets, as on AWS. */
-  readonly targets?: readonly Target[];
-}
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { toError } from '../../../../shared/runtime/errors.ts';
+import { type BusRule, createBusRules } from './bus-rules.ts';
+import { createDeliveries, type DeliveredEvent, type DeliveriesOptions } from './deliveries.ts';
 
 export interface PutEventsEntry {
   /** The bus is given by its name or its ARN. */
@@ -40,8 +27,8 @@ interface PutEventsResult {
 export interface LocalEventBus {
   createBus(name: string): void;
   hasBus(name: string): boolean;
-  /** Throws a `ServiceError` when the bus does not exist. */
-  putRule(rule: Rule): void;
+  /** Throws a `ServiceError` when the bus does not exist. The bus is given by its name or its ARN. */
+  putRule(rule: BusRule): void;
   putEvents(entries: readonly PutEventsEntry[]): readonly PutEventsResult[];
   /** Resolves once everything accepted so far is delivered or given up. */
   idle(): Promise<void>;
@@ -64,38 +51,14 @@ export interface EventBusOptions {
   readonly failEntry?: ((entry: PutEventsEntry, index: number) => string | undefined) | undefined;
 }
 
-interface StoredRule {
-  readonly name: string;
-  readonly busName: string;
-  readonly pattern: EventPattern;
-  readonly isEnabled: boolean;
-  readonly targets: readonly Target[];
-}
-
 export function createLocalEventBus(options: EventBusOptions): LocalEventBus {
-  const buses = new Set(['default']);
-  const rules = new Map<string, StoredRule>();
+  const rules = createBusRules();
   const deliveries = createDeliveries(options);
 
   return {
-    createBus: (name) => void buses.add(name),
-    hasBus: (name) => buses.has(busNameOf(name)),
-
-    putRule({ name, pattern, state = 'ENABLED', targets, ...rule }) {
-      const busName = busNameOf(rule.busName);
-      if (!buses.has(busName)) {
-        throw new ServiceError('ResourceNotFoundException', `Event bus ${busName} does not exist.`);
-      }
-      const key = `${busName}/${name}`;
-      rules.set(key, {
-        name,
-        busName,
-        pattern: parseEventPattern(pattern),
-        isEnabled: state === 'ENABLED',
-        targets: targets ?? rules.get(key)?.targets ?? [],
-      });
-    },
-
+    createBus: (name) => rules.createBus(name),
+    hasBus: (name) => rules.hasBus(busNameOf(name)),
+    putRule: (rule) => rules.put({ ...rule, busName: busNameOf(rule.busName) }),
     putEvents: (entries) => entries.map(putEntry),
     idle: () => deliveries.idle(),
     close: () => deliveries.close(),
@@ -106,22 +69,15 @@ export function createLocalEventBus(options: EventBusOptions): LocalEventBus {
     if (refusal !== undefined) return refusal;
     const event = envelopeOf(entry, options);
     const busName = busNameOf(entry.EventBusName ?? 'default');
-    // A bus that does not exist takes the event, answers with an id, and loses it: so does AWS (aws-cli #9186).
-    if (!buses.has(busName)) return { EventId: event.id };
+    // A bus that does not exist takes the event, answers with an id, and loses it, as on AWS (aws-cli #9186).
+    if (!rules.hasBus(busName)) return { EventId: event.id };
     try {
       options.onAccepted?.(event);
     } catch (error) {
       return { ErrorCode: 'InternalFailure', ErrorMessage: toError(error).message };
     }
-    startDeliveries(event, busName);
+    for (const delivery of rules.matching(busName, event)) deliveries.start({ event, ...delivery });
     return { EventId: event.id };
-  }
-
-  function startDeliveries(event: DeliveredEvent, busName: string): void {
-    for (const { name: ruleName, targets, ...rule } of rules.values()) {
-      const isMeant = rule.isEnabled && rule.busName === busName && matchesEventPattern(rule.pattern, event);
-      if (isMeant) for (const target of targets) deliveries.start({ event, ruleName, target });
-    }
   }
 }
 

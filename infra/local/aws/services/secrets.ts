@@ -1,4 +1,4 @@
-/** A local Secrets Manager with every version of each secret, in memory only. */
+/** Runs a local Secrets Manager with every version of each secret, in memory only. */
 
 import { ServiceError } from './service.ts';
 
@@ -7,7 +7,7 @@ export interface SecretVersion {
   readonly Name: string;
   readonly VersionId: string;
   readonly SecretString: string;
-  /** AWSCURRENT or AWSPREVIOUS; older versions have no stage. */
+  /** The stage is AWSCURRENT or AWSPREVIOUS. Older versions have none. */
   readonly VersionStages: readonly string[];
 }
 
@@ -15,7 +15,7 @@ export interface SecretVersion {
 export interface LocalSecrets {
   /** A token makes the call repeatable: a second call with the same token and value changes nothing. */
   create(name: string, value: string, token?: string): SecretVersion;
-  /** Rotates the secret: the value before becomes AWSPREVIOUS. */
+  /** Rotates the secret. The value before becomes AWSPREVIOUS. */
   put(id: string, value: string, token?: string): SecretVersion;
   get(id: string, choice?: SecretChoice): SecretVersion;
 }
@@ -87,7 +87,8 @@ function chosenVersion({ versions }: Secret, { stage, versionId }: SecretChoice)
 }
 
 /**
- * The ClientRequestToken becomes the VersionId, which makes a repetition harmless (API Reference, PutSecretValue).
+ * Returns the version that an earlier call with this token made. The ClientRequestToken becomes the VersionId, which
+ * makes a repetition harmless (API Reference, PutSecretValue).
  */
 function repeatedVersion(secret: Secret, value: string, token: string): SecretVersion | undefined {
   const known = secret.versions.find(({ VersionId }) => VersionId === token);

@@ -1,13 +1,14 @@
 /**
- * A queue as Lambda's event source uses it: received messages are hidden, appear again, and end in the dead letters.
+ * Behaves as a queue that Lambda's event source reads: received messages are hidden, appear again, and end in the
+ * dead letters.
  */
 
-import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
 
 export interface QueueMessage {
   readonly messageId: string;
   readonly body: string;
-  /** How often the message was received, this time included. */
+  /** The message was received this many times, this time included. */
   readonly receiveCount: number;
 }
 
@@ -22,7 +23,7 @@ export interface LocalQueue {
   /** Shows a message again now, sooner than its time-out would. */
   release(messageId: string): void;
   readonly deadLetters: readonly QueueMessage[];
-  /** The number of messages that are not deleted, hidden ones included. */
+  /** This many messages are not deleted, hidden ones included. */
   readonly size: number;
 }
 

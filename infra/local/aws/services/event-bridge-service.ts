@@ -5,12 +5,12 @@ import {
   InvalidEventPatternError,
   matchesEventPattern,
   parseEventPattern,
-} from '../../../shared/events/pattern/event-pattern.ts';
+} from '../../../../shared/events/pattern/event-pattern.ts';
 import type { LocalEventBus, PutEventsEntry } from './event-bus.ts';
 import { defineOperation, type Service, ServiceError } from './service.ts';
 
 export interface EventBridgeServiceOptions {
-  /** The most bytes that the entries of one PutEvents may have together. */
+  /** The entries of one PutEvents together may have at most this many bytes. */
   readonly entriesBytesMax?: number | undefined;
 }
 

@@ -1,4 +1,7 @@
-/** SNS as a publisher sees it: topics that exist, messages within the limits, and listeners in this process. */
+/**
+ * Behaves as SNS does towards a publisher: topics exist or not, messages have limits, and listeners are in this
+ * process.
+ */
 
 export interface TopicMessage {
   readonly topicArn: string;
@@ -8,7 +11,7 @@ export interface TopicMessage {
 
 export interface LocalTopics {
   create(topicArn: string, listener?: (message: TopicMessage) => void): void;
-  /** Everything that was published, in order. */
+  /** Everything that was published is here, in order. */
   readonly published: readonly TopicMessage[];
   /** Returns a message id, or the refusal of SNS. */
   publish(

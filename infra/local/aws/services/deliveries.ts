@@ -1,7 +1,7 @@
-/** Delivers events to targets later and independently: no target delays another or makes it fail. */
+/** Delivers events to targets later and independently, so no target delays another or makes it fail. */
 
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import { toError } from '../../../shared/runtime/errors.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { toError } from '../../../../shared/runtime/errors.ts';
 
 /** Every target receives this envelope (EventBridge User Guide, "Event structure"). */
 export interface DeliveredEvent {
@@ -22,7 +22,7 @@ type Deliver = (event: DeliveredEvent) => void | Promise<void>;
 /** A target may have a dead-letter handler. */
 export type Target = Deliver | { readonly deliver: Deliver; readonly deadLetter: Deliver };
 
-interface Delivery {
+export interface Delivery {
   readonly event: DeliveredEvent;
   readonly ruleName: string;
   readonly target: Target;
@@ -42,7 +42,7 @@ export interface DeliveriesOptions {
   readonly onDropped?: ((event: DeliveredEvent, rule: string, reason: string) => void) | undefined;
 }
 
-/** AWS goes on for a day and 185 attempts; a local target that fails five times in a row is broken. */
+/** AWS goes on for a day and 185 attempts. A local target that fails five times in a row is broken. */
 const DELIVERY_ATTEMPTS_MAX = 5;
 const FIRST_RETRY_DELAY_MS = 400;
 
@@ -90,12 +90,15 @@ export function createDeliveries({ clock, onDropped }: DeliveriesOptions): Deliv
   async function giveUp({ event, target, ruleName }: Delivery, failure: Error): Promise<void> {
     const lastFailure = typeof target === 'function' ? failure : await failureOf(target.deadLetter, event);
     if (lastFailure === undefined) return;
-    // When the handler of dropped events fails, too, there is no one left to notify.
+    // When the handler of dropped events also fails, there is nothing left to notify.
     await failureOf(() => onDropped?.(event, ruleName, lastFailure.message), event);
   }
 }
 
-/** Every attempt gets its own copy, as over the network, so that no target sees what another one changed. */
+/**
+ * Returns the error of one attempt. Every attempt gets its own copy, as over the network, so that no target sees what
+ * another one changed.
+ */
 async function failureOf(take: Deliver, event: DeliveredEvent): Promise<Error | undefined> {
   try {
     await take(structuredClone(event));

@@ -1,4 +1,4 @@
-/** One AWS service as the local server sees it: operations of the JSON protocol by name. */
+/** Defines one AWS service as the local server sees it: operations of the JSON protocol by name. */
 
 import type { z } from 'zod';
 
