@@ -1,6 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  commandBurstOf,
   commandLimitOf,
   PERMIT_MS,
   REQUESTS_PER_MINUTE_MAX,
@@ -11,6 +12,8 @@ import {
   unknownCommandsMax,
 } from '../../../shared/core/rates/account-rate.ts';
 import { type RateLimit, spend, UNUSED, waitMs } from '../../../shared/core/rates/rate-limit.ts';
+
+const MINUTE_MS = 60_000;
 
 const rate = (poller: number, commands: number) => ({
   pollerRequestsPerMinute: poller,
@@ -72,5 +75,24 @@ describe('the bucket of the poller and of commands', () => {
     expect(sharedRequestsPerMinute(rate(700, 0))).toBe(700);
     expect(sharedRequestsPerMinute(rate(700, 250))).toBe(700 - unknownCommandsMax(250));
     expect(sharedRequestsPerMinute(rate(700, 650))).toBe(428);
+  });
+});
+
+describe('the limit of commands', () => {
+  test('lets eight in a hundred of a minute leave at once, in whole commands', () => {
+    expect([commandBurstOf(250), commandBurstOf(100), commandBurstOf(99)]).toEqual([20, 8, 7]);
+  });
+
+  test('lets no more commands leave in a minute than it says, however late or early each uses its permit', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 650 }), (commands) => {
+        const limit = commandLimitOf(commands);
+        const stretchMs = MINUTE_MS + PERMIT_MS + limit.toleranceMs;
+        const placeCount = stretchMs / limit.intervalMs + 1;
+
+        expect(placeCount).toBeLessThanOrEqual(commands + 1e-6);
+        expect(placeCount).toBeGreaterThan(commands - 0.1);
+      }),
+    );
   });
 });

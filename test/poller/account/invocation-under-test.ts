@@ -80,7 +80,7 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
     failureBackoffMsMax: 300_000,
     listing: { intervalMsMax: 60_000, hintIntervalMsMin: 1_250 },
   });
-  /** What the planner was given. */
+  /** Notes what the planner was given. */
   const planned: {
     readonly pages: unknown[][];
     readonly reports: (readonly [projectId: string, result: PollResult, atMs: number])[];

@@ -148,8 +148,8 @@ export function lastCompleteWalkAtMs(
 }
 
 /**
- * Takes over the projects that another process could not read, so that their ages go on. A warm process may have read
- * them later than that one.
+ * Takes over the projects that another process could not read, so that their ages go on. A warm process may have
+ * read them later than that one.
  */
 export function recallReadings(readings: ProjectReadings, status: AccountStatus | undefined): void {
   const { unread_projects = [], unread_since, last_complete_walk_at } = status ?? {};

@@ -64,8 +64,8 @@ export interface StatusSources {
 }
 
 /**
- * Recalls at the beginning of an invocation what another process has found out since this one last wrote the status.
- * A new process takes over what was learned of the upstream, too. Without that, everything has to be found out again.
+ * Recalls, at the beginning of an invocation, what another process has found out since this one last wrote the
+ * status. A new process takes over what was learned of the upstream, too. Otherwise everything has to be found out again.
  */
 export async function recallStatus(
   { status, planner, budget, telemetry }: Pick<StatusDeps, 'status' | 'planner' | 'budget' | 'telemetry'>,
