@@ -25,7 +25,8 @@ export function checkAccount({ stage, events }: Evidence): readonly Violation[] 
         : wasServed(log, by, Math.min(atMs, Date.parse(event.observed_at))),
     )
     .map(({ detail }) => wrong('degraded-in-vain', detail));
-  const last = own.toSorted((a, b) => a.atMs - b.atMs).at(-1);
+  // An outage of the bus may turn the order of the first copies round.
+  const last = own.toSorted((a, b) => a.event.observed_at.localeCompare(b.event.observed_at)).at(-1);
   const { projects } = stage.upstream.truth;
   const endMs = stage.timeline.endMs - 1;
   const isReadable = projects.some(
@@ -63,10 +64,10 @@ function wasServed(log: readonly LoggedRequest[], by: string, atMs: number): boo
 const NOTICED_WITHIN_MS = 30_000;
 
 /**
- * Checks that a process whose key was refused uses the new one within the invocation, unless it was disturbed or
- * asked to wait.
+ * Checks that a process whose key was refused uses the new one within the invocation, unless it was disturbed or asked to wait, or has
+ * no project to read.
  */
-export function checkKey({ stage }: Evidence): readonly Violation[] {
+export function checkKey({ stage, listedAtMs }: Evidence): readonly Violation[] {
   const { upstream, world, secretChanges } = stage;
   const { fired, plan } = world;
   const isDisturbed = [
@@ -84,7 +85,10 @@ export function checkKey({ stage }: Evidence): readonly Violation[] {
     const wasRefused = own.some((request) => request.status === 401 && request.atMs < atMs);
     const next =
       own.find((request) => request.atMs > atMs && request.status === 200)?.atMs ?? Number.POSITIVE_INFINITY;
-    const isLate = wasRefused && next > atMs + NOTICED_WITHIN_MS;
+    const hasWork = upstream.truth.projects.some(
+      (project) => isWithin(project.visible, atMs) && (listedAtMs(project) ?? atMs) < atMs,
+    );
+    const isLate = wasRefused && hasWork && next > atMs + NOTICED_WITHIN_MS;
     return isLate
       ? [{ rule: 'key-noticed-late', operation_id: '', detail: new Date(atMs).toISOString() }]
       : [];
