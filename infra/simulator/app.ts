@@ -23,6 +23,7 @@ import { addDatabaseRoutes } from './routes/databases/database-routes.ts';
 import { addRoleRoutes } from './routes/databases/role-routes.ts';
 import { addKeyRoutes } from './routes/key-routes.ts';
 import { addOperationRoutes } from './routes/operations/operation-routes.ts';
+import { addPermissionRoutes } from './routes/projects/permission-routes.ts';
 import { addProjectRoutes } from './routes/projects/project-routes.ts';
 import { addTransferRoutes } from './routes/projects/transfer-routes.ts';
 import { refusal, type UpstreamContext, type UpstreamEnv } from './routes/upstream-context.ts';
@@ -87,6 +88,7 @@ export function createUpstreamApp(deps: UpstreamDeps): Hono<UpstreamEnv> {
   addConnectionRoutes(app);
   addProjectRoutes(app, deps);
   addTransferRoutes(app, deps);
+  addPermissionRoutes(app, deps);
   addUserRoutes(app, deps);
   addOrganizationRoutes(app, deps);
   addRegionRoutes(app);

@@ -58,7 +58,10 @@ export const SCOPE_BUNDLES = {
   Record<string, { readonly meaning: string; readonly scopes: readonly Scope[] }>
 >;
 
-/** Returns the scopes that a name stands for: a scope, a bundle, or `resource:*`. Undefined when it stands for none. */
+/**
+ * Returns the scopes that a name stands for: a scope, a bundle, or `resource:*`. Returns undefined when it stands for
+ * none.
+ */
 export function scopesNamed(name: string): readonly Scope[] | undefined {
   if (isScope(name)) return [name];
   if (Object.hasOwn(SCOPE_BUNDLES, name)) return SCOPE_BUNDLES[name as keyof typeof SCOPE_BUNDLES].scopes;

@@ -1,4 +1,4 @@
-/** Assigns a scope to each call of the specification. */
+/** Gives each call of the specification its scope. */
 
 import type { CallId } from '../upstream/calls/calls.ts';
 import type { Scope } from './scopes.ts';

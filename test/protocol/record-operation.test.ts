@@ -19,7 +19,7 @@ interface Call {
   readonly options?: unknown;
 }
 
-/** An upstream that says `now()`, and a log of the order in which the store and the upstream were asked again. */
+/** Sets up an upstream that says `now()`, and a log of the order in which the store and the upstream were asked again. */
 function setUp(now: () => Operation = () => anOperation()) {
   const { store, table } = aStore(() => NOON_MS);
   const calls: Call[] = [];

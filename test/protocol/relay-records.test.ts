@@ -21,7 +21,7 @@ const REFUSED: EntryOutcome = { kind: 'refused', code: 'EntryTooLarge' };
 
 const idOf = ({ detail }: BusEvent): string => (JSON.parse(detail) as { id: string }).id;
 
-/** A bus that answers what `answer` says, and remembers the calls. */
+/** Sets up a bus that answers what `answer` says, and remembers the calls. */
 function setUp(answer: (event: BusEvent) => EntryOutcome = () => ACCEPTED) {
   const { store, table } = aStore(() => NOON_MS);
   const calls: (readonly BusEvent[])[] = [];
@@ -45,7 +45,7 @@ function setUp(answer: (event: BusEvent) => EntryOutcome = () => ACCEPTED) {
   return { deps, store, table, calls, logs, measures, published, storedOf };
 }
 
-/** Stored with as many events as there are readings; none of them published. */
+/** Stores a record with one event per reading, none of which is published. */
 async function stored(
   { store }: Pick<ReturnType<typeof setUp>, 'store'>,
   id: string,

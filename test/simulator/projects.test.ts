@@ -150,6 +150,29 @@ describe('a project', () => {
   });
 });
 
+describe('a project that is shared', () => {
+  test('is reached by a person of another organization, who lists it as shared, until that ends', async () => {
+    const { base, projectId, succeed, send, get, upstream } = await openProject();
+    upstream.apiKeys.add('guest-key', 'user-guest');
+    const guest = { authorization: 'Bearer guest-key' };
+    expect((await get(base, guest)).status).toBe(404);
+
+    const { id } = await succeed('POST', `${base}/permissions`, { email: 'user-guest@example.com' });
+
+    expect((await get(base, guest)).status).toBe(200);
+    expect((await get('/projects', guest)).body.projects).toEqual([]);
+    expect((await get('/projects/shared', guest)).body.projects).toMatchObject([{ id: projectId }]);
+    expect((await get('/projects/shared')).body.projects).toEqual([]);
+    expect((await get(`${base}/permissions`)).body.project_permissions).toMatchObject([{ id }]);
+    const again = await send('POST', `${base}/permissions`, { email: 'user-guest@example.com' });
+    expect(again.status).toBe(409);
+    const revoked = await succeed('DELETE', `${base}/permissions/${id}`);
+    expect(revoked).toHaveProperty('revoked_at');
+    expect((await get(base, guest)).status).toBe(404);
+    expect((await send('DELETE', `${base}/permissions/${id}`)).status).toBe(404);
+  });
+});
+
 describe('a transfer', () => {
   const transfer = (project_ids: readonly string[]) => ({ destination_org_id: SECOND_ID, project_ids });
   const path = `/organizations/${ORGANIZATION_ID}/projects/transfer`;

@@ -52,6 +52,9 @@ async function useProjects({ send, projectId }: Recorder): Promise<void> {
   await send(`GET ${P}/connection_uri?database_name=appdb&role_name=appdb_owner`, [made]);
   const { id } = await send(`POST ${P}/transfer_requests`, [made]);
   await send(`PUT ${P}/transfer_requests/{request_id}`, [made, id], { org_id: SECOND_ID });
+  const permission = await send(`POST ${P}/permissions`, [projectId], { email: 'guest@example.com' });
+  await send(`GET ${P}/permissions`, [projectId]);
+  await send(`DELETE ${P}/permissions/{permission_id}`, [projectId, permission.id]);
   const transfer = { destination_org_id: ORGANIZATION_ID, project_ids: [made] };
   await send('POST /organizations/{source_org_id}/projects/transfer', [SECOND_ID], transfer);
   await send(`DELETE ${P}`, [made]);

@@ -1,5 +1,6 @@
 /** Finds the project that a request names, if its key may see it. */
 
+import { isSharedWith } from '../world/projects/permissions.ts';
 import type { Branch } from '../world/state/branch.ts';
 import type { ProjectState, WorldProject } from '../world/state/project-state.ts';
 import { refusal, type UpstreamContext } from './upstream-context.ts';
@@ -19,8 +20,13 @@ export function findProject(
   return project !== undefined && isVisible(c, project) ? project : refusal(c, 404, 'project not found');
 }
 
-/** A key reaches the projects of its organizations, and a project-scoped key its project. */
-export function isVisible(c: UpstreamContext, { id, settings }: WorldProject): boolean {
+/** A key reaches the projects of its organizations and those that are shared, and a project-scoped key its project. */
+export function isVisible(c: UpstreamContext, project: WorldProject): boolean {
+  const { email } = c.get('principal');
+  return isOwn(c, project) || (email !== undefined && isSharedWith(project, email));
+}
+
+export function isOwn(c: UpstreamContext, { id, settings }: WorldProject): boolean {
   const { projectId: scope, organizationIds } = c.get('principal');
   return scope === undefined ? organizationIds.includes(settings.organizationId) : scope === id;
 }

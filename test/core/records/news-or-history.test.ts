@@ -42,7 +42,7 @@ describe('a row that the table does not know', () => {
     expect(mayBe({})).toBe(false);
   });
 
-  test('is news when it is more than a day newer than the watermark, which may lag by so much', () => {
+  test('is news when it is more than a day newer than the watermark, which may lag by a day', () => {
     expect(mayBe({ watermark: earlierBy(ROW, DAY_MS) })).toBe(true);
     expect(mayBe({ watermark: earlierBy(ROW, DAY_MS + 1_000) })).toBe(false);
   });

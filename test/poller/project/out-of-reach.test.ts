@@ -1,4 +1,4 @@
-/** A project that cannot be read: its newest record is looked up once, while the table still has it. */
+/** Tests a project that cannot be read: its newest record is looked up once, while the table still has it. */
 
 import { describe, expect, test } from 'vitest';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';

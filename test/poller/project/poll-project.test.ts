@@ -373,7 +373,7 @@ describe('a sweep', () => {
     expect(stored()).toMatchObject({ sweep_count: 1 });
   });
 
-  test('begins anew when the upstream refuses the place where it stopped', async () => {
+  test('begins anew when the upstream refuses the cursor where it stopped', async () => {
     const { script, poll, pass, put, stored } = await swept();
     pass(DAY_MS);
     put({ sweep: { bound: '2026-01-08T11:59:00.000000000Z', cursor: 'row-2' } });

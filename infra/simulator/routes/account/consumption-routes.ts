@@ -5,7 +5,7 @@ import * as z from 'zod';
 import { type TimeFrame, timeFrames } from '../../world/account/time-frames.ts';
 import type { WorldProject } from '../../world/state/project-state.ts';
 import type { World } from '../../world/world.ts';
-import { isVisible, outsideScope } from '../find-project.ts';
+import { isOwn, outsideScope } from '../find-project.ts';
 import { projectPage } from '../pages.ts';
 import { activeSecondsOf, COMPUTE_UNITS_MIN, wholeSeconds } from '../rows.ts';
 import { refusal, type UpstreamContext, type UpstreamEnv } from '../upstream-context.ts';
@@ -47,7 +47,7 @@ function list(
     .projects()
     .filter(
       (project) =>
-        isVisible(c, project) &&
+        isOwn(c, project) &&
         (org_id === undefined || project.settings.organizationId === org_id) &&
         (named?.has(project.id) ?? true),
     );

@@ -5,12 +5,19 @@ import type { Random } from '../../../../shared/runtime/random.ts';
 import type { FaultDials } from '../../faults/faults.ts';
 import { deleteProject, updateProject } from '../../world/projects/change-project.ts';
 import { createProject } from '../../world/projects/create-project.ts';
-import type { ProjectState, WorldProject } from '../../world/state/project-state.ts';
+import type { ProjectState } from '../../world/state/project-state.ts';
 import type { World } from '../../world/world.ts';
 import { branchRow } from '../branches/branch-row.ts';
 import { endpointRow } from '../computes/endpoint-row.ts';
 import { contentRows } from '../databases/content-rows.ts';
-import { findOrganizationId, findProject, inProject, isVisible, outsideScope } from '../find-project.ts';
+import {
+  findOrganizationId,
+  findProject,
+  inProject,
+  isOwn,
+  isVisible,
+  outsideScope,
+} from '../find-project.ts';
 import { projectPage } from '../pages.ts';
 import { parseBody } from '../request-body.ts';
 import { projectDetailRow, projectRow, startedRows } from '../rows.ts';
@@ -50,7 +57,7 @@ function list({ world, faults, random }: ProjectRouteDeps, c: UpstreamContext): 
     .projects()
     .filter(
       (project) =>
-        isVisible(c, project) &&
+        isOwn(c, project) &&
         (organizationId === undefined || project.settings.organizationId === organizationId),
     );
   const page = projectPage(visible, c.req.query());
@@ -73,7 +80,7 @@ function listShared({ world }: ProjectRouteDeps, c: UpstreamContext): Response {
   const { kind, projectId: scope } = c.get('principal');
   if (scope !== undefined) return outsideScope(c, scope);
   if (kind !== 'personal') return refusal(c, 404, 'not allowed for organization API keys');
-  const shared: readonly WorldProject[] = [];
+  const shared = world.projects().filter((project) => isVisible(c, project) && !isOwn(c, project));
   const page = projectPage(shared, c.req.query());
   if (page.kind === 'invalid') return refusal(c, 400, page.message);
   const { items, cursor } = page;

@@ -4,7 +4,7 @@
  */
 
 import { ORGANIZATION_ID } from '../state/project-settings.ts';
-import { ADMIN_ID, createMembers } from './organizations.ts';
+import { ADMIN_ID, createMembers, findPerson } from './organizations.ts';
 
 interface KeyRecord {
   readonly id: number;
@@ -27,6 +27,8 @@ export interface Principal {
   readonly kind: StoredKey['kind'];
   /** This is the user of a personal key, or the user who made a key of another kind. */
   readonly userId: string;
+  /** Projects are shared with the owner of a personal key by this address. */
+  readonly email: string | undefined;
   readonly isAdmin: boolean;
   /** The key reaches the projects of these organizations: none once the user has left. */
   readonly organizationIds: readonly string[];
@@ -110,7 +112,9 @@ function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
       keys.set(secret, { ...key, last_used_at: isoOf(now()), last_used_from_addr: address });
       const { kind, ownerId: userId, project_id: projectId } = key;
       const organizationIds = kind === 'personal' ? members.organizationIdsOf(userId) : [ORGANIZATION_ID];
-      return { kind, userId, isAdmin: members.isAdmin(userId, ORGANIZATION_ID), organizationIds, projectId };
+      const email = kind === 'personal' ? findPerson(userId).email : undefined;
+      const isAdmin = members.isAdmin(userId, ORGANIZATION_ID);
+      return { kind, userId, email, isAdmin, organizationIds, projectId };
     },
 
     /** Makes a user leave the organization. */

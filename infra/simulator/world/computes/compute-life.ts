@@ -14,6 +14,7 @@ import { drawWaitMs, kinds } from '../operations/operation-life.ts';
 import { type Compute, phaseAt, suspendAfterMs } from '../state/compute.ts';
 import { enterPhases } from '../state/phases.ts';
 import type { ProjectState } from '../state/project-state.ts';
+import { dropConnections } from './connections.ts';
 
 const MEAN_USE_MS = 60_000;
 
@@ -60,7 +61,7 @@ export function runSuspend(
   const end = runChain(project, { ...start, steps });
   for (const [place, compute] of computes.entries()) {
     const suspended = end.ends[place] ?? end;
-    compute.connectionCount = 0;
+    dropConnections(compute);
     enterPhases(compute, start.atMs, [
       { atMs: start.atMs, current: 'active', pending: 'idle' },
       { atMs: suspended.shownEndMs, current: suspended.isFinished ? 'idle' : 'active' },
@@ -106,7 +107,7 @@ function restarted(
   { suspended, started }: { readonly suspended: OperationEnd; readonly started: OperationEnd },
 ): void {
   const isLeftIdle = suspended.isFinished && !started.isFinished;
-  compute.connectionCount = 0;
+  dropConnections(compute);
   enterPhases(compute, atMs, [
     { atMs, current: 'active', pending: 'active' },
     ...(suspended.isFinished

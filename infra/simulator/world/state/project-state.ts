@@ -24,6 +24,14 @@ export interface WorldOperation {
   readonly states: readonly GroundTruthState[];
 }
 
+/** A person of another organization reaches the project. Times are milliseconds since the epoch. */
+export interface Permission {
+  readonly id: string;
+  readonly email: string;
+  readonly grantedAtMs: number;
+  readonly revokedAtMs: number | undefined;
+}
+
 /** The HTTP routes may see this much of a project. */
 export interface WorldProject {
   readonly id: string;
@@ -41,6 +49,7 @@ export interface WorldProject {
   readonly settings: ProjectSettings;
   readonly updatedAtMs: number;
   readonly deletedAtMs: number | undefined;
+  readonly permissions: readonly Permission[];
   readonly auth: AuthState;
   readonly plan: Plan;
 }
@@ -56,6 +65,7 @@ export interface ProjectState extends WorldProject {
   settings: ProjectSettings;
   updatedAtMs: number;
   deletedAtMs: number | undefined;
+  permissions: readonly Permission[];
   /** The storage has put the data away, because the project was not used for long. */
   isDetached: boolean;
   /** The project is not used from then on, but for the spans in which its computes are active. */
@@ -133,6 +143,7 @@ export function createProjectState({ seed, createdAtMs, request, ...odds }: Proj
     settings,
     updatedAtMs: createdAtMs,
     deletedAtMs: undefined,
+    permissions: [],
     isDetached: false,
     idleFromMs: createdAtMs,
     deletedEndpointIds: new Set(),
