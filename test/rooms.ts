@@ -561,7 +561,10 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'shared/upstream/public-calls': ['shared/callers', 'shared/upstream/calls'],
 };
 
-/** Rooms whose files only compute: no clock, no randomness, no waiting, no process, and no package but a hash. */
+/**
+ * The files of these rooms only compute: they use no clock, no randomness, no waiting, no process, and no package but
+ * a hash.
+ */
 export const PURE_ROOMS = [
   'shared/core/time',
   'shared/core/rates',

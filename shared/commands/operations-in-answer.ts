@@ -6,9 +6,9 @@ import { parseRows, projectId } from '../upstream/calls/schemas.ts';
 import type { ForwardedAnswer } from '../upstream/forward.ts';
 
 export interface FoundOperations {
-  /** By project; a command can start operations of several projects. */
+  /** A command can start operations of several projects, so they stand under the ids of these. */
   readonly byProject: ReadonlyMap<string, readonly Operation[]>;
-  /** The project of the command: that of its path or body, or else the one that its answer describes. */
+  /** The command belongs to the project of its path or body, or else to the one that its answer describes. */
   readonly projectId: string | undefined;
 }
 
@@ -18,7 +18,7 @@ const DEPTH_MAX = 10;
 /** Rows are looked for under these names, which the public API uses for nothing else but operations. */
 const NAMES: ReadonlySet<string> = new Set(['operation', 'operations']);
 
-/** `requested`: the project of the command's path or body. A row that cannot be read is left to the poller. */
+/** `requested` is the project of the command's path or body. A row that cannot be read is left to the poller. */
 export function operationsInAnswer(
   { body }: ForwardedAnswer,
   requested: string | undefined,

@@ -1,4 +1,7 @@
-/** Defines every event that this bridge publishes. Details evolve only by addition; a breaking change is a new `schema` version. */
+/**
+ * Defines every event that this bridge publishes. Details evolve only by addition; a breaking change is a new
+ * `schema` version.
+ */
 
 import * as z from 'zod';
 import { defineEvent } from './define-event.ts';

@@ -88,9 +88,10 @@ async function callers({ api, known }: SetUp): Promise<readonly (string | undefi
 }
 
 async function ask(made: SetUp, route: Route, token: string | undefined, random: Random) {
-  const { url, init } = randomRequest(route, oneOf(made.known, random), random);
-  const headers = { ...init.headers, ...(token !== undefined && { authorization: `Bearer ${token}` }) };
-  const response = await made.api.app.request(url, { ...init, headers });
+  const { url, method, headers, body } = randomRequest(route, oneOf(made.known, random), random);
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const init = { method, headers: { ...headers, ...authorization }, ...(body !== undefined && { body }) };
+  const response = await made.api.app.request(url, init);
   const contentType = response.headers.get('content-type') ?? undefined;
   return { url, status: response.status, contentType, text: await response.text() };
 }

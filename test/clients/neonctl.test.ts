@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test, vi } from 'vitest';
+import { ORGANIZATION_ID } from '../../infra/simulator/world/state/project-settings.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { SETTLING_MS, startService } from '../conformance/service-under-test.ts';
 import { openNeonctl } from './neonctl.ts';
@@ -40,6 +41,51 @@ describe('neonctl', () => {
 
     expect(exitCode).toBe(1);
     expect(stderr).toMatch(/the Neon API rejected the API key/);
+  });
+
+  test('shows who the user is, and the organizations', async () => {
+    const { neonctl } = await withNeonctl();
+    const me = await neonctl.json('me');
+    expect(me).toMatchObject({ login: expect.any(String), email: expect.stringContaining('@') });
+    expect(await neonctl.table('me')).toContain(me.email);
+
+    const organizations = await neonctl.json('orgs', 'list');
+    expect(organizations.map(({ id }: { id: string }) => id)).toContain(ORGANIZATION_ID);
+    expect(await neonctl.table('orgs', 'list')).toContain(ORGANIZATION_ID);
+  });
+
+  test('creates, lists, shows, changes and deletes a project', async () => {
+    const { neonctl, settle } = await withNeonctl();
+    const created = await neonctl.json('projects', 'create', '--name', 'shop', '--cu', '0.5-2');
+    const { id } = created.project;
+    expect(created).toMatchObject({ project: { name: 'shop' }, connection_uris: [{ connection_uri: /^/ }] });
+    await settle();
+    expect(await neonctl.table('projects', 'create', '--name', 'till')).toContain('till');
+    await settle();
+
+    const listed = await neonctl.json('projects', 'list');
+    expect(listed.projects.map(({ name }: { name: string }) => name)).toEqual(
+      expect.arrayContaining(['shop', 'till']),
+    );
+    expect(listed.shared_with_you).toEqual([]);
+    expect(await neonctl.table('projects', 'list')).toMatch(new RegExp(`${id}.*shop`));
+
+    expect(await neonctl.json('projects', 'update', id, '--name', 'store')).toMatchObject({ name: 'store' });
+    await settle();
+    expect(await neonctl.table('projects', 'update', id, '--name', 'market')).toContain('market');
+    await settle();
+    expect(await neonctl.json('projects', 'get', id)).toMatchObject({
+      name: 'market',
+      default_endpoint_settings: { autoscaling_limit_min_cu: 0.5, autoscaling_limit_max_cu: 2 },
+    });
+    expect(await neonctl.table('projects', 'get', id)).toContain('market');
+
+    expect((await neonctl.json('projects', 'delete', id)).id).toBe(id);
+    await settle();
+    const gone = await neonctl.run('projects', 'get', id, '--no-analytics');
+    expect(gone).toMatchObject({ exitCode: 1, stderr: expect.stringContaining('project not found') });
+    const till = listed.projects.find(({ name }: { name: string }) => name === 'till').id;
+    expect(await neonctl.table('projects', 'delete', till)).toContain('till');
   });
 
   test('creates, lists, shows, renames, restores and deletes branches', async () => {

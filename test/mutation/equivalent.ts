@@ -5,7 +5,7 @@
 
 export interface Equivalent {
   readonly file: string;
-  /** The line of the file on which the mutant begins, without its indentation. */
+  /** The mutant begins on this line of the file, which is given without its indentation. */
   readonly line: string;
   readonly original: string;
   readonly replacement: string;
@@ -146,49 +146,49 @@ export const equivalents: readonly Equivalent[] = [
     proof: 'The set is asked only for cursors that are there.',
   },
   {
-    file: 'functions/poller/walk-plan/page-walk.ts',
+    file: 'functions/poller/walk-plan/row-order.ts',
     line: 'const above = state.next?.cursor === undefined ? undefined : state.aboveNext;',
     original: 'state.next?.cursor',
     replacement: 'state.next.cursor',
     proof: 'A page is taken only while there is a next request.',
   },
   {
-    file: 'functions/poller/walk-plan/page-walk.ts',
+    file: 'functions/poller/walk-plan/row-order.ts',
     line: 'return before !== undefined && time > before;',
     original: 'before !== undefined',
     replacement: 'true',
     proof: 'A comparison with undefined is false.',
   },
   {
-    file: 'functions/poller/walk-plan/page-walk.ts',
+    file: 'functions/poller/walk-plan/walk-bound.ts',
     line: 'const phaseBound = isHeadOfResumed(state) ? state.goal.resume?.head : state.goal.bound;',
     original: 'state.goal.resume?.head',
     replacement: 'state.goal.resume.head',
     proof: 'It is asked for only where there is a resume point.',
   },
   {
-    file: 'functions/poller/walk-plan/page-walk.ts',
+    file: 'functions/poller/walk-plan/walk-bound.ts',
     line: 'if (phaseBound === undefined || last === undefined || state.isUnordered) return false;',
     original: 'phaseBound === undefined || last === undefined',
     replacement: 'false',
     proof: 'A comparison with undefined is false, which is the result that is returned.',
   },
   {
-    file: 'functions/poller/walk-plan/page-walk.ts',
+    file: 'functions/poller/walk-plan/walk-bound.ts',
     line: 'if (phaseBound === undefined || last === undefined || state.isUnordered) return false;',
     original: 'phaseBound === undefined || last === undefined',
     replacement: 'phaseBound === undefined && last === undefined',
     proof: 'A comparison with undefined is false, which is the result that is returned.',
   },
   {
-    file: 'functions/poller/walk-plan/page-walk.ts',
+    file: 'functions/poller/walk-plan/walk-bound.ts',
     line: 'if (phaseBound === undefined || last === undefined || state.isUnordered) return false;',
     original: 'phaseBound === undefined',
     replacement: 'false',
     proof: 'A comparison with undefined is false, which is the result that is returned.',
   },
   {
-    file: 'functions/poller/walk-plan/page-walk.ts',
+    file: 'functions/poller/walk-plan/walk-bound.ts',
     line: 'if (phaseBound === undefined || last === undefined || state.isUnordered) return false;',
     original: 'last === undefined',
     replacement: 'false',

@@ -17,9 +17,9 @@ export interface Tally {
 export interface Judgement {
   readonly folders: readonly Tally[];
   readonly total: Tally;
-  /** Mutants that are neither noticed nor proven equivalent. */
+  /** These mutants are neither noticed nor proven equivalent. */
   readonly left: readonly MutantOutcome[];
-  /** Proofs of mutants that are noticed, or that do not exist. */
+  /** These proofs are of mutants that are noticed, or that do not exist. */
   readonly staleProofs: readonly Equivalent[];
 }
 
@@ -51,7 +51,10 @@ export function judge(
   };
 }
 
-/** The share of all mutants that tests notice, in percent. A mutant that is proven equivalent counts as not noticed. */
+/**
+ * Returns the share of all mutants that tests notice, in percent. A mutant that is proven equivalent counts as not
+ * noticed.
+ */
 export function scoreOf({ count, noticedCount }: Tally): number {
   return count === 0 ? 100 : (100 * noticedCount) / count;
 }
@@ -65,7 +68,7 @@ function isOf(proof: Equivalent, mutant: MutantOutcome): boolean {
   );
 }
 
-/** The code with every run of white space replaced by one space. */
+/** Returns the code with every run of white space replaced by one space. */
 export function plain(code: string): string {
   return code.replaceAll(/\s+/g, ' ').trim();
 }

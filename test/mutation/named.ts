@@ -6,7 +6,7 @@
 import type { Mutant } from '../simulation/mutants.ts';
 
 export interface NamedMutant extends Mutant {
-  /** The file of tests that must turn red. */
+  /** The tests of this file must turn red. */
   readonly tests: string;
 }
 
@@ -210,7 +210,7 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'malformed-row-ends-the-list',
     mistake: 'a page of malformed rows ends the list',
-    file: PAGES,
+    file: 'functions/poller/walk-plan/last-page.ts',
     find: 'if (cursor === undefined || operations.length + malformedRowCount === 0) return true;',
     replace: 'if (cursor === undefined || operations.length === 0 || malformedRowCount > 0) return true;',
     tests: PAGES_TESTS,

@@ -12,15 +12,15 @@ interface Place {
 }
 
 export interface MutantOutcome {
-  /** The path from the root of the project. */
+  /** The path begins at the root of the project. */
   readonly file: string;
   /** The first line has number 1. */
   readonly line: number;
-  /** The whole line on which the mutant begins, without its indentation. */
+  /** This is the whole line on which the mutant begins, without its indentation. */
   readonly lineText: string;
   readonly original: string;
   readonly replacement: string;
-  /** Offset of the mutated code in the text of the file, in UTF-16 units; `to` is exclusive. */
+  /** The mutated code begins at this offset in the text of the file, in UTF-16 units. `to` is exclusive. */
   readonly from: number;
   readonly to: number;
   readonly isNoticed: boolean;
@@ -35,7 +35,10 @@ const TIMEOUT_MS = 20_000;
 
 export interface RunOptions {
   readonly concurrency: number;
-  /** Where the outcomes of the previous run are kept, which unchanged code and tests repeat; undefined: every mutant is run. */
+  /**
+   * The outcomes of the previous run are kept here, and unchanged code and tests repeat them. When it is undefined,
+   * every mutant is run.
+   */
   readonly incrementalFile: string | undefined;
 }
 

@@ -19,7 +19,7 @@ interface Call {
   readonly options?: unknown;
 }
 
-/** An upstream that says `now()`, and a log of the order in which the store and the upstream were asked again. */
+/** Sets up an upstream that says `now()`, and a log of the order in which the store and the upstream were asked again. */
 function setUp(now: () => Operation = () => anOperation()) {
   const { store, table } = aStore(() => NOON_MS);
   const calls: Call[] = [];
@@ -322,7 +322,7 @@ describe('an operation whose journal is full', () => {
     expect(world.calls).toEqual([]);
   });
 
-  test('has no result when it had ended and moves again, since no poll watches it', async () => {
+  test('has no result when it had ended and changes again, since it is not watched', async () => {
     const world = setUp();
     const recorded = full({ status: 'finished', failures_count: 63 });
 

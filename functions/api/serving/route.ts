@@ -41,9 +41,9 @@ export interface Route {
    * audited.
    */
   readonly isAudited?: false;
-  /** The setting of the configuration that opens this call. Absent: the call is open. */
+  /** The call is closed until the configuration has this setting. */
   readonly closedUntil?: string;
-  /** True: tokens of the first edition do not reach the call, whatever scopes they have. */
+  /** Tokens of the first edition do not reach the call, whatever scopes they have. */
   readonly isOfSecondEdition?: true;
   /** A schema of the bridge's own routes is strict, because an unknown parameter is a mistake that would otherwise go unnoticed. */
   readonly query?: z.ZodObject;
@@ -55,7 +55,7 @@ export interface Route {
   readonly status: number;
   /** The answer has the same form with these statuses: of a success, or of something that is not in order. */
   readonly otherStatuses?: readonly number[];
-  /** The media type of the answer. Default: `application/json`. */
+  /** The answer has this media type, or `application/json`. */
   readonly mediaType?: string;
   readonly answer?: z.ZodType;
   /** Rejects with `Problem` when the caller has to learn the reason. */

@@ -1,6 +1,6 @@
 /** Moves notices that a version before 2026-11 left inside an incident's item into items of their own, so that an upgrade loses none. */
 
-import { placeOfIncident } from '../../../shared/alerts/incident-key.ts';
+import { subjectOfIncident } from '../../../shared/alerts/incident-key.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import { type Notice, noticeSchema } from '../deciding/notice.ts';
 import type { StoredIncident } from '../sending/stored-incident.ts';
@@ -43,7 +43,7 @@ export async function moveOlderNotices(
  * action.
  */
 function unreadableNotice(pending: unknown, sk: string): Notice {
-  const { account_id, project_id, action } = placeOfIncident(sk.replace(/^INCIDENT#/, ''));
+  const { account_id, project_id, action } = subjectOfIncident(sk.replace(/^INCIDENT#/, ''));
   const { id } = Object(pending) as { id?: unknown };
   return {
     id: typeof id === 'string' ? id : `unreadable ${sk}`,

@@ -1,4 +1,7 @@
-/** The account and its organizations: keys, people, billing, networks, regions. None of these calls stays within a project. */
+/**
+ * Lists the calls about the account and its organizations: keys, people, billing, networks, regions. None of them stays
+ * within a project.
+ */
 
 import type { PublicCalls } from './public-call.ts';
 

@@ -1,4 +1,4 @@
-/** The auth integration of a branch, which replaces that of a project. */
+/** Lists the calls about the auth integration of a branch, which replaces that of a project. */
 
 import type { PublicCalls } from './public-call.ts';
 

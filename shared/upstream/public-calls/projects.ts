@@ -1,4 +1,4 @@
-/** Projects, their permissions, transfers, key sets and VPC endpoints, and what they consume. */
+/** Lists the calls about projects: their permissions, transfers, key sets, VPC endpoints and consumption. */
 
 import type { PublicCalls } from './public-call.ts';
 

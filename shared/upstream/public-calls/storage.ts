@@ -1,4 +1,4 @@
-/** Object storage, functions, the AI gateway and the credentials of a branch. */
+/** Lists the calls about object storage, functions, the AI gateway and the credentials of a branch. */
 
 import type { PublicCalls } from './public-call.ts';
 

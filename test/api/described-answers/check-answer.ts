@@ -29,14 +29,14 @@ export function createAnswerCheck(document: OpenApiDocument): CheckAnswer {
     const known = validators.get(schema);
     if (known !== undefined) return known;
     const text = JSON.stringify(schema).replaceAll('"#/components', '"document#/components');
-    const made = ajv.compile(JSON.parse(text) as object);
+    const made = ajv.compile(JSON.parse(text));
     validators.set(schema, made);
     return made;
   };
   return (method, path, { status, contentType, text }) => {
     const operation = document.paths[path]?.[method.toLowerCase()];
     if (operation === undefined) return `${method} ${path} is not in the document`;
-    const described = operation.responses[String(status)] as DescribedAnswer | undefined;
+    const described: DescribedAnswer | undefined = operation.responses[String(status)];
     if (described === undefined) return `the status ${status} is not described`;
     if (text === '') return faultOfEmpty(status, described);
     const mediaType = contentType?.split(';')[0] ?? 'none';

@@ -12,7 +12,7 @@ const sighting = { account_id: 'main', project_id: 'a', nowMs: NOON_MS, isNews: 
 const historyUntil = '2026-01-15T11:00:00.000000000Z' as Timestamp;
 const OBSERVED_AT = '2026-01-15T12:00:00.000Z';
 
-/** With everything that is kept of a project beside its events. */
+/** This record has everything that is kept of a project beside its events. */
 const kept: ProjectRecord = {
   kind: 'project',
   account_id: 'main',
@@ -80,7 +80,7 @@ describe('a project that is seen', () => {
     expect(entries[1]).toMatchObject({ type: 'project_discovered', revision: 2 });
   });
 
-  test('again is published also when the account is being listed for the first time', () => {
+  test('again is published even when the account is being listed for the first time', () => {
     expect(decideDiscovery(gone(), { ...sighting, isNews: false })?.revision).toBe(2);
   });
 });
@@ -134,7 +134,7 @@ describe('a project that is there and cannot be read', () => {
   });
 });
 
-test('each event of a project has an id of its own, by account, project, place and kind', () => {
+test('each event of a project has an id of its own, by account, project, revision and kind', () => {
   const ids = [
     decideDiscovery(undefined, sighting),
     decideDiscovery(undefined, { ...sighting, account_id: 'other' }),

@@ -1,4 +1,7 @@
-/** What entries say beside the state: they are what consumers read, and their ids must never change between versions. */
+/**
+ * Tests what entries say beside the state. Consumers read it, and the ids of entries must never change between
+ * versions.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { planAcknowledgement, planBatches } from '../../../shared/core/journal/relay-plan.ts';
@@ -134,7 +137,7 @@ describe('entries other than changes of state', () => {
   });
 });
 
-/** As the first version has written them. */
+/** The first version has written entries with these ids. */
 const GOLDEN = [
   '29aaaa27bd4fbd143c6a3476ed057361',
   'a584f50d70225bde05313733ef131dd2',

@@ -1,4 +1,4 @@
-/** What one invocation reports and measures; alarms read it. */
+/** Tests what one invocation reports and measures. Alarms read it. */
 
 import { describe, expect, test } from 'vitest';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';

@@ -1,4 +1,7 @@
-/** Sets up what the loops of one invocation share, for tests of one part at a time: real store, scripted list, a clock that a test moves. */
+/**
+ * Sets up what the loops of one invocation share, for tests of one loop at a time: a real store, a scripted list, and
+ * a clock that a test moves.
+ */
 
 import type { AccountDeps, InvocationDeps } from '../../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
@@ -32,7 +35,7 @@ interface ListPage {
 }
 
 interface AccountScript {
-  /** The pages by cursor; the page at the beginning has the name `''`. */
+  /** Holds the pages by cursor. The page at the beginning has the name `''`. */
   pages: Readonly<Record<string, ListPage | UpstreamErrorKind>>;
   operations: Readonly<Record<string, readonly Operation[] | UpstreamErrorKind>>;
   serverDateMs: (() => number | undefined) | undefined;
@@ -77,7 +80,7 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
     failureBackoffMsMax: 300_000,
     listing: { intervalMsMax: 60_000, hintIntervalMsMin: 1_250 },
   });
-  /** What the planner was given. */
+  /** Notes what the planner was given. */
   const planned: {
     readonly pages: unknown[][];
     readonly reports: (readonly [projectId: string, result: PollResult, atMs: number])[];
@@ -183,7 +186,7 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
   };
   return {
     ...begin(),
-    /** The next invocation of the same process, with the same memory. */
+    /** Begins the next invocation of the same process, with the same memory. */
     begin,
     accountDeps,
     memory,

@@ -31,7 +31,7 @@ const quiet: ProjectActivity = {
 
 const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
 
-/** The last page of the list. */
+/** Returns the last page of the list. */
 function pageOf(rows: readonly ProjectRow[], end: Partial<PageEnd> = {}) {
   return { rows, isEmpty: rows.length === 0, cursor: undefined, ...end };
 }
@@ -138,7 +138,7 @@ describe('the planner', () => {
     expect(old.get('p0')).toBeGreaterThanOrEqual(young.get('p1') ?? 0);
   });
 
-  test('starves nobody, however many projects are hot', () => {
+  test('starves no project, however many others are hot', () => {
     const ids = Array.from({ length: 50 }, (_, index) => `p${index}`);
     const counts = pollFor(aPlanner(...ids), 10 * MINUTE_MS, (id, nowMs) =>
       id === 'p0' ? quiet : { ...quiet, openSinceMs: nowMs },
@@ -350,7 +350,7 @@ describe('the reason to go on', () => {
 describe('the pages of the project list', () => {
   const full = pageOf([{ id: 'a' }], { cursor: 'a' });
 
-  /** Polls whoever has a turn now, and says which pages had one. */
+  /** Polls every project and page that has a turn now, and returns which pages had one. */
   function pagesAt(plan: PollPlanner, nowMs: number) {
     const pages: unknown[] = [];
     for (let decision = plan.next(nowMs); decision.kind !== 'wait'; decision = plan.next(nowMs)) {
@@ -393,7 +393,7 @@ describe('the pages of the project list', () => {
       const silent = { ...listing, hintIntervalMsMin: undefined };
       const plan = createPollPlanner({ ...limits, requestsPerMinute, listing: silent });
       plan.setProjects([]);
-      // Twice: only with the last of them it is known how many there are.
+      // The pages are read twice, because only the last of them shows how many there are.
       for (let count = 0; count < 2 * pageCount; count++) {
         const page = count % pageCount;
         plan.reportPage(
@@ -446,18 +446,7 @@ describe('the pages of the project list', () => {
     expect(counts[1]).toBeGreaterThan(29);
   });
 
-  test('come for their hints no sooner than their own interval, which is not that of projects', () => {
-    const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
-    plan.setProjects(['a']);
-    plan.reportPage(0, pageOf([{ id: 'a' }]), 0);
-    pagesAt(plan, 0);
-    plan.reportPage(0, pageOf([{ id: 'a' }]), 1_000);
-
-    expect(plan.next(1_999)).toEqual({ kind: 'wait', untilMs: 2_000 });
-    expect(pagesAt(plan, 2_000)).toEqual([[0, undefined]]);
-  });
-
-  test('that cannot be read are tried again later and later, and keep nobody waiting', () => {
+  test('that cannot be read are tried again less and less often, and keep no project waiting', () => {
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
     plan.setProjects(['a']);
     plan.reportPage(0, pageOf([{ id: 'a' }]), 0);
@@ -504,8 +493,8 @@ describe('the project list as a hint', () => {
     expect(plan.next(500)).toMatchObject({ kind: 'wait' });
   });
 
-  test('a field that never tells loses its share of the requests', () => {
-    const listsIn = (tells: boolean) => {
+  test('a field that never shows a transition loses its share of the requests', () => {
+    const listsIn = (shows: boolean) => {
       const ids = Array.from({ length: 100 }, (_, index) => `p${index}`);
       const plan = createPollPlanner(withHints);
       plan.setProjects(ids);
@@ -519,7 +508,7 @@ describe('the project list as a hint', () => {
         else if (decision.kind === 'list') {
           nowMs += MINUTE_MS / withHints.requestsPerMinute;
           listCount += 1;
-          const rows = ids.map((id) => ({ id, updated_at: tells ? values.get(id) : 'never' }));
+          const rows = ids.map((id) => ({ id, updated_at: shows ? values.get(id) : 'never' }));
           plan.reportPage(decision.page, pageOf(rows), nowMs);
         } else {
           nowMs += MINUTE_MS / withHints.requestsPerMinute;

@@ -10,6 +10,7 @@ import { done, type Outcome, refused } from '../state/outcome.ts';
 import { faultOfPlan } from '../state/plan.ts';
 import type { ProjectState, WorldOperation } from '../state/project-state.ts';
 import { putOffSuspend, runConfig, runRestart, runStart, runSuspend } from './compute-life.ts';
+import { type NewConnections, ONE_CONNECTION, openConnections, refusalOfConnections } from './connections.ts';
 
 export interface Started {
   readonly compute: Compute;
@@ -112,11 +113,18 @@ export function suspendEndpoint(project: ProjectState, endpointId: string, nowMs
 }
 
 /** A client connects to the database: an idle compute wakes, and the inactivity timer starts again. */
-export function connect(project: ProjectState, endpointId: string, nowMs: number): Outcome<Started> {
+export function connect(
+  project: ProjectState,
+  endpointId: string,
+  nowMs: number,
+  connections: NewConnections = ONE_CONNECTION,
+): Outcome<Started> {
   const compute = findCompute(project, endpointId);
   if (compute === undefined) return refused(404, 'endpoint not found');
   if (compute.config.disabled) return refused(400, 'endpoint is disabled');
-  compute.connectionCount += 1;
+  const refusal = refusalOfConnections(compute, connections);
+  if (refusal !== undefined) return refusal;
+  openConnections(compute, connections);
   if (compute.activeSpan !== undefined) {
     putOffSuspend(compute, nowMs, 0);
     return unchanged(compute);

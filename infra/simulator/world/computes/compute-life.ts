@@ -14,6 +14,7 @@ import { drawWaitMs, kinds } from '../operations/operation-life.ts';
 import { type Compute, phaseAt, suspendAfterMs } from '../state/compute.ts';
 import { enterPhases } from '../state/phases.ts';
 import type { ProjectState } from '../state/project-state.ts';
+import { dropConnections } from './connections.ts';
 
 const MEAN_USE_MS = 60_000;
 
@@ -63,7 +64,7 @@ export function runSuspend(
   const end = runChain(project, { ...start, notBeforeMs: atMs, steps });
   for (const [place, compute] of computes.entries()) {
     const suspended = end.ends[place] ?? end;
-    compute.connectionCount = 0;
+    dropConnections(compute);
     compute.freeAtMs = suspended.endMs;
     enterPhases(compute, atMs, [
       { atMs, current: 'active', pending: 'idle' },
@@ -112,7 +113,7 @@ function restarted(
   { suspended, started }: { readonly suspended: OperationEnd; readonly started: OperationEnd },
 ): void {
   const isLeftIdle = suspended.isFinished && !started.isFinished;
-  compute.connectionCount = 0;
+  dropConnections(compute);
   compute.freeAtMs = started.endMs;
   enterPhases(compute, atMs, [
     { atMs, current: 'active', pending: 'active' },

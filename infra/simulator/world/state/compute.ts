@@ -45,6 +45,8 @@ export interface Compute {
   /** Phases are in the order of time. */
   readonly phases: ComputePhase[];
   connectionCount: number;
+  /** These clients are connected to the pooler. */
+  pooledConnectionCount: number;
 }
 
 /** A compute suspends after five minutes of inactivity (specification "Limits"). */
@@ -81,6 +83,7 @@ export function createCompute(
     activeSpan: undefined,
     phases: [],
     connectionCount: 0,
+    pooledConnectionCount: 0,
   };
 }
 

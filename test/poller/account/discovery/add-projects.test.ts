@@ -25,7 +25,7 @@ const aProject = (project_id: string, fields: Partial<ProjectRecord> = {}): Proj
   ...fields,
 });
 
-/** An account whose projects were listed once. */
+/** Sets up an account whose projects were listed once. */
 async function known() {
   const account = anInvocation();
   await account.know();

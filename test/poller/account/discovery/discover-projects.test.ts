@@ -147,7 +147,7 @@ describe('a listing', () => {
     expect(memory.listings.underWay).toBeUndefined();
   });
 
-  test('begins anew when the upstream refuses the place where it stopped', async () => {
+  test('begins anew when the upstream refuses the cursor where it stopped', async () => {
     const { deps, discovery, memory, script, listCalls } = anInvocation();
     script.pages = { '': { projects: named('a'), cursor: 'a' }, a: 'rejected' };
     await expect(discoverProjects(deps, discovery)).rejects.toThrow(UpstreamError);
@@ -161,7 +161,7 @@ describe('a listing', () => {
   });
 
   test.each(['unavailable', 'timeout', 'rate_limited'] as const)(
-    'keeps its place when a page answers %s, and remembers when',
+    'keeps its cursor when a page answers %s, and remembers when',
     async (kind) => {
       const { deps, discovery, memory, script, listCalls } = anInvocation();
       script.pages = { '': { projects: named('a'), cursor: 'a' }, a: kind };

@@ -209,27 +209,24 @@ describe('the status of the account', () => {
     expect(world.memory.status.writtenAtMs).toBe(NOON_MS + 50_000);
   });
 
-  test('of the process before is recalled once, with what it had learned', async () => {
+  test('of the process before is recalled with what it had learned, which a warm process never takes over again', async () => {
     const world = anAccount();
     const share = afterRefusal(FULL_SHARE, NOON_MS);
     world.deps.budget.restore({ share, pausedUntilMs: NOON_MS + 500 });
     stopAfter(world, 2);
     await world.publish();
-
     const next = anAccount();
-    let reads = 0;
-    Object.assign(next.deps.status ?? {}, {
-      read: () => {
-        reads += 1;
-        return stored(world);
-      },
-    });
-    await next.recall();
-    await next.recall();
+    let second = 0;
+    const read = async () => ({ ...(await stored(world)), written_at: `2026-01-10T12:00:0${second++}.000Z` });
+    Object.assign(next.deps.status ?? {}, { read });
 
+    await next.recall();
     expect(next.deps.budget.learned().share).toEqual(share);
     expect(next.memory.status.stored).toMatchObject({ account_id: 'main' });
-    expect(reads).toBe(1);
+
+    next.deps.budget.restore({ share: FULL_SHARE, pausedUntilMs: NOON_MS });
+    await next.recall();
+    expect(next.deps.budget.learned().share).toEqual(FULL_SHARE);
   });
 
   test('that cannot be read is found out again, and a line logs it', async () => {

@@ -14,7 +14,7 @@ const row = (action: string, ageMs: number, fields: Partial<ReturnType<typeof an
   anOperation({ action, status: 'finished', created_at: ago(ageMs), updated_at: ago(ageMs), ...fields });
 
 describe('a page of operations', () => {
-  test('tells how many began in the time that it reaches back, suspends left out', () => {
+  test('shows how many began in the time that it reaches back, suspends left out', () => {
     const rows = [
       row('start_compute', MINUTE_MS),
       row('suspend_compute', HOUR_MS),
@@ -31,7 +31,7 @@ describe('a page of operations', () => {
     expect(activityOf(rows, false, NOON_MS)).toMatchObject({ arrivalCount: 1, observedMs: DAY_MS });
   });
 
-  test('tells which computes run, by the newest operation of each', () => {
+  test('shows which computes run, by the newest operation of each', () => {
     const rows = [
       row('start_compute', MINUTE_MS, { endpoint_id: 'ep-a' }),
       row('suspend_compute', 2 * MINUTE_MS, { endpoint_id: 'ep-b' }),
@@ -42,7 +42,7 @@ describe('a page of operations', () => {
     expect(activityOf(rows, true, NOON_MS).activeSinceMs).toEqual([NOON_MS - MINUTE_MS]);
   });
 
-  test('tells since when the youngest open operation is open', () => {
+  test('shows since when the youngest open operation is open', () => {
     const open = { status: 'running' };
     const rows = [
       row('apply_config', MINUTE_MS),

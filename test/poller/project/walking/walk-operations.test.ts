@@ -67,7 +67,7 @@ describe('the first walk of a project', () => {
     },
   );
 
-  test('goes no deeper below its head than its setting allows, unless all history is wanted', async () => {
+  test('goes no deeper below its head than configured, unless all history is wanted', async () => {
     const { script, poll, calls } = aProject({ backfillDepthMs: DAY_MS });
     script.rows = endedRows(40, { newestMs: NOON_MS - 2 * HOUR_MS, stepMs: 6 * HOUR_MS });
     script.pageRowsMax = 3;
@@ -167,7 +167,7 @@ describe('a later walk', () => {
     expect(takeCalls().every((call) => call.startsWith('list'))).toBe(true);
   });
 
-  test('in a new process reads the records of the page once, and nothing is published again', async () => {
+  test('in a new process reads the records of the page once, and publishes nothing again', async () => {
     const rows = endedRows(3, { newestMs: NOON_MS - MINUTE_MS });
     const { poll, restart, takeCalls, events } = await afterOne(rows);
     restart();
@@ -331,7 +331,7 @@ describe('what the table may have forgotten', () => {
 describe('a walk that cannot be finished now', () => {
   const many = () => endedRows(100, { newestMs: NOON_MS - MINUTE_MS });
 
-  test('leaves its place, and the next poll goes on there after it has read what is new', async () => {
+  test('leaves a resume point, and the next poll goes on there after it has read what is new', async () => {
     const { script, poll, stored, takeCalls } = aProject();
     script.rows = many();
 
@@ -381,15 +381,15 @@ describe('a walk that cannot be finished now', () => {
     expect(publishedIds(takeEvents())).toEqual(expect.arrayContaining(['late']));
   });
 
-  const withAStoredPlace = () => {
+  const withAStoredCursor = () => {
     const project = aProject();
     project.put({ resume: { head: '2026-01-15T11:59:00.000000000Z', cursor: 'row-29' } });
     project.script.rows = many();
     return project;
   };
 
-  test('begins anew when the upstream refuses its place', async () => {
-    const { script, poll, takeCalls, stored } = withAStoredPlace();
+  test('begins anew when the upstream refuses its cursor', async () => {
+    const { script, poll, takeCalls, stored } = withAStoredCursor();
     script.fails = ({ cursor }) => (cursor === 'row-29' ? 'rejected' : undefined);
 
     await poll();
@@ -406,9 +406,9 @@ describe('a walk that cannot be finished now', () => {
   });
 
   test.each(['unavailable', 'not_found', 'timeout', 'rate_limited', 'cancelled', 'unauthorized'] as const)(
-    'keeps its place when that place answers %s',
+    'keeps its resume point when the page there answers %s',
     async (kind) => {
-      const { script, poll, takeCalls, stored } = withAStoredPlace();
+      const { script, poll, takeCalls, stored } = withAStoredCursor();
       script.fails = ({ cursor }) => (cursor === 'row-29' ? kind : undefined);
 
       expect(await poll()).toMatchObject({ outcome: 'interrupted', failure: kind });
@@ -418,8 +418,8 @@ describe('a walk that cannot be finished now', () => {
     },
   );
 
-  test('fails when another place than the stored one is refused', async () => {
-    const { script, poll } = withAStoredPlace();
+  test('fails when another cursor than the stored one is refused', async () => {
+    const { script, poll } = withAStoredCursor();
     script.fails = ({ cursor }) => (cursor === 'row-39' ? 'rejected' : undefined);
 
     expect(await poll()).toMatchObject({ outcome: 'interrupted', failure: 'rejected' });
@@ -435,7 +435,7 @@ describe('a walk that cannot be finished now', () => {
 });
 
 describe('requests of a walk', () => {
-  test('carry the signal of the deadline, each of them, and the permit for the first request', async () => {
+  test('all carry the signal of the deadline, and the first one carries the permit', async () => {
     const { script, poll, calls } = aProject();
     script.rows = endedRows(30, { newestMs: NOON_MS - MINUTE_MS });
     const { signal } = new AbortController();
