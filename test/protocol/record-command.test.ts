@@ -68,7 +68,7 @@ describe('a command through the bridge', () => {
     });
   });
 
-  test('is in the table before its operations are, so that every process that meets one knows which command started it', async () => {
+  test('stands in the table before its operations do, so that every process that meets one knows which command started it', async () => {
     const world = setUp();
 
     await recordCommand(world.deps, COMMAND, [anOperation({ id: 'a' })]);
@@ -205,7 +205,7 @@ test('an operation of a command that cannot be recorded now is left to the polle
   expect(await world.storedCommand()).toMatchObject({ is_settled: false, operation_ids: ['a', 'b'] });
 });
 
-test('a command that cannot be recorded is reported to its caller, and none of its operations is recorded', async () => {
+test('a command that cannot be kept is reported to the caller, and none of its operations is recorded', async () => {
   const world = setUp();
   const record = async () => {
     throw new Error('the table is busy');

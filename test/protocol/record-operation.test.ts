@@ -322,7 +322,7 @@ describe('an operation whose journal is full', () => {
     expect(world.calls).toEqual([]);
   });
 
-  test('has no result when it had ended and changes again, since it is not watched', async () => {
+  test('has no result when it had ended and moves again, since no poll watches it', async () => {
     const world = setUp();
     const recorded = full({ status: 'finished', failures_count: 63 });
 

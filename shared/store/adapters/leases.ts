@@ -6,7 +6,7 @@
 import * as z from 'zod';
 import type { Clock } from '../../runtime/clock.ts';
 import { leaseKey } from '../keys.ts';
-import type { Key, Table } from '../table.ts';
+import type { Condition, Key, Table } from '../table.ts';
 import type { NoteUnreadable } from '../unreadable.ts';
 
 /**
@@ -46,14 +46,7 @@ export function createLeases(
         key,
         set: lease,
         remove: ['spending'],
-        condition: {
-          kind: 'any',
-          of: [
-            { kind: 'absent', name: 'expires_at_ms' },
-            { kind: 'less', name: 'expires_at_ms', value: nowMs },
-            { kind: 'equals', name: 'holder', value: holder },
-          ],
-        },
+        condition: isFreeFor(holder, nowMs),
       });
       if (result === 'applied') return true;
       if (!(await hasUnreadableEnd(table, key))) return false;
@@ -89,4 +82,15 @@ export function createLeases(
 async function hasUnreadableEnd(table: Pick<Table, 'get'>, key: Key): Promise<boolean> {
   const endsAtMs = (await table.get(key))?.['expires_at_ms'];
   return endsAtMs !== undefined && typeof endsAtMs !== 'number';
+}
+
+function isFreeFor(holder: string, nowMs: number): Condition {
+  return {
+    kind: 'any',
+    of: [
+      { kind: 'absent', name: 'expires_at_ms' },
+      { kind: 'less', name: 'expires_at_ms', value: nowMs },
+      { kind: 'equals', name: 'holder', value: holder },
+    ],
+  };
 }

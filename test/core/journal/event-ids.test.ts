@@ -56,7 +56,7 @@ describe('the id of a State Changed', () => {
   const first = (fields: Parameters<typeof anOperation>[0] = {}, account_id = 'main') =>
     lastId(decideNextRecord(undefined, anOperation(fields), aContext({ account_id })));
 
-  test('is the same whichever process sees the change, and at any time', () => {
+  test('is the same for every observer of the change and at every time', () => {
     const reading = anOperation();
     const seen = decideNextRecord(
       undefined,

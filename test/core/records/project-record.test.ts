@@ -80,7 +80,7 @@ describe('a project that is seen', () => {
     expect(entries[1]).toMatchObject({ type: 'project_discovered', revision: 2 });
   });
 
-  test('again is published even when the account is being listed for the first time', () => {
+  test('again is published also when the account is being listed for the first time', () => {
     expect(decideDiscovery(gone(), { ...sighting, isNews: false })?.revision).toBe(2);
   });
 });

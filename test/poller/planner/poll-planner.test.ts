@@ -446,6 +446,17 @@ describe('the pages of the project list', () => {
     expect(counts[1]).toBeGreaterThan(29);
   });
 
+  test('come for their hints no sooner than their own interval, which is not that of projects', () => {
+    const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
+    plan.setProjects(['a']);
+    plan.reportPage(0, pageOf([{ id: 'a' }]), 0);
+    pagesAt(plan, 0);
+    plan.reportPage(0, pageOf([{ id: 'a' }]), 1_000);
+
+    expect(plan.next(1_999)).toEqual({ kind: 'wait', untilMs: 2_000 });
+    expect(pagesAt(plan, 2_000)).toEqual([[0, undefined]]);
+  });
+
   test('that cannot be read are tried again less and less often, and keep no project waiting', () => {
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
     plan.setProjects(['a']);

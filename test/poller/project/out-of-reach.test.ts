@@ -78,7 +78,7 @@ describe('a project that cannot be read', () => {
     expect(asked).toEqual([]);
   });
 
-  test('is left as it is where it cannot be looked up', async () => {
+  test('is left as it is when no port can look it up', async () => {
     const { script, poll, stored } = aProject();
     script.rows = endedRows(2, { newestMs: NOON_MS - MINUTE_MS });
     await poll();
@@ -101,7 +101,7 @@ describe('a reading of the operations', () => {
     return readCount;
   }
 
-  test('is reported as soon as it is complete, before anything is published', async () => {
+  test('is reported once it is there, before anything is published', async () => {
     const order: string[] = [];
     const { script, poll, deps } = aProject();
     script.rows = [anOperation({ created_at: atMs(NOON_MS - 1_000) })];

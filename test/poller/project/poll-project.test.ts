@@ -149,8 +149,8 @@ describe('a command of the project', () => {
   });
 });
 
-describe('a project of which it is unknown what is history', () => {
-  test('waits, since everything might be announced as news', async () => {
+describe('a project whose history has no known end', () => {
+  test('waits, since all its history might be published as news', async () => {
     const { script, poll, events } = aProject();
     script.rows = [row('a', 1_000)];
 
@@ -202,7 +202,7 @@ describe('open and unpublished items of a project', () => {
 describe('a stall', () => {
   const stallThresholdsMs = { default: [10 * MINUTE_MS, HOUR_MS] };
 
-  test('is published once per threshold, of an operation that this poll has read', async () => {
+  test('is recorded once per threshold, of an operation that this poll has read', async () => {
     const { script, poll, pass, takeEvents } = aProject({ stallThresholdsMs });
     script.rows = [row('slow', 1_000)];
     await poll();
@@ -220,7 +220,7 @@ describe('a stall', () => {
     expect(takeEvents()).toMatchObject([{ type: 'Operation Stalled', threshold_ms: HOUR_MS }]);
   });
 
-  test('is not published of an operation that this poll could not read', async () => {
+  test('is not recorded of an operation that this poll could not read', async () => {
     const { script, poll, pass, takeEvents } = aProject({ stallThresholdsMs });
     script.rows = [row('slow', 1_000)];
     await poll();
@@ -233,7 +233,7 @@ describe('a stall', () => {
     expect(takeEvents()).toEqual([]);
   });
 
-  test('is not published after the deadline', async () => {
+  test('is not recorded after the deadline', async () => {
     const { script, poll, pass, takeEvents } = aProject({ stallThresholdsMs });
     script.rows = [row('slow', 1_000)];
     await poll();
@@ -458,7 +458,7 @@ describe('progress of a project', () => {
     expect(stored()).toMatchObject({ watermark: '2026-01-20T00:00:00.000000000Z', sweep_count: 1 });
   });
 
-  test('moves the watermark after the configured number of newer rows, and not before', async () => {
+  test('moves the watermark once as many newer rows were seen as the setting names, and not before', async () => {
     const { script, poll, stored } = aProject({ watermarkStepRows: 3 });
     script.rows = endedRows(1, { newestMs: NOON_MS - 10 * MINUTE_MS });
     await poll();

@@ -188,7 +188,7 @@ describe('the newest row that was there when a walk began', () => {
     expect(cycle({}, page([40, 39], { readAt: at(40) }))).toEqual({ beganAt: at(40), newest: at(39) });
   });
 
-  test('is not known when it is unknown what time it was', () => {
+  test('is not known when no clock shows the time', () => {
     expect(cycle({}, page([10, 30]))).toEqual({ beganAt: undefined, newest: undefined });
   });
 

@@ -52,12 +52,7 @@ interface KnownRow {
 }
 
 export function createHintFields(): HintFields {
-  const fields: readonly Field[] = HINT_FIELDS.map((name) => ({
-    name,
-    recall: UNTRIED,
-    hitCount: 0,
-    moveCount: 0,
-  }));
+  const fields = HINT_FIELDS.map(untriedField);
   const rows = new Map<string, KnownRow>();
 
   return {
@@ -103,6 +98,10 @@ export function createHintFields(): HintFields {
     Object.assign(known, { values, moved, awaitsProof: false });
     return moved;
   }
+}
+
+function untriedField(name: Field['name']): Field {
+  return { name, recall: UNTRIED, hitCount: 0, moveCount: 0 };
 }
 
 function countMoves(fields: readonly Field[], moved: readonly boolean[]): void {

@@ -9,7 +9,7 @@ describe('a deadline', () => {
   const [first = newTurn('none', 1)] = turns;
   const deadlines = () => createReadingDeadlines(limits, () => turns.length);
 
-  test('disturbs no other turn while there is time for all that are late', () => {
+  test('names no turn while there is time for all late turns', () => {
     const one = deadlines();
     one.follow(first, 0);
     for (let nowMs = 200_000; nowMs < 398_000; nowMs += 1_000) expect(one.due(nowMs)).toBeUndefined();

@@ -7,7 +7,7 @@ import { aProject, atMs, DAY_MS, MINUTE_MS, PROJECT_ID } from '../project-under-
 const open = (fields: Partial<Operation> = {}) =>
   anOperation({ id: 'open', created_at: atMs(NOON_MS - MINUTE_MS), ...fields });
 
-/** Sets up an open operation that was published and that no page shows any more. */
+/** An open operation that is published and that no page shows any more. */
 async function unlisted(fields: Partial<Operation> = {}, further: readonly Operation[] = []) {
   const project = aProject();
   project.script.rows = [open(fields), ...further];
@@ -88,7 +88,7 @@ describe('an open operation that no page shows', () => {
     expect(reads(takeCalls())).toEqual([]);
   });
 
-  test('is not read when the list could not be read, because it is unknown what the list would have shown', async () => {
+  test('is not read when the list could not be read, which might have shown it', async () => {
     const { poll, pass, script, takeCalls } = await unlisted();
     pass(5_000);
     script.fails = ({ name }) => (name === 'list' ? 'unavailable' : undefined);
@@ -118,7 +118,7 @@ describe('an open operation that answers 404', () => {
     return project;
   };
 
-  test('counts as vanished after a minute of them, and that is published once', async () => {
+  test('counts as vanished after a minute of them, and is published once', async () => {
     const { poll, pass, events, takeCalls, store } = await gone();
     pass(59_999);
     await poll();
@@ -210,7 +210,7 @@ describe('an open operation that answers 404', () => {
     expect(await store.readOperation(PROJECT_ID, 'open')).toMatchObject({ revision: 64, watch_ended: false });
   });
 
-  test('and that another process has changed meanwhile is not recorded over that change', async () => {
+  test('and that another process has changed meanwhile keeps that change', async () => {
     const { poll, pass, deps, events, store } = await gone();
     pass(MINUTE_MS);
     const record = deps.store.record.bind(deps.store);
@@ -261,7 +261,7 @@ describe('a failed operation that is not retried', () => {
     expect(events).toMatchObject([{ reason: 'not_retried' }]);
   });
 
-  test('that changes at the last moment is published with its change, and its watch does not end', async () => {
+  test('that moves at the last moment is published as it moves, and its watch does not end', async () => {
     const { poll, pass, events, script } = await unlisted(failed);
     script.hidden = [open({ status: 'running', failures_count: 1 })];
     pass(30 * DAY_MS);

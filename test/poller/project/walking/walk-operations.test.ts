@@ -67,7 +67,7 @@ describe('the first walk of a project', () => {
     },
   );
 
-  test('goes no deeper below its head than configured, unless all history is wanted', async () => {
+  test('goes no deeper below its head than its setting allows, unless all history is wanted', async () => {
     const { script, poll, calls } = aProject({ backfillDepthMs: DAY_MS });
     script.rows = endedRows(40, { newestMs: NOON_MS - 2 * HOUR_MS, stepMs: 6 * HOUR_MS });
     script.pageRowsMax = 3;
@@ -167,7 +167,7 @@ describe('a later walk', () => {
     expect(takeCalls().every((call) => call.startsWith('list'))).toBe(true);
   });
 
-  test('in a new process reads the records of the page once, and publishes nothing again', async () => {
+  test('in a new process reads the records of the page once, and nothing is published again', async () => {
     const rows = endedRows(3, { newestMs: NOON_MS - MINUTE_MS });
     const { poll, restart, takeCalls, events } = await afterOne(rows);
     restart();
@@ -435,7 +435,7 @@ describe('a walk that cannot be finished now', () => {
 });
 
 describe('requests of a walk', () => {
-  test('all carry the signal of the deadline, and the first one carries the permit', async () => {
+  test('carry the signal of the deadline, each of them, and the permit for the first request', async () => {
     const { script, poll, calls } = aProject();
     script.rows = endedRows(30, { newestMs: NOON_MS - MINUTE_MS });
     const { signal } = new AbortController();
