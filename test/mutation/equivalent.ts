@@ -370,7 +370,7 @@ export const equivalents: readonly Equivalent[] = [
     proof: 'The heap has no gaps, so an entry with a right child has a left one.',
   },
   {
-    file: 'functions/poller/planner/activity/poll-intensity.ts',
+    file: 'functions/poller/planner/activity/expected-transitions.ts',
     line: 'const rises = (activity?.activeSinceMs ?? []).map((sinceMs) => sinceMs + SUSPEND_AFTER_MS);',
     original: '[]',
     replacement: '["Stryker was here"]',
@@ -399,7 +399,7 @@ export const equivalents: readonly Equivalent[] = [
     proof: 'A string has no id, and no project has a turn without an id.',
   },
   {
-    file: 'functions/poller/planner/project-expectations.ts',
+    file: 'functions/poller/planner/project-strides.ts',
     line: 'return first !== undefined && first.priority <= nowMs ? rises.shift()?.item : undefined;',
     original: 'rises.shift()?.item',
     replacement: 'rises.shift().item',
