@@ -496,4 +496,18 @@ export const equivalents: readonly Equivalent[] = [
     replacement: 'other >= time',
     proof: 'Where the two are equal, both results are the same time.',
   },
+  {
+    file: 'functions/poller/walk-plan/walk-progress.ts',
+    line: 'return other !== null && other > time ? other : time;',
+    original: 'other !== null',
+    replacement: 'true',
+    proof: 'A comparison of null with a text is false.',
+  },
+  {
+    file: 'functions/poller/planner/poll-planner.ts',
+    line: 'rests.set(turn, nowMs + pollIntervalMsMin);',
+    original: 'nowMs + pollIntervalMsMin',
+    replacement: 'nowMs - pollIntervalMsMin',
+    proof: 'A turn that wakes too soon is not given out, and rests again until its interval is over.',
+  },
 ];

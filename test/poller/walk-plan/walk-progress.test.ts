@@ -402,4 +402,11 @@ describe('the newest record of a project that cannot be read', () => {
     expect(decide({ walk: failed, newestRecorded: NEW })?.recordedUntil).toBe(NEW);
     expect(decide({ walk: failed, newestRecorded: null })?.recordedUntil).toBe(OLD);
   });
+
+  test('is not written where there is no watermark to compare it with', () => {
+    const failed: WalkState = { ...interrupted, head: undefined, lastCursor: undefined };
+    const project = aProject({ watermark: undefined, recorded_until: OLD });
+
+    expect(decide({ project, walk: failed, newestRecorded: NEW, newerRowCount: 0 })).toBeUndefined();
+  });
 });
