@@ -88,7 +88,14 @@ export function checkKey({ stage, listedAtMs }: Evidence): readonly Violation[] 
     const hasWork = upstream.truth.projects.some(
       (project) => isWithin(project.visible, atMs) && (listedAtMs(project) ?? atMs) < atMs,
     );
-    const isLate = wasRefused && hasWork && next > atMs + NOTICED_WITHIN_MS;
+    // Between two invocations nothing can be noticed.
+    const isRunning = stage.invocations.some(({ by, fromMs, toMs }) => {
+      const refusedHere = own.some(
+        (request) => request.by === by && request.status === 401 && request.atMs >= fromMs,
+      );
+      return refusedHere && fromMs < atMs && toMs > atMs + NOTICED_WITHIN_MS;
+    });
+    const isLate = wasRefused && hasWork && isRunning && next > atMs + NOTICED_WITHIN_MS;
     return isLate
       ? [{ rule: 'key-noticed-late', operation_id: '', detail: new Date(atMs).toISOString() }]
       : [];
