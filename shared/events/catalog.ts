@@ -1,4 +1,7 @@
-/** Defines every event that this bridge publishes. Details evolve only by addition; a breaking change is a new `schema` version. */
+/**
+ * Defines every event that this bridge publishes. Details evolve only by addition; a breaking change is a new
+ * `schema` version.
+ */
 
 import * as z from 'zod';
 import { defineEvent } from './define-event.ts';
@@ -124,7 +127,7 @@ export const operationStalled = defineEvent({
 export const commandSettled = defineEvent({
   detailType: DETAIL_TYPES.command_settled,
   summary:
-    'Every operation that one command through the bridge started has ended, or the deadline has passed.',
+    'A command through the bridge has come to its end: every operation that it started has ended, it started none, or the deadline has passed.',
   detail: z.object({
     ...common,
     project_id: z.string(),

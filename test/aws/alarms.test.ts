@@ -85,7 +85,7 @@ interface Watched {
 interface Watch {
   readonly alarm: string;
   readonly threshold: number;
-  /** Arithmetic over the ids of `metrics`. */
+  /** The expression is arithmetic over the ids of `metrics`. */
   readonly expression: string;
   readonly metrics: readonly Watched[];
 }

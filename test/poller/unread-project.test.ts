@@ -1,4 +1,4 @@
-/** A project that cannot be read for long: it is announced once, named by health with its age, and polled on. */
+/** Tests a project that cannot be read for long: it is announced once, named by health with its age, and still polled. */
 
 import { describe, expect, test } from 'vitest';
 import { decideHealth } from '../../functions/api/bridge/decide-health.ts';
@@ -21,7 +21,7 @@ function withABadProject(...further: readonly string[]): Account {
   return account;
 }
 
-/** In invocations of a minute, as the schedule does it. */
+/** Runs invocations of a minute, as the schedule does. */
 async function pollMinutes({ poll }: Account, count: number): Promise<void> {
   for (let minute = 0; minute < count; minute++) await poll(MINUTE_MS);
 }

@@ -1,14 +1,18 @@
 /**
- * Which operations of a list that is not newest first are recorded, although no complete walk says so. A walk of such a list ends with
- * its last page, so a row that the table has forgotten looks like one that no walk has come to yet. The ids tell them apart.
+ * Keeps which operations of a list that is not newest first are recorded, although no complete walk says so. A walk
+ * of such a list ends with its last page, so a row that the table has forgotten looks like one that no walk has come
+ * to yet. Their ids distinguish the two.
  */
 
 import { epochMsOf, type Timestamp } from '../time/timestamp.ts';
 
-/** When each operation was created, in seconds since the epoch, by its id. */
+/** Maps the id of each operation to its creation, in seconds since the epoch. */
 export type RecordedAbove = Readonly<Record<string, number>>;
 
-/** An entry takes about fifty bytes, and the item is written with every poll of such a list. */
+/**
+ * At most this many operations are kept. An entry takes about fifty bytes, and the item is written with every poll of
+ * such a list.
+ */
 export const RECORDED_ABOVE_MAX = 64;
 
 export interface EndedOperation {
@@ -17,8 +21,8 @@ export interface EndedOperation {
 }
 
 /**
- * `ended`: operations that are recorded and not open. Those up to `recordedUntil` need no id. Of the others the newest are kept,
- * because a sooner walk has come to the older ones.
+ * `ended` are operations that are recorded and not open. Those up to `recordedUntil` need no id. Of the others the
+ * newest are kept, because a walk comes to the older ones sooner.
  */
 export function joinRecordedAbove(
   known: RecordedAbove,

@@ -15,13 +15,19 @@ export function createProjectRecords(
   noteUnreadable: NoteUnreadable,
 ) {
   return {
-    /** Undefined when there is no such item. Rejects with `UnreadableItemError` when the item cannot be read. */
+    /**
+     * Resolves to undefined when there is no such item. Rejects with `UnreadableItemError` when the item cannot be
+     * read.
+     */
     async readProject(projectId: string): Promise<ProjectRecord | undefined> {
       const item = await table.get(projectKey(accountId, projectId));
       return item && readableRecord('project', item, noteUnreadable);
     },
 
-    /** One write. `conflict`: the stored watermark is at least as new as this one, and nothing was written. */
+    /**
+     * Makes one write. Resolves to `conflict` when the stored watermark is at least as new as this one, and nothing
+     * was written.
+     */
     async saveProgress(projectId: string, progress: Progress): Promise<RecordResult> {
       return resultOf(await table.update(progressUpdate(accountId, projectId, progress)));
     },

@@ -1,14 +1,11 @@
-/** Which rows that the table does not know are forgotten ones, and how a project's item comes to say so. */
+/** Tests which rows that the table does not know count as forgotten, and how a project's item comes to say so. */
 
 import { describe, expect, test } from 'vitest';
-import {
-  resumePoint,
-  startWalk,
-  takePage,
-  type WalkGoal,
-  type WalkPage,
-} from '../../../functions/poller/walk-plan/page-walk.ts';
-import { decideProgress, type PollOutcome } from '../../../functions/poller/walk-plan/walk-progress.ts';
+import { startWalk, takePage } from '../../../functions/poller/walk-plan/page-walk.ts';
+import type { PollOutcome } from '../../../functions/poller/walk-plan/poll-outcome.ts';
+import { resumePoint } from '../../../functions/poller/walk-plan/resume-point.ts';
+import { decideProgress } from '../../../functions/poller/walk-plan/walk-progress.ts';
+import type { WalkGoal, WalkPage } from '../../../functions/poller/walk-plan/walk-state.ts';
 import {
   FORGOTTEN_AFTER_MS,
   mayBeForgotten,
@@ -48,7 +45,7 @@ describe('a row that the table does not know', () => {
     expect(isForgotten(at(10, 6), reach)).toBe(false);
   });
 
-  test('of an unordered list is judged by its age alone only while nobody has noted how far it was recorded', () => {
+  test('of an unordered list is judged by its age alone only while it is not noted how far the list was recorded', () => {
     expect(isForgotten(at(15), { is_unordered: true })).toBe(true);
     expect(isForgotten(at(15), { is_unordered: true, recorded_until: at(14) })).toBe(false);
     expect(isForgotten(at(14), { is_unordered: true, recorded_until: at(14) })).toBe(true);

@@ -10,7 +10,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'short-pages',
     mistake: 'point 1: a page with fewer rows than were asked for ends a walk',
-    file: 'functions/poller/walk-plan/page-walk.ts',
+    file: 'functions/poller/walk-plan/last-page.ts',
     find: 'if (cursor === undefined || operations.length + malformedRowCount === 0) return true;',
     replace: `const rowCount = operations.length + malformedRowCount;
   if (cursor === undefined || rowCount < (before.next?.limit ?? 1)) return true;`,
@@ -88,7 +88,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'unordered-list-begins-anew',
     mistake: 'point 8: an unordered list has no resume point',
-    file: 'functions/poller/walk-plan/page-walk.ts',
+    file: 'functions/poller/walk-plan/resume-point.ts',
     find: 'if (lastCursor === undefined) return undefined;',
     replace: 'if (lastCursor === undefined || isUnordered) return undefined;',
   },

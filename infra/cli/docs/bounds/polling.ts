@@ -1,4 +1,4 @@
-/** Bounds of reading, recording and publishing operations, as docs/limits.md lists them. */
+/** Lists the bounds of reading, recording and publishing operations, for docs/limits.md. */
 
 import {
   POLLS_END_MS,
@@ -16,7 +16,8 @@ import { WARM_ACCOUNTS_MAX } from '../../../../functions/poller/account/warm-acc
 import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/memory/settled-rows.ts';
 import { WORK_ENTRIES_MAX } from '../../../../functions/poller/project/read-stored.ts';
 import { FAILED_WATCH_MS_MAX } from '../../../../functions/poller/project/recording/watch-rate.ts';
-import { SWEEP_DEPTH_MS, UNORDERED_PAGES_MAX } from '../../../../functions/poller/walk-plan/page-walk.ts';
+import { UNORDERED_PAGES_MAX } from '../../../../functions/poller/walk-plan/page-walk.ts';
+import { SWEEP_DEPTH_MS } from '../../../../functions/poller/walk-plan/sweep-walk.ts';
 import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../../../shared/core/journal/journal.ts';
 import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../../../shared/core/journal/relay-plan.ts';
 import { POINTS_MAX } from '../../../../shared/core/records/account-status.ts';
@@ -25,7 +26,7 @@ import { ERROR_TEXT_CHARACTERS_MAX } from '../../../../shared/core/records/opera
 import { RECORDED_ABOVE_MAX } from '../../../../shared/core/records/recorded-above.ts';
 import { PUBLISH_CALLS_AT_ONCE } from '../../../../shared/protocol/relay-records.ts';
 import {
-  BATCH_ROUNDS_MAX,
+  BATCH_ATTEMPTS_MAX,
   WORK_PAGE_KEYS,
   WORK_PAGES_MAX,
 } from '../../../../shared/store/dynamodb/dynamodb-table.ts';
@@ -182,10 +183,10 @@ export const pollingBounds: BoundGroup = {
       signal: 'Event `Operation Watch Ended` with `reason: not_retried`',
     },
     {
-      name: 'Rounds of one batch read of the table',
-      value: BATCH_ROUNDS_MAX,
-      unit: 'rounds',
-      reason: 'The SDK has already waited before each round.',
+      name: 'Attempts of one batch read of the table',
+      value: BATCH_ATTEMPTS_MAX,
+      unit: 'attempts',
+      reason: 'The SDK has already waited before each attempt.',
       whenMet: 'The poll or the request fails, and the next one tries again.',
       signal: 'Log line `poll.failed` or `request.failed` with `table_throttled`',
     },
