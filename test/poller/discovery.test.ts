@@ -319,6 +319,20 @@ test('an account whose only project is gone is not degraded', async () => {
   expect(account.events().map(({ type }) => type)).toEqual(['Project Unreachable']);
 });
 
+test('an account without projects whose list failed for a while is healthy once the list answers', async () => {
+  const account = anAccount();
+  account.script.projectIds = [];
+  await pollMinutes(account, 2);
+  account.script.fails = ({ name }) => (name === 'projects' ? 'unavailable' : undefined);
+  await pollMinutes(account, 6);
+  account.script.fails = () => undefined;
+  await pollMinutes(account, 12);
+
+  const types = account.events().map(({ type }) => type);
+  expect(types.filter((type) => type === 'Account Degraded').length).toBeLessThanOrEqual(1);
+  expect(account.memory().health).toMatchObject({ failingSinceMs: undefined, isDegraded: false });
+});
+
 test('a listing that was interrupted for weeks does not keep the next one waiting for as long', async () => {
   const account = anAccount({ requestsPerMinute: 30 });
   account.script.projectPageRowsMax = 1;

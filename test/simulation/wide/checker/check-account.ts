@@ -25,14 +25,19 @@ export function checkAccount({ stage, events }: Evidence): readonly Violation[] 
         : wasServed(log, by, Math.min(atMs, Date.parse(event.observed_at))),
     )
     .map(({ detail }) => wrong('degraded-in-vain', detail));
-  // An outage of the bus may turn the order of the first copies round.
+  // An outage of the bus may turn the order of the first copies round, and clocks that differ may turn the times round: not both.
   const last = own.toSorted((a, b) => a.event.observed_at.localeCompare(b.event.observed_at)).at(-1);
+  const lastPublished = own.toSorted((a, b) => a.atMs - b.atMs).at(-1);
   const { projects } = stage.upstream.truth;
   const endMs = stage.timeline.endMs - 1;
   const isReadable = projects.some(
     ({ visible, failing }) => isWithin(visible, endMs) && !isWithin(failing, endMs),
   );
-  const isLeft = last?.detailType === 'Account Degraded' && stage.restores.length === 0 && isReadable;
+  const isLeft =
+    last?.detailType === 'Account Degraded' &&
+    lastPublished === last &&
+    stage.restores.length === 0 &&
+    isReadable;
   const storm = refusals.some(
     ({ atMs }) =>
       refusals.filter((other) => other.atMs >= atMs && other.atMs < atMs + MINUTE_MS).length >
@@ -88,7 +93,14 @@ export function checkKey({ stage, listedAtMs }: Evidence): readonly Violation[] 
     const hasWork = upstream.truth.projects.some(
       (project) => isWithin(project.visible, atMs) && (listedAtMs(project) ?? atMs) < atMs,
     );
-    const isLate = wasRefused && hasWork && next > atMs + NOTICED_WITHIN_MS;
+    // Between two invocations nothing can be noticed.
+    const isRunning = stage.invocations.some(({ by, fromMs, toMs }) => {
+      const refusedHere = own.some(
+        (request) => request.by === by && request.status === 401 && request.atMs >= fromMs,
+      );
+      return refusedHere && fromMs < atMs && toMs > atMs + NOTICED_WITHIN_MS;
+    });
+    const isLate = wasRefused && hasWork && isRunning && next > atMs + NOTICED_WITHIN_MS;
     return isLate
       ? [{ rule: 'key-noticed-late', operation_id: '', detail: new Date(atMs).toISOString() }]
       : [];
