@@ -10,7 +10,7 @@ export interface SealOptions {
   /** The token pepper, which is kept in Secrets Manager and never in the table. */
   readonly pepper: Secret;
   /** What the text is for. Each purpose has its own keys, so that text sealed for one purpose cannot be used for another. */
-  readonly purpose: 'cursor' | 'kept-answer';
+  readonly purpose: 'cursor' | 'kept-answer' | 'queued-request' | 'queued-answer';
   /** The owner of the text. The text cannot be opened for another owner. */
   readonly boundTo: string;
 }

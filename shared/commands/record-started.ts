@@ -24,7 +24,7 @@ export const RECORD_MS_MAX = 5_000;
  */
 export async function recordStarted(
   { recording, telemetry }: RecordStartedDeps,
-  { requestId, caller, target, ids }: CommandRequest,
+  { requestId, caller, target, ids, traceparent }: CommandRequest,
   answer: ForwardedAnswer,
 ): Promise<readonly string[]> {
   const operations = operationsIn(answer, ids['project_id']);
@@ -35,6 +35,7 @@ export async function recordStarted(
     request_id: requestId,
     client_id: caller.client_id,
     call: target.id,
+    ...(traceparent !== undefined && { traceparent }),
   };
   try {
     await within(recordCommand(recording, command, operations), RECORD_MS_MAX, recording.clock);

@@ -17,6 +17,8 @@ export const apiEnvironment = z.object({
   ALERT_CHANNELS: z.string().min(2),
   /** Name or ARN of the secret that keys the hashes of tokens and Idempotency-Keys. */
   TOKEN_PEPPER_SECRET_ID: z.string().min(1),
+  /** The FIFO queue that wakes the worker that sends queued commands. */
+  COMMANDS_QUEUE_URL: z.url(),
   /** JSON of `extraRoutes`. */
   EXTRA_ROUTES: z.string().default('[]'),
   /** JSON of `openCalls`. */

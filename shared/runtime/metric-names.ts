@@ -42,6 +42,8 @@ export const metricUnits = {
   ApiRefusals: 'Count',
   /** Sessions that began and ended, and reads that showed secrets; by kind. */
   ApiAccesses: 'Count',
+  /** Queued commands that could not be worked on: their items or requests cannot be read, or their calls are unknown. */
+  CommandsUnworkable: 'Count',
   /** Audit records that could not be written. */
   AuditFailed: 'Count',
   AlertsSent: 'Count',

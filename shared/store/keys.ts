@@ -10,6 +10,8 @@ export const PARTITIONS = {
   alerts: 'ALERT#*',
   tokens: 'TOKEN#*',
   idempotency: 'IDEMPOTENCY#*',
+  /** Holds commands that wait in line, the lines themselves, and freezes. */
+  queue: 'QUEUE#*',
   audit: 'AUDIT#*',
   usage: 'USAGE#*',
   callers: 'CALLER#*',
@@ -131,6 +133,42 @@ export function tokensListOf(accountId: string): string {
 /** The item of a command that was sent with an Idempotency-Key. `keyHash` hashes caller and key, so that neither is stored. */
 export function idempotencyKey(keyHash: string): Key {
   return { pk: `IDEMPOTENCY#${keyHash}`, sk: 'COMMAND' };
+}
+
+/** The item of a command that was accepted and is sent when its turn comes. */
+export function queuedCommandKey(accountId: string, commandId: string): Key {
+  return { pk: `QUEUE#${accountId}#C#${commandId}`, sk: 'COMMAND' };
+}
+
+/** The item with the order of a project's queued commands. */
+export function projectLineKey(accountId: string, projectId: string): Key {
+  return { pk: `QUEUE#${accountId}#P#${projectId}`, sk: 'LINE' };
+}
+
+/** The project of a line, by the line's key; undefined when the key is not one of the account's lines. */
+export function lineProjectIdOf({ pk }: Key, accountId: string): string | undefined {
+  const prefix = `QUEUE#${accountId}#P#`;
+  return pk.startsWith(prefix) ? pk.slice(prefix.length) : undefined;
+}
+
+/** The item that says whether all commands of the account are held. */
+export function freezeKey(accountId: string): Key {
+  return { pk: `QUEUE#${accountId}`, sk: 'FREEZE' };
+}
+
+/** The partition of the work index with the account's lines that are not empty. */
+export function linesOf(accountId: string): string {
+  return `QUEUE#${accountId}`;
+}
+
+/** The partition of the work index with the account's commands that wait in a line. */
+export function queuedCommandsOf(accountId: string): string {
+  return `QUEUED#${accountId}`;
+}
+
+/** The partition of the list index with the account's queued commands, by the time of their acceptance. */
+export function commandsListOf(accountId: string): string {
+  return `COMMANDS#${accountId}`;
 }
 
 /** The item that counts what a caller holds at once on all instances. `clientHash` is the hash of the caller's name. */

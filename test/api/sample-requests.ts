@@ -13,6 +13,7 @@ const ids: Readonly<Record<string, string>> = {
   oauth_provider_id: 'google',
   auth_provider: 'stack',
   request_id: 'request-1',
+  command_id: 'command-1',
   branch_id: 'br-dawn-scene-747675',
   database_name: 'neondb',
   role_name: 'neondb_owner',
@@ -48,6 +49,7 @@ export const sampleBodies: Readonly<Record<string, object>> = {
   },
   createEndpoint: { endpoint: { branch_id: 'br-dawn-scene-747675', type: 'read_write' } },
   updateEndpoint: { endpoint: { autoscaling_limit_max_cu: 2 } },
+  freezeAccount: { reason: 'A change window.' },
   createBranch: { branch: { name: 'preview' }, endpoints: [{ type: 'read_write' }] },
 };
 

@@ -53,6 +53,9 @@ export function isPassedOn({ reach }: Pick<Route, 'reach'>): boolean {
   return reach !== undefined;
 }
 
+/** The headers that mean something to a route, by their lower-case names. A route sees no others. */
+export const READ_HEADERS = ['idempotency-key', 'prefer', 'bridge-deadline', 'traceparent'] as const;
+
 export interface ApiRequest {
   /** A random id; it stands in the answer, in the audit, and in the events of the operations that the request started. */
   readonly requestId: string;
@@ -65,7 +68,7 @@ export interface ApiRequest {
   /** The body, parsed by the route's schema; undefined when the route has none. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
   /** The headers that mean something to the API, by their lower-case names. */
-  readonly headers: Readonly<Partial<Record<'idempotency-key' | 'prefer', string>>>;
+  readonly headers: Readonly<Partial<Record<(typeof READ_HEADERS)[number], string>>>;
   /** Aborts when the time for the request is over and, for a read, when the caller closes the connection. */
   readonly signal: AbortSignal;
 }

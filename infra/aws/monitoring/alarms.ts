@@ -10,6 +10,7 @@ import type { MetricName } from '../../../shared/runtime/metric-names.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
 import type { Api } from '../resources/api.ts';
 import { type BridgeBus, CANARY_EVERY_MINUTES } from '../resources/bridge-bus.ts';
+import type { Commands } from '../resources/commands.ts';
 import type { Notifier } from '../resources/notifier.ts';
 import type { Poller } from '../resources/poller.ts';
 import { alarmTopic } from './alarm-topic.ts';
@@ -20,6 +21,7 @@ export interface AlarmParts {
   readonly events: BridgeBus;
   readonly poller: Poller;
   readonly api: Api;
+  readonly commands: Commands;
   readonly notifier: Notifier;
 }
 
@@ -154,11 +156,11 @@ function apiAlarms({ api }: AlarmParts): readonly AlarmDefinition[] {
   ];
 }
 
-function systemAlarms({ events, poller, api, notifier }: AlarmParts): readonly AlarmDefinition[] {
+function systemAlarms({ events, poller, api, commands, notifier }: AlarmParts): readonly AlarmDefinition[] {
   const period = Duration.minutes(5);
   const depth = (queue: sqs.Queue) =>
     queue.metricApproximateNumberOfMessagesVisible({ period, statistic: 'Maximum' });
-  const functions = [poller.fn, api.fn, notifier.fn];
+  const functions = [poller.fn, api.fn, commands.fn, notifier.fn];
   return [
     {
       name: 'canary-missing',
@@ -213,6 +215,23 @@ function systemAlarms({ events, poller, api, notifier }: AlarmParts): readonly A
       means:
         'An answer of the upstream had the key of the account in it. No caller saw it, and calls that answer so fail.',
       metric: bridgeMetric('KeyEchoed', { service: 'api', account: 'api' }, { statistic: 'Sum', period }),
+      threshold: 0,
+    },
+    {
+      name: 'commands-dead-letters',
+      means:
+        'The worker failed five times for one project: queued commands of it may wait until their deadlines.',
+      metric: depth(commands.deadLetters),
+      threshold: 0,
+    },
+    {
+      name: 'commands-unworkable',
+      means: 'A queued command could not be read or opened; it settled as failed and was not sent.',
+      metric: bridgeMetric(
+        'CommandsUnworkable',
+        { service: 'commands', account: 'commands' },
+        { statistic: 'Sum', period },
+      ),
       threshold: 0,
     },
     ...channelAlarms(),

@@ -13,10 +13,11 @@ import { createLocalEventBus, type EventBusOptions, type LocalEventBus } from '.
 import { createLocalSecrets, type LocalSecrets } from './secrets.ts';
 import { createSecretsManagerService } from './secrets-manager-service.ts';
 import { type Service, ServiceError } from './service.ts';
+import { createLocalQueues, createSqsService, type LocalQueues } from './sqs-service.ts';
 import { createLocalTopics, type LocalTopics, publishAnswer } from './topics.ts';
 
 export interface LocalAwsCall {
-  /** The service's name in the signature's scope: `dynamodb`, `events` or `secretsmanager`. */
+  /** The service's name in the signature's scope: `dynamodb`, `events`, `secretsmanager` or `sqs`. */
   readonly service: string;
   readonly operation: string;
 }
@@ -64,6 +65,7 @@ export interface LocalAws {
   readonly bus: LocalEventBus;
   readonly secrets: LocalSecrets;
   readonly topics: LocalTopics;
+  readonly queues: LocalQueues;
   /** Calls so far, refused ones included, by the name that IAM gives the action: `dynamodb:PutItem`. */
   readonly counts: ReadonlyMap<string, number>;
   /** Ends deliveries and connections. The port and the folder are free when it resolves. */
@@ -92,10 +94,12 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
   const bus = createLocalEventBus({ ...busOptions, onAccepted, onDropped });
   const secrets = createLocalSecrets(newId);
   const topics = createLocalTopics(newId);
+  const queues = createLocalQueues();
   const counts = new Map<string, number>();
   const services = new Map([
     ['events', createEventBridgeService(bus, options)],
     ['secretsmanager', createSecretsManagerService(secrets)],
+    ['sqs', createSqsService(queues)],
   ]);
   const accessKeyId = options.accessKeyId ?? randomBytes(ACCESS_KEY_BYTES).toString('hex');
   const tables = options.tables ?? (await openLocalDynamoDb(options.tablesDir));
@@ -116,6 +120,7 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
     bus,
     secrets,
     topics,
+    queues,
     counts,
     async close() {
       await using stack = new AsyncDisposableStack();
