@@ -46,7 +46,9 @@ export default defineBridge({
     token_pepper_secret_arn:
       'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/pepper-AbCdEf',
     // oidc: { issuer: 'https://login.example.com', audience: 'operations-bridge', account_id: 'main' },
-    // Calls that the specification does not show, opened one by one.
+    // Calls that create or revoke API keys are closed, because such a key has all rights of the account. Opened by name:
+    // open_calls: ['createOrganizationApiKey'],
+    // Calls that are newer than the table of the bridge. A route here also replaces the call of the table at the same path.
     extra_routes: [
       {
         id: 'startEndpoint',

@@ -22,7 +22,7 @@ export default defineConfig({
         test: {
           ...settings,
           name: 'service through the bridge',
-          include: ['test/conformance/*.test.ts'],
+          include: ['test/conformance/*.test.ts', 'test/clients/*.test.ts'],
           exclude: ownOfTheService,
           env: { CONFORMANCE_DOOR: 'bridge' },
         },

@@ -9,7 +9,7 @@ interface Import {
   readonly file: string;
   readonly line: number;
   readonly specifier: string;
-  /** A path from the root for our own files, or the name of a package. */
+  /** The target is a path from the root for our own files, or the name of a package. */
   readonly target: string;
 }
 

@@ -43,10 +43,10 @@ export interface ApiPorts {
   readonly indexes: TableIndexes;
   readonly counters: TableCounters;
   readonly bus: EventBus;
-  /** For the rules that people copy from the console. */
+  /** The console shows this name in the rules that people copy. */
   readonly busName: string;
   readonly keyOf: (account: ApiAccount) => KeySource;
-  /** Keys the hashes of tokens and Idempotency-Keys, and everything that is sealed. */
+  /** The pepper keys the hashes of tokens and Idempotency-Keys, and everything that is sealed. */
   readonly pepper: () => Promise<Secret>;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
@@ -63,14 +63,14 @@ export interface Api {
   readonly serving: ServeDeps;
 }
 
-/** What every part of the API reads, made once for all accounts. */
+/** Every part of the API reads through these. They are made once for all accounts. */
 interface Readers {
-  /** By account id. */
+  /** The keys are account ids. */
   readonly readModels: ReadonlyMap<string, ReadModel>;
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
-  /** Sentences about alert channels that accept nothing. */
+  /** Resolves to a sentence for each alert channel that accepts nothing. */
   readonly deafChannels: () => Promise<readonly string[]>;
-  /** Which alerts about an operation were sent. */
+  /** Resolves to the alerts about an operation that were sent. */
   readonly alertsOf: (record: OperationRecord) => Promise<readonly SentAlerts[]>;
 }
 
@@ -151,7 +151,7 @@ function withQueues(
   return new Map(entries);
 }
 
-/** The places in which callers may wait, by account id. */
+/** Returns the places in which callers may wait, by account id. */
 function placesOf(
   accounts: readonly ApiAccount[],
   table: Table,
@@ -204,7 +204,7 @@ function createPages(
   });
 }
 
-/** A form of the console as a request to a route: it has ids, and neither a query nor a body. */
+/** Turns a form of the console into a request to a route. It has ids, and neither a query nor a body. */
 function rawRequestOf(ids: Readonly<Record<string, string>>, idempotencyKey: string | undefined): RawRequest {
   const headers = new Headers({
     prefer: 'wait=5',

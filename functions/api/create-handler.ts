@@ -1,4 +1,4 @@
-/** Builds the API from its environment: the AWS clients behind its ports. */
+/** Builds the API from its environment, with the AWS clients behind its ports. */
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
@@ -22,7 +22,7 @@ export interface ApiFunction extends Api {
   readonly telemetry: FlushableTelemetry;
 }
 
-/** Throws `AppError` `config_invalid`, which names what is wrong, before anything is served. */
+/** Throws `AppError` `config_invalid` before anything is served. The error names what is wrong. */
 export function createApiFunction(
   environment: ApiEnvironment,
   ports: Pick<ApiPorts, 'clock' | 'random' | 'newId'>,

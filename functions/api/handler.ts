@@ -1,4 +1,4 @@
-/** The Lambda entry of the API, behind an HTTP API with payload format 2.0. */
+/** This file is the Lambda entry of the API, behind an HTTP API with payload format 2.0. */
 
 import { randomUUID } from 'node:crypto';
 import { handle, type LambdaContext, type LambdaEvent } from 'hono/aws-lambda';

@@ -1,4 +1,4 @@
-/** The alert policy with the names of this bridge's channels in it. */
+/** Defines the alert policy of this bridge, whose routes may name this bridge's channels. */
 
 import { CHANNEL_NAMES } from './channels/channels.ts';
 import { alertPolicyFor } from './deciding/alert-policy.ts';

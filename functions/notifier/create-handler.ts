@@ -53,7 +53,7 @@ export function createNotifierHandler(environment: NotifierEnvironment, clock: C
   };
 }
 
-/** The channels that the deployment has set up. */
+/** Returns the channels that the deployment has set up. */
 function channelsOf(environment: NotifierEnvironment, clock: Clock): readonly Channel[] {
   const secretsManager = new SecretsManagerClient({});
   const sns = new SNSClient({});

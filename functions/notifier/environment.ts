@@ -1,4 +1,4 @@
-/** The notifier's environment, which its deployment fills in. */
+/** Defines the notifier's environment, which its deployment fills in. */
 
 import * as z from 'zod';
 import { channelEnvironment } from './channels/channels.ts';
@@ -6,7 +6,7 @@ import { channelEnvironment } from './channels/channels.ts';
 export const notifierEnvironment = z.object({
   TABLE_NAME: z.string().min(3),
   ...channelEnvironment,
-  /** JSON of the alert policy. */
+  /** The variable holds the alert policy as JSON. */
   ALERT_POLICY: z.string().default('{}'),
   CONSOLE_BASE_URL: z.url().optional(),
   RUNBOOK_URL: z.url().optional(),

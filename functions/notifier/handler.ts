@@ -1,4 +1,4 @@
-/** The notifier's Lambda entry: configuration, adapters, one call. */
+/** This file is the notifier's Lambda entry: it reads the configuration, builds the adapters and makes one call. */
 
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { functionEnvironment } from '../../shared/runtime/function-environment.ts';

@@ -1,4 +1,4 @@
-/** How the notifier is invoked: by its queue and by a schedule, and how long it may take. */
+/** Defines how the notifier is invoked, by its queue and by a schedule, and how long it may take. */
 
 /** AWS asks for a visibility time-out of six times the function's own (Lambda Developer Guide, "Using Lambda with Amazon SQS"). */
 export const notifierQueue = {

@@ -1,4 +1,6 @@
-/** Takes events from the queue: stores what each channel has to report, then lets every channel send on its own. */
+/**
+ * Takes events from the queue: it stores what each channel has to report, then lets every channel send on its own.
+ */
 
 import { toError } from '../../shared/runtime/errors.ts';
 import type { Channel } from './channels/channel.ts';
@@ -15,7 +17,10 @@ export interface QueueRecord {
   readonly body: string;
 }
 
-/** Lambda's partial batch response: the queue hands out these records again, and they end in the dead-letter queue. */
+/**
+ * This is Lambda's partial batch response. The queue hands out these records again, and they end in the dead-letter
+ * queue.
+ */
 export interface BatchResponse {
   readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
 }
@@ -37,6 +42,6 @@ export async function notify(deps: NotifyDeps, records: readonly QueueRecord[]):
     const own = fresh.get(channel.name) ?? [];
     if (own.length > 0) await sendDue(deps, channel, { fresh: own, deadlineMs });
   });
-  // A stored notice is safe: the sweep repeats a send that failed, so the queue does not have to.
+  // A stored notice is safe. The sweep repeats a send that failed, so the queue does not have to.
   return { batchItemFailures };
 }

@@ -1,4 +1,7 @@
-/** Once a minute: digests whose window has closed, mutes that have ended, reminders, and what an outage or a crash left. */
+/**
+ * Reports once a minute what is due without a new event: digests whose window has closed, notices whose mute has
+ * ended, reminders, and what an outage or a crash left.
+ */
 
 import type { Channel } from './channels/channel.ts';
 import { type DeafChannelDeps, reportDeafChannels } from './intake/deaf-channels.ts';

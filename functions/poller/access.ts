@@ -1,4 +1,4 @@
-/** What the poller reads and writes: records, what it has learned of the account, and whose turn it is to poll. */
+/** Lists what the poller reads and writes in the table: records, what it has learned of the account, and the lease. */
 
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
@@ -26,7 +26,7 @@ export const pollerAccess = {
       ...PARKED,
       ...LEASE,
     ]),
-    // Asked for and fulfilled: the index no longer shows it.
+    // The poller takes a wish out of the index once it is fulfilled.
     readRequests: [...KEY, WORK_INDEX.partitionKey],
   },
 } as const satisfies Access;

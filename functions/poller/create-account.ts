@@ -28,11 +28,11 @@ export interface HandlerPorts {
   readonly clock: Clock;
   readonly random: Random;
   readonly newId: () => string;
-  /** Milliseconds that only ever rise, whatever is done to the clock of the machine. */
+  /** Returns milliseconds that only ever rise, even when the clock of the machine is changed. */
   readonly monotonicMs: () => number;
 }
 
-/** What all accounts of one environment share. */
+/** All accounts of one environment share these adapters. */
 export interface Adapters {
   readonly table: Table;
   readonly indexes: TableIndexes;
@@ -116,7 +116,7 @@ function statusStore(table: Table, accountId: string, noteUnreadable: NoteUnread
   };
 }
 
-/** Undefined: no commands are sent for this account. */
+/** Returns undefined when no commands are sent for this account. */
 function commandsOf(
   { account_id, command_requests_per_minute }: PollAccountSettings,
   table: Table,
@@ -132,7 +132,7 @@ function commandsOf(
 function plannerLimits(settings: PollAccountSettings, requestsPerMinute: number): PlannerLimits {
   const listing = {
     intervalMsMax: accountLimits.run.discoveryIntervalMs,
-    // One request shows hundreds of projects, so it may come oftener.
+    // One request shows hundreds of projects, so it may come more often.
     hintIntervalMsMin: settings.poll_interval_seconds * LIST_INTERVAL_SHARE_MS,
   };
   return {
@@ -147,7 +147,7 @@ function limitsOf({ linger_seconds }: PollAccountSettings, requestsPerMinute: nu
   return {
     ...accountLimits.run,
     requestsPerMinute,
-    // At a minute the next invocation begins anyway.
+    // After a minute the next invocation begins anyway.
     ...(linger_seconds < 60 && { lingerMs: linger_seconds * 1_000 }),
   };
 }

@@ -1,4 +1,7 @@
-/** The poller's handler: it reads the payload, keeps accounts warm, and ends each invocation before its time-out. */
+/**
+ * Creates the poller's handler: it reads the payload, keeps accounts warm, and ends each invocation before its
+ * time-out.
+ */
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
@@ -17,7 +20,7 @@ import { STOP_RESERVE_MS } from './account/poller-limits.ts';
 import { createWarmAccounts } from './account/warm-accounts.ts';
 import { type Account, type Adapters, createAccount, type HandlerPorts } from './create-account.ts';
 
-/** What the handler needs of the Lambda context. */
+/** The handler needs this of the Lambda context. */
 interface InvocationContext {
   getRemainingTimeInMillis(): number;
 }
@@ -29,8 +32,9 @@ export type PollerHandler = (
 ) => Promise<AccountReport>;
 
 /**
- * A call that is never answered must not hold up a loop for the rest of the invocation. The slowest call that was seen to end
- * took a second; the SDK tries twice more. After the stop signal no call is waited for (`wind-up.ts`).
+ * Every call ends within these times, so that a call that is never answered does not hold up a loop for the rest of
+ * the invocation. The slowest call that was seen to end took a second, and the SDK tries twice more. After the stop
+ * signal no call is waited for (`wind-up.ts`).
  */
 const CALLS_END = {
   requestHandler: { connectionTimeout: 2_000, requestTimeout: 5_000, throwOnRequestTimeout: true },
@@ -45,7 +49,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
     const account = accounts.get(settings.account_id, JSON.stringify(settings), () =>
       createAccount(settings, adapters, ports),
     );
-    // The lease ends when the polling does: after a crash it blocks nothing beyond the invocation that died.
+    // The lease ends together with the polling: after a crash it blocks nothing beyond the invocation that died.
     const leaseMs = Math.max(0, context.getRemainingTimeInMillis() - STOP_RESERVE_MS);
     const deadline = deadlineSignal(ports.clock, leaseMs, signal);
     try {
@@ -57,7 +61,7 @@ export function createPollerHandler(environment: PollerEnvironment, ports: Handl
   };
 }
 
-/** One client of each AWS service for the life of the environment. */
+/** Creates one client of each AWS service for the life of the environment. */
 function createAdapters(environment: PollerEnvironment, clock: Clock): Adapters {
   const secretsManager = new SecretsManagerClient(CALLS_END);
   const dynamoDb = new DynamoDBClient(CALLS_END);
@@ -70,7 +74,7 @@ function createAdapters(environment: PollerEnvironment, clock: Clock): Adapters 
   };
 }
 
-/** Aborts after `durationMs` on the injected clock, or together with `outer`. */
+/** Returns a signal that aborts after `durationMs` on the injected clock, or together with `outer`. */
 function deadlineSignal(clock: Clock, durationMs: number, outer: AbortSignal | undefined) {
   const deadline = new AbortController();
   const cleared = new AbortController();

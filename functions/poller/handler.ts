@@ -1,4 +1,4 @@
-/** The poller's Lambda entry: configuration, adapters, one call. */
+/** Starts the poller on Lambda, with the configuration of its environment and the clock of the machine. */
 
 import { randomUUID } from 'node:crypto';
 import { pollerEnvironment } from '../../shared/config/poller-config.ts';

@@ -1,4 +1,4 @@
-/** Bundles one function into one file, as it is deployed; tests load it and a benchmark times it. */
+/** Bundles one function into one file, as it is deployed. Tests load the file and a benchmark times it. */
 
 import { mkdirSync } from 'node:fs';
 import { join, resolve } from 'node:path';

@@ -1,6 +1,6 @@
 /**
- * Subscribers to copy, as constructs: a queue with all failures of a project, and another account with finished
- * branches.
+ * Shows two subscribers to copy, as constructs: a queue with all failures of a project, and another account with
+ * finished branches.
  */
 
 import { Duration } from 'aws-cdk-lib';
@@ -46,8 +46,8 @@ export class FailuresToQueue extends Construct {
 export interface CrossAccountProps {
   readonly busName: string;
   /**
-   * The bus of the other account. Its policy lets this account put events, and a rule there calls the account's
-   * Lambda.
+   * The bus belongs to the other account. Its policy lets this account put events, and a rule there calls the
+   * account's Lambda.
    */
   readonly targetBusArn: string;
   /** EventBridge assumes this role, which may put events onto that bus. */

@@ -9,7 +9,7 @@ import type { Construct } from 'constructs';
 
 export interface Acknowledged {
   readonly id: string;
-  /** Paths of constructs in the stack; the same finding anywhere else is reported. */
+  /** These are paths of constructs in the stack. The same finding anywhere else is reported. */
   readonly at: readonly string[];
   readonly reason: string;
 }
@@ -34,7 +34,7 @@ export const ACKNOWLEDGED: readonly Acknowledged[] = [
   {
     id: 'AwsSolutions-SQS3',
     at: ['Events/CanaryQueue', 'Events/Undelivered', 'Poller/Failures', 'Notifier/DeadLetters'],
-    reason: 'Dead-letter queues, and the queue of the canary, which nobody reads, need none of their own',
+    reason: 'Dead-letter queues, and the queue of the canary, which has no reader, need none of their own',
   },
 ];
 

@@ -87,7 +87,7 @@ export function parseTokenOptions(args: readonly string[]): TokenOptions | undef
   }
 }
 
-/** People paste the whole token when they want to revoke it, so only its id is kept. */
+/** Returns the id of a token. People paste the whole token when they want to revoke it, so only its id is kept. */
 function idOf(text: string): string {
   return /^opb_([0-9a-f]{18})_/.exec(text)?.[1] ?? text;
 }
@@ -105,7 +105,7 @@ function parseScopes(text: string | undefined): readonly Scope[] {
     .map((name) => name.trim())
     .filter((name) => name !== '');
   const bundles = Object.keys(SCOPE_BUNDLES).join(', ');
-  const known = `the bundles ${bundles}, RESOURCE:*, and ${SCOPES.join(', ')}`;
+  const known = `${SCOPES.join(', ')}; the bundles ${bundles}; and RESOURCE:*`;
   if (names.length === 0) throw new UsageError(`--scopes is missing; there are ${known}.`);
   const granted = names.flatMap((name) => {
     const scopes = scopesNamed(name);

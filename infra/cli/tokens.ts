@@ -70,7 +70,10 @@ async function run(options: TokenOptions): Promise<readonly string[]> {
   }
 }
 
-/** An error of AWS means that the place or the identity of the request was wrong, so the sentence names both. */
+/**
+ * Reports a failure. An error of AWS means that the place or the identity of the request was wrong, so the sentence
+ * names both.
+ */
 function fail({ table, endpoint, pepperSecret }: TokenOptions, thrown: unknown): never {
   const { name, message } = toError(thrown);
   const advice =
@@ -80,7 +83,7 @@ function fail({ table, endpoint, pepperSecret }: TokenOptions, thrown: unknown):
   throw new UsageError(`That did not work (${name}: ${message}); ${advice}.`, { cause: thrown });
 }
 
-/** The local AWS checks only the id of the access key. */
+/** Returns a client of the local AWS, which checks only the id of the access key. */
 function localClient(endpoint: string, accessKeyId = '') {
   return { endpoint, region: 'us-east-1', credentials: { accessKeyId, secretAccessKey: 'unused' } };
 }

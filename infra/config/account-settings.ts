@@ -1,4 +1,4 @@
-/** One account of the upstream in a bridge's configuration. */
+/** Defines one account of the upstream in a bridge's configuration. */
 
 import * as z from 'zod';
 import { apiAccount } from '../../shared/config/api-accounts.ts';
@@ -13,32 +13,37 @@ const { shape: commands } = apiAccount;
 
 const accountSettings = z
   .strictObject({
-    /** Short name that stands in keys, events and metrics. */
+    /** This short name stands in keys, events and metrics. */
     account_id: poll.account_id,
-    /** Ends with `/api/v2`. */
+    /** The address ends with `/api/v2`. */
     upstream_base_url: deployedUpstreamBaseUrl.max(URL_CHARACTERS_MAX),
-    /** The secret with the poller's upstream key. */
+    /** This secret holds the poller's upstream key. */
     key_secret_arn: secretArn,
-    /** The secret with the upstream key for commands, which can then be withdrawn alone. Default: the poller's. */
+    /**
+     * This secret holds the upstream key for commands, which can then be withdrawn alone. By default commands use the
+     * poller's key.
+     */
     command_key_secret_arn: secretArn.optional(),
-    /** The poller's share of the account's 700 requests a minute. It also uses what commands leave of theirs. */
+    /**
+     * The poller has this share of the account's 700 requests a minute. It also uses what commands leave of theirs.
+     */
     poller_requests_per_minute: poll.requests_per_minute,
     poll_interval_seconds: poll.poll_interval_seconds,
     linger_seconds: poll.linger_seconds,
     stalled_after_seconds: poll.stalled_after_seconds,
     backfill: poll.backfill,
-    /** Only these projects are polled: for a key that belongs to one project. */
+    /** Only these projects are polled. A key that belongs to one project needs this setting. */
     project_ids: z
       .array(z.string().min(1).max(PROJECT_ID_CHARACTERS_MAX))
       .min(1)
       .max(POLLED_PROJECTS_MAX)
       .optional(),
-    /** The share of commands through the API. */
+    /** Commands through the API have this share. */
     command_requests_per_minute: commands.requests_per_minute,
-    /** What one caller gets of that share at most. */
+    /** One caller gets at most this much of that share. */
     caller_requests_per_minute: commands.caller_requests_per_minute,
     settle_within_seconds: commands.settle_within_seconds,
-    /** Long polls that one caller may have at once, and as many commands that wait for a lock. */
+    /** One caller may have this many long polls at once, and as many commands that wait for a lock. */
     caller_waits_max: commands.caller_waits_max,
   })
   .refine(

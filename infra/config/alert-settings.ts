@@ -1,4 +1,4 @@
-/** The `alerts` of a bridge's configuration: the settings of every kind of channel, and the policy. */
+/** Defines the `alerts` of a bridge's configuration: the settings of every kind of channel, and the policy. */
 
 import * as z from 'zod';
 import { alertPolicySchema } from '../../functions/notifier/alert-policy-schema.ts';
@@ -6,7 +6,7 @@ import { CHANNEL_KINDS, channelSettings, secretArnOf } from '../../functions/not
 
 const settings = z.strictObject({
   ...channelSettings,
-  /** Routes, mutes and how long alerts are collected; see docs/alerts.md. */
+  /** The policy has routes, mutes and the time for which alerts are collected (docs/alerts.md). */
   policy: alertPolicySchema.prefault({}),
 });
 

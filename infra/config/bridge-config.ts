@@ -1,4 +1,7 @@
-/** The one file that a team fills in, as a schema: every setting that can have a default has one, and errors name the key. */
+/**
+ * Defines the one file that a team fills in, as a schema. Every setting that can have a default has one, and errors
+ * name the key.
+ */
 
 import * as z from 'zod';
 import { openCalls } from '../../shared/config/closed-calls.ts';
@@ -25,13 +28,16 @@ const settings = z.strictObject({
   accounts: accountsSettings,
   alerts: alertSettings.prefault({}),
   api: z.strictObject({
-    /** The secret with a long random text that keys the hashes of tokens. Changing it ends every token. */
+    /** This secret holds a long random text that keys the hashes of tokens. Changing it ends every token. */
     token_pepper_secret_arn: secretArn,
     oidc: z
       .strictObject({
         issuer: address,
         audience: z.string().min(1).max(URL_CHARACTERS_MAX),
-        /** An audience that the issuer gives to access tokens alone. Without it they need `typ: at+jwt` or `token_use: access`. */
+        /**
+         * The issuer gives this audience to access tokens alone. Without it they need `typ: at+jwt` or `token_use:
+         * access`.
+         */
         access_token_audience: z.string().min(1).max(URL_CHARACTERS_MAX).optional(),
         jwks_url: address.optional(),
         account_id: z.string(),
@@ -40,33 +46,36 @@ const settings = z.strictObject({
     extra_routes: extraRoutes.default([]),
     /** Opens calls that hand out or revoke API keys. Such a key has all rights of the account, and the bridge cannot limit it. */
     open_calls: openCalls.default([]),
-    /** What the front door lets in, of all callers together. */
+    /** The front door lets in this many requests a second, of all callers together. */
     requests_per_second: z.number().int().min(1).max(1_000).default(50),
   }),
   /**
-   * How many instances AWS keeps free for a function, which are also the most that it runs. AWS leaves at least ten instances of an AWS
-   * account to functions without a reservation. A new AWS account has only ten, so that any reservation fails the deployment there;
-   * the default is none.
+   * AWS keeps this many instances free for a function, and runs no more. AWS leaves at least ten instances of an AWS
+   * account to functions without a reservation. A new AWS account has only ten, so any reservation fails the
+   * deployment there, and the default is none.
    */
   reserved_concurrency: z
     .strictObject({
-      /** The most requests that are answered at once, long polls included. */
+      /** At most this many requests are answered at once, long polls included. */
       api: z.number().int().min(5).max(1_000).optional(),
       /** One for each account of the upstream is enough. */
       poller: z.number().int().min(1).max(1_000).optional(),
     })
     .default({}),
-  /** The page to which alarms and alerts send their reader. */
+  /** Alarms and alerts send their reader to this page. */
   runbook_url: z
     .url()
     .max(URL_CHARACTERS_MAX)
     .default('https://example.com/operations-bridge/docs/operations.md'),
   thresholds: z
     .strictObject({
-      /** An alarm is raised when a project has not been read for longer. */
+      /** An alarm is raised when a project has not been read completely for this time. */
       walk_age_minutes: z.number().int().min(5).max(1_440).default(30),
       unpublished_age_minutes: z.number().int().min(1).max(60).default(5),
-      /** Share of the poller's requests that are refused for their rate, over a quarter of an hour. */
+      /**
+       * An alarm is raised when more than this percentage of the poller's requests are refused for their rate, over a
+       * quarter of an hour.
+       */
       throttled_percent: z.number().min(0.1).max(100).default(5),
     })
     .default({ walk_age_minutes: 30, unpublished_age_minutes: 5, throttled_percent: 5 }),

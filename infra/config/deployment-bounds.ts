@@ -1,4 +1,7 @@
-/** How long the values of the configuration may be, so that what is made of them fits into AWS. A test holds them against the quotas. */
+/**
+ * Bounds the values of the configuration, so that what is made of them fits into AWS. A test holds them against the
+ * quotas.
+ */
 
 /** Names of functions, rules and roles begin with it. A role's name has 64 characters, of which the region takes up to 18. */
 export const NAME_CHARACTERS_MAX = 31;
@@ -12,10 +15,10 @@ export const URL_CHARACTERS_MAX = 500;
 /** AWS takes 50 tags on a resource. They are repeated on some 200 resources, and the template has 1 MB for everything. */
 export const TAGS_MAX = 20;
 
-/** Keys and values of all tags together, for the same reason. */
+/** The keys and values of all tags together have this bound for the same reason. */
 export const TAG_CHARACTERS_MAX = 1_000;
 
-/** Projects of all accounts together: they stand in the payloads of the schedules, and so in the template. */
+/** The projects of all accounts together stand in the payloads of the schedules, and so in the template. */
 export const POLLED_PROJECTS_MAX = 1_500;
 
 /** The upstream's own ids have some thirty characters. */

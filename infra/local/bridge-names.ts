@@ -1,4 +1,4 @@
-/** The names by which the parts of a local run find each other. */
+/** Holds the names by which the parts of a local run find each other. */
 
 export const TABLE_NAME = 'operations-bridge';
 export const EVENT_BUS_NAME = 'operations-bridge';

@@ -1,12 +1,14 @@
-/** What `--data` keeps: the tables, every event, the poller's log, and which simulated world they belong to. */
+/**
+ * Keeps what `--data` asks for: the tables, every event, the poller's log, and which simulated world they belong to.
+ */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { UsageError } from '../process/option-values.ts';
 import { isSystemError, reasonOf } from '../process/system-error.ts';
-import type { DeliveredEvent } from './aws/deliveries.ts';
 import type { LocalDynamoDb } from './aws/dynamodb.ts';
+import type { DeliveredEvent } from './aws/services/deliveries.ts';
 import { identify } from './data/identity.ts';
 import { openLineFile } from './data/line-file.ts';
 import { makeFolder } from './data/make-folder.ts';
@@ -17,7 +19,7 @@ import type { StartOptions } from './start-options.ts';
 export interface DataFolder extends AsyncDisposable {
   /** Undefined means that the tables are in memory. */
   readonly tables: LocalDynamoDb | undefined;
-  /** The instant at which the clocks of an accelerated or resumed run agree with real time. */
+  /** The clocks of an accelerated or resumed run agree with real time at this instant, in ms since the epoch. */
   readonly originMs: number;
   /**
    * Keeps an event before PutEvents answers, so that an accepted event survives a kill, as on AWS. Throws when it
@@ -25,7 +27,7 @@ export interface DataFolder extends AsyncDisposable {
    */
   keepEvent(event: DeliveredEvent): void;
   keepLogLine(line: string): void;
-  /** Keys the hashes of tokens, so that the tokens of one run are valid in the next. */
+  /** The pepper keys the hashes of tokens, so that the tokens of one run are valid in the next. */
   readonly pepper: string;
 }
 
@@ -43,7 +45,7 @@ export async function openDataFolder(
   if (dataDir === undefined) return inMemory(surroundings.clock.now());
   try {
     makeFolder(dataDir);
-    // The lock comes first: without it, this process must not read or write anything else.
+    // The lock comes first, because without it this process must not read or write anything else.
     const tables = await openTables(dataDir, surroundings.clock);
     return await closingOnFailure(tables, () => openFiles(dataDir, tables, { options, surroundings }));
   } catch (error) {
@@ -98,7 +100,7 @@ function openFiles(
       try {
         log.append(line);
       } catch {
-        // The file has reported it once; the bridge goes on without its log.
+        // The file has reported it once, and the bridge goes on without its log.
       }
     },
     [Symbol.asyncDispose]: () => tables.close(),

@@ -26,11 +26,11 @@ export interface Surroundings {
   readonly print: (line: string) => void;
   readonly style: LineStyle;
   readonly clock: Clock;
-  /** Secrets of alert channels. A channel whose secret is set really gets the alerts. */
+  /** These are the secrets of alert channels. A channel whose secret is set really gets the alerts. */
   readonly channelSecrets?: ChannelSecrets;
 }
 
-/** What the parts of one run need of each other. */
+/** The parts of one run need these of each other. */
 interface Run {
   readonly options: StartOptions;
   readonly surroundings: Surroundings;
@@ -40,7 +40,9 @@ interface Run {
   readonly summary: RunSummary;
 }
 
-/** Closes everything that was opened in the opposite order, also when the start fails half-way. */
+/**
+ * Runs the bridge. It closes everything that was opened in the opposite order, also when the start fails half-way.
+ */
 export async function runLocalBridge(options: StartOptions, surroundings: Surroundings): Promise<void> {
   const { print, clock: realClock } = surroundings;
   const startedMs = realClock.now();

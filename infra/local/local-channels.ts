@@ -3,9 +3,9 @@
 import { CHANNEL_KINDS } from '../../functions/notifier/channels/channels.ts';
 import { UsageError } from '../process/option-values.ts';
 import type { LocalAws } from './aws/local-aws.ts';
-import type { TopicMessage } from './aws/topics.ts';
+import type { TopicMessage } from './aws/services/topics.ts';
 
-/** Secrets of channels by the variable that `npm start` takes each of them from. */
+/** `npm start` takes the secret of each channel from a variable, whose name is the key here. */
 export type ChannelSecrets = Readonly<Record<string, string | undefined>>;
 
 const TOPIC_ARN = 'arn:aws:sns:us-east-1:000000000000:operations-bridge-alerts';

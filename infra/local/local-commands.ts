@@ -10,8 +10,8 @@ import {
   lockReleasedPattern,
 } from '../../functions/commands/invocations.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
-import { createLocalFifoQueue, type LocalFifoQueue } from './aws/fifo-queue.ts';
 import type { LocalAws } from './aws/local-aws.ts';
+import { createLocalFifoQueue, type LocalFifoQueue } from './aws/services/fifo-queue.ts';
 import { COMMANDS_QUEUE_NAME } from './bridge-names.ts';
 import type { WorkerSettings } from './lambda/poller-lambda.ts';
 import { createQueueInvocations, type QueueInvocations } from './lambda/queue-invocations.ts';

@@ -10,8 +10,8 @@ import { alertRulePattern } from '../../functions/notifier/deciding/alert-rule.t
 import { notifierQueue, notifierSchedule } from '../../functions/notifier/invocations.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { LocalAws } from './aws/local-aws.ts';
-import { createLocalQueue, type LocalQueue } from './aws/queue.ts';
-import type { TopicMessage } from './aws/topics.ts';
+import { createLocalQueue, type LocalQueue } from './aws/services/queue.ts';
+import type { TopicMessage } from './aws/services/topics.ts';
 import type { WorkerSettings } from './lambda/poller-lambda.ts';
 import { createQueueInvocations, type QueueInvocations } from './lambda/queue-invocations.ts';
 import { type QueueLambda, startQueueLambda } from './lambda/queue-lambda.ts';
@@ -67,7 +67,7 @@ export function startLocalNotifier(options: LocalNotifierOptions): LocalNotifier
   };
 }
 
-/** The queue that the bus fills with the events that alert people. */
+/** Makes the queue that the bus fills with the events that alert people. */
 function queueOfAlerts(
   { aws, busName, clock }: Pick<LocalNotifierOptions, 'aws' | 'busName' | 'clock'>,
   reportFailure: (sentence: string) => void,

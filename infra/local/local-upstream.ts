@@ -45,10 +45,12 @@ export interface ProbeSurroundings {
   readonly signal: AbortSignal;
 }
 
-/** A person who waits longer without a word believes that the program hangs. */
+/** A person who waits longer without a message believes that the program hangs. */
 const SAY_SO_AFTER_MS = 10_000;
 
-/** Two attempts of ten seconds and a third fit; a server that is silent for longer is not the service. */
+/**
+ * Two attempts of ten seconds and a third fit into this time. A server that is silent for longer is not the service.
+ */
 const PROBE_MS_MAX = 30_000;
 
 /**

@@ -1,4 +1,7 @@
-/** What every command shares: one clear sentence and exit code 2 for what a person can mend, and an orderly end. */
+/**
+ * Gives every command the same manners: one clear sentence and exit code 2 for what a person can mend, and an orderly
+ * end.
+ */
 
 import { AppError, toError } from '../../shared/runtime/errors.ts';
 import { UsageError } from './option-values.ts';
@@ -26,7 +29,7 @@ function stopOnSignals(stop: AbortController): void {
   const onSignal = () => {
     signals += 1;
     stop.abort(new Error('stopped by the user'));
-    // A second Ctrl-C ends the process at once: what is recorded is safe, and the next start publishes the rest.
+    // A second Ctrl-C ends the process at once. What is recorded is safe, and the next start publishes the rest.
     if (signals > 1) process.exit(130);
   };
   process.on('SIGINT', onSignal);
@@ -48,7 +51,8 @@ function stopWithReader(stop: AbortController): void {
 const PARENT_CHECK_MS = 500;
 
 /**
- * npm hands a signal to the shell that it started, and that shell ends without handing the signal on to this process.
+ * Stops the command when npm has ended. npm hands a signal to the shell that it started, and that shell ends without
+ * handing the signal on to this process.
  */
 function stopWithNpm(stop: AbortController): void {
   if (process.env['npm_lifecycle_event'] === undefined) return;

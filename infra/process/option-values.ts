@@ -1,4 +1,4 @@
-/** Reads the values of command-line options; its errors say what was found and what is allowed. */
+/** Reads the values of command-line options. Its errors say what was found and what is allowed. */
 
 /** The message is shown to the person as it is, and the command ends with exit code 2. */
 export class UsageError extends Error {

@@ -1,4 +1,4 @@
-/** A clock that runs faster than real time: at speed ten, one hour takes six minutes. */
+/** Makes a clock that runs faster than real time. At speed ten, one hour takes six minutes. */
 
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 

@@ -1,4 +1,4 @@
-/** What an error of the operating system says: its code, and a reason for people. */
+/** Reads what an error of the operating system says: its code, and a reason for people. */
 
 import { toError } from '../../shared/runtime/errors.ts';
 

@@ -6,21 +6,28 @@
 import { Hono } from 'hono';
 import { matchedRoutes } from 'hono/route';
 import type { Random } from '../../shared/runtime/random.ts';
-import { drawFault, type FaultDials, visibleDelayMs } from './faults/faults.ts';
+import { drawFault, type FaultDials } from './faults/faults.ts';
 import type { RequestLimits } from './faults/limits.ts';
+import { addConsumptionRoutes } from './routes/account/consumption-routes.ts';
+import { addOrganizationRoutes } from './routes/account/organization-routes.ts';
+import { addRegionRoutes } from './routes/account/region-routes.ts';
+import { addUserRoutes } from './routes/account/user-routes.ts';
 import { addAuthRoutes } from './routes/auth/auth-routes.ts';
 import { addTransferPages } from './routes/auth/transfer-pages.ts';
-import { addBranchRoutes } from './routes/branch-routes.ts';
-import { addComputeRoutes } from './routes/compute-routes.ts';
+import { addBranchRoutes } from './routes/branches/branch-routes.ts';
+import { addComputeRoutes } from './routes/computes/compute-routes.ts';
 import { addControlRoutes } from './routes/control-routes.ts';
 import { damageAnswer, refusedBeforeWork } from './routes/damage-answer.ts';
-import { findProject, outsideScope } from './routes/find-project.ts';
+import { addConnectionRoutes } from './routes/databases/connection-routes.ts';
+import { addDatabaseRoutes } from './routes/databases/database-routes.ts';
+import { addRoleRoutes } from './routes/databases/role-routes.ts';
 import { addKeyRoutes } from './routes/key-routes.ts';
-import { operationPage, projectPage } from './routes/pages.ts';
-import { operationRow, projectDetailRow, projectRow } from './routes/rows.ts';
+import { addOperationRoutes } from './routes/operations/operation-routes.ts';
+import { addPermissionRoutes } from './routes/projects/permission-routes.ts';
+import { addProjectRoutes } from './routes/projects/project-routes.ts';
+import { addTransferRoutes } from './routes/projects/transfer-routes.ts';
 import { refusal, type UpstreamContext, type UpstreamEnv } from './routes/upstream-context.ts';
-import { isWithinReach, type KeyRing } from './world/key-ring.ts';
-import type { WorldOperation } from './world/project-state.ts';
+import type { KeyRing } from './world/account/key-ring.ts';
 import type { World } from './world/world.ts';
 
 export interface UpstreamDeps {
@@ -39,9 +46,6 @@ export interface UpstreamDeps {
   /** This moves the time of the whole service forward. */
   readonly passMs: (durationMs: number) => void;
 }
-
-/** The service may delete operations that are older than six months (public contract). */
-const KEPT_MS = 183 * 24 * 3_600_000;
 
 /** Every answer carries the request's id, successful ones too (observed, under the vendor's name). */
 const REQUEST_ID_HEADER = 'x-request-id';
@@ -78,11 +82,18 @@ export function createUpstreamApp(deps: UpstreamDeps): Hono<UpstreamEnv> {
   addAuthRoutes(app, deps);
   addKeyRoutes(app, deps.keys);
   addComputeRoutes(app);
-  addBranchRoutes(app, deps);
-  app.get('/api/v2/projects', (c) => listProjects(deps, c));
-  app.get('/api/v2/projects/:project_id', (c) => getProject(deps, c));
-  app.get('/api/v2/projects/:project_id/operations', (c) => listOperations(deps, c));
-  app.get('/api/v2/projects/:project_id/operations/:operation_id', (c) => getOperation(deps, c));
+  addBranchRoutes(app);
+  addRoleRoutes(app);
+  addDatabaseRoutes(app);
+  addConnectionRoutes(app);
+  addProjectRoutes(app, deps);
+  addTransferRoutes(app, deps);
+  addPermissionRoutes(app, deps);
+  addUserRoutes(app, deps);
+  addOrganizationRoutes(app, deps);
+  addRegionRoutes(app);
+  addConsumptionRoutes(app, deps);
+  addOperationRoutes(app, deps);
   app.notFound((c) => refusal(c, 404, 'not found'));
   app.onError((_error, c) => refusal(c, 500, 'internal error'));
   return app;
@@ -104,65 +115,4 @@ function refuse({ keys, limits, world }: UpstreamDeps, c: UpstreamContext): Resp
 /** The control routes and the browser's pages need no key and have no limits or faults. */
 function isOutsideTheApi(c: UpstreamContext): boolean {
   return c.req.path.startsWith('/_control/') || c.req.path.startsWith('/auth/transfer/');
-}
-
-function listProjects({ world, faults, random }: UpstreamDeps, c: UpstreamContext): Response {
-  const principal = c.get('principal');
-  const { projectId: scope, isMember } = principal;
-  if (scope !== undefined) return outsideScope(c, scope);
-  const visibleProjects = world.projects().filter(({ id }) => isMember && isWithinReach(principal, id));
-  const page = projectPage(visibleProjects, c.req.query());
-  if (page.kind === 'invalid') return refusal(c, 400, page.message);
-  const { items, cursor } = page;
-  // After the service's time-out a list is incomplete and names the projects that it lacks (public contract).
-  const isPartial = items.length > 1 && random.next() < faults.partialProjects;
-  const visible = isPartial ? items.slice(1) : items;
-  return c.json({
-    projects: visible.map((project) => projectRow(project, world.nowMs)),
-    ...(isPartial && { unavailable_project_ids: items.slice(0, 1).map(({ id }) => id) }),
-    ...(cursor !== undefined && { pagination: { cursor } }),
-    applications: {},
-    integrations: {},
-  });
-}
-
-function getProject({ world }: UpstreamDeps, c: UpstreamContext): Response {
-  const project = findProject(c, c.req.param('project_id') ?? '');
-  if (project instanceof Response) return project;
-  return c.json({ project: projectDetailRow(project, world.nowMs) });
-}
-
-function listOperations(deps: UpstreamDeps, c: UpstreamContext): Response {
-  const { world } = deps;
-  const project = findProject(c, c.req.param('project_id') ?? '');
-  if (project instanceof Response) return project;
-  const page = operationPage(project.operations, c.req.query(), (op) => isListed(op, deps));
-  if (page.kind === 'invalid') return refusal(c, 400, page.message);
-  const { items, cursor } = page;
-  return c.json({
-    operations: items.map((op) => operationRow(op, world.nowMs)),
-    ...(cursor !== undefined && { pagination: { cursor } }),
-  });
-}
-
-function getOperation({ world }: UpstreamDeps, c: UpstreamContext): Response {
-  const project = findProject(c, c.req.param('project_id') ?? '');
-  if (project instanceof Response) return project;
-  const operationId = c.req.param('operation_id');
-  const op = project.operations.find(({ id }) => id === operationId);
-  if (op === undefined || !exists(op, world)) return refusal(c, 404, 'operation not found');
-  return c.json({ operation: operationRow(op, world.nowMs) });
-}
-
-function isListed(op: WorldOperation, { world, faults }: UpstreamDeps): boolean {
-  return exists(op, world) && op.created_us / 1_000 + visibleDelayMs(op.id, faults) <= world.nowMs;
-}
-
-/**
- * An operation is hidden before its creation, because lives are drawn ahead, and after six months, when it is
- * deleted.
- */
-function exists({ created_us }: WorldOperation, { nowMs }: World): boolean {
-  const ageMs = nowMs - created_us / 1_000;
-  return ageMs >= 0 && ageMs < KEPT_MS;
 }

@@ -3,7 +3,7 @@
 import { parseArgs } from 'node:util';
 import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from '../process/option-values.ts';
 import { dialsSchema, type FaultDials } from './faults/faults.ts';
-import { PLAN_NAMES, type PlanName } from './world/plan.ts';
+import { PLAN_NAMES, type PlanName } from './world/state/plan.ts';
 import { SESSIONS_PER_HOUR } from './world/world.ts';
 
 export const SERVE_HELP = `npm run upstream -- [options]   runs the simulated service alone

@@ -6,7 +6,7 @@ import { withDeadline } from '../process/deadline.ts';
 import { scaledClock } from '../process/scaled-clock.ts';
 import { parseServeOptions, SERVE_HELP, type ServeOptions } from './serve-options.ts';
 import { type LocalUpstream, startUpstream } from './start-upstream.ts';
-import type { GroundTruthOperation } from './world/ground-truth.ts';
+import type { GroundTruthOperation } from './world/state/ground-truth.ts';
 
 const REPORT_EVERY_MS = 60_000;
 

@@ -10,8 +10,8 @@ import { forOwnHost } from '../process/own-host.ts';
 import { createUpstreamApp } from './app.ts';
 import { createFaultDials, type FaultDials } from './faults/faults.ts';
 import { createRequestLimits } from './faults/limits.ts';
-import { createKeyRing } from './world/key-ring.ts';
-import { drawSecret, drawUuid } from './world/names.ts';
+import { createKeyRing } from './world/account/key-ring.ts';
+import { drawSecret, drawUuid } from './world/state/names.ts';
 import { createWorld, type World, type WorldOptions } from './world/world.ts';
 
 export interface UpstreamOptions extends Omit<WorldOptions, 'startAtMs'> {

@@ -1,32 +1,35 @@
-/** The name of an incident in the table's keys. The notifier writes items under it and the console looks them up. */
+/** Names an incident in the table's keys. The notifier writes items under the name and the console looks them up. */
 
 import { createHash } from 'node:crypto';
 
-/** What an incident is about: a project and an action, an account, or an alert channel. */
-export interface IncidentPlace {
+/** An incident is about a project and an action, about an account, or about an alert channel. */
+export interface IncidentSubject {
   readonly account_id: string;
   readonly project_id?: string | undefined;
   readonly action?: string | undefined;
   readonly channel?: string | undefined;
 }
 
-/** Ids as the upstream and the bridge make them. Any other text from outside stands in a key by its hash. */
+/** The upstream and the bridge make ids of this form. Any other text from outside stands in a key by its hash. */
 const PLAIN = /^[\w.:-]{0,200}$/;
 
-/** The text itself when it is a plain id, otherwise `~` and 32 digits of its hash: at most 200 characters. */
+/**
+ * Returns the text itself when it is a plain id, and otherwise `~` and 32 digits of its hash. The result has at most
+ * 200 characters.
+ */
 export function keyPart(text: string): string {
   return PLAIN.test(text) ? text : `~${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
 }
 
 export type IncidentParts = readonly [account: string, project: string, actionOrChannel: string];
 
-/** The parts of the name, each of them safe for a key. A part that the place does not have is empty. */
+/** Returns the parts of the name, each of them safe for a key. A part that the incident does not have is empty. */
 export function incidentPartsOf({
   account_id,
   project_id = '',
   action = '',
   channel,
-}: IncidentPlace): IncidentParts {
+}: IncidentSubject): IncidentParts {
   return [keyPart(account_id), keyPart(project_id), keyPart(channel ?? action)];
 }
 
@@ -35,12 +38,12 @@ export function incidentNameOf(parts: IncidentParts): string {
 }
 
 /** Notices of one incident are reported together: those of one project and action, of one account, or of one channel. */
-export function incidentOf(place: IncidentPlace): string {
-  return incidentNameOf(incidentPartsOf(place));
+export function incidentOf(subject: IncidentSubject): string {
+  return incidentNameOf(incidentPartsOf(subject));
 }
 
-/** What can be read back from a name. A part that was hashed stays hashed, and a channel reads as an action. */
-export function placeOfIncident(name: string): IncidentPlace {
+/** Returns what can be read back from a name. A part that was hashed stays hashed, and a channel reads as an action. */
+export function subjectOfIncident(name: string): IncidentSubject {
   const [account_id = 'unknown', project_id, action] = name.split('|');
   return { account_id, ...(project_id && { project_id }), ...(action && { action }) };
 }

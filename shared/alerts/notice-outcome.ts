@@ -1,4 +1,7 @@
-/** What became of a notice on one channel, as its item says. The notifier writes it, and the console shows it. */
+/**
+ * Says what became of a notice on one channel, as its item records it. The notifier writes it, and the console shows
+ * it.
+ */
 
-/** `copy`: an older version had reported the same event. A notice without an outcome waits. */
+/** `copy` says that an older version had reported the same event. A notice without an outcome waits. */
 export type NoticeOutcome = 'reported' | 'refused' | 'copy';

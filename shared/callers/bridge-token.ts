@@ -1,6 +1,7 @@
 /**
- * The bridge's own tokens: `opb_<id>_<secret>_<checksum>`. The id names the record, which holds only a keyed hash of the token.
- * The prefix lets secret scanners find a leaked token, and the checksum saves a read of the table for a mistyped one.
+ * Makes and recognizes the bridge's own tokens: `opb_<id>_<secret>_<checksum>`. The id names the record, which holds
+ * only a keyed hash of the token. The prefix lets secret scanners find a leaked token, and the checksum saves a read
+ * of the table for a mistyped one.
  */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
@@ -19,18 +20,21 @@ const TOKEN_PATTERN = /^opb_([0-9a-f]{18})_([0-9a-f]{64})_([0-9a-f]{8})$/;
 
 export interface MintedToken {
   readonly id: string;
-  /** Shown once, to the person who asked for the token. */
+  /** The token is shown once, to the person who asked for it. */
   readonly token: Secret;
 }
 
-/** `randomBytes`: a cryptographic source of randomness. */
+/** `randomBytes` must be a cryptographic source of randomness. */
 export function mintToken(randomBytes: (count: number) => Uint8Array): MintedToken {
   const id = hexOf(randomBytes(ID_BYTES));
   const unchecked = `${TOKEN_PREFIX}_${id}_${hexOf(randomBytes(SECRET_BYTES))}`;
   return { id, token: createSecret(`${unchecked}_${checksumOf(unchecked)}`) };
 }
 
-/** The id of a well-formed token; undefined when the text cannot be a token of the bridge. It does not say that the token is valid. */
+/**
+ * Returns the id of a well-formed token, or undefined when the text cannot be a token of the bridge. It does not say
+ * that the token is valid.
+ */
 export function tokenIdOf(text: string): string | undefined {
   const match = TOKEN_PATTERN.exec(text);
   if (match === null) return undefined;
@@ -38,7 +42,7 @@ export function tokenIdOf(text: string): string | undefined {
   return checksumOf(`${TOKEN_PREFIX}_${id}_${secret}`) === checksum ? id : undefined;
 }
 
-/** HMAC-SHA-256 as hex. Without the pepper, a copy of the table does not help to guess a token. */
+/** Returns an HMAC-SHA-256 as hex. Without the pepper, a copy of the table does not help to guess a token. */
 export function tokenHash(text: string, pepper: Secret): string {
   return createHmac('sha256', pepper.reveal()).update(text).digest('hex');
 }

@@ -1,8 +1,8 @@
-/** Bundles and wildcards: short names for many scopes, which are replaced by these scopes when a token is made. */
+/** Defines bundles and wildcards: short names for many scopes, which are replaced by these scopes when a token is made. */
 
 import { isScope, SCOPES, SCOPES_BY_NAME, type Scope } from './scopes.ts';
 
-/** What a viewer sees: everything that is neither a secret nor about people or money. */
+/** A viewer sees everything that is neither a secret nor about people or money. */
 const viewer: readonly Scope[] = [
   'projects:read',
   'operations:read',
@@ -58,7 +58,10 @@ export const SCOPE_BUNDLES = {
   Record<string, { readonly meaning: string; readonly scopes: readonly Scope[] }>
 >;
 
-/** The scopes that a name stands for: a scope, a bundle, or `resource:*`. Undefined when it stands for none. */
+/**
+ * Returns the scopes that a name stands for: a scope, a bundle, or `resource:*`. Returns undefined when it stands for
+ * none.
+ */
 export function scopesNamed(name: string): readonly Scope[] | undefined {
   if (isScope(name)) return [name];
   if (Object.hasOwn(SCOPE_BUNDLES, name)) return SCOPE_BUNDLES[name as keyof typeof SCOPE_BUNDLES].scopes;

@@ -1,4 +1,4 @@
-/** The scope of each call of the specification. */
+/** Gives each call of the specification its scope. */
 
 import type { CallId } from '../upstream/calls/calls.ts';
 import type { Scope } from './scopes.ts';

@@ -1,4 +1,7 @@
-/** The scopes of callers, with a sentence on what each of them allows. Each call needs one, chosen by the harm that the call can do. */
+/**
+ * Lists the scopes of callers, each with a sentence on what it allows. Each call needs one, chosen by the harm that
+ * the call can do.
+ */
 
 export const SCOPE_MEANINGS = {
   'projects:read': 'Lists projects, and shows their settings, their permissions and the advice for them.',
@@ -73,10 +76,13 @@ export const SCOPE_MEANINGS = {
 
 export type Scope = keyof typeof SCOPE_MEANINGS;
 
-/** All scopes, by resource. */
+/** Lists all scopes, sorted by resource. */
 export const SCOPES = Object.keys(SCOPE_MEANINGS) as readonly Scope[];
 
-/** Scopes whose harm is not limited to what the bridge can see: no bundle and no wildcard contains them, and each must be granted by its name. */
+/**
+ * The harm of these scopes is not limited to what the bridge can see, so no bundle and no wildcard contains them, and
+ * each must be granted by its name.
+ */
 export const SCOPES_BY_NAME: ReadonlySet<Scope> = new Set<Scope>([
   'auth:transfer',
   'projects:transfer',

@@ -1,23 +1,23 @@
 /**
- * Text that the bridge hands out or keeps and that only the bridge can read or change: AES-256-GCM (NIST SP 800-38D) with a key
- * derived by HKDF (RFC 5869) from a secret that the table does not hold.
+ * Seals text that the bridge hands out or keeps and that only the bridge can read or change: AES-256-GCM (NIST SP
+ * 800-38D) with a key derived by HKDF (RFC 5869) from a secret that the table does not hold.
  */
 
 import { createCipheriv, createDecipheriv, createHmac, hkdfSync } from 'node:crypto';
 import type { Secret } from '../runtime/secret.ts';
 
 export interface SealOptions {
-  /** The token pepper, which is kept in Secrets Manager and never in the table. */
+  /** The pepper of the tokens is kept in Secrets Manager and never in the table. */
   readonly pepper: Secret;
-  /** What the text is for. Each purpose has its own keys, so that text sealed for one purpose cannot be used for another. */
+  /** Each purpose has its own keys, so that text sealed for one purpose cannot be used for another. */
   readonly purpose: 'cursor' | 'kept-answer' | 'queued-request' | 'queued-answer';
-  /** The owner of the text. The text cannot be opened for another owner. */
+  /** The text has this owner, and cannot be opened for another one. */
   readonly boundTo: string;
 }
 
 const KEY_BYTES = 32;
 
-/** The length that SP 800-38D recommends (96 bits). */
+/** SP 800-38D recommends this length (96 bits). */
 const NONCE_BYTES = 12;
 
 const TAG_BYTES = 16;
@@ -34,7 +34,10 @@ export function seal(text: string, options: SealOptions): string {
   return Buffer.concat([nonce, cipher.getAuthTag(), encrypted]).toString('base64url');
 }
 
-/** Undefined when the text was made up, changed or cut off, or was sealed for another purpose or owner, or under another pepper. */
+/**
+ * Returns undefined when the text was made up, changed or cut off, or was sealed for another purpose or owner, or
+ * under another pepper.
+ */
 export function unseal(sealed: string, options: SealOptions): string | undefined {
   const bytes = Buffer.from(sealed, 'base64url');
   if (bytes.length < NONCE_BYTES + TAG_BYTES) return undefined;

@@ -1,4 +1,7 @@
-/** Cursors as callers get them: sealed, and usable only by the client, and with the projects, that they were given out to. */
+/**
+ * Seals the cursors that callers get: only the client that a cursor was given out to can use it, and only with the
+ * same projects.
+ */
 
 import { AppError } from '../runtime/errors.ts';
 import type { Secret } from '../runtime/secret.ts';
@@ -30,7 +33,7 @@ export function cursorSealOf(caller: Caller, pepper: Secret): CursorSeal {
   };
 }
 
-/** The token is no part of it, so that a caller with a rotated token can go on where the old token stopped. */
+/** The token is not part of it, so that a caller with a rotated token can go on where the old token stopped. */
 function holderOf({ account_id, client_id, projectIds }: Caller): string {
   return JSON.stringify([
     account_id,

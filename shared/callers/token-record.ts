@@ -1,4 +1,4 @@
-/** A token of the bridge as the table keeps it: of the token itself only the id and a keyed hash. */
+/** Defines what the table keeps of a token of the bridge: of the token itself only the id and a keyed hash. */
 
 import * as z from 'zod';
 import { DAY_MS } from '../core/time/durations.ts';
@@ -6,28 +6,28 @@ import type { Item } from '../store/table.ts';
 import type { NoteUnreadable } from '../store/unreadable.ts';
 import { isScope } from './scopes.ts';
 
-/** The longest lifetime of a token. A leaked token that is never noticed ends by itself within a quarter of a year. */
+/** A token lives at most this long. A leaked token that is never noticed ends by itself within a quarter of a year. */
 export const TOKEN_DAYS_MAX = 90;
 
-/** Which calls the scopes of a token allow: those of the second edition, which passes on the whole public API. */
+/** Scopes of this edition allow the calls of the whole public API, which the bridge passes on since then. */
 export const SCOPES_EDITION = 2;
 
 export const tokenItem = z.object({
   token_id: z.string(),
   account_id: z.string(),
-  /** Without a colon, which only the names of people of an OIDC issuer have. */
+  /** The name has no colon, which only the names of people of an OIDC issuer have. */
   client_id: z.string().regex(/^[^:]+$/),
-  /** Hex, made by `tokenHash`. */
+  /** `tokenHash` has made this text of hex digits. */
   hash: z.string(),
   /** A scope that only a newer version knows is ignored, and the other scopes of the token are kept. */
   scopes: z.array(z.string()).transform((names) => names.filter(isScope)),
-  /** Absent in tokens of the first edition: their scopes allow only the calls that the bridge passed on then. */
+  /** It is absent in tokens of the first edition, whose scopes allow only the calls that the bridge passed on then. */
   scopes_edition: z.number().optional(),
-  /** Absent when the token is good for every project of the account. */
+  /** It is absent when the token is good for every project of the account. */
   project_ids: z.array(z.string()).optional(),
   created_at: z.string(),
   expires_at_ms: z.number(),
-  /** ISO 8601; absent when the token was not revoked. */
+  /** The token was revoked at this time, ISO 8601. It is absent when the token was not revoked. */
   revoked_at: z.string().optional(),
 });
 
@@ -35,12 +35,12 @@ export const TOKEN_ATTRIBUTES: readonly string[] = Object.keys(tokenItem.shape);
 
 export type TokenRecord = z.output<typeof tokenItem>;
 
-/** Whether the token ends within `TOKEN_DAYS_MAX` of its creation. */
+/** Says whether the token ends within `TOKEN_DAYS_MAX` of its creation. */
 export function endsInTime({ created_at, expires_at_ms }: TokenRecord): boolean {
   return expires_at_ms - Date.parse(created_at) <= TOKEN_DAYS_MAX * DAY_MS;
 }
 
-/** An empty list when the item cannot be read, which is noted: such a token is not valid. */
+/** Returns an empty list when the item cannot be read, which is noted. Such a token is not valid. */
 export function readableToken(item: Item, noteUnreadable: NoteUnreadable): readonly TokenRecord[] {
   const parsed = tokenItem.safeParse(item);
   if (parsed.success) return [parsed.data];

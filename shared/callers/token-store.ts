@@ -1,4 +1,7 @@
-/** The bridge's own tokens in the table: read for each request of a caller; issued, revoked and listed by people. */
+/**
+ * Keeps the bridge's own tokens in the table. They are read for each request of a caller, and people issue, revoke
+ * and list them.
+ */
 
 import { isoTimeOf } from '../core/time/timestamp.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -24,26 +27,29 @@ import {
 } from './token-record.ts';
 
 export interface TokenReader {
-  /** Undefined when there is no such token, or its item cannot be read. */
+  /** Resolves to undefined when there is no such token, or its item cannot be read. */
   read(tokenId: string): Promise<TokenRecord | undefined>;
 }
 
 export interface TokenIssuer {
-  /** Rejects with `AppError`: `token_invalid`, or `token_exists` when a token of this id is there already. */
+  /** Rejects with `AppError`: `token_invalid`, or `token_exists` when there is a token of this id already. */
   create(record: TokenRecord): Promise<void>;
-  /** False when there is no such token, or it was revoked before. */
+  /** Resolves to false when there is no such token, or it was revoked before. */
   revoke(tokenId: string): Promise<boolean>;
 }
 
 export interface TokenList {
-  /** All tokens of an account, oldest first. */
+  /** Resolves to all tokens of an account, the oldest first. */
   list(indexes: TableIndexes, accountId: string): Promise<readonly TokenRecord[]>;
 }
 
-/** An expired token stays this much longer, so that the list still shows whose it was. */
+/** An expired token is kept for this much longer, so that the list still shows whose it was. */
 const KEPT_AFTER_EXPIRY_SECONDS = 30 * 24 * 3_600;
 
-/** The most pages of a hundred tokens that a list reads: ten thousand tokens are more than people can keep an eye on. */
+/**
+ * A list reads at most this many pages of a hundred tokens. Ten thousand tokens are more than people can keep an eye
+ * on.
+ */
 export const LIST_PAGES_MAX = 100;
 
 export function createTokenStore(

@@ -11,7 +11,10 @@ export interface ForwardableCall {
   readonly call: Call;
   /** The answer may hold a secret, so it is not kept for a repetition. */
   readonly isSecret: boolean;
-  /** `connection`: callers with `connection:read` see the secrets of its answer. `issued`: whoever may send the call sees them. */
+  /**
+   * `connection` says that callers with `connection:read` see the secrets of its answer. `issued` says that every
+   * caller who may send the call sees them.
+   */
   readonly shows?: PublicCall['shows'];
 }
 

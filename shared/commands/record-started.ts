@@ -1,14 +1,12 @@
 /** Records the operations that a command started, as its answer lists them. */
 
-import type { Operation } from '../core/records/operation.ts';
 import { type RecordCommandDeps, recordCommand } from '../protocol/record-command.ts';
 import type { Clock } from '../runtime/clock.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
-import { operationSchema } from '../upstream/calls/operation-row.ts';
-import { parseRows } from '../upstream/calls/schemas.ts';
 import type { ForwardedAnswer } from '../upstream/forward.ts';
 import type { CommandRequest } from './command-request.ts';
+import { operationsInAnswer } from './operations-in-answer.ts';
 
 export interface RecordStartedDeps {
   readonly recording: RecordCommandDeps;
@@ -20,46 +18,37 @@ export const RECORD_MS_MAX = 5_000;
 
 /**
  * Returns the ids of the operations, also when recording them failed. The answer to the command is right all the
- * same, and the poller finds the operations later.
+ * same, and the poller finds the operations later. A command without operations is recorded, too, if it belongs to a
+ * project: it has come to its end, which is published.
  */
 export async function recordStarted(
   { recording, telemetry }: RecordStartedDeps,
-  { requestId, caller, target, ids, traceparent }: CommandRequest,
+  request: CommandRequest,
   answer: ForwardedAnswer,
 ): Promise<readonly string[]> {
-  const operations = operationsIn(answer, ids['project_id']);
-  const [first] = operations;
-  if (first === undefined) return [];
-  const command = {
-    project_id: first.project_id,
-    request_id: requestId,
-    client_id: caller.client_id,
-    call: target.id,
-    ...(traceparent !== undefined && { traceparent }),
-  };
+  const { requestId, caller, target, traceparent } = request;
+  const named = { request_id: requestId, client_id: caller.client_id, call: target.id };
+  const sent = { ...named, ...(traceparent !== undefined && { traceparent }) };
+  const { byProject, projectId } = operationsInAnswer(answer, requestedProject(request));
+  const operationsOf = new Map(projectId === undefined ? byProject : [[projectId, []], ...byProject]);
+  const recorded = [...operationsOf].map(([project_id, operations]) =>
+    recordCommand(recording, { project_id, ...sent }, operations),
+  );
   try {
-    await within(recordCommand(recording, command, operations), RECORD_MS_MAX, recording.clock);
+    await within(Promise.all(recorded), RECORD_MS_MAX, recording.clock);
   } catch (error) {
     telemetry.log('error', 'command.not_recorded', { request_id: requestId, reason: toError(error).name });
   }
-  return operations.map(({ id }) => id);
+  return [...byProject.values()].flat().map(({ id }) => id);
 }
 
-/** Returns only operations of one project. A row that cannot be read is left to the poller. */
-function operationsIn({ body }: ForwardedAnswer, project: string | undefined): readonly Operation[] {
-  try {
-    const parsed = JSON.parse(new TextDecoder().decode(body)) as { operations?: unknown } | null;
-    if (!Array.isArray(parsed?.operations)) return [];
-    const [first] = parsed.operations as readonly { project_id?: unknown }[];
-    const projectId = project ?? (typeof first?.project_id === 'string' ? first.project_id : '');
-    const { rows } = parseRows(parsed.operations, operationSchema(projectId));
-    return rows.filter(({ project_id }) => project_id === projectId);
-  } catch {
-    return [];
-  }
+/** Some calls of the specification name their project in the body. */
+function requestedProject({ ids, body }: CommandRequest): string | undefined {
+  const named = ids['project_id'] ?? body?.['project_id'];
+  return typeof named === 'string' ? named : undefined;
 }
 
-async function within(task: Promise<void>, durationMs: number, clock: Clock): Promise<void> {
+async function within(task: Promise<unknown>, durationMs: number, clock: Clock): Promise<void> {
   const waiting = new AbortController();
   const late = clock.sleep(durationMs, waiting.signal).then(() => {
     throw new Error('Recording takes too long');

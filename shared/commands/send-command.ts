@@ -22,8 +22,8 @@ export interface CommandAccount {
 const LOCK_HOLDERS_MAX = 20;
 
 /**
- * Everything that can become of a command is an outcome, so that a caller on HTTP and a worker on a queue can each do their own with
- * it. Rejects only when a secret, or the item of the Idempotency-Key, cannot be read.
+ * Everything that can become of a command is an outcome, so that a caller on HTTP and a worker on a queue can each do
+ * their own with it. Rejects only when a secret, or the item of the Idempotency-Key, cannot be read.
  */
 export function sendCommand(
   deps: SendOnceDeps,

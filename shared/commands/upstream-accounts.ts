@@ -29,7 +29,7 @@ export interface SharedAccount extends CommandAccount {
   readonly fairShare: FairShare;
 }
 
-/** By account id. */
+/** Returns the accounts by their ids. */
 export function upstreamAccounts(
   accounts: readonly ApiAccount[],
   ports: AccountPorts,

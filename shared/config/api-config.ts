@@ -1,4 +1,4 @@
-/** The API's environment, which its deployment fills in, and the settings that are read from it. */
+/** Defines the API's environment, which its deployment fills in, and reads the settings from it. */
 
 import * as z from 'zod';
 import { readConfig } from '../runtime/read-config.ts';
@@ -11,26 +11,26 @@ const alertChannels = z.array(z.string().min(1));
 export const apiEnvironment = z.object({
   TABLE_NAME: z.string().min(3),
   EVENT_BUS_NAME: z.string().min(1),
-  /** JSON of `apiAccounts`. */
+  /** This is the JSON of `apiAccounts`. */
   ACCOUNTS: z.string().min(2),
-  /** Names of all kinds of alert channels, as JSON: pages and health show how each of them does. */
+  /** This JSON names all kinds of alert channels. Pages and health show how each of them does. */
   ALERT_CHANNELS: z.string().min(2),
-  /** Name or ARN of the secret that keys the hashes of tokens and Idempotency-Keys. */
+  /** The secret that keys the hashes of tokens and Idempotency-Keys has this name or ARN. */
   TOKEN_PEPPER_SECRET_ID: z.string().min(1),
-  /** The FIFO queue that wakes the worker that sends queued commands. */
+  /** This FIFO queue wakes the worker that sends queued commands. */
   COMMANDS_QUEUE_URL: z.url(),
-  /** JSON of `extraRoutes`. */
+  /** This is the JSON of `extraRoutes`. */
   EXTRA_ROUTES: z.string().default('[]'),
-  /** JSON of `openCalls`. */
+  /** This is the JSON of `openCalls`. */
   OPEN_CALLS: z.string().default('[]'),
-  /** An OIDC issuer whose access tokens are accepted beside the bridge's own tokens. */
+  /** The access tokens of this OIDC issuer are accepted beside the bridge's own tokens. */
   OIDC_ISSUER: z.url().optional(),
   OIDC_AUDIENCE: z.string().min(1).optional(),
-  /** An audience that the issuer gives to access tokens alone, so that they need no other mark. */
+  /** The issuer gives this audience to access tokens alone, so that they need no other mark. */
   OIDC_ACCESS_TOKEN_AUDIENCE: z.string().min(1).optional(),
-  /** Where the issuer's keys are. Default: `<issuer>/.well-known/jwks.json`. */
+  /** The issuer's keys are at this address. The default is `<issuer>/.well-known/jwks.json`. */
   OIDC_JWKS_URL: z.url().optional(),
-  /** The account that callers with such a token use. */
+  /** Callers with such a token use this account. */
   OIDC_ACCOUNT_ID: z.string().min(1).optional(),
   POWERTOOLS_SERVICE_NAME: z.string().default('api'),
   LOG_LEVEL: z.string().default('INFO'),
@@ -49,9 +49,9 @@ export interface OidcSettings {
 export interface ApiSettings {
   readonly accounts: readonly ApiAccount[];
   readonly extraRoutes: readonly ExtraRoute[];
-  /** Calls of keys that are closed without this setting. */
+  /** These calls of keys are closed without this setting. */
   readonly openCalls: readonly ClosedCallId[];
-  /** Names of all kinds of alert channels. */
+  /** These are the names of all kinds of alert channels. */
   readonly alertChannels: readonly string[];
   readonly oidc: OidcSettings | undefined;
 }
@@ -84,7 +84,7 @@ function oidcSettings(environment: ApiEnvironment): OidcSettings | undefined {
   };
 }
 
-/** A text that is not JSON is undefined, which the schema then refuses under the variable's name. */
+/** Returns undefined for a text that is not JSON, which the schema then refuses under the variable's name. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

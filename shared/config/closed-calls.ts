@@ -1,4 +1,4 @@
-/** Calls that hand out or revoke keys which the bridge cannot limit, and that a configuration opens by name. */
+/** Lists calls that hand out or revoke keys which the bridge cannot limit. A configuration opens them by name. */
 
 import * as z from 'zod';
 import type { PublicCall } from '../upstream/public-calls/public-call.ts';

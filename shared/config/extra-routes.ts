@@ -1,30 +1,36 @@
-/** Calls of the upstream that the specification does not show, and that a configuration opens one by one. */
+/** Defines calls of the upstream that the specification does not show, and that a configuration opens one by one. */
 
 import * as z from 'zod';
 import { SCOPES } from '../callers/scopes.ts';
 
-/** A call that the specification does not show, and that the configuration opens. */
+/** The specification does not show this call, and the configuration opens it. */
 const extraRoute = z
   .strictObject({
     id: z.string().regex(/^[a-z][A-Za-z0-9]{2,60}$/),
     method: z.enum(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']),
-    /** Path under `/api/v2`, like `/projects/{project_id}/endpoints/{endpoint_id}/start`. */
+    /** The path is below `/api/v2`, like `/projects/{project_id}/endpoints/{endpoint_id}/start`. */
     path: z.string().regex(/^(\/([a-z][a-z0-9_]*|\{[a-z][a-z0-9_]*\})){1,8}$/),
     summary: z.string().min(3).max(100),
     scope: z.enum(SCOPES),
-    /** The query parameters that are passed on, as they are. */
+    /** These query parameters are passed on as they are. */
     query: z
       .array(z.string().regex(/^[a-z][a-z0-9_]{0,40}$/))
       .max(20)
       .default([]),
-    /** `json`: the body is a JSON object, which is passed on as it is. */
+    /** `json` says that the body is a JSON object, which is passed on as it is. */
     body: z.enum(['none', 'json']).default('none'),
-    /** The fields of the body that the call declares, like `branch.name`. A caller that is limited to projects may send no others. */
+    /**
+     * The call declares these fields of the body, like `branch.name`. A caller that is limited to projects may send
+     * no others.
+     */
     body_fields: z
       .array(z.string().regex(/^[a-z][a-z0-9_]{0,40}(\.[a-z][a-z0-9_]{0,40}){0,3}$/))
       .max(40)
       .default([]),
-    /** Whether the call stays within the project of its path. Otherwise it is closed to callers that are limited to projects. */
+    /**
+     * It is true when the call stays within the project of its path. Otherwise it is closed to callers that are
+     * limited to projects.
+     */
     stays_within_project: z.boolean().default(false),
     /** The answer may hold a secret, so that it is not kept for a repetition under the same Idempotency-Key. */
     is_secret: z.boolean().default(false),

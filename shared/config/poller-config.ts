@@ -1,13 +1,16 @@
-/** What the poller gets from outside: its environment from the deployment, and the account from the schedule that invokes it. */
+/**
+ * Defines what the poller gets from outside: its environment from the deployment, and the account from the schedule
+ * that invokes it.
+ */
 
 import * as z from 'zod';
-import { PARTS_PER_MINUTE } from '../core/rates/account-rate.ts';
+import { SHARES_PER_MINUTE } from '../core/rates/account-rate.ts';
 import { upstreamBaseUrl } from './upstream-base-url.ts';
 
 export const pollerEnvironment = z.object({
   TABLE_NAME: z.string().min(3),
   EVENT_BUS_NAME: z.string().min(1),
-  /** The `service` that Powertools writes into log lines and metrics. */
+  /** Powertools writes this `service` into log lines and metrics. */
   POWERTOOLS_SERVICE_NAME: z.string().default('poller'),
   LOG_LEVEL: z.string().default('INFO'),
 });
@@ -15,34 +18,36 @@ export const pollerEnvironment = z.object({
 export type PollerEnvironment = z.infer<typeof pollerEnvironment>;
 
 /**
- * The payload of an invocation. The rate limit is per account (specification "Limits": 700 a minute with bursts of 40 a second
- * per route), so that one invocation polls one account.
+ * The payload of an invocation names one account, and the invocation polls that account alone, because the rate limit
+ * is per account (specification "Limits": 700 a minute with bursts of 40 a second per route).
  */
 export const pollAccountRequest = z.object({
-  /** Stands in keys, events and logs, so that it is short and never a secret. */
+  /** The id stands in keys, events and logs, so it is short and never a secret. */
   account_id: z.string().regex(/^[a-z0-9][a-z0-9-]{0,62}$/),
-  /** Ends with `/api/v2`. */
+  /** The address ends with `/api/v2`. */
   upstream_base_url: upstreamBaseUrl,
-  /** Name or ARN of the secret with the upstream key. */
+  /** The secret with the upstream key has this name or ARN. */
   key_secret_id: z.string().min(1),
-  /** The poller's share of the account's rate limit. Part of the limit stays for the Console. */
-  requests_per_minute: z.number().int().min(10).max(700).default(PARTS_PER_MINUTE.poller),
-  /** The share of commands, of which the poller uses what they leave. 0: no commands are sent. */
-  command_requests_per_minute: z.number().int().min(0).max(690).default(PARTS_PER_MINUTE.commands),
+  /** The poller may send this many requests a minute. A share of the limit stays for the Console. */
+  requests_per_minute: z.number().int().min(10).max(700).default(SHARES_PER_MINUTE.poller),
+  /** Commands may send this many requests a minute, and the poller uses what they leave. At 0, no commands are sent. */
+  command_requests_per_minute: z.number().int().min(0).max(690).default(SHARES_PER_MINUTE.commands),
   /**
-   * Shortest time between two polls of one project; a quarter of it is the shortest time between two reads of the project list. The
-   * specification suggests five seconds ("Operations", rule 3); half a second finds transitions of a small account three times as soon.
+   * Two polls of one project are at least this far apart. A quarter of it is the shortest time between two reads of
+   * the project list. The specification suggests five seconds ("Operations", rule 3); half a second finds transitions
+   * of a small account three times as soon.
    */
   poll_interval_seconds: z.number().min(0.5).max(300).default(5),
   /**
-   * How long an invocation goes on after everything was read and nothing is expected to happen soon. 60 is fastest: the invocation
-   * lasts until the next one begins. 0 is cheapest: it ends at once, and the next minute finds what began meanwhile.
-   * docs/performance.md has the seconds and the money.
+   * An invocation goes on for this long after everything was read and nothing is expected to happen soon. 60 is
+   * fastest: the invocation lasts until the next one begins. 0 is cheapest: it ends at once, and the next minute
+   * finds what began meanwhile. docs/performance.md has the seconds and the money.
    */
   linger_seconds: z.number().int().min(0).max(60).default(60),
   /**
-   * Thresholds by action, in seconds since the operation's creation; `default` is for all other actions. An open operation is
-   * published as stalled when it passes one of them. The slowest operation seen in the public contract took five seconds.
+   * Each action has thresholds in seconds since the operation's creation, and `default` is for all other actions. An
+   * open operation is published as stalled when it passes one of them. The slowest operation seen in the public
+   * contract took five seconds.
    */
   stalled_after_seconds: z
     .record(
@@ -60,7 +65,7 @@ export const pollAccountRequest = z.object({
     )
     .default({ default: [15 * 60, 2 * 3_600] }),
   backfill: z.enum(['open', 'all', 'none']).default('open'),
-  /** Only these projects are polled and no project list is read: for a key that belongs to one project. */
+  /** Only these projects are polled and no project list is read, for a key that belongs to one project. */
   project_ids: z.array(z.string()).min(1).optional(),
 });
 
@@ -68,7 +73,7 @@ export type PollAccountRequest = z.input<typeof pollAccountRequest>;
 export type PollAccountSettings = z.output<typeof pollAccountRequest>;
 
 /**
- * One invocation begins every minute and may last slightly longer than a minute, so that there is hardly a moment without a poller.
- * The deployment and the local scheduler both take these values.
+ * One invocation begins every minute and may last slightly longer than a minute, so that there is hardly a moment
+ * without a poller. The deployment and the local scheduler both take these values.
  */
 export const pollerSchedule = { everyMs: 60_000, timeoutMs: 66_000 } as const;

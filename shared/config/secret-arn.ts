@@ -1,4 +1,4 @@
-/** The ARN of a secret, as the configuration of a bridge takes it. */
+/** Defines the ARN of a secret, as the configuration of a bridge takes it. */
 
 import * as z from 'zod';
 

@@ -1,9 +1,12 @@
-/** The address of the upstream, checked before the account's key is sent there. */
+/** Checks the address of the upstream before the account's key is sent there. */
 
 import { BlockList, isIP } from 'node:net';
 import * as z from 'zod';
 
-/** Addresses at which clouds hand out a machine's credentials (AWS, Azure, GCP, ECS, EKS), and all others of the same link. */
+/**
+ * Clouds hand out a machine's credentials at these addresses (AWS, Azure, GCP, ECS, EKS), and all others of the same
+ * link are refused with them.
+ */
 const METADATA = new BlockList();
 METADATA.addSubnet('169.254.0.0', 16, 'ipv4');
 METADATA.addSubnet('0.0.0.0', 8, 'ipv4');
@@ -19,12 +22,12 @@ const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8, 'ipv4');
 LOOPBACK.addAddress('::1', 'ipv6');
 
-/** What a running function accepts: `https`, and `http` on the loopback interface, where the local bridge has its upstream. */
+/** A running function accepts `https`, and `http` on the loopback interface, where the local bridge has its upstream. */
 export const upstreamBaseUrl = z
   .url({ protocol: /^https?$/ })
   .superRefine((text, context) => refuse(context, faultOf(text)));
 
-/** What a deployment accepts: `https` alone, and not the machine itself. */
+/** A deployment accepts `https` alone, and not the machine itself. */
 export const deployedUpstreamBaseUrl = z
   .url({ protocol: /^https?$/ })
   .superRefine((text, context) => refuse(context, faultOf(text) ?? deploymentFaultOf(text)));
@@ -53,7 +56,7 @@ function deploymentFaultOf(text: string): string | undefined {
   return isLoopback(hostOf(url)) ? 'must not be the machine itself' : undefined;
 }
 
-/** The host as `URL` writes it: IPv4 addresses in dotted notation, names in lower case. */
+/** Returns the host as `URL` writes it: IPv4 addresses in dotted notation, names in lower case. */
 function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '').replace(/\.$/, '');
 }

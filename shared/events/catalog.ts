@@ -1,4 +1,7 @@
-/** Defines every event that this bridge publishes. Details evolve only by addition; a breaking change is a new `schema` version. */
+/**
+ * Defines every event that this bridge publishes. Details evolve only by addition; a breaking change is a new
+ * `schema` version.
+ */
 
 import * as z from 'zod';
 import { defineEvent } from './define-event.ts';
@@ -131,7 +134,7 @@ export const operationStalled = defineEvent({
 export const commandSettled = defineEvent({
   detailType: DETAIL_TYPES.command_settled,
   summary:
-    'A command through the bridge has come to its end: every operation that it started has ended or the deadline for them has passed, or a command that waited in line ended without an operation.',
+    'A command through the bridge has come to its end: every operation that it started has ended, it started none, the deadline for them has passed, or the command left its line without being carried out.',
   detail: z.object({
     ...common,
     project_id: z.string(),

@@ -1,6 +1,6 @@
 /**
- * For subscribers: `import { parseBridgeEvent } from 'operations-bridge/events'`. Types and checks of the events, from the
- * definitions that the bridge itself publishes by.
+ * Gives subscribers types and checks of the events, from the definitions that the bridge itself publishes by: `import
+ * { parseBridgeEvent } from 'operations-bridge/events'`.
  */
 
 import * as z from 'zod';
@@ -11,12 +11,12 @@ export * from './catalog.ts';
 
 type Definition = (typeof eventCatalog)[number];
 
-/** An event of the bridge; its detail type says which one. */
+/** The detail type says which event of the bridge this is. */
 export type BridgeEvent = {
   [Type in Definition['detailType']]: {
     readonly detailType: Type;
     readonly detail: z.output<Extract<Definition, { detailType: Type }>['detail']>;
-    /** Set when it comes from the archive. */
+    /** It is set when the event comes from the archive. */
     readonly replayName: string | undefined;
   };
 }[Definition['detailType']];
@@ -29,9 +29,9 @@ const envelope = z.object({
 });
 
 /**
- * What EventBridge hands over (also as the body of an SQS message, once parsed). Undefined: no event of the bridge, or of a type
- * that this version does not know. Throws `ZodError` when a known one is not of its form: fields are only ever added, so that
- * is news for whoever runs the bridge.
+ * Takes what EventBridge hands over (also as the body of an SQS message, once parsed). Returns undefined when it is
+ * no event of the bridge, or one of a type that this version does not know. Throws `ZodError` when a known event does
+ * not have its form. Fields are only ever added, so the operators of the bridge should hear of that.
  */
 export function parseBridgeEvent(event: unknown): BridgeEvent | undefined {
   const parsed = envelope.safeParse(event);
@@ -42,7 +42,10 @@ export function parseBridgeEvent(event: unknown): BridgeEvent | undefined {
   return { detailType, replayName, detail: definition.detail.parse(detail) } as BridgeEvent;
 }
 
-/** Remembers ids, so that a copy is seen as one; in memory, for a consumer that lives on. Keep ids in a table otherwise. */
+/**
+ * Remembers ids in memory, so that a copy is recognized by a consumer that keeps running. Any other consumer should
+ * keep ids in a table.
+ */
 export function createDuplicateFilter(idsMax = 10_000): (id: string) => boolean {
   const seen = new Set<string>();
   return (id) => {

@@ -1,9 +1,9 @@
-/** One definition per event: its name on the bus, its zod schema, and when it happens. Everything else is derived. */
+/** Defines an event once: its name on the bus, its zod schema, and when it happens. Everything else is derived. */
 
 import type * as z from 'zod';
 
 export interface EventDefinition<Detail extends z.ZodObject = z.ZodObject, Type extends string = string> {
-  /** `detail-type` on the bus. */
+  /** The bus calls this `detail-type`. */
   readonly detailType: Type;
   readonly summary: string;
   readonly detail: Detail;

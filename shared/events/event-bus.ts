@@ -1,4 +1,4 @@
-/** The bus as the protocol needs it, and its EventBridge adapter. */
+/** Defines the bus as the protocol needs it, and implements it with EventBridge. */
 
 import {
   type EventBridgeClient,
@@ -9,11 +9,14 @@ import { BATCH_BYTES_MAX, type EntryOutcome, planBatches } from '../core/journal
 import type { BusEvent } from './render-event.ts';
 
 export interface EventBus {
-  /** One outcome per event, in order. Never rejects: a call that failed is `retry` for each of its events. */
+  /**
+   * Resolves to one outcome per event, in order. It never rejects: a call that failed is `retry` for each of its
+   * events.
+   */
   publish(events: readonly BusEvent[]): Promise<readonly EntryOutcome[]>;
 }
 
-/** The only per-entry codes worth another try (EventBridge API Reference, PutEventsResultEntry). */
+/** Only entries with these codes are worth another try (EventBridge API Reference, PutEventsResultEntry). */
 const RETRYABLE_CODES: ReadonlySet<string> = new Set([
   'InternalFailure',
   'InternalException',
@@ -64,7 +67,10 @@ function outcomeOf(result: PutEventsResultEntry | undefined): EntryOutcome {
   return { kind: isWorthRetrying ? 'retry' : 'refused', code };
 }
 
-/** EventBridge's own formula: 14 bytes for the time, the rest in UTF-8 (User Guide, "PutEvents entry size"). */
+/**
+ * Computes the size by EventBridge's own formula: 14 bytes for the time, and the rest in UTF-8 (User Guide,
+ * "PutEvents entry size").
+ */
 function sizeBytesOf(event: BusEvent): number {
   const TIME_BYTES = 14;
   return (

@@ -1,11 +1,11 @@
-/** What events are called on the bus: all that a publisher needs of the catalog, whose schemas are built when they are loaded. */
+/** Names the events on the bus. Publishers need only this of the catalog, whose schemas are built when they are loaded. */
 
 import type { JournalEntry } from '../core/journal/journal-entries.ts';
 
-/** `source` of every event on the bus. */
+/** Every event on the bus has this `source`. */
 export const EVENT_SOURCE = 'operations-bridge';
 
-/** `detail-type`, by the type of the journal entry that becomes the event. */
+/** The type of a journal entry decides the `detail-type` of its event. */
 export const DETAIL_TYPES = {
   state_changed: 'Operation State Changed',
   watch_ended: 'Operation Watch Ended',

@@ -1,4 +1,4 @@
-/** The event of a journal entry: a function of what is stored and of nothing else, so that all copies are byte-equal. */
+/** Renders the event of a journal entry from what is stored and from nothing else, so that all copies are byte-equal. */
 
 import type * as z from 'zod';
 import type { JournalEntry, Unchangeable } from '../core/journal/journal-entries.ts';
@@ -10,15 +10,15 @@ import { DETAIL_TYPES, EVENT_SOURCE } from './event-names.ts';
 export interface BusEvent {
   readonly source: string;
   readonly detailType: string;
-  /** JSON. */
+  /** The detail is JSON. */
   readonly detail: string;
-  /** ISO 8601; EventBridge keeps whole seconds of it. */
+  /** The time is in ISO 8601. EventBridge keeps whole seconds of it. */
   readonly time: string;
 }
 
 type EntryType = JournalEntry['type'];
 
-/** The kind of record whose journal holds entries of this type. */
+/** The journal of this kind of record holds entries of the type. */
 type RecordOf<Type extends EntryType, R extends JournalRecord = JournalRecord> = R extends unknown
   ? Type extends R['entries'][number]['type']
     ? R
@@ -31,12 +31,12 @@ type EntryOf<Type extends EntryType, E extends JournalEntry = JournalEntry> = E 
     : never
   : never;
 
-/** What the catalog documents of the event. */
+/** The catalog documents these fields of the event. */
 type DetailOf<Type extends EntryType> = Unchangeable<
   z.input<Extract<(typeof eventCatalog)[number], { detailType: (typeof DETAIL_TYPES)[Type] }>['detail']>
 >;
 
-/** The fields of each event, from the record and from the entry. */
+/** Each event takes its fields from the record and from the entry. */
 const details = {
   state_changed: (record, entry) => ({
     ...operationFields(record),
@@ -64,7 +64,7 @@ const details = {
   readonly [Type in EntryType]: (record: RecordOf<Type>, entry: EntryOf<Type>) => DetailOf<Type>;
 };
 
-/** Names of fields, optional ones included, that the catalog documents and no event sends. */
+/** The catalog documents fields of these names, optional ones included, and no event sends them. */
 type NotSent = {
   [Type in EntryType]: Exclude<keyof DetailOf<Type>, keyof ReturnType<(typeof details)[Type]>>;
 }[EntryType];
@@ -92,7 +92,7 @@ function projectFields(record: Exclude<JournalRecord, { kind: 'account' }>) {
   return { ...accountFields(record), project_id: record.project_id };
 }
 
-/** The fields of an operation that never change once it is recorded. */
+/** These fields of an operation never change once it is recorded. */
 function operationFields(record: RecordOf<'state_changed'>) {
   const { operation_id, action, branch_id, endpoint_id } = record;
   return { ...projectFields(record), operation_id, action, branch_id, endpoint_id };

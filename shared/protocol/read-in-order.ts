@@ -1,4 +1,7 @@
-/** Reads one operation twice in the order that makes a compare-and-set safe: the store first, the upstream second (ADR 0002). */
+/**
+ * Reads one operation twice in the order that makes a compare-and-set safe: the store first, the upstream second (ADR
+ * 0002).
+ */
 
 import type { Operation } from '../core/records/operation.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
@@ -7,7 +10,10 @@ import type { UpstreamClient } from '../upstream/upstream-client.ts';
 import { isUpstreamError } from '../upstream/upstream-error.ts';
 
 export interface OperationReader {
-  /** Undefined when there is no record of it. Rejects with `UnreadableItemError` when the record cannot be read. */
+  /**
+   * Resolves to undefined when there is no record of it. Rejects with `UnreadableItemError` when the record cannot be
+   * read.
+   */
   readOperation(projectId: string, operationId: string): Promise<OperationRecord | undefined>;
 }
 
@@ -24,7 +30,10 @@ export type OrderedRead =
   /** The upstream gave no reading. */
   | 'unresolved';
 
-/** The opposite order could overwrite a newer state with an older reading. Rejects when the table does. */
+/**
+ * Reads the record first, because the opposite order could overwrite a newer state with an older reading. Rejects
+ * when the table does.
+ */
 export async function readInOrder(
   { store, upstream, signal }: OrderedReadDeps,
   { project_id, id }: Pick<Operation, 'project_id' | 'id'>,

@@ -15,9 +15,8 @@ import { type OperationsReader, settleCommands } from './settle-commands.ts';
 export interface Command {
   readonly project_id: string;
   readonly request_id: string;
-  /** The client that sent it. */
   readonly client_id: string;
-  /** The id of the upstream API's call, such as `restartEndpoint`. */
+  /** Names the upstream API's call, such as `restartEndpoint`. */
   readonly call: string;
   /** W3C Trace Context of the client's request. */
   readonly traceparent?: string | undefined;
@@ -33,16 +32,17 @@ export interface RecordCommandDeps extends Omit<RelayDeps, 'store'> {
 }
 
 /**
- * The command is recorded before its operations: from then on everything that meets one of them knows which command started it.
- * After a crash in between, the poller finds the operations by itself. Rejects when the table does; then only the correlation of
- * command and operations is lost.
+ * Records the command before its operations. From then on, every reader of one of them knows which command started
+ * it. After a crash in between, the poller finds the operations by itself. Rejects when the table does, and then only
+ * the correlation of command and operations is lost.
+ *
+ * A command without operations has come to its end, which is published at once.
  */
 export async function recordCommand(
   deps: RecordCommandDeps,
   command: Command,
   operations: readonly Operation[],
 ): Promise<void> {
-  if (operations.length === 0) return;
   const record = commandRecord(deps, command, operations);
   await deps.store.record(record, undefined);
   const recorded = await Promise.all(operations.map((operation) => recordOne(deps, command, operation)));
@@ -52,8 +52,8 @@ export async function recordCommand(
 }
 
 /**
- * The upstream answered before this read of the store, so the answer says nothing about a state that is stored already
- * (ADR 0002): the poller was faster, and what it recorded stays.
+ * The upstream answered before this read of the store, so the answer says nothing about a state that is stored
+ * already (ADR 0002). In that case the poller was faster, and what it recorded stays.
  */
 async function recordOne(
   { accountId, store, upstream, clock }: RecordCommandDeps,

@@ -19,7 +19,7 @@ const ATTEMPTS_MAX = 4;
 export interface RecordDeps {
   readonly upstream: Pick<UpstreamClient, 'getOperation'>;
   readonly store: RecordWriter & OperationReader;
-  /** Called with `recorded` undefined when the operation is met for the first time. */
+  /** `recorded` is undefined when the operation is met for the first time. */
   readonly contextOf: (recorded: OperationRecord | undefined, reading: Operation) => ReadingContext;
   readonly signal?: AbortSignal | undefined;
 }
@@ -27,7 +27,10 @@ export interface RecordDeps {
 export type RecordOutcome =
   | { readonly kind: 'unchanged'; readonly record: OperationRecord }
   | { readonly kind: 'recorded'; readonly record: OperationRecord }
-  /** The journal is full, so the change is recorded after the bus has taken some of its entries. The operation stays watched. */
+  /**
+   * The journal is full, so the change is recorded after the bus has taken some of its entries. The operation stays
+   * watched.
+   */
   | { readonly kind: 'deferred'; readonly record: OperationRecord }
   /** This version cannot read the stored record. It is left as it is, and the walk goes on without the operation. */
   | { readonly kind: 'unreadable' }
@@ -35,8 +38,9 @@ export type RecordOutcome =
   | { readonly kind: 'unresolved' };
 
 /**
- * `reading` must have been requested after `recorded` was read. Then a compare-and-set that passes proves that the reading is the
- * newer of the two, without any clock (ADR 0002). After a conflict or an unknown outcome both are read again in that order.
+ * `reading` must have been requested after `recorded` was read. Then a compare-and-set that passes proves that the
+ * reading is the newer of the two, without any clock (ADR 0002). After a conflict or an unknown outcome both are read
+ * again in that order.
  */
 export async function recordOperation(
   deps: RecordDeps,
@@ -61,7 +65,10 @@ export async function recordOperation(
   }
 }
 
-/** `unknown`: the reply was lost and the write may have been applied, so the item must be read again. */
+/**
+ * Resolves to `unknown` when the reply was lost and the write may have been applied, so that the item must be read
+ * again.
+ */
 async function tryRecord(
   { store }: RecordDeps,
   next: OperationRecord,
@@ -75,8 +82,8 @@ async function tryRecord(
 }
 
 /**
- * Every poll reads an open operation again, so its change can wait. An operation that had ended and moves again would be forgotten
- * after its entries are published, so its page must not count as read.
+ * Every poll reads an open operation again, so its change can wait. An operation that had ended and moves again would
+ * be forgotten after its entries are published, so its page must not count as read.
  */
 function deferred(record: OperationRecord): RecordOutcome {
   return isOpen(record) ? { kind: 'deferred', record } : { kind: 'unresolved' };

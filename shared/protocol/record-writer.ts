@@ -5,8 +5,9 @@ import type { RecordResult } from '../store/adapters/record-result.ts';
 
 export interface RecordWriter {
   /**
-   * One conditional write of one item. `expectedRevision` is the revision that was read; undefined: there was no record.
-   * `conflict`: the record has changed since then, and nothing was written. Rejects when the outcome is unknown.
+   * Makes one conditional write of one item. `expectedRevision` is the revision that was read, and undefined when
+   * there was no record. Resolves to `conflict` when the record has changed since then, and nothing was written.
+   * Rejects when the outcome is unknown.
    */
   record(next: JournalRecord, expectedRevision: number | undefined): Promise<RecordResult>;
 }

@@ -1,29 +1,30 @@
 /**
- * Remembers what one process is publishing at present and what it acknowledged recently, so that its polls and the loop that
- * relays leftovers do not publish the same entry twice. If it is lost, some events are published twice and nothing else happens.
+ * Remembers what one process is publishing at present and what it acknowledged recently, so that its polls and the
+ * loop that relays leftovers do not publish the same entry twice. If it is lost, some events are published twice and
+ * nothing else happens.
  */
 
 import { acknowledged, type JournalRecord } from '../core/records/journal-record.ts';
 import { keyOf } from '../store/items.ts';
 
 export interface RelayLedger {
-  /** The record with everything that this process has acknowledged since the record was read. */
+  /** Returns the record with everything that this process has acknowledged since the record was read. */
   asKnown<R extends JournalRecord>(record: R): R;
-  /** `false` when another loop of this process is publishing this record's entries and will acknowledge them. */
+  /** Returns `false` when another loop of this process is publishing this record's entries and will acknowledge them. */
   claim(record: JournalRecord): boolean;
   release(record: JournalRecord): void;
   noteAcknowledged(record: JournalRecord, through: number): void;
 }
 
 /**
- * Most acknowledgements that are remembered. They take about a minute, and a poll takes seconds, so no loop still holds a record
- * that it read before the oldest of them.
+ * At most this many acknowledgements are remembered. They take about a minute, and a poll takes seconds, so no loop
+ * still holds a record that it read before the oldest of them.
  */
 const ACKNOWLEDGED_MAX = 10_000;
 
 /**
- * Each invocation has its own. A longer memory would be wrong after the table is restored to an earlier point: entries that
- * are unpublished again would be held back.
+ * Creates the ledger of one invocation. A longer memory would be wrong after the table is restored to an earlier
+ * point: entries that are unpublished again would be held back.
  */
 export function createRelayLedger(): RelayLedger {
   const claimed = new Set<string>();

@@ -1,4 +1,7 @@
-/** Publishes recorded entries and acknowledges those that the bus took; after a crash in between, the next run sends the same again. */
+/**
+ * Publishes recorded entries and acknowledges those that the bus took. After a crash in between, the next run sends
+ * the same again.
+ */
 
 import { pendingEntries } from '../core/journal/journal.ts';
 import type { JournalEntry } from '../core/journal/journal-entries.ts';
@@ -15,7 +18,7 @@ import { createRelayLedger, type RelayLedger } from './relay-ledger.ts';
 export interface RelayStore {
   /** Notes that the bus has taken every entry of the record up to revision `through`. */
   acknowledge(record: JournalRecord, through: number): Promise<void>;
-  /** Keeps an entry that the bus refused, for a person to look at. */
+  /** Keeps an entry that the bus refused, so that a person can decide about it. */
   park(record: JournalRecord, refused: RefusedEntry): Promise<void>;
 }
 
@@ -23,35 +26,36 @@ export interface RelayDeps {
   readonly bus: EventBus;
   readonly store: RelayStore;
   readonly telemetry: Telemetry;
-  /** Shared by everything in this process that publishes; undefined when nothing else does. */
+  /** Everything in this process that publishes shares this ledger. It is undefined when nothing else publishes. */
   readonly ledger?: RelayLedger | undefined;
 }
 
 export interface RelayReport {
   readonly publishedCount: number;
-  /** Entries that the next run has to send again. */
+  /** The next run has to send this many entries again. */
   readonly unpublishedCount: number;
   readonly parkedCount: number;
-  /** The records that were given, as they are now known to be stored. */
+  /** These are the given records, as they are now known to be stored. */
   readonly records: readonly JournalRecord[];
 }
 
 /**
- * Most calls of the bus that one relay has under way at once. A call is acknowledged before the next one starts in its stead.
- * A kill therefore repeats at most forty entries, and after the stop signal only one call and its acknowledgement are left.
+ * One relay has at most this many calls of the bus under way at once. A call is acknowledged before the next one
+ * starts in its stead. A kill therefore repeats at most forty entries, and after the stop signal only one call and
+ * its acknowledgement are left.
  */
 export const PUBLISH_CALLS_AT_ONCE = 4;
 
-/** One entry with the bus's answer to it. */
+/** One entry is kept with the bus's answer to it. */
 interface Sent {
   readonly entry: JournalEntry;
   readonly event: BusEvent;
   readonly outcome: EntryOutcome;
 }
 
-/** What became of one record in this relay. */
+/** Says what became of one record in this relay. */
 interface RelayedRecord {
-  /** The record as it is now known to be stored. */
+  /** The record is now known to be stored like this. */
   readonly record: JournalRecord;
   readonly publishedCount: number;
   readonly unpublishedCount: number;
@@ -83,7 +87,10 @@ export async function relayRecords(
 
 type RelayedGroup = readonly (readonly [JournalRecord, RelayedRecord])[];
 
-/** Publishes and acknowledges the pending entries of a few records. Records that another loop is publishing are left to it. */
+/**
+ * Publishes and acknowledges the pending entries of a few records. Records that another loop is publishing are left
+ * to it.
+ */
 async function relayGroup(
   deps: RelayDeps & { readonly ledger: RelayLedger },
   group: readonly JournalRecord[],
@@ -94,7 +101,8 @@ async function relayGroup(
   const leftAlone = foreign.map((record) => [record, leftToAnother(record)] as const);
   if (claimed.length === 0) return leftAlone;
   try {
-    // Asked again, because another loop may have published the record while this group waited for its turn.
+    // The ledger is asked again, because another loop may have published the record while this group waited for its
+    // turn.
     const current = claimed.map((record) => ledger.asKnown(record));
     const pending = current.flatMap((record) =>
       pendingEntries<JournalEntry>(record).map((entry) => ({
@@ -113,7 +121,7 @@ async function relayGroup(
       current.map((record) => acknowledgeSent(deps, record, sentOf.get(record) ?? [])),
     );
     return [
-      ...claimed.map((record, place) => [record, relayed[place] ?? untouched(record)] as const),
+      ...claimed.map((record, index) => [record, relayed[index] ?? untouched(record)] as const),
       ...leftAlone,
     ];
   } finally {
@@ -153,7 +161,7 @@ function untouched(record: JournalRecord): RelayedRecord {
   return { record, publishedCount: 0, unpublishedCount, parkedCount: 0 };
 }
 
-/** The loop that publishes the record counts its entries. */
+/** The record is left to another loop, which publishes it and counts its entries. */
 function leftToAnother(record: JournalRecord): RelayedRecord {
   return { record, publishedCount: 0, unpublishedCount: 0, parkedCount: 0 };
 }

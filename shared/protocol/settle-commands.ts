@@ -8,7 +8,7 @@ import type { OperationsRead } from '../store/adapters/operation-records.ts';
 import type { RecordWriter } from './record-writer.ts';
 
 export interface OperationsReader {
-  /** The records of those operations of one project that there are records of. */
+  /** Resolves to those of the project's operations that have records. */
   readOperations(projectId: string, operationIds: readonly string[]): Promise<OperationsRead>;
 }
 
@@ -17,13 +17,13 @@ export interface SettleDeps {
   readonly clock: Clock;
 }
 
-/** Most commands that are looked at concurrently; each needs a read and perhaps a write. */
+/** At most this many commands are looked at concurrently. Each needs a read and perhaps a write. */
 const COMMANDS_AT_ONCE = 8;
 
 /**
- * Returns those commands that this call has settled, as they are now stored. `known` are operations, by id, that need no read. An
- * operation that cannot be read counts as not ended, so its command settles at the deadline. Once `signal` is aborted, no
- * further command is looked at, and the next invocation settles the others.
+ * Returns those commands that this call has settled, as they are now stored. `known` are operations, by id, that need
+ * no read. An operation that cannot be read counts as not ended, so its command settles at the deadline. Once
+ * `signal` is aborted, no further command is looked at, and the next invocation settles the others.
  */
 export async function settleCommands(
   deps: SettleDeps,

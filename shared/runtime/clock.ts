@@ -1,13 +1,13 @@
-/** Time as a dependency: production passes `systemClock`, the simulation and the tests pass their own. */
+/** Passes time as a dependency: production passes `systemClock`, the simulation and the tests pass their own. */
 
 export interface Clock {
-  /** Milliseconds since the Unix epoch. */
+  /** Returns milliseconds since the Unix epoch. */
   now(): number;
   /** Resolves after `durationMs`, or rejects with the signal's reason as soon as it aborts. */
   sleep(durationMs: number, signal?: AbortSignal): Promise<void>;
 }
 
-/** The longest timer of Node, 25 days, because it holds 31 bits; a longer one would end at once. */
+/** A timer of Node takes at most 25 days, because it holds 31 bits. A longer one would end at once. */
 const TIMER_MS_MAX = 2 ** 31 - 1;
 
 export const systemClock: Clock = {

@@ -1,9 +1,9 @@
 /** Runs tasks with bounded concurrency, and awaits all of them before the call ends. */
 
 /**
- * At most `tasksMax` tasks are under way at once. Rejects with the first error, after every task that was started has ended. Once
- * `signal` is aborted, no further task is started. Resolves with whether every item was dealt with, which a caller that passes a
- * signal must check.
+ * Runs at most `tasksMax` tasks at once. Rejects with the first error, after every task that was started has ended.
+ * Once `signal` is aborted, no further task is started. Resolves to whether every item was dealt with, which a caller
+ * that passes a signal must check.
  */
 export async function forEachConcurrently<T>(
   items: readonly T[],

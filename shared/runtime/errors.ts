@@ -1,4 +1,7 @@
-/** An operating failure has a stable code, a sentence for a person, and ids. It never contains a request, header or body. */
+/**
+ * Describes an operating failure by a stable code, a sentence for a person, and ids. It never contains a request,
+ * header or body.
+ */
 
 export class AppError extends Error {
   readonly code: string;
@@ -10,7 +13,7 @@ export class AppError extends Error {
   }
 }
 
-/** Turns anything that was thrown into an `Error`; what was none becomes its cause. */
+/** Turns anything that was thrown into an `Error`. Any other value becomes the cause of one. */
 export function toError(thrown: unknown): Error {
   if (thrown instanceof Error) return thrown;
   return new Error('something that is not an Error was thrown', { cause: thrown });

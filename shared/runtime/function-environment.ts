@@ -1,6 +1,6 @@
 /**
- * Reads the environment of a function. Lambda has room for 4 KB of variables in all (AWS Lambda Developer Guide, "Lambda quotas"),
- * so long ones are in a file beside the code, which is written when the code is bundled.
+ * Reads the environment of a function. Lambda has room for 4 KB of variables in all (AWS Lambda Developer Guide,
+ * "Lambda quotas"), so long ones are in a file beside the code, which is written when the code is bundled.
  */
 
 import { readFileSync } from 'node:fs';
@@ -15,7 +15,10 @@ export function functionEnvironment(folder: string, variables: Variables): Varia
   return { ...variablesBeside(folder), ...variables };
 }
 
-/** Without the file there are none, because a function that runs from its source has its whole environment from the process. */
+/**
+ * There are no variables without the file, because a function that runs from its source has its whole environment
+ * from the process.
+ */
 function variablesBeside(folder: string): Variables {
   try {
     return JSON.parse(readFileSync(join(folder, ENVIRONMENT_FILE), 'utf8')) as Variables;

@@ -3,65 +3,74 @@
 export const METRIC_NAMESPACE = 'OperationsBridge';
 
 export const metricUnits = {
-  /** From the upstream's `updated_at` (whole seconds) to our observation, per State Changed event of a poll. */
+  /**
+   * It takes this long from the upstream's `updated_at` (whole seconds) to our observation, per State Changed event
+   * of a poll.
+   */
   DetectionDelayMs: 'Milliseconds',
   UpstreamRequests: 'Count',
   UpstreamThrottled: 'Count',
   UpstreamFailed: 'Count',
   KeyRejected: 'Count',
-  /** Answers of the upstream that contained our key. No caller gets such an answer. */
+  /** Counts answers of the upstream that contained our key. No caller gets such an answer. */
   KeyEchoed: 'Count',
   TransitionsRecorded: 'Count',
-  /** Recorded transitions, by the status that they led to. */
+  /** Counts recorded transitions, by the status that they led to. */
   TransitionsByStatus: 'Count',
-  /** Failed attempts and errors, by the operation's action. */
+  /** Counts failed attempts and errors, by the operation's action. */
   FailuresByAction: 'Count',
   EventsPublished: 'Count',
   EventsParked: 'Count',
-  /** Entries that were recorded and not yet accepted by the bus when an invocation ended. */
+  /** Counts entries that were recorded and not yet accepted by the bus when an invocation ended. */
   UnpublishedBacklog: 'Count',
-  /** Age of the oldest entry that is recorded and not on the bus; 0 when there is none. It is measured about once a minute. */
+  /**
+   * The oldest entry that is recorded and not on the bus has this age, which is 0 when there is none. It is measured
+   * about once a minute.
+   */
   UnpublishedAgeMs: 'Milliseconds',
-  /** Readings that are not recorded yet, because too many entries of the operation wait for the bus. */
+  /** Counts readings that are not recorded yet, because too many entries of the operation wait for the bus. */
   TransitionsDeferred: 'Count',
-  /** Invocations that did not wait for everything under way, because their time was over. */
+  /** Counts invocations that did not wait for everything under way, because their time was over. */
   InvocationsCutShort: 'Count',
   MalformedRows: 'Count',
   /** A bound of docs/limits.md was met; the log line `bound.met` names it. */
   BoundMet: 'Count',
-  /** Times that an item of the table, or an entry in one, could not be read and was skipped. */
+  /** Counts how often an item of the table, or an entry in one, could not be read and was skipped. */
   ItemsUnreadable: 'Count',
   LateOperations: 'Count',
   ProjectsPolled: 'Count',
   WalksCompleted: 'Count',
-  /** Time since the oldest complete walk among the account's projects. */
+  /** The oldest complete walk among the account's projects was this long ago. */
   WalkAgeMs: 'Milliseconds',
-  /** Projects that wait to be read because of a command, a hint or a wish, summed over one look a second. */
+  /** Counts projects that wait to be read because of a command, a hint or a wish, summed over one look a second. */
   ReadingsWaiting: 'Count',
-  /** Requests that the API refused, by reason. */
+  /** Counts requests that the API refused, by reason. */
   ApiRefusals: 'Count',
-  /** Sessions that began and ended, and reads that showed secrets; by kind. */
+  /** Counts sessions that began and ended, and reads that showed secrets, by kind. */
   ApiAccesses: 'Count',
-  /** Queued commands that could not be worked on: their items or requests cannot be read, or their calls are unknown. */
+  /** Counts queued commands that could not be worked on, because their items or their requests cannot be read. */
   CommandsUnworkable: 'Count',
-  /** Audit records that could not be written. */
+  /** Counts audit records that could not be written. */
   AuditFailed: 'Count',
   AlertsSent: 'Count',
   AlertsFailed: 'Count',
-  /** Alerts that a channel refused for good, so that a person must pass them on. */
+  /** Counts alerts that a channel refused for good, so that a person must pass them on. */
   AlertsRefused: 'Count',
   AlertItemsUnreadable: 'Count',
-  /** For how long the worst channel has accepted nothing while a message was due; 0 when all accept. Measured in every notifier round. */
+  /**
+   * The worst channel has accepted nothing for this long while a message was due. It is 0 when all accept, and is
+   * measured in every notifier round.
+   */
   ChannelDeafMs: 'Milliseconds',
 } as const;
 
 export type MetricName = keyof typeof metricUnits;
 
-/** Metrics that are split by one more dimension, and its values. Each value is billed as a metric of its own. */
+/** These metrics are split by one more dimension with these values. Each value is billed as a metric of its own. */
 export const splitMetrics = {
   TransitionsByStatus: {
     dimension: 'status',
-    /** Specification "States and transitions", and `error` of the public contract. */
+    /** The statuses are those of the specification ("States and transitions"), and `error` of the public contract. */
     values: ['scheduling', 'running', 'finished', 'failed', 'error', 'cancelling', 'cancelled', 'skipped'],
   },
   ApiRefusals: {
@@ -79,7 +88,7 @@ export const splitMetrics = {
   ApiAccesses: { dimension: 'kind', values: ['signed-in', 'signed-out', 'secret-read'] },
   FailuresByAction: {
     dimension: 'action',
-    /** Specification "Operation actions". */
+    /** The actions are those of the specification ("Operation actions"). */
     values: [
       'apply_config',
       'apply_storage_config',
@@ -100,10 +109,10 @@ export const splitMetrics = {
 
 export type SplitMetricName = keyof typeof splitMetrics;
 
-/** Stands for a name of the upstream that the list does not have. */
+/** This value stands for a name of the upstream that the list does not have. */
 export const OTHER = 'other';
 
-/** The value of the metric's dimension. */
+/** Returns the value of the metric's dimension. */
 export function splitBy(metric: SplitMetricName, name: string): string {
   const known: readonly string[] = splitMetrics[metric].values;
   return known.includes(name) ? name : OTHER;

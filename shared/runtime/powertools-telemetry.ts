@@ -1,4 +1,7 @@
-/** Implements `Telemetry` with Powertools: it writes JSON log lines, and metrics in the embedded format that CloudWatch reads. */
+/**
+ * Implements `Telemetry` with Powertools: it writes JSON log lines, and metrics in the embedded format that
+ * CloudWatch reads.
+ */
 
 import { Logger } from '@aws-lambda-powertools/logger';
 import { Metrics } from '@aws-lambda-powertools/metrics';

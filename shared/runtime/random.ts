@@ -1,13 +1,16 @@
-/** Randomness as a dependency: production passes `Math.random`, and everything that must be repeatable passes a seeded source. */
+/**
+ * Passes randomness as a dependency: production passes `Math.random`, and everything that must be repeatable passes a
+ * seeded source.
+ */
 
 export interface Random {
-  /** A number in [0, 1). */
+  /** Returns a number in [0, 1). */
   next(): number;
 }
 
 export const systemRandom: Random = { next: Math.random };
 
-/** mulberry32 has 32 bits of state: good enough for jitter and simulations, and never for secrets. */
+/** Creates a mulberry32 source. Its 32 bits of state are good enough for jitter and simulations, and never for secrets. */
 export function seededRandom(seed: number): Random {
   let state = seed >>> 0;
   return {

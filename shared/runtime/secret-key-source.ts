@@ -1,4 +1,7 @@
-/** Reads the upstream key from Secrets Manager. The key is cached for some minutes, and read again when the upstream refuses it. */
+/**
+ * Reads the upstream key from Secrets Manager. The key is cached for some minutes, and read again when the upstream
+ * refuses it.
+ */
 
 import { GetSecretValueCommand, type SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { Clock } from './clock.ts';

@@ -1,4 +1,4 @@
-/** A value that must never be printed: `reveal` is the only way to its text. */
+/** Wraps a value that must never be printed: `reveal` is the only way to its text. */
 
 import { inspect } from 'node:util';
 

@@ -1,15 +1,18 @@
-/** The only way in which the bridge writes log lines and metrics, so that their fields stay an allow-list. */
+/** Defines the only way in which the bridge writes log lines and metrics, so that their fields stay an allow-list. */
 
 import type { MetricName } from './metric-names.ts';
 
 export type LogLevel = 'debug' | 'info' | 'warn' | 'error';
 
-/** Plain values only. A whole event, header, body or error object must not be logged. */
+/** A log line holds plain values only. A whole event, header, body or error object must not be logged. */
 export type LogFields = Readonly<Record<string, string | number | boolean | null | undefined>>;
 
 export interface Telemetry {
   log(level: LogLevel, event: string, fields?: LogFields): void;
-  /** The unit is part of the metric's name. `name` is the value of the dimension of a metric that is split (`splitMetrics`). */
+  /**
+   * The unit is part of the metric's name. `name` is the value of the dimension of a metric that is split
+   * (`splitMetrics`).
+   */
   measure(metric: MetricName, value: number, name?: string): void;
 }
 

@@ -1,4 +1,4 @@
-/** Reads and writes the status item of an account: one small item, which the poller writes about once a minute. */
+/** Reads and writes the status of an account: one small item, which the poller writes about once a minute. */
 
 import * as z from 'zod';
 import {
@@ -11,7 +11,10 @@ import { accountStatusKey } from './keys.ts';
 import type { Attribute, Table } from './table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from './unreadable.ts';
 
-/** A point is stored as a list of numbers in this order. 120 of them take a few kilobytes, and every started kilobyte is billed. */
+/**
+ * A point is stored as a list of numbers in this order. 120 of them take a few kilobytes, and every started kilobyte
+ * is billed.
+ */
 const POINT_FIELDS = [
   'at_ms',
   'duration_ms',
@@ -84,7 +87,10 @@ const readableStatus = statusItem.extend({
 
 export const STATUS_ATTRIBUTES: readonly string[] = Object.keys(statusItem.shape);
 
-/** Undefined when there is no status, or when it does not even say when it was written. The poller writes a new one within a minute. */
+/**
+ * Resolves to undefined when there is no status, or when it does not even say when it was written. The poller writes
+ * a new one within a minute.
+ */
 export async function readAccountStatus(
   table: Table,
   accountId: string,

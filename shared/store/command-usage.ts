@@ -1,6 +1,6 @@
 /**
- * What commands send to the upstream, so that all who spend the account's rate limit know of each other: how many requests have
- * left, in all and by caller, and the permits that were given out for more.
+ * Counts what commands send to the upstream, in all and by caller, and gives out permits for more. So all processes
+ * that spend the account's rate limit know of each other.
  */
 
 import { commandUsageKey } from './keys.ts';
@@ -8,46 +8,52 @@ import type { CountedMembers, Table, TableCounters, TimeMove } from './table.ts'
 import { ignoreUnreadable, type NoteUnreadable, UnreadableItemError } from './unreadable.ts';
 
 export interface CommandUsage {
-  /** Notes what has left, in one write: in all, and by caller within the present window of time. */
+  /** Notes in one write what has left, in all and by caller within the present window of time. */
   note(usage: NewUsage): Promise<UsageSums>;
-  /** The same, and asks for permits for what is to leave. When there are none, nothing was noted either. */
+  /** Does the same, and asks for permits for what is to leave. When there are none, nothing was noted either. */
   noteAndAsk(usage: NewUsage, asked: AskedPermits): Promise<GrantedPermits | NoPermits>;
 }
 
 export interface NewUsage {
   readonly requestCount: number;
-  /** By the short names of callers. */
+  /** The keys are the short names of callers. */
   readonly members: ReadonlyMap<string, number>;
-  /** Counts by caller start over with each. */
+  /** The counts by caller start over with each window. */
   readonly window: number;
 }
 
-/** Permits stand one behind the other in time, an interval apart, the first one not before now. */
+/** Permits stand one behind the other in time, an interval apart. The first one stands at the present or later. */
 export interface AskedPermits {
   readonly nowMs: number;
   readonly intervalMs: number;
-  /** While nobody has permits that stand behind now. */
+  /** This many permits are asked for while no process has permits that stand in the future. */
   readonly quietCount: number;
-  /** While somebody has; none, when the last one would stand later than `latestMs`. */
+  /**
+   * This many permits are asked for while another process has such permits. None are given when the last one would
+   * stand later than `latestMs`.
+   */
   readonly busyCount: number;
   readonly latestMs: number;
 }
 
 export interface UsageSums {
-  /** All requests that were ever noted. */
+  /** Counts all requests that were ever noted. */
   readonly requestCount: number;
-  /** The window that the next is about: another process may be ahead. */
+  /** The next field counts this window. Another process may be ahead of the window that was asked for. */
   readonly window: number;
-  /** All that was noted in the window of the callers that are in this note; empty when its time was over. */
+  /** Counts all that was noted in the window of the callers that are in this note. It is empty when the window was over. */
   readonly members: ReadonlyMap<string, number>;
-  /** Where the next permit stands, whoever has the ones before it; 0: there was none yet. */
+  /** The next permit stands at this time, whichever process has the ones before it. It is 0 when there was none yet. */
   readonly nextAtMs: number;
-  /** Usually 1; one more when a window has just begun, when the account has just become busy or quiet. */
+  /**
+   * It is usually 1. One more write is needed when a window has just begun, and when the account has just become busy
+   * or quiet.
+   */
   readonly writeCount: number;
 }
 
 export interface GrantedPermits extends UsageSums {
-  /** They are the last ones before `nextAtMs`. */
+  /** The permits are the last ones before `nextAtMs`. */
   readonly permitCount: number;
 }
 
@@ -61,20 +67,20 @@ const MEMBERS = 'callers';
 const WINDOW = 'callers_window';
 const NEXT_AT = 'next_at_ms';
 
-/** Names of the attributes of its items that the poller reads. */
+/** The poller reads these attributes of the item. */
 export const USAGE_ATTRIBUTES = [TOTAL] as const;
 
-/** And of those that instances of the API keep for each other. */
+/** Instances of the API keep these attributes for each other. */
 export const CALLER_USAGE_ATTRIBUTES = [MEMBERS, WINDOW, NEXT_AT] as const;
 
-/** Permits are never given so far ahead: a clock that was wrong has set the time. */
+/** Permits are never given this far ahead. A later time was set by a clock that was wrong. */
 const WRONG_AHEAD_MS = 120_000;
 
 export function createCommandUsage(counters: TableCounters, accountId: string): CommandUsage {
   const key = commandUsageKey(accountId);
-  /** The counts that are there belong to a window that is over. */
+  /** It is true when the stored counts belong to a window that is over. */
   let isOver = false;
-  /** The latest place of the next permit that is known; it never goes back. */
+  /** The next permit is known to stand at this time or later. It never goes back. */
   let nextAtMs = 0;
 
   return {
@@ -95,7 +101,7 @@ export function createCommandUsage(counters: TableCounters, accountId: string): 
     },
   };
 
-  /** The map of callers is added to, or made anew, whichever is its turn. */
+  /** Adds to the map of callers, or replaces it when its window is over. */
   async function count(
     { requestCount, members, window }: NewUsage,
     move: TimeMove | undefined,
@@ -105,7 +111,7 @@ export function createCommandUsage(counters: TableCounters, accountId: string): 
     const increment = { key, total, members: group, time: { name: NEXT_AT, move } };
     const first = await counters.incrementMembers({ ...increment, startsOver: isOver });
     if (typeof first !== 'string') return { answer: first, writeCount: 1 };
-    // There are no counts yet, or somebody else has started them over just now.
+    // Either there are no counts yet, or another process has started them over just now.
     if (first === 'refused' && !isOver) return { answer: first, writeCount: 1 };
     isOver = first === 'missing';
     const second = await counters.incrementMembers({ ...increment, startsOver: isOver });
@@ -125,7 +131,10 @@ interface Move {
   readonly move: TimeMove;
 }
 
-/** Whether anybody has permits that stand behind now, nobody knows for sure; but the time never goes back. */
+/**
+ * Returns what to try, in order. This process does not know for sure whether another one has permits that stand in
+ * the future, but the time never goes back.
+ */
 function movesOf(asked: AskedPermits, knownNextAtMs: number): readonly Move[] {
   const { nowMs, intervalMs, latestMs, quietCount, busyCount } = asked;
   const wrongMs = nowMs + WRONG_AHEAD_MS;
@@ -143,7 +152,10 @@ function movesOf(asked: AskedPermits, knownNextAtMs: number): readonly Move[] {
   return isBusy ? onwards : [{ permitCount: quietCount, move: anew }, ...onwards];
 }
 
-/** All that were ever noted. Rejects when the item cannot be read: then commands are assumed to use all of their part. */
+/**
+ * Resolves to the number of requests that were ever noted. Rejects when the item cannot be read, and then commands
+ * are assumed to use their whole share.
+ */
 export async function readCommandUsage(
   table: Pick<Table, 'get'>,
   accountId: string,

@@ -8,7 +8,7 @@ import { accountKey, commandKey, operationKey, projectKey, projectsListOf } from
 import { toStored } from './stored-entry.ts';
 import { type Attribute, FEED_INDEX, type Key, LIST_INDEX } from './table.ts';
 
-/** Entries as they are stored; each is parsed separately (`parse-record.ts`). */
+/** Entries are stored like this. Each is parsed separately (`parse-record.ts`). */
 export const storedEntries = z.array(z.record(z.string(), z.custom<Attribute>())).default([]);
 
 const journalFields = {
@@ -16,7 +16,7 @@ const journalFields = {
   published: z.number().int().nonnegative().default(0),
 };
 
-/** A time that the bridge has normalised. One that is not normalised would be compared wrongly with all others. */
+/** The bridge has normalised this time. One that is not normalised would be compared wrongly with all others. */
 const timestamp = z.custom<Timestamp>(
   (text) => typeof text === 'string' && normaliseTimestamp(text) === text,
 );
@@ -68,6 +68,7 @@ const projectItem = z.object({
   list_end: z.string().optional(),
   is_unordered: z.boolean().optional(),
   recorded_until: timestamp.optional(),
+  recorded_above: z.record(z.string(), z.number()).optional().catch(undefined),
   arrivals: z
     .object({ count: z.number().nonnegative(), observed_ms: z.number().positive() })
     .optional()
@@ -100,7 +101,7 @@ const commandItem = z.object({
   is_settled: z.boolean(),
 });
 
-/** The attributes of each kind of record, by name. */
+/** Each kind of record has these attributes. */
 export const RECORD_ATTRIBUTES = {
   operation: Object.keys(operationItem.shape),
   project: Object.keys(projectItem.shape),
@@ -128,7 +129,7 @@ export function keyOf(record: JournalRecord): Key {
   }
 }
 
-/** The attributes that say how far a project is read. Only the end of a poll writes them. */
+/** These attributes say how far a project is read. Only the end of a poll writes them. */
 export const PROGRESS_ATTRIBUTES = [
   'watermark',
   'resume',
@@ -138,10 +139,11 @@ export const PROGRESS_ATTRIBUTES = [
   'list_end',
   'is_unordered',
   'recorded_until',
+  'recorded_above',
   'arrivals',
 ] as const;
 
-/** The attributes that a journal write sets. It leaves those alone that say how far a project is read. */
+/** Returns the attributes that a journal write sets. It leaves those alone that say how far a project is read. */
 export function attributesOf(record: JournalRecord): Record<string, Attribute | undefined> {
   const { entries, foreign = [], ...fields } = record;
   const attributes: Record<string, unknown> = { ...fields };
@@ -152,7 +154,8 @@ export function attributesOf(record: JournalRecord): Record<string, Attribute | 
     ]
       .toSorted((a, b) => a.revision - b.revision)
       .map(({ stored }) => stored);
-    // The latest of all entries, because machines' clocks differ and an item must only ever move forwards in the feed.
+    // The latest of all entries counts, because machines' clocks differ and an item must only ever move forwards in
+    // the feed.
     attributes[FEED_INDEX.sortKey] = entries
       .map(({ observed_at }) => observed_at)
       .reduce((a, b) => (a > b ? a : b));
@@ -163,7 +166,7 @@ export function attributesOf(record: JournalRecord): Record<string, Attribute | 
   return attributes as Record<string, Attribute | undefined>;
 }
 
-/** The attributes that put an item into a list of the list index. */
+/** Returns the attributes that put an item into a list of the list index. */
 export function listed(list: string, order: string): Record<string, string> {
   return { [LIST_INDEX.partitionKey]: list, [LIST_INDEX.sortKey]: order };
 }

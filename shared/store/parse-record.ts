@@ -1,4 +1,4 @@
-/** From items to records, one by one: what cannot be read is named, kept out, and stops nothing else. */
+/** Parses items into records, one by one. What cannot be read is named and left out, and stops nothing else. */
 
 import * as z from 'zod';
 import type { ForeignEntry, Journal } from '../core/journal/journal.ts';
@@ -14,14 +14,14 @@ import { fromStored } from './stored-entry.ts';
 import type { Item } from './table.ts';
 import type { UnreadableItem } from './unreadable.ts';
 
-/** A parsed item. `record` is undefined when the item as a whole cannot be read. */
+/** An item is parsed into this. `record` is undefined when the item as a whole cannot be read. */
 export interface ParsedItem<R extends JournalRecord = JournalRecord> {
   readonly record: R | undefined;
-  /** The fields at fault; undefined when there are none. */
+  /** Names the fields at fault. It is undefined when there are none. */
   readonly unreadable: UnreadableItem | undefined;
 }
 
-/** The records of those items that can be read, and the items that cannot be read, wholly or in part. */
+/** Holds the records of the items that can be read, and the items that cannot be read, wholly or in part. */
 export interface ParsedItems<R extends JournalRecord = JournalRecord> {
   readonly records: readonly R[];
   readonly unreadable: readonly UnreadableItem[];
@@ -64,7 +64,10 @@ export type AccountOrigin = Pick<AccountRecord, 'boot_at' | 'is_listed'>;
 
 const origin = accountItem.pick({ kind: true, boot_at: true, is_listed: true });
 
-/** The origin decides what is history. It is read separately, so that a journal of another version does not hide it. */
+/**
+ * Reads the fields that decide what is history. They are read separately, so that a journal of another version does
+ * not hide them.
+ */
 export function originIn(item: Item): AccountOrigin | undefined {
   const { boot_at, is_listed } = origin.safeParse(item).data ?? {};
   return boot_at === undefined || is_listed === undefined ? undefined : { boot_at, is_listed };
@@ -126,13 +129,13 @@ function withJournal<R extends JournalRecord>(
   const entries: R['entries'][number][] = [];
   const foreign: ForeignEntry[] = [];
   const faults: string[] = [];
-  for (const [place, stored] of item.entries.entries()) {
+  for (const [index, stored] of item.entries.entries()) {
     const fields = fromStored(stored);
     const parsed = schema.safeParse(fields);
     if (parsed.success) entries.push(parsed.data);
     else {
       foreign.push({ revision: Number(fields['revision']), stored });
-      faults.push(...pathsOf(parsed.error).map((path) => `entries.${place}.${path}`));
+      faults.push(...pathsOf(parsed.error).map((path) => `entries.${index}.${path}`));
     }
   }
   const { revision, published } = item;
@@ -142,7 +145,10 @@ function withJournal<R extends JournalRecord>(
   return { record: record as unknown as R, faults };
 }
 
-/** Whether no unpublished entry is missing, the newest entry is the last one, and no two entries have the same revision. */
+/**
+ * Says whether no unpublished entry is missing, the newest entry is the last one, and no two entries have the same
+ * revision.
+ */
 function isWhole({ revision, published, entries, foreign = [] }: Journal): boolean {
   const found = new Set([...entries, ...foreign].map((entry) => entry.revision));
   if (found.size !== entries.length + foreign.length || published > revision) return false;

@@ -1,7 +1,7 @@
 /**
- * Converts journal entries to and from the form in which they are stored. An operation's item holds all of its entries, and a
- * write is billed by the started kilobyte of the whole item. Short names keep the usual operation within one kilobyte, which the
- * test of the steady state measures.
+ * Converts journal entries to and from the form in which they are stored. An operation's item holds all of its
+ * entries, and a write is billed by the started kilobyte of the whole item. Short names keep the usual operation
+ * within one kilobyte, which the test of the steady state measures.
  */
 
 import type { JournalEntry } from '../core/journal/journal-entries.ts';
@@ -25,10 +25,10 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
 
 const LONG_NAMES = new Map(Object.entries(SHORT_NAMES).map(([long, short]) => [short, long]));
 
-/** An entry without a stored type is of this one, as nearly every entry is. */
+/** An entry without a stored type has this type, as nearly every entry does. */
 const DEFAULT_TYPE = 'state_changed';
 
-/** Fields that are 0 in nearly every entry of these types. A 0 is not stored and comes back when the entry is read. */
+/** These fields are 0 in nearly every entry of these types. A 0 is not stored and comes back when the entry is read. */
 const ZERO_UNLESS_STORED: Readonly<Partial<Record<string, readonly string[]>>> = {
   [DEFAULT_TYPE]: ['failures_count', 'new_failures'],
   operation_stalled: ['failures_count'],
@@ -49,7 +49,7 @@ export function toStored(entry: JournalEntry): Stored {
   return stored;
 }
 
-/** The entry's fields by their long names, not yet parsed. */
+/** Returns the entry's fields by their long names, not yet parsed. */
 export function fromStored(stored: Stored): Record<string, unknown> {
   const fields: Record<string, unknown> = { type: DEFAULT_TYPE };
   for (const [name, value] of Object.entries(stored)) fields[LONG_NAMES.get(name) ?? name] = value;

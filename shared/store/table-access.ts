@@ -1,6 +1,7 @@
 /**
- * What a function may do with the table: the attributes that it reads and those that it writes, by partition. The function's role
- * is made from this, its adapter asks for no other attributes, and the tests' table refuses what the role would refuse.
+ * Defines what a function may do with the table: the attributes that it reads and those that it writes, by partition.
+ * The function's role is made from this, its adapter asks for no other attributes, and the tests' table refuses what
+ * the role would refuse.
  */
 
 import { PARTITIONS } from './keys.ts';
@@ -12,27 +13,27 @@ type Attributes = Readonly<Partial<Record<Partition, readonly string[]>>>;
 
 export interface Access {
   readonly reads: Attributes;
-  /** Partitions of which many items are read in one call. */
+  /** Many items of these partitions are read in one call. */
   readonly readsMany: readonly Partition[];
-  /** They include attributes that are only compared, in the condition of a write. */
+  /** These include attributes that are only compared, in the condition of a write. */
   readonly updates: Attributes;
 }
 
 export const KEY = ['pk', 'sk'] as const;
 
-/** Attributes of an item that the work index may show and that expires. */
+/** An item that the work index may show and that expires has these attributes. */
 export const WORK = [...KEY, 'kind', 'expires_at', WORK_INDEX.partitionKey] as const;
 
-/** Attributes of an entry that the bus refused for good. */
+/** A parked event has these attributes. */
 export const PARKED = ['code', 'event', 'parked_at'] as const;
 
-/** The partition that a key belongs to; undefined when it belongs to none. */
+/** Returns the partition that a key belongs to, or undefined when it belongs to none. */
 function partitionOf(pk: string): Partition | undefined {
   const names = Object.keys(PARTITIONS) as Partition[];
   return names.find((name) => pk.startsWith(PARTITIONS[name].slice(0, -1)));
 }
 
-/** The attributes that the function reads of the item; undefined when it must not read the item at all. */
+/** Returns the attributes that the function reads of the item, or undefined when it must not read the item at all. */
 export function readableAttributes(
   { reads }: Pick<Access, 'reads'>,
   pk: string,
@@ -41,13 +42,13 @@ export function readableAttributes(
   return partition && reads[partition];
 }
 
-/** Whether the function reads many items of that partition in one call. */
+/** Says whether the function reads many items of that partition in one call. */
 export function readsMany(access: Access, pk: string): boolean {
   const partition = partitionOf(pk);
   return partition !== undefined && access.readsMany.includes(partition);
 }
 
-/** The attributes in this update that the function must not write or compare. */
+/** Returns the attributes in this update that the function must not write or compare. */
 export function foreignAttributes(
   { updates }: Access,
   { key, set, remove = [], condition }: Update,

@@ -1,4 +1,7 @@
-/** Defines the few calls that the bridge makes to its table, as data. One adapter compiles them for DynamoDB, another is in memory. */
+/**
+ * Defines the few calls that the bridge makes to its table, as data. One adapter compiles them for DynamoDB, another
+ * is in memory.
+ */
 
 export type Attribute =
   | string
@@ -23,93 +26,100 @@ export type Condition =
 
 export interface Update {
   readonly key: Key;
-  /** Attributes to write; those that are undefined are left alone. */
+  /** These attributes are written. Those that are undefined are left alone. */
   readonly set: Readonly<Record<string, Attribute | undefined>>;
   readonly remove?: readonly string[];
   readonly condition?: Condition;
 }
 
-/** The sparse index of the items that have the attribute `work`; it holds keys only. */
+/** This sparse index shows the items that have the attribute `work`. It holds keys only. */
 export const WORK_INDEX = { name: 'work', partitionKey: 'work', sortKey: 'pk' } as const;
 
-/** The index of an account's records that have events, by the time of the latest event; it holds keys only. */
+/** This index shows an account's records that have events, by the time of the latest event. It holds keys only. */
 export const FEED_INDEX = { name: 'feed', partitionKey: 'account_id', sortKey: 'changed_at' } as const;
 
-/** The index of a project's operations by their creation time; it holds keys only, and is written once per operation. */
+/**
+ * This index shows a project's operations by their creation time. It holds keys only, and is written once per
+ * operation.
+ */
 export const CREATED_INDEX = { name: 'created', partitionKey: 'pk', sortKey: 'created_at' } as const;
 
-/** The index of lists that people page through, such as projects, tokens and audit records; it holds keys only. */
+/** This index shows lists that people page through, such as projects, tokens and audit records. It holds keys only. */
 export const LIST_INDEX = { name: 'list', partitionKey: 'list', sortKey: 'list_order' } as const;
 
 export const INDEXES = [WORK_INDEX, FEED_INDEX, CREATED_INDEX, LIST_INDEX] as const;
 
 export type Index = (typeof INDEXES)[number];
 
-/** One page of an index, eventually consistent. */
+/** Asks for one page of an index, which is eventually consistent. */
 export interface IndexQuery {
   readonly index: Index;
   readonly partition: string;
-  /** Only items whose sort key is greater. */
+  /** Only items whose sort key is greater are returned. */
   readonly after?: string | undefined;
   readonly newestFirst?: boolean | undefined;
   readonly limit: number;
-  /** Where the previous page ended. */
+  /** The previous page ended here. */
   readonly start?: IndexPosition | undefined;
 }
 
-/** JSON that only the table's adapter interprets. */
+/** A position is JSON that only the table's adapter interprets. */
 export type IndexPosition = Readonly<Record<string, string>>;
 
 export interface IndexPage {
   readonly keys: readonly (Key & { readonly sortKey: string })[];
-  /** Undefined when there is nothing more at the moment. */
+  /** It is undefined when there is nothing more at the moment. */
   readonly next: IndexPosition | undefined;
 }
 
-/** Numbers that several processes add to. */
+/** Counts numbers that several processes add to. */
 export interface TableCounters {
   /**
-   * Adds to a number of an item and to the members of a map beside it, in one write, and gives the sums. Nothing was added when the
-   * answer is `missing`: the map is not there; or `refused`: the map was to start over and somebody else had started it over
-   * already, or the time was not where it was to be moved from. A rejection means that the outcome is unknown: it may have been added.
+   * Adds to a number of an item and to the members of a map beside it, in one write, and resolves to the sums. It
+   * resolves to `missing` when the map does not exist. It resolves to `refused` when the map was to start over and
+   * another process had started it over already, or the time was not between the bounds of its move. In both cases
+   * nothing was added. A rejection means that the outcome is unknown: the numbers may have been added.
    */
   incrementMembers(increment: MemberIncrement): Promise<CountedMembers | 'missing' | 'refused'>;
 }
 
 export interface MemberIncrement {
   readonly key: Key;
-  /** An attribute that counts for ever. */
+  /** This attribute counts for ever. */
   readonly total: { readonly name: string; readonly by: number };
-  /** A map of counts within a window of time, and the attribute that says which window. */
+  /** This map counts within a window of time, and another attribute says which window. */
   readonly members: {
     readonly name: string;
     readonly by: Readonly<Record<string, number>>;
     readonly windowName: string;
     readonly window: number;
   };
-  /** The map is made anew, unless it is of this window or of a later one. */
+  /** When it is true, the map is replaced, unless it belongs to this window or a later one. */
   readonly startsOver: boolean;
-  /** A point in time beside the counts, milliseconds since the epoch; it stays where it is when it has no move. */
+  /**
+   * This point in time stands beside the counts, in milliseconds since the epoch. It does not change when it has no
+   * move.
+   */
   readonly time: { readonly name: string; readonly move?: TimeMove | undefined };
 }
 
 export type TimeMove =
-  /** By so much, if it is between these two. */
+  /** The time moves on by `byMs`, if it lies between the two bounds. */
   | { readonly kind: 'onward'; readonly byMs: number; readonly earliestMs: number; readonly latestMs: number }
-  /** To there, if it is before the one or after the other of these two, or has never been set. */
+  /** The time moves to `toMs`, if it lies before `beforeMs` or after `afterMs`, or has never been set. */
   | { readonly kind: 'anew'; readonly toMs: number; readonly beforeMs: number; readonly afterMs: number };
 
 export interface CountedMembers {
   readonly total: number;
-  /** After the move; 0: it was never moved. */
+  /** The time is this after the move. It is 0 when it was never moved. */
   readonly timeMs: number;
-  /** The window that the map is of. */
+  /** The map belongs to this window. */
   readonly window: number;
-  /** At least those that were added to. */
+  /** These are at least the members that were added to. */
   readonly members: Readonly<Record<string, number>>;
 }
 
-/** Pages of an index, for the lists that people read. */
+/** Reads pages of an index, for the lists that people read. */
 export interface TableIndexes {
   query(query: IndexQuery): Promise<IndexPage>;
 }
@@ -121,28 +131,34 @@ export interface WorkQuery {
 
 export interface WorkPageQuery extends WorkQuery {
   readonly limit: number;
-  /** Where the previous page ended; undefined for the first page. */
+  /** The previous page ended here. It is undefined for the first page. */
   readonly start?: IndexPosition | undefined;
 }
 
 export interface WorkPage {
   readonly keys: readonly Key[];
-  /** Undefined when there is nothing behind this page at the moment. */
+  /** It is undefined when there is nothing behind this page at the moment. */
   readonly next: IndexPosition | undefined;
 }
 
 export interface Table {
-  /** A strongly consistent read. */
+  /** Makes a strongly consistent read. */
   get(key: Key): Promise<Item | undefined>;
-  /** A strongly consistent read, in any order, without the items that do not exist. */
+  /** Makes a strongly consistent read. The items come in any order, and those that do not exist are missing. */
   getMany(keys: readonly Key[]): Promise<readonly Item[]>;
   /**
-   * One conditional write of one item, which it creates when missing. `refused`: the condition did not hold.
-   * A rejection means that the outcome is unknown: the write may have been applied.
+   * Makes one conditional write of one item, which it creates when missing. Resolves to `refused` when the condition
+   * did not hold. A rejection means that the outcome is unknown: the write may have been applied.
    */
   update(update: Update): Promise<'applied' | 'refused'>;
-  /** All keys of the partition `work` in the sparse index, or those with one `pk`. The read is eventually consistent. */
+  /**
+   * Reads all keys of the partition `work` in the sparse index, or those with one `pk`. The read is eventually
+   * consistent.
+   */
   queryWork(query: WorkQuery): Promise<readonly Key[]>;
-  /** At most `limit` of the same keys, from where the previous page ended. A key that was added meanwhile may be missing. */
+  /**
+   * Reads at most `limit` of the same keys, from where the previous page ended. A key that was added meanwhile may be
+   * missing.
+   */
   queryWorkPage(query: WorkPageQuery): Promise<WorkPage>;
 }

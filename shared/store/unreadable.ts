@@ -4,7 +4,7 @@ import { AppError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import type { Key } from './table.ts';
 
-/** The item's key and the fields at fault. Their values are left out, because they may be secret. */
+/** Holds the item's key and the fields at fault. Their values are left out, because they may be secret. */
 export interface UnreadableItem {
   readonly key: Key;
   readonly fields: readonly string[];
@@ -12,7 +12,10 @@ export interface UnreadableItem {
 
 export type NoteUnreadable = (item: UnreadableItem) => void;
 
-/** A single item that was asked for cannot be read. Only the caller that needs this item cannot continue. */
+/**
+ * It is thrown when a single item that was asked for cannot be read. Only the caller that needs this item cannot
+ * continue.
+ */
 export class UnreadableItemError extends AppError {
   readonly item: UnreadableItem;
 
@@ -30,7 +33,7 @@ export function isUnreadable(error: unknown): error is UnreadableItemError {
   return error instanceof UnreadableItemError;
 }
 
-/** For a caller that can do without the item. The read itself has already noted that the item cannot be read. */
+/** Reads for a caller that can do without the item. The read itself has already noted that the item cannot be read. */
 export async function unlessUnreadable<T>(read: Promise<T>): Promise<T | undefined> {
   try {
     return await read;
@@ -40,10 +43,13 @@ export async function unlessUnreadable<T>(read: Promise<T>): Promise<T | undefin
   }
 }
 
-/** Most keys that one process logs. A rollback can leave every item unreadable, and a thousand keys show what they have in common. */
+/**
+ * One process logs at most this many keys. A rollback can leave every item unreadable, and a thousand keys show what
+ * they have in common.
+ */
 const LOGGED_KEYS_MAX = 1_000;
 
-/** Most fields that one line names, because a damaged item can have hundreds of faulty entries. */
+/** One line names at most this many fields, because a damaged item can have hundreds of faulty entries. */
 const LOGGED_FIELDS_MAX = 10;
 
 /** The metric counts every time, so that the alarm stays on while the item exists. The log names each key once. */
@@ -64,5 +70,5 @@ export function createUnreadableNotes(telemetry: Telemetry): NoteUnreadable {
   };
 }
 
-/** For callers that have no telemetry, such as command line tools. */
+/** This is for callers that have no telemetry, such as command line tools. */
 export const ignoreUnreadable: NoteUnreadable = () => {};

@@ -1,4 +1,4 @@
-/** The API as it is deployed, on a table and a bus in memory and a server on the loopback interface. */
+/** Builds the API as it is deployed, on a table and a bus in memory and a server on the loopback interface. */
 
 import { randomBytes } from 'node:crypto';
 import { serve } from '@hono/node-server';
@@ -48,7 +48,10 @@ export interface TokenOptions {
   readonly validForMs?: number;
 }
 
-/** Open in most tests, so that they show who may send these calls; `public-calls.test.ts` shows that a configuration must open them. */
+/**
+ * Most tests open these calls, so that they show who may send them. `public-calls.test.ts` shows that a configuration
+ * must open them.
+ */
 const ALL_KEY_CALLS: ApiSettings['openCalls'] = [
   'createApiKey',
   'revokeApiKey',
@@ -145,7 +148,7 @@ export function createApiUnderTest(options: ApiOptions) {
 
 export type ApiUnderTest = ReturnType<typeof createApiUnderTest>;
 
-/** Its base URL, as a client of the upstream would be given it. Ends with the test. */
+/** Resolves to the API's base URL, as a client of the upstream would be given it. The server ends with the test. */
 export async function listen({ app }: Pick<ApiUnderTest, 'app'>): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<number>();
   const server = serve({ fetch: app.fetch, hostname: '127.0.0.1', port: 0 }, ({ port }) => resolve(port));

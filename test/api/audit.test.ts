@@ -1,4 +1,6 @@
-/** The audit as a program and as a person reads it: filters, pages, who may, and what cannot be read. */
+/**
+ * Tests the audit as a program and as a person reads it: filters, pages, who may read it, and what cannot be read.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { AUDIT_QUERIES_MAX } from '../../functions/api/read-model/audit-reader.ts';
@@ -188,7 +190,7 @@ describe('the page of the console', () => {
   test('says so when nothing fits', async () => {
     const { text } = await open(3, '/console/audit?client_id=nobody');
 
-    expect(text).toContain('No record fits.');
+    expect(text).toContain('No record matches.');
   });
 
   test('keeps text of the address as text', async () => {

@@ -1,4 +1,4 @@
-/** Who may call what: every route, every kind of caller, every place where a project can be named. */
+/** Tests who may call what: every route, every kind of caller, and every place where a project can be named. */
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { createApp } from '../../functions/api/serving/app.ts';
@@ -26,7 +26,7 @@ const table = guarded.map((route) => ({ id: route.id, route }));
 
 const scopeOf = ({ access }: Route): readonly Scope[] => SCOPES.filter((scope) => scope === access);
 
-/** Kinds of callers, and what they get for a request that is about a project of theirs. */
+/** A kind of caller gets this for a request that is about one of its projects. */
 type Kind = {
   readonly name: string;
   readonly status: number;

@@ -1,4 +1,4 @@
-/** The bridge's own routes, over what commands through it have recorded. */
+/** Tests the bridge's own routes, over what commands through it have recorded. */
 
 import { describe, expect, test } from 'vitest';
 import { decideHealth } from '../../functions/api/bridge/decide-health.ts';
@@ -285,7 +285,7 @@ describe('health', () => {
     [
       'events are not sent',
       { status: status(), unpublished: { count: 3, oldest_at: at(NOON_MS - 130_000) } },
-      /oldest of 3 unsent events is 130 s old/,
+      /oldest of 3 unpublished events is 130 s old/,
     ],
   ])('when %s', (_name, parts, reason) => {
     const health = decideHealth({ ...parts, nowMs: NOON_MS });

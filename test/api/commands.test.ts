@@ -1,4 +1,4 @@
-/** What a command brings about, with the simulated service behind the API. */
+/** Tests what a command brings about, with the simulated service behind the API. */
 
 import { describe, expect, test, vi } from 'vitest';
 import { SCOPES } from '../../shared/callers/scopes.ts';
@@ -357,7 +357,7 @@ describe('an upstream that fails', () => {
 });
 
 describe('fairness', () => {
-  test('a caller beyond its part is told when to come back; others are not delayed by it', async () => {
+  test('a caller beyond its part learns when to come back, and others are not delayed by it', async () => {
     const { as } = await setUp({
       accountSettings: { requests_per_minute: 250, caller_requests_per_minute: 50 },
     });

@@ -1,4 +1,7 @@
-/** An upstream, or a proxy in front of it, that repeats the request in its answer: no caller gets the account's key. */
+/**
+ * Tests an upstream, or a proxy in front of it, that repeats the request in its answer: no caller gets the account's
+ * key.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { createApiUnderTest } from './api-under-test.ts';

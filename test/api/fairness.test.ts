@@ -1,4 +1,7 @@
-/** Callers that take what they can get, on several instances of the API, and what is left to the others: on virtual time. */
+/**
+ * Tests what is left to other callers when some take what they can get, on several instances of the API and on
+ * virtual time.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { createAccountBudget } from '../../functions/poller/account/sending/account-budget.ts';
@@ -20,18 +23,18 @@ const START_MS = 1_000_003;
 const COMMANDS = 250;
 const PER_CALLER = 125;
 
-/** From the table and back: what an instance has counted, others learn a little later. */
+/** The way to the table and back takes this time, so others learn a little later what an instance has counted. */
 const TABLE_MS = 15;
 
-/** An answer of the upstream. */
+/** The upstream answers after this time. */
 const ANSWER_MS = 80;
 
 interface CallerPlan {
   readonly name: string;
   readonly perMinute: number;
-  /** Requests to a project that stays locked; each is repeated for as long as its caller waits. */
+  /** The requests go to a project that stays locked, and each is repeated for as long as its caller waits. */
   readonly patienceMs?: number;
-  /** All at this time, and then nothing more. */
+  /** The caller sends everything at this time, and then nothing more. */
   readonly onceAtMs?: number;
 }
 
@@ -41,10 +44,10 @@ interface Scene {
   readonly callers: readonly CallerPlan[];
   readonly minutes?: number;
   readonly hasPoller?: boolean;
-  /** Of all callers together, and of each. */
+  /** All callers together have `requestsPerMinute`, and each has `perCaller`. */
   readonly requestsPerMinute?: number;
   readonly perCaller?: number;
-  /** From then on there are these, and those of the beginning are gone. */
+  /** The instances of the beginning are gone from this time on, and new ones take their place. */
   readonly replacedAtMs?: number;
 }
 
@@ -118,7 +121,7 @@ async function play(scene: Scene) {
   return { asked, served, waited, upstream, writes };
 }
 
-/** As the pass-through does it: repetitions need a permit, and the answer is that the project is locked. */
+/** Sends as the pass-through does: repetitions need a permit, and the answer is that the project is locked. */
 async function send(
   { name, patienceMs = 0 }: CallerPlan,
   { clock, share }: { readonly clock: Clock; readonly share: FairShare },
@@ -174,7 +177,7 @@ function mostInAMinute(atMs: readonly number[]): number {
 const greedy = (count: number): readonly CallerPlan[] =>
   Array.from({ length: count }, (_, place) => ({ name: `greedy-${place}`, perMinute: 1_500 }));
 
-/** Asks for less than an even part of what callers have together. */
+/** This caller asks for less than an even part of what callers have together. */
 const modestBeside = (greedyCount: number): CallerPlan => ({
   name: 'modest',
   perMinute: Math.min(60, (0.7 * 0.9 * COMMANDS) / (greedyCount + 1)),
@@ -237,7 +240,7 @@ describe('in no minute the upstream sees more than the limit of commands,', () =
         expect(mostInAMinute(upstream)).toBeLessThanOrEqual(requestsPerMinute);
         expect(upstream.length).toBeGreaterThan(0);
       }
-      // It is the limit that holds them, and not something much tighter.
+      // The callers get most of their limit, so it is the limit that holds them and nothing much tighter.
       const part = instanceCount > 8 || requestsPerMinute < 10 ? 0.4 : 0.6;
       expect(busy.upstream.length / 4).toBeGreaterThan(part * requestsPerMinute);
     },
@@ -292,7 +295,7 @@ test('counting costs no more than a write a second and instance', async () => {
 
   for (const written of writes) {
     const seconds = minutes * 60;
-    // One more when a window begins is saved up for by the next note.
+    // When a window begins, one more write is allowed, which the next note makes up for.
     expect(written.length).toBeLessThanOrEqual(seconds + 1);
     expect(mostInAMinute(written)).toBeLessThanOrEqual(61);
   }

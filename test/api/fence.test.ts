@@ -1,4 +1,4 @@
-/** What a caller that is limited to projects can neither send nor learn. */
+/** Tests what a caller that is limited to projects can neither send nor learn. */
 
 import { describe, expect, test } from 'vitest';
 import { createApp } from '../../functions/api/serving/app.ts';
@@ -33,7 +33,7 @@ const openCall = {
   query: ['project_id'],
 };
 
-/** A clock that moves on by a second with every look, so that no caller meets a rate limit. */
+/** Makes a clock that moves on by a second with every look, so that no caller meets a rate limit. */
 function slowCallers(): Clock {
   let nowMs = Date.UTC(2026, 0, 15);
   return {
@@ -65,7 +65,7 @@ async function setUp(answer: (sent: Sent) => Response = () => Response.json({}))
   return { api, upstream, limited, unlimited, ask };
 }
 
-/** Ways to name another caller's project that a list of spellings would miss. */
+/** These ways to name another caller's project would pass a list of spellings. */
 const NAMES = [
   'project_id',
   'Project_ID',
@@ -253,7 +253,7 @@ describe("a cursor of the bridge's own lists", () => {
       expect([cursor, (await ask(limited, `${path}cursor=${cursor}`)).status]).toEqual([cursor, 400]);
   });
 
-  test('tells a limited token no project of others, and does not open for another client', async () => {
+  test('shows a limited token no project of others, and does not open for another client', async () => {
     const { api, limited, ask } = await setUp();
     for (const id of [OTHER_PROJECT_ID, PROJECT_ID, 'quiet-sea-11111111']) {
       const { pk, sk, ...set } = record(id);

@@ -1,4 +1,6 @@
-/** What must never reach the upstream from any caller: every item is tried on every route that could take it. */
+/**
+ * Tests what must never reach the upstream from any caller. Every item is tried on every route that could take it.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { SCOPES } from '../../shared/callers/scopes.ts';
@@ -13,12 +15,15 @@ const UPSTREAM = { upstreamBaseUrl: 'https://upstream.example/api/v2', upstreamK
 const all = createApiUnderTest(UPSTREAM).routes.filter(({ group }) => group === 'Upstream API');
 const withIds = all.filter(({ path }) => path.includes('{'));
 const withBody = all.filter(({ body }) => body !== undefined);
-/** The calls of the specification, whose schemas check what they declare. The upstream judges the bodies of the others. */
+/**
+ * These calls of the specification have schemas that check what they declare. The upstream judges the bodies of the
+ * others.
+ */
 const specified = all.filter(({ id }) => id in calls);
 const withSchema = withBody.filter(({ id }) => id in calls);
 const withoutBody = all.filter(({ body }) => body === undefined);
 
-/** A clock that moves on by a second with every look, so that no caller meets a rate limit. */
+/** Makes a clock that moves on by a second with every look, so that no caller meets a rate limit. */
 function slowCallers(): Clock {
   let nowMs = Date.UTC(2026, 0, 15);
   return {
@@ -108,13 +113,19 @@ const IDS = [
   '[object Object]',
 ] as const;
 
-/** Words that are well-formed ids go upstream, where nothing has such a name: that is what ids are for. */
+/** These words are well-formed ids and go upstream, where nothing has such a name. */
 const WELL_FORMED = /^(undefined|null|true|A{300})$/;
 
-/** Names that people choose freely may have almost any character, which goes up encoded, in the same place of the path. */
+/**
+ * People choose these names freely. They may have almost any character, which goes up encoded, in the same place of
+ * the path.
+ */
 const FREE_NAMES: ReadonlySet<string> = new Set(['database_name', 'role_name', 'bucket_name', 'object_key']);
 
-/** Whether the upstream got the same path with the name as one segment, which no decoding turns into two or into a step upwards. */
+/**
+ * Returns whether the upstream got the same path with the name as one segment, which no decoding turns into two or
+ * into a step upwards.
+ */
 function isOneSegment(sentUrl: string | undefined, template: string): boolean {
   const [before = '', after = ''] = template.split('@@');
   const { pathname } = new URL(sentUrl ?? 'https://none.example');
@@ -138,7 +149,7 @@ describe('ids', () => {
         for (const hostile of IDS.filter((id) => !WELL_FORMED.test(id))) {
           const sample = sampleOf({ ...route, path: route.path.replace(`{${name}}`, '@@') });
           const path = sample.path.replace('@@', hostile);
-          // A client resolves `.` and `..` by itself: what it sends is a request for another path, and is judged as that.
+          // A client resolves `.` and `..` by itself, so it sends a request for another path and is judged by that.
           if (segmentsOf(path) !== segmentsOf(sample.path)) continue;
           const response = await ask(path, initOf(sample));
           if (FREE_NAMES.has(name) && response.status === 200) {
@@ -183,7 +194,7 @@ describe('queries', () => {
       const sample = sampleOf(route);
 
       for (const query of QUERIES) {
-        // A number in another notation is a number; it is sent in ours.
+        // A number in another notation is a number, and is sent in ours.
         if (route.query !== undefined && /^limit=(1e3|0x10)$/.test(query)) continue;
         const response = await askLimited(`${sample.path}?${query}`, initOf(sample));
         expect([query, response.status, upstream.sent]).toEqual([query, 400, []]);
@@ -237,7 +248,7 @@ describe('queries', () => {
 
 const nested = (depth: number) => `${'{"a":'.repeat(depth)}1${'}'.repeat(depth)}`;
 
-/** Bodies that are wrong for every call. */
+/** These bodies are wrong for every call. */
 const BODIES: readonly (readonly [string, string])[] = [
   ['nothing at all where something is needed', ''],
   ['half an object', '{"project_id":'],
@@ -266,7 +277,7 @@ describe('bodies', () => {
       const { path, method } = sampleOf(route);
 
       for (const [name, body] of BODIES) {
-        // A change may change nothing: the upstream says what it thinks of that.
+        // A change may change nothing, and the upstream decides about that.
         const needsNothing = route.isBodyOptional || route.id === 'updateOauthProvider';
         if (name.startsWith('nothing') && needsNothing) continue;
         const response = await ask(path, { method, body, headers: { 'content-type': 'application/json' } });
@@ -325,7 +336,7 @@ describe('bodies', () => {
         for (const value of [null, 17.5, -1, true, [], {}, ['x'], { a: 1 }, '']) {
           const body = JSON.stringify({ ...sample, [field]: value });
           const response = await ask(path, { method, body, headers: { 'content-type': 'application/json' } });
-          // An empty change of a compute is one that the upstream may judge.
+          // The upstream decides about an empty change of a compute.
           const isChange = route.id === 'updateEndpoint' && JSON.stringify(value) === '{}';
           if (!isChange) expect([field, value, response.status]).toEqual([field, value, 400]);
           if (isChange) upstream.sent.length = 0;

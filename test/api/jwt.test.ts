@@ -1,4 +1,7 @@
-/** Access tokens of an OIDC issuer, against a real one on the loopback interface: what counts, and forty that do not. */
+/**
+ * Tests access tokens of an OIDC issuer, against a real one on the loopback interface: which are accepted, and forty
+ * that are not.
+ */
 
 import { createHmac, generateKeyPairSync, type KeyObject } from 'node:crypto';
 import { createServer, type ServerResponse } from 'node:http';

@@ -1,4 +1,7 @@
-/** The API as Lambda calls it: events of an HTTP API, payload format 2.0, in; answers of that format out. */
+/**
+ * Tests the API as Lambda calls it: events of an HTTP API with payload format 2.0 come in, and answers of that format
+ * go out.
+ */
 
 import type { APIGatewayProxyEventV2 } from 'aws-lambda';
 import { handle } from 'hono/aws-lambda';
@@ -86,7 +89,7 @@ describe('behind an HTTP API', () => {
     expect([answer.statusCode, upstream.sent]).toEqual([413, []]);
   });
 
-  test('nobody is somebody by a header that looks like the context', async () => {
+  test('a header that looks like the context identifies no caller', async () => {
     const { invoke } = await setUp();
     const headers = {
       'x-amzn-request-context': '{"authorizer":{"iam":{"userId":"admin"}}}',

@@ -1,6 +1,7 @@
 /**
- * Who may call what, as one table: kinds of token by routes by methods by what the request is about. It is made of the table of routes,
- * so a new route is in it without a line of code, and what is expected is computed here from what the route says of itself.
+ * Tests who may call what, as one table: kinds of token by routes by methods by what the request is about. It is made
+ * from the table of routes, so a new route is in it without a line of code, and what is expected is computed here
+ * from what the route says of itself.
  */
 
 import { beforeAll, describe, expect, test } from 'vitest';
@@ -25,7 +26,7 @@ const accountWide = [
   },
 ] as const;
 
-/** A clock that moves on by a second with every look, so that no caller meets a rate limit. */
+/** Makes a clock that moves on by a second with every look, so that no caller meets a rate limit. */
 function slowCallers(): Clock {
   let nowMs = Date.UTC(2026, 0, 15);
   return {
@@ -54,7 +55,7 @@ type Projects = 'all' | 'its own' | 'none';
 
 interface Kind {
   readonly name: string;
-  /** Undefined: the credentials identify no caller. */
+  /** Without scopes, the credentials identify no caller. */
   readonly scopes?: Needs;
   readonly projects?: Projects;
   readonly isGood: boolean;
@@ -112,7 +113,7 @@ function scopesOf(route: Route, scopes: Needs): readonly Scope[] {
   return scopes === 'its scope' ? needed : SCOPES.filter((scope) => !needed.includes(scope));
 }
 
-/** Of what the request names in its path, or in its body where the call is about that. */
+/** Returns whether the request names a project in its path, or in its body where the call is about that. */
 function isAbout(route: Route): boolean {
   return (
     route.path.includes('{project_id}') ||
@@ -121,7 +122,7 @@ function isAbout(route: Route): boolean {
   );
 }
 
-/** What must come of it, from the rules alone: who, which scope, which project, how far the call reaches. */
+/** Derives the expected status from the rules alone: who, which scope, which project, how far the call reaches. */
 function expectedOf(route: Route, kind: Kind, subject: Subject): number | 'let in' {
   if (route.access === 'public') return 'let in';
   if (!kind.isGood) return 401;
@@ -197,7 +198,7 @@ describe('the matrix', () => {
 
         const place = `${route.id}, ${cell.kind.name}, ${cell.subject}`;
         if (expected === 'let in') {
-          // What a route of the bridge does not find, or has to say of its own health, is its business.
+          // What a route of the bridge does not find, or says of its own health, is not judged here.
           expect([place, [401, 403].includes(status), status === 500]).toEqual([place, false, false]);
           if (route.group === 'Upstream API') expect([place, status, sentCount]).toEqual([place, 200, 1]);
         } else expect([place, status, sentCount]).toEqual([place, expected, 0]);
@@ -206,7 +207,10 @@ describe('the matrix', () => {
   );
 });
 
-/** Whether a request to the second path is one to the first path, too: `/projects/shared` has the form of a project's own path. */
+/**
+ * Returns whether a request to the second path is one to the first path, too: `/projects/shared` has the form of a
+ * project's own path.
+ */
 function covers(template: string, path: string): boolean {
   const [wide, narrow] = [template.split('/'), path.split('/')];
   return (
@@ -230,7 +234,7 @@ describe('methods', () => {
     all = { name: 'everything', scopes: 'every scope', projects: 'all', isGood: true };
   });
 
-  test.each(others)('$method $path is not there, whoever asks', async ({ path, method }) => {
+  test.each(others)('$method $path is not there for any caller', async ({ path, method }) => {
     const route = api.routes.find((each) => each.path === path);
     if (route === undefined) throw new Error(`There is no route ${path}`);
 

@@ -1,4 +1,7 @@
-/** The calls of the public API through the bridge: what passes as it is, what stays closed, and what a limited token reaches. */
+/**
+ * Tests the calls of the public API through the bridge: what passes as it is, what stays closed, and what a limited
+ * token reaches.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { tokenIdOf } from '../../shared/callers/bridge-token.ts';

@@ -1,4 +1,4 @@
-/** The small readers of a request: forms, patience, the parts of the rate limit. */
+/** Tests the small readers of a request: forms, preferred waits, and the parts of the rate limit. */
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -99,7 +99,7 @@ describe('patience', () => {
   });
 });
 
-/** Nobody waits here: time is what the test says. */
+/** Makes a clock on which nothing waits. The time is what the test says. */
 const clockOf = (now: () => number) => ({ now, sleep: () => new Promise<void>(() => {}) });
 
 const shareOf100 = (now: () => number, usage = createCommandUsage(createMemoryTable().as('api'), 'main')) =>
@@ -137,7 +137,7 @@ describe('the parts of the rate limit', () => {
     );
   });
 
-  test('who waits as long as it is told is let in', async () => {
+  test('a caller who waits for the given time is let in', async () => {
     let nowMs = 0;
     const share = shareOf100(() => nowMs);
     let delayMs = 0;
@@ -207,12 +207,12 @@ describe('what is sent to the upstream', () => {
     const { kept, send, share } = counted();
     await send(0, 1);
     await send(1_000, 1, true);
-    // The whole of a minute, by somebody else.
+    // Another process has used the whole minute.
     const whole = { nowMs: 1_000, intervalMs: 600, quietCount: 90, busyCount: 0, latestMs: 1_000 };
     await kept.noteAndAsk({ requestCount: 90, members: new Map(), window: 0 }, whole);
     await send(3_000, 1);
 
-    // It is more than what was sent here, which leaves room for more.
+    // The pause is longer than what was sent here explains.
     expect(await share.admit('a', 0)).toBeGreaterThan(10_000);
   });
 });

@@ -1,4 +1,4 @@
-/** One well-formed request for every route that passes a call on. */
+/** Has one well-formed request for every route that passes a call on. */
 
 import type { Route } from '../../functions/api/serving/route.ts';
 
@@ -50,6 +50,13 @@ export const sampleBodies: Readonly<Record<string, object>> = {
   createEndpoint: { endpoint: { branch_id: 'br-dawn-scene-747675', type: 'read_write' } },
   updateEndpoint: { endpoint: { autoscaling_limit_max_cu: 2 } },
   freezeAccount: { reason: 'A change window.' },
+  createProject: { project: { name: 'shop', pg_version: 17 } },
+  updateProject: { project: { name: 'renamed' } },
+  updateBranch: { branch: { name: 'renamed' } },
+  createDatabase: { database: { name: 'orders', owner_name: 'neondb_owner' } },
+  updateDatabase: { database: { name: 'invoices' } },
+  createRole: { role: { name: 'reader' } },
+  createApiKey: { key_name: 'a-key' },
   createBranch: { branch: { name: 'preview' }, endpoints: [{ type: 'read_write' }] },
 };
 
@@ -59,7 +66,7 @@ export interface Sample {
   readonly body: object | undefined;
 }
 
-/** `projectId`: the one that the path or the body names. */
+/** The path or the body names the project `projectId`. */
 export function sampleOf(route: Route, projectId = PROJECT_ID): Sample {
   const named: Readonly<Record<string, string>> = { ...ids, project_id: projectId };
   const query = route.reach === 'listed_projects' ? `?project_ids=${projectId}` : '';

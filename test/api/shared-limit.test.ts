@@ -1,4 +1,7 @@
-/** Commands and the poller spend one rate limit, in processes that know of each other only through the table. */
+/**
+ * Tests that commands and the poller spend one rate limit, in processes that know of each other only through the
+ * table.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { createAccountBudget } from '../../functions/poller/account/sending/account-budget.ts';
@@ -21,17 +24,17 @@ const START_MS = 1_000_000;
 interface Account {
   readonly poller: number;
   readonly commands: number;
-  /** Commands that callers ask for at this time, a minute. */
+  /** Returns how many commands a minute callers ask for at this time. */
   readonly askedPerMinute: (nowMs: number) => number;
   readonly instanceCount?: number;
   readonly minutes?: number;
-  /** The time after which the poller's process is replaced. */
+  /** The poller's process is replaced after this time. */
   readonly restartEveryMs?: number;
   readonly isTableDown?: () => boolean;
   readonly seed?: number;
 }
 
-/** A poller that always has something to poll, and callers that ask at the instances of the API in turn. */
+/** Runs a poller that always has something to poll, and callers that ask at the instances of the API in turn. */
 async function run(account: Account) {
   const { poller, commands, instanceCount = 1, minutes = 10, seed = 1 } = account;
   const { restartEveryMs = Number.POSITIVE_INFINITY, isTableDown = () => false } = account;
@@ -152,7 +155,7 @@ describe('the rate limit of one account', () => {
         expect(mostInAMinute([...sent.poller, ...sent.commands])).toBeLessThanOrEqual(
           REQUESTS_PER_MINUTE_MAX,
         );
-        // However large the other's part, nobody is starved of his own; the first minutes are the way there.
+        // Each side gets its own part, however large the other's part is. The first minutes are the way there.
         if (restartEveryMs === Number.POSITIVE_INFINITY && asked === 'always')
           expect(rateIn(sent.poller, 3, 10)).toBeGreaterThan(0.85 * parts.poller);
       }

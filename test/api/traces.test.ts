@@ -1,4 +1,7 @@
-/** Refusals, sessions and reads of secrets leave one log line and one count each, and an audit record where one will be asked for. */
+/**
+ * Tests that refusals, sessions and reads of secrets leave one log line and one count each, and an audit record where
+ * one will be asked for.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { tokenIdOf } from '../../shared/callers/bridge-token.ts';
@@ -9,7 +12,7 @@ import { createUpstreamDouble } from './upstream-double.ts';
 const SECRET = 'a-password-of-the-mail-server';
 const MAIL_SERVER = `/api/v2/projects/${PROJECT_ID}/auth/email_server`;
 
-/** A call that was not declared to stay within one project. */
+/** This call was not declared to stay within one project. */
 const ACCOUNT_WIDE = {
   id: 'listRegions',
   method: 'GET',

@@ -1,4 +1,7 @@
-/** Damaged items under the API and the console: lists, feeds and pages go on without them, and each is named in the log. */
+/**
+ * Tests damaged items under the API and the console: lists, feeds and pages go on without them, and each is named in
+ * the log.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../shared/runtime/random.ts';

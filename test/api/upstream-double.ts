@@ -1,4 +1,7 @@
-/** The wire to the upstream, and what went over it: for tests in which nothing must, or in which it fails. */
+/**
+ * Replaces the wire to the upstream and keeps what went over it, for tests in which nothing must, or in which it
+ * fails.
+ */
 
 export interface Sent {
   readonly method: string;

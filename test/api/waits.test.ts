@@ -1,4 +1,4 @@
-/** What one caller may hold up: long polls, commands that wait for a lock, and wishes for a fresh reading. */
+/** Tests what one caller may hold up: long polls, commands that wait for a lock, and wishes for a fresh reading. */
 
 import { describe, expect, test } from 'vitest';
 import { createHeldPlaces } from '../../functions/api/serving/held-places.ts';
@@ -9,7 +9,7 @@ import { ACCOUNT_ID, createApiUnderTest } from './api-under-test.ts';
 import { OTHER_PROJECT_ID, PROJECT_ID } from './sample-requests.ts';
 import { createUpstreamDouble } from './upstream-double.ts';
 
-/** A clock that stands still until `pass` is called. */
+/** Makes a clock that stands still until `pass` is called. */
 function stoppedClock() {
   let nowMs = Date.UTC(2026, 0, 15, 12);
   const sleepers = new Set<() => void>();

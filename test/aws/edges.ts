@@ -155,7 +155,10 @@ function scheduleFaults(graph: Graph, _id: string, { Properties: schedule }: Res
   ];
 }
 
-/** EventBridge Scheduler User Guide, "Configuring a dead-letter queue": the role of the schedule sends to it. */
+/**
+ * Names the faults of a schedule's dead-letter queue, to which the role of the schedule sends (EventBridge Scheduler
+ * User Guide, "Configuring a dead-letter queue").
+ */
 function undeliveredFaults(graph: Graph, target: Properties, roleId: string): readonly string[] {
   const queue = graph.byArn(graph.text(target.DeadLetterConfig?.Arn));
   if (queue?.[1].Type !== 'AWS::SQS::Queue') return ['has no dead-letter queue of this stack'];
@@ -242,7 +245,10 @@ function integrationFaults(
     .map((key) => `API Gateway is not allowed to call the function for ${key}`);
 }
 
-/** CloudWatch Logs User Guide, "Logs sent to CloudWatch Logs": the service that delivers them is named in a policy of Logs. */
+/**
+ * Names the faults of access logs. The service that delivers them is named in a policy of Logs (CloudWatch Logs User
+ * Guide, "Logs sent to CloudWatch Logs").
+ */
 function accessLogFaults(graph: Graph, _id: string, { Properties: stage }: Resource): readonly string[] {
   const destination = graph.text(stage.AccessLogSettings?.DestinationArn);
   const group = graph.byArn(destination);

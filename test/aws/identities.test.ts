@@ -20,7 +20,7 @@ interface Identity {
   readonly indexes?: unknown;
 }
 
-/** The property that holds the physical name, by type. A role or a topic without a name gets one from CloudFormation. */
+/** This property holds the physical name, by type. A role or a topic without a name gets one from CloudFormation. */
 const NAME_OF: Readonly<Record<string, string>> = {
   'AWS::ApiGatewayV2::Api': 'Name',
   'AWS::ApiGatewayV2::Route': 'RouteKey',
@@ -71,7 +71,7 @@ describe('a deployed resource', () => {
   });
 });
 
-/** Indexes that one release has and the other one lacks. */
+/** Returns the indexes that one release has and the other one lacks. */
 function changedIndexes(before: readonly string[], after: readonly string[]): readonly string[] {
   return [
     ...before.filter((name) => !after.includes(name)),

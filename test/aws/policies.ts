@@ -10,7 +10,7 @@ export interface AwsCall {
   readonly service?: string;
   readonly action: string;
   readonly resource: string;
-  /** Keys of the request in lower case, because IAM ignores case: `aws:sourcearn`. */
+  /** The keys of the request are in lower case, because IAM ignores case: `aws:sourcearn`. */
   readonly context?: Readonly<Record<string, string>>;
 }
 

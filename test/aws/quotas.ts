@@ -8,7 +8,7 @@ type Properties = any;
 
 export interface Quota {
   readonly what: string;
-  /** The AWS document that states the quota. */
+  /** This AWS document states the quota. */
   readonly source: string;
   readonly most: number;
   sizes(template: SizedTemplate): readonly (readonly [of: string, size: number])[];

@@ -16,7 +16,7 @@ import { createLease } from '../../functions/poller/account/sending/lease.ts';
 import { createTally } from '../../functions/poller/account/status/tally.ts';
 import { createPollPlanner, type PollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
-import { PARTS_PER_MINUTE } from '../../shared/core/rates/account-rate.ts';
+import { SHARES_PER_MINUTE } from '../../shared/core/rates/account-rate.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
@@ -198,7 +198,7 @@ export async function runBridge(
       // The scenario sends no commands, but the poller checks for them as in production.
       commands: {
         sentCount: () => readCommandUsage(table, ACCOUNT_ID),
-        requestsPerMinute: PARTS_PER_MINUTE.commands,
+        requestsPerMinute: SHARES_PER_MINUTE.commands,
       },
       planner: plannerOf(settings),
       clock,

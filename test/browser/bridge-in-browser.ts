@@ -20,7 +20,7 @@ export interface RunningBridge {
   readonly token: string;
   readonly awsEndpoint: string;
   readonly accessKey: string;
-  /** What the first group of the awaited pattern matched: the link of an alert. */
+  /** The first group of the awaited pattern matched this: the link of an alert. */
   readonly link: string;
   stop(): void;
 }

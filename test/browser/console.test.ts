@@ -14,7 +14,7 @@ import {
 } from './bridge-in-browser.ts';
 
 let browser: Browser;
-/** A bridge at ten times the speed, shared by the tests that only read. */
+/** This bridge runs at ten times the speed, and the tests that only read share it. */
 let busy: RunningBridge;
 beforeAll(async () => {
   browser = await launch();
@@ -87,7 +87,7 @@ describe('a person on call', () => {
 
     expect(await page.textContent('h1')).toMatch(/^\w+$/);
     expect(await page.textContent('.verdict')).toMatch(/failed|running|finished/);
-    expect(await page.textContent('dl.facts')).toMatch(/People were told\s*email, \d+ sent/);
+    expect(await page.textContent('dl.facts')).toMatch(/Alerts\s*email, \d+ sent/);
     expect(await page.getAttribute('time', 'title')).toMatch(/ UTC$/);
     expect(foreign).toEqual([]);
     expect(problems).toEqual([]);

@@ -38,7 +38,7 @@ describe('a sealed text', () => {
   });
 
   test.each([
-    ['for somebody else', { ...options, boundTo: 'somebody-else' }],
+    ['for another owner', { ...options, boundTo: 'somebody-else' }],
     ['for another purpose', { ...options, purpose: 'kept-answer' as const }],
     ['under another pepper', { ...options, pepper: createSecret('another') }],
   ])('is not opened %s', (_name, others) => {

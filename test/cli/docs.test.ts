@@ -15,7 +15,7 @@ import { calls } from '../../shared/upstream/calls/calls.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
-/** Every page that people read; `docs/alerts` and `docs/schemas` hold generated samples. */
+/** People read all of these pages. `docs/alerts` and `docs/schemas` hold generated samples. */
 const PAGES = [
   'README.md',
   'CONTRIBUTING.md',

@@ -1,4 +1,4 @@
-/** What a read leaves out for a caller without the scope for secrets. */
+/** Tests what a read leaves out for a caller without the scope for secrets. */
 
 import { describe, expect, test } from 'vitest';
 import { SCOPES } from '../../shared/callers/scopes.ts';

@@ -1,4 +1,4 @@
-/** Mistakes that the simulation of repeated commands must notice; each fits its file in one place. */
+/** Lists mistakes that the simulation of repeated commands must notice. The text of each occurs once in its file. */
 
 import type { Mutant } from '../simulation/mutants.ts';
 

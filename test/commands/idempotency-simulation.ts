@@ -1,6 +1,6 @@
 /**
- * One seed: callers that send the same commands again and again, each attempt in a process of its own that may die, over
- * a table that fails as DynamoDB does and an upstream whose answers get lost. The production code decides.
+ * Simulates one seed: callers send the same commands again and again, each attempt in a process of its own that may
+ * die, over a table that fails as DynamoDB does and an upstream whose answers get lost. The production code decides.
  */
 
 import type { CommandRequest } from '../../shared/commands/command-request.ts';
@@ -29,9 +29,9 @@ export interface IdempotencyViolation {
 interface Command {
   readonly key: string;
   readonly isSecret: boolean;
-  /** Of each execution at the upstream, the body of its answer. */
+  /** Holds the body of the upstream's answer for each execution. */
   readonly executions: string[];
-  /** Bodies of successes that any caller got. */
+  /** Holds the bodies of successes that any caller got. */
   readonly successes: Set<string>;
   readonly lastTold: Map<string, string>;
 }
@@ -114,7 +114,7 @@ function requestOf({ key, isSecret }: Command, owner: Process): CommandRequest {
   };
 }
 
-/** The upstream: refuses without work, works and answers, works and fails, or its answer is lost on the way. */
+/** Plays the upstream: it refuses without work, works and answers, works and fails, or its answer is lost on the way. */
 async function execute(world: World, owner: Process, command: Command): Promise<Sent> {
   const answer = await world.call(owner, () => {
     const refusal = world.isChaotic ? [423, 429, 503, 409][Math.floor(world.random.next() * 8)] : undefined;
@@ -149,7 +149,10 @@ function told(command: Command, outcome: CommandOutcome, violations: Idempotency
   return 'done';
 }
 
-/** Whether a caller can act on the result: the command is done, or its outcome is unknown. Any other result asks for another attempt. */
+/**
+ * Says whether a caller can act on the result: the command is done, or its outcome is unknown. Any other result asks
+ * for another attempt.
+ */
 function isFinal(result: string): boolean {
   return result === 'done' || result === 'outcome_unknown' || result === 'answer_not_kept';
 }

@@ -68,7 +68,7 @@ describe('an Idempotency-Key', () => {
     expect(stored()).toBeDefined();
   });
 
-  test('is running for everybody else, until the attempt must be dead: then nobody knows how far it came', async () => {
+  test('is running for every other attempt, until the attempt must be dead: then it is unknown how far it came', async () => {
     const { claim, pass } = setUp();
     await claim('first');
     pass(RUNNING_MS - 1);
@@ -167,7 +167,7 @@ describe('an attempt that has ended', () => {
       const end = (holder: string) =>
         how === 'complete' ? store.complete(attempt(holder), OUTCOME) : store[how](attempt(holder));
       const before = stored();
-      await end('somebody-else');
+      await end('another-attempt');
       expect(stored()).toEqual(before);
       await store.loseTrack(attempt('first'));
       const after = stored();
@@ -193,7 +193,7 @@ describe('a key that was given back because the upstream did no work', () => {
     expect(await claim('third')).toEqual({ kind: 'key_reused' });
   });
 
-  test('while somebody asks is running for him: the next one who asks finds it free', async () => {
+  test('while another attempt asks is running for that attempt, and free for the next one', async () => {
     const { store, table, clock, claim } = setUp();
     await claim('first');
     const update = table.update.bind(table);
@@ -212,7 +212,7 @@ describe('a key that was given back because the upstream did no work', () => {
     expect(await late.claim(attempt('second', 'another-request'), RUNNING_MS)).toEqual({ kind: 'running' });
   });
 
-  test('and deleted while somebody asks is running for him, too', async () => {
+  test('and deleted while another attempt asks is running for that attempt, too', async () => {
     const { table, clock, claim } = setUp();
     await claim('first');
     const update = table.update.bind(table);

@@ -1,4 +1,7 @@
-/** `node test/commands/run-idempotency.ts FROM COUNT`: seeds in a row; JSON of the first that breaks a rule, or null. */
+/**
+ * Runs consecutive seeds (`node test/commands/run-idempotency.ts FROM COUNT`), and prints the first that breaks a
+ * rule as JSON, or null.
+ */
 
 import { simulateIdempotency } from './idempotency-simulation.ts';
 

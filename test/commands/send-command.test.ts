@@ -1,4 +1,4 @@
-/** One command sent without HTTP on the caller's side, as a worker on a queue sends it: everything comes back as data. */
+/** Sends commands without HTTP on the caller's side, as a worker on a queue sends them: everything comes back as data. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';

@@ -4,8 +4,9 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { createUpstreamApp } from '../../infra/simulator/app.ts';
 import { createFaultDials } from '../../infra/simulator/faults/faults.ts';
-import { createKeyRing } from '../../infra/simulator/world/key-ring.ts';
-import { drawUuid } from '../../infra/simulator/world/names.ts';
+import { createKeyRing } from '../../infra/simulator/world/account/key-ring.ts';
+import { createBranchState } from '../../infra/simulator/world/state/branch.ts';
+import { drawUuid } from '../../infra/simulator/world/state/names.ts';
 import { createWorld } from '../../infra/simulator/world/world.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 
@@ -240,8 +241,9 @@ function setUp(seed: number): { model: Model; real: Real } {
     },
   };
   const second = 'br-model-branch-a0000001';
-  project.branchIds satisfies ReadonlySet<string>;
-  world.project(project.id)?.branchIds.add(second);
+  const content = { atMs: START_MS, roles: [], databases: [] };
+  const branch = createBranchState({ id: second, createdAtMs: START_MS }, content);
+  world.project(project.id)?.branches.set(second, branch);
   const model: Model = {
     computes: new Map([[main.endpoint_id, { branch: main.branch_id, type: 'read_write', state: 'idle' }]]),
     deleted: new Set(),

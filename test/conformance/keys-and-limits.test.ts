@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { MEMBER_ID, ORGANIZATION_ID } from '../../infra/simulator/world/key-ring.ts';
+import { MEMBER_ID } from '../../infra/simulator/world/account/organizations.ts';
+import { ORGANIZATION_ID } from '../../infra/simulator/world/state/project-settings.ts';
 import { type Answer, KEY, type Service, startService } from './service-under-test.ts';
 
 const MEMBER_KEY = 'member-key';

@@ -80,7 +80,7 @@ async function openDoor({ baseUrl }: LocalUpstream): Promise<Door> {
 function serviceOf(upstream: LocalUpstream, door: Door) {
   const { origin } = new URL(upstream.baseUrl);
   const [project, other] = upstream.world().projects();
-  const [branchId] = [...(project?.branchIds ?? [])];
+  const [branchId] = [...(project?.branches.keys() ?? [])];
   const endpointId = project?.computes[0]?.endpoint_id;
   if (project === undefined || other === undefined || branchId === undefined || endpointId === undefined)
     throw new Error('The simulated service has too few projects');

@@ -109,7 +109,7 @@ test('the page of an operation shows which channels have notified people, as the
   const { text } = await (await signIn()).get(PAGE);
 
   expect(text).toContain(
-    '<dt>People were told</dt><dd>slack, 1 waiting for a digest or the channel; email, 1 sent</dd>',
+    '<dt>Alerts</dt><dd>slack, 1 waiting for a digest or for the channel; email, 1 sent</dd>',
   );
 });
 
@@ -322,12 +322,12 @@ describe('pages', () => {
     expect(status).toBe(200);
     for (const words of [
       'storage unavailable',
-      'It may still be retried',
-      'not through this bridge',
+      'The upstream may still retry it',
+      'It was not started through this bridge.',
       'create_branch',
-      'People were told',
+      'Alerts',
       '2 more failed',
-      'Its own fields',
+      'All fields of the upstream',
     ])
       expect(text).toContain(words);
   });
@@ -409,7 +409,7 @@ describe('subscribing', () => {
       '/console/subscribe?status=failed&detail_type=Operation+State+Changed',
     );
 
-    expect(text).toContain('Would have matched 1 of the last 2 events');
+    expect(text).toContain('The pattern matches 1 of the last 2 events.');
     const shown = /<pre id="pattern"[^>]*>([^<]*)</.exec(text)?.[1]?.replaceAll('&quot;', '"') ?? '';
     expect(JSON.parse(shown)).toEqual({
       source: ['operations-bridge'],
@@ -431,7 +431,7 @@ describe('actions', () => {
 
     const answers = [await submit(RESTART, fields, { cookie }), await submit(RESTART, fields, { cookie })];
 
-    expect(text).toContain('All connections to it are dropped');
+    expect(text).toContain('A restart drops all connections to it');
     expect(answers.map(({ status, headers }) => [status, headers.get('location')])).toEqual([
       [303, PROJECT],
       [303, PROJECT],
@@ -464,7 +464,7 @@ describe('actions', () => {
     const refused = await submit(`${PROJECT}/read`, { form_key: 'x' }, { cookie });
 
     expect([asked.status, refused.status]).toEqual([303, 403]);
-    expect((await get(`${PROJECT}?asked`)).text).toContain('Asked for');
+    expect((await get(`${PROJECT}?asked`)).text).toContain('The poller was asked');
     expect(api.memory.sync.items().find((item) => item['kind'] === 'read_request')).toMatchObject({
       work: 'READ#main',
       sk: OPERATION.project_id,

@@ -242,7 +242,7 @@ describe('projects and accounts', () => {
     expect(decideDiscovery(record, sighting)).toBeUndefined();
   });
 
-  test('a project that is gone is told once, and is news when it comes back', () => {
+  test('a project that is gone is published once, and is news when it comes back', () => {
     const record = decideDiscovery(undefined, { ...sighting, isNews: false });
     const gone = record && decideUnreachable(record, NOON_MS);
 

@@ -8,6 +8,8 @@ export interface Tally {
   readonly name: string;
   readonly count: number;
   readonly noticedCount: number;
+  /** Those of the noticed mutants whose tests took too long. */
+  readonly timedOutCount: number;
   readonly provenCount: number;
   readonly leftCount: number;
 }
@@ -15,9 +17,9 @@ export interface Tally {
 export interface Judgement {
   readonly folders: readonly Tally[];
   readonly total: Tally;
-  /** Mutants that are neither noticed nor proven equivalent. */
+  /** These mutants are neither noticed nor proven equivalent. */
   readonly left: readonly MutantOutcome[];
-  /** Proofs of mutants that are noticed, or that do not exist. */
+  /** These proofs are of mutants that are noticed, or that do not exist. */
   readonly staleProofs: readonly Equivalent[];
 }
 
@@ -37,7 +39,8 @@ export function judge(
     const noticedCount = some.filter(({ isNoticed }) => isNoticed).length;
     const leftCount = left.filter((mutant) => some.includes(mutant)).length;
     const provenCount = some.length - noticedCount - leftCount;
-    return { name: group, count: some.length, noticedCount, provenCount, leftCount };
+    const timedOutCount = some.filter(({ isTimedOut }) => isTimedOut).length;
+    return { name: group, count: some.length, noticedCount, timedOutCount, provenCount, leftCount };
   };
   const byFolder = Map.groupBy(outcomes, ({ file }) => dirname(file));
   return {
@@ -48,7 +51,10 @@ export function judge(
   };
 }
 
-/** The share of all mutants that tests notice, in percent. A mutant that is proven equivalent counts as not noticed. */
+/**
+ * Returns the share of all mutants that tests notice, in percent. A mutant that is proven equivalent counts as not
+ * noticed.
+ */
 export function scoreOf({ count, noticedCount }: Tally): number {
   return count === 0 ? 100 : (100 * noticedCount) / count;
 }
@@ -62,7 +68,7 @@ function isOf(proof: Equivalent, mutant: MutantOutcome): boolean {
   );
 }
 
-/** The code with every run of white space replaced by one space. */
+/** Returns the code with every run of white space replaced by one space. */
 export function plain(code: string): string {
   return code.replaceAll(/\s+/g, ' ').trim();
 }

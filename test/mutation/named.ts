@@ -6,10 +6,15 @@
 import type { Mutant } from '../simulation/mutants.ts';
 
 export interface NamedMutant extends Mutant {
-  /** The file of tests that must turn red. */
+  /** The tests of this file must turn red. */
   readonly tests: string;
 }
 
+const WALK = 'functions/poller/project/walking/walk-operations.ts';
+const WALK_TESTS = 'test/poller/project/walking/walk-operations.test.ts';
+const UNLISTED = 'functions/poller/project/recording/read-unlisted.ts';
+const UNLISTED_TESTS = 'test/poller/project/recording/read-unlisted.test.ts';
+const SIGHTINGS = 'functions/poller/project/recording/sightings.ts';
 const PROGRESS = 'functions/poller/walk-plan/walk-progress.ts';
 const PROGRESS_TESTS = 'test/poller/walk-plan/walk-progress.test.ts';
 const PAGES = 'functions/poller/walk-plan/page-walk.ts';
@@ -51,12 +56,92 @@ export const mutants: readonly NamedMutant[] = [
     tests: 'test/core/records/project-record.test.ts',
   },
   {
+    name: 'outage-is-vanished',
+    mistake: 'an outage ends watches as vanished',
+    file: UNLISTED,
+    find: "if (error.kind === 'not_found') await takeMissing(clock.now(), recorder, sightings, record);",
+    replace: 'await takeMissing(clock.now(), recorder, sightings, record);',
+    tests: UNLISTED_TESTS,
+  },
+  {
+    name: 'absences-are-joined',
+    mistake: 'two 404s weeks apart count as one absence, though the operation was read between them',
+    file: SIGHTINGS,
+    find: '    missingSinceMs.delete(operationId);\n',
+    replace: '',
+    tests: UNLISTED_TESTS,
+  },
+  {
+    name: 'first-list-page-again',
+    mistake: 'the second page of the project list is never asked for',
+    file: 'functions/poller/account/discovery/fetch-list-page.ts',
+    find: '...(cursor !== undefined && { cursor })',
+    replace: '...(cursor === undefined && { cursor })',
+    tests: 'test/poller/account/discovery/discover-projects.test.ts',
+  },
+  {
+    name: 'any-error-restarts',
+    mistake: 'every error at a resume cursor restarts the backfill',
+    file: 'functions/poller/project/walking/follow-pages.ts',
+    find: "return error.kind === 'rejected' && storedCursor !== undefined",
+    replace: 'return storedCursor !== undefined',
+    tests: WALK_TESTS,
+  },
+  {
+    name: 'all-is-cut',
+    mistake: 'backfill: all is cut at the depth of the others',
+    file: WALK,
+    find: "depthMs: backfill === 'all' ? undefined : backfillDepthMs,",
+    replace: 'depthMs: backfillDepthMs,',
+    tests: WALK_TESTS,
+  },
+  {
+    name: 'page-outlives-deadline',
+    mistake: 'page requests outlive the deadline',
+    file: 'functions/poller/project/walking/fetch-page.ts',
+    find: '{ permit, ...(signal && { signal }) }',
+    replace: '{ permit }',
+    tests: WALK_TESTS,
+  },
+  {
     name: 'parked-not-measured',
     mistake: 'the metric behind the alarm on parked events is dropped',
     file: 'shared/protocol/relay-records.ts',
     find: "  telemetry.measure('EventsParked', 1);\n",
     replace: '',
     tests: 'test/protocol/relay-records.test.ts',
+  },
+  {
+    name: 'unpublished-age-not-measured',
+    mistake: 'the metric behind the alarm on unpublished events is dropped',
+    file: 'functions/poller/account/status/publish-status.ts',
+    find: "telemetry.measure('UnpublishedAgeMs', await unpublishedAgeMs(deps, work, sources.oldestLeftoverAtMs()));",
+    replace: 'await unpublishedAgeMs(deps, work, sources.oldestLeftoverAtMs());',
+    tests: 'test/poller/account/status/publish-status.test.ts',
+  },
+  {
+    name: 'bound-not-measured',
+    mistake: 'the metric behind the alarm on bounds is dropped',
+    file: 'functions/poller/account/status/report-bound.ts',
+    find: "      telemetry.measure('BoundMet', 1);\n",
+    replace: '',
+    tests: 'test/poller/account/status/report-bound.test.ts',
+  },
+  {
+    name: 'walk-age-not-measured',
+    mistake: 'the metric behind the alarm on old readings is dropped',
+    file: 'functions/poller/account/poll-account.ts',
+    find: "if (oldestMs !== undefined) telemetry.measure('WalkAgeMs', nowMs - oldestMs);",
+    replace: 'void oldestMs;',
+    tests: 'test/poller/account/an-invocation.test.ts',
+  },
+  {
+    name: 'rejected-key-not-measured',
+    mistake: 'the metric behind the alarm on a rejected key is dropped',
+    file: 'functions/poller/account/poll-account.ts',
+    find: "if (health.isKeyRejected) telemetry.measure('KeyRejected', 1);",
+    replace: '',
+    tests: 'test/poller/account/an-invocation.test.ts',
   },
   {
     name: 'feed-runs-ahead',
@@ -107,6 +192,14 @@ export const mutants: readonly NamedMutant[] = [
     tests: PAGES_TESTS,
   },
   {
+    name: 'one-404-is-vanished',
+    mistake: 'one 404 counts as vanished',
+    file: UNLISTED,
+    find: 'if (nowMs - missingSinceMs >= VANISHED_AFTER_MS)',
+    replace: 'if (nowMs - missingSinceMs >= 0 * VANISHED_AFTER_MS)',
+    tests: UNLISTED_TESTS,
+  },
+  {
     name: 'gone-on-a-partial-list',
     mistake: 'a project is gone though the list without it was partial',
     file: 'functions/poller/account/discovery/absence.ts',
@@ -117,10 +210,18 @@ export const mutants: readonly NamedMutant[] = [
   {
     name: 'malformed-row-ends-the-list',
     mistake: 'a page of malformed rows ends the list',
-    file: PAGES,
+    file: 'functions/poller/walk-plan/last-page.ts',
     find: 'if (cursor === undefined || operations.length + malformedRowCount === 0) return true;',
     replace: 'if (cursor === undefined || operations.length === 0 || malformedRowCount > 0) return true;',
     tests: PAGES_TESTS,
+  },
+  {
+    name: 'resumed-without-overlap',
+    mistake: 'a resumed walk looks for nothing that became visible late',
+    file: WALK,
+    find: 'bound: boundOf(project?.watermark, walkLimits.overlapMs),',
+    replace: 'bound: boundOf(project?.watermark, project?.resume === undefined ? walkLimits.overlapMs : 0),',
+    tests: WALK_TESTS,
   },
   {
     name: 'failed-sweep-is-done',

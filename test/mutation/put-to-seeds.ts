@@ -11,7 +11,7 @@ const LIST = 'reports/mutation/survivors.mjs';
 /** A seed that takes longer has noticed the mutant: it runs for ever. */
 const TIME_PER_SEED_MS = 30_000;
 
-/** Whether one of the first seeds of the close or the wide world breaks a promise, or the simulation itself breaks. */
+/** Says whether one of the first seeds of the close or the wide world breaks a promise, or the simulation itself breaks. */
 export async function isNoticedBySeeds(outcome: MutantOutcome, seedCount: number): Promise<boolean> {
   mkdirSync('reports/mutation', { recursive: true });
   const mutant = asText(outcome, readFileSync(outcome.file, 'utf8'));
@@ -30,7 +30,7 @@ export async function isNoticedBySeeds(outcome: MutantOutcome, seedCount: number
   );
 }
 
-/** The mutant as a change of text, with enough text around it to occur once in the file. */
+/** Returns the mutant as a change of text, with enough text around it to occur once in the file. */
 function asText({ file, line, from, to, replacement }: MutantOutcome, text: string): Mutant {
   let [start, end] = [from, to];
   while (text.split(text.slice(start, end)).length > 2) {

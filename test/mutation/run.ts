@@ -3,7 +3,8 @@
  *
  *   npm run mutants                                        mutates everything, target by target
  *   npm run mutants -- shared/protocol                     mutates one folder, or several
- *   npm run mutants -- shared/core/records/journal.ts      mutates one file
+ *   npm run mutants -- shared/core/journal/journal.ts      mutates one file
+ *   npm run mutants -- FILE --tests 'test/core/journal/*.test.ts'   asks only these tests, for a quick look
  *   npm run mutants -- --with-seeds 30                     also puts what the tests miss to 30 seeds of each simulated world
  *   npm run mutants -- --incremental                       repeats only what has changed since the last such run
  *   npm run mutants -- --concurrency 1                     leaves the second core to others
@@ -16,7 +17,7 @@ import { equivalents } from './equivalent.ts';
 import { type Judgement, judge, plain, scoreOf, type Tally } from './judge.ts';
 import { isNoticedBySeeds } from './put-to-seeds.ts';
 import { type MutantOutcome, runStryker } from './stryker.ts';
-import { TARGET_VARIABLE, type Target, targets } from './targets.ts';
+import { TARGET_VARIABLE, type Target, TESTS_VARIABLE, targets } from './targets.ts';
 
 const CODE_COLUMNS = 100;
 const REPORTS = 'reports/mutation';
@@ -27,9 +28,11 @@ async function main(): Promise<number> {
     options: {
       'with-seeds': { type: 'string', default: '0' },
       incremental: { type: 'boolean', default: false },
+      tests: { type: 'string' },
       concurrency: { type: 'string', default: String(Math.min(2, availableParallelism())) },
     },
   });
+  if (values.tests !== undefined) process.env[TESTS_VARIABLE] = values.tests;
   let isGood = true;
   const rows: string[] = [];
   for (const target of targets) {
@@ -112,11 +115,12 @@ function lineOf({ file, line, original, replacement, isUncovered }: MutantOutcom
 
 const NAME_COLUMNS = 34;
 const COUNT_COLUMNS = 9;
-const HEAD = rowOfCells(['folder', 'mutants', 'noticed', 'proven', 'left', 'score']);
+const HEAD = rowOfCells(['folder', 'mutants', 'noticed', 'late', 'proven', 'left', 'score']);
 
 function rowOf(tally: Tally): string {
-  const { name, count, noticedCount, provenCount, leftCount } = tally;
-  return rowOfCells([name, count, noticedCount, provenCount, leftCount, `${scoreOf(tally).toFixed(1)} %`]);
+  const { name, count, noticedCount, timedOutCount, provenCount, leftCount } = tally;
+  const score = `${scoreOf(tally).toFixed(1)} %`;
+  return rowOfCells([name, count, noticedCount, timedOutCount, provenCount, leftCount, score]);
 }
 
 function rowOfCells([name, ...cells]: readonly (string | number)[]): string {

@@ -12,25 +12,33 @@ interface Place {
 }
 
 export interface MutantOutcome {
-  /** The path from the root of the project. */
+  /** The path begins at the root of the project. */
   readonly file: string;
   /** The first line has number 1. */
   readonly line: number;
-  /** The whole line on which the mutant begins, without its indentation. */
+  /** This is the whole line on which the mutant begins, without its indentation. */
   readonly lineText: string;
   readonly original: string;
   readonly replacement: string;
-  /** Offset of the mutated code in the text of the file, in UTF-16 units; `to` is exclusive. */
+  /** The mutated code begins at this offset in the text of the file, in UTF-16 units. `to` is exclusive. */
   readonly from: number;
   readonly to: number;
   readonly isNoticed: boolean;
+  /** The tests took longer than the limit, so the mutant counts as noticed: it runs for ever, or the machine was busy. */
+  readonly isTimedOut: boolean;
   /** No test runs this code. */
   readonly isUncovered: boolean;
 }
 
+/** A busy machine must not make a test look endless; a mutant that really runs for ever costs this time once. */
+const TIMEOUT_MS = 20_000;
+
 export interface RunOptions {
   readonly concurrency: number;
-  /** Where the outcomes of the previous run are kept, which unchanged code and tests repeat; undefined: every mutant is run. */
+  /**
+   * The outcomes of the previous run are kept here, and unchanged code and tests repeat them. When it is undefined,
+   * every mutant is run.
+   */
   readonly incrementalFile: string | undefined;
 }
 
@@ -44,6 +52,7 @@ export async function runStryker(
     vitest: { configFile: 'test/mutation/vitest.config.ts', related: true, pool: 'forks' },
     plugins: ['@stryker-mutator/vitest-runner'],
     coverageAnalysis: 'perTest',
+    timeoutMS: TIMEOUT_MS,
     concurrency,
     ...(incrementalFile !== undefined && { incremental: true, incrementalFile }),
     // TypeScript 7 has no JavaScript API by which StrykerJS could read tsconfig.json, so it must not find that file.
@@ -72,6 +81,7 @@ export async function runStryker(
       from,
       to,
       isNoticed: status === 'Killed' || status === 'Timeout' || status === 'RuntimeError',
+      isTimedOut: status === 'Timeout',
       isUncovered: status === 'NoCoverage',
     };
   });

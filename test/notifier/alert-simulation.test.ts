@@ -30,7 +30,7 @@ function of(outcome: Outcome, channel: string): readonly Sent[] {
   return outcome.sent.filter((sent) => sent.channel === channel);
 }
 
-/** Alerts that were neither reported nor kept for a person. */
+/** Returns the alerts that were neither reported nor kept for a person. */
 function lostIds(outcome: Outcome, channel: string): readonly string[] {
   const shown = new Set(
     of(outcome, channel)
@@ -40,7 +40,7 @@ function lostIds(outcome: Outcome, channel: string): readonly string[] {
   return outcome.eventIds.filter((id) => !shown.has(id) && !outcome.refusedIds.get(channel)?.has(id));
 }
 
-/** Messages that were shown and repeat a notice which the channel had acknowledged before. */
+/** Counts the messages that were shown and repeat a notice which the channel had acknowledged before. */
 function repetitionCount(outcome: Outcome, channel: string): number {
   const acknowledged = new Set<string>();
   let count = 0;
@@ -51,7 +51,10 @@ function repetitionCount(outcome: Outcome, channel: string): number {
   return count;
 }
 
-/** The largest number of messages that began within the pace's time. Spans in or shortly after a jump of the clock are left out. */
+/**
+ * Returns the largest number of messages that began within the pace's time. Spans in or shortly after a jump of the
+ * clock are left out.
+ */
 function mostInPace(outcome: Outcome, { name, pace }: (typeof CHANNELS)[number]): number {
   const times = of(outcome, name).map(({ atMs }) => atMs);
   const counts = times.map((startMs) => {

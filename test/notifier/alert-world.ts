@@ -25,13 +25,13 @@ const MINUTE_MS = 60_000;
 export interface Hours {
   readonly seed: number;
   readonly minutes: number;
-  /** Share of the calls to the table that end their process. */
+  /** This share of the calls to the table end their process. */
   readonly deathShare: number;
-  /** Whether the clock of the notifier jumps. */
+  /** When true, the clock of the notifier jumps. */
   readonly clockJumps: boolean;
-  /** What Slack does in each minute. Absent: the seed decides. */
+  /** Returns what Slack does in each minute. Without it the seed decides. */
   readonly slack?: (minute: number) => Mood;
-  /** Whether e-mail is up all the time. */
+  /** When true, e-mail is up all the time. */
   readonly isMailUp: boolean;
   /** Only this channel is set up. */
   readonly only?: 'email';
@@ -197,7 +197,7 @@ function removed<Value>(values: Value[], isGone: (value: Value) => boolean): num
   return gone.length;
 }
 
-/** Mutes that may overlap. All of them end before the quiet minutes. */
+/** Makes mutes that may overlap. All of them end before the quiet minutes. */
 function mutesOf(draw: (count: number) => number, minutes: number) {
   const iso = (minute: number) => new Date(NOON_MS + minute * MINUTE_MS).toISOString();
   return Array.from({ length: 3 }, (_, place) => {

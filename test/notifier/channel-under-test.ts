@@ -1,4 +1,4 @@
-/** A notifier with a table in memory, a clock that tests move, and channels that can be down or crash. */
+/** Builds a notifier with a table in memory, a clock that tests move, and channels that can be down or crash. */
 
 import { alertPolicySchema } from '../../functions/notifier/alert-policy-schema.ts';
 import type { Channel } from '../../functions/notifier/channels/channel.ts';
@@ -25,7 +25,7 @@ const PACES: Record<'slack' | 'email', ChannelPace> = {
 export interface ChannelUnderTest {
   readonly channel: Channel;
   readonly messages: { readonly atMs: number; readonly message: Message }[];
-  /** How the channel treats the next messages. */
+  /** The state says how the channel treats the next messages. */
   state: 'up' | 'down' | 'hangs' | 'refuses';
   retryAfterMs: number | undefined;
   /** The channel fails once it has taken this many messages. */
@@ -106,10 +106,10 @@ export function aNotifier(policy: object = {}) {
   }
 }
 
-/** Kinds of notices that the notifier makes itself, without an event. */
+/** The notifier makes notices of these kinds itself, without an event. */
 const OWN_KINDS: ReadonlySet<string> = new Set(['reminder', 'channel_deaf', 'channel_back']);
 
-/** Ids of the reported events, in the order in which they were reported. */
+/** Returns the ids of the reported events, in the order in which they were reported. */
 export function idsOf({ messages }: ChannelUnderTest): readonly string[] {
   const notices = messages.flatMap(({ message }) => message.flat());
   return notices.filter(({ kind }) => !OWN_KINDS.has(kind)).map(({ id }) => id);

@@ -1,4 +1,7 @@
-/** A dead Slack is noticed: the alarm fires as CloudWatch evaluates it, the other channel reports it, and health names it. */
+/**
+ * Tests that a dead Slack is noticed: the alarm fires as CloudWatch evaluates it, the other channel reports it, and
+ * health names it.
+ */
 
 import { beforeAll, describe, expect, test } from 'vitest';
 import { deafChannelReasons } from '../../functions/api/read-model/channel-health.ts';
@@ -22,7 +25,10 @@ interface Measure {
   readonly atMs: number;
 }
 
-/** The first instant at which all of the alarm's periods breach its threshold. Missing data counts as the alarm defines. */
+/**
+ * Returns the first instant at which all of the alarm's periods breach its threshold. Missing data counts as the
+ * alarm defines.
+ */
 function firesAt(measures: readonly Measure[], fromMs: number, untilMs: number): number | undefined {
   const { Period, EvaluationPeriods, Threshold, Statistic, MetricName, TreatMissingData } = alarm.Properties;
   if (Statistic !== 'Maximum') throw new Error(`This test cannot evaluate ${Statistic}`);

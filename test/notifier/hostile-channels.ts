@@ -1,4 +1,4 @@
-/** Slack's webhook and the mail topic at their worst, on virtual time, behind the real channels. */
+/** Runs Slack's webhook and the mail topic at their worst, on virtual time, behind the real channels. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { Channel, SendResult } from '../../functions/notifier/channels/channel.ts';
@@ -8,7 +8,10 @@ import type { Message } from '../../functions/notifier/deciding/message-plan.ts'
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 
-/** How a channel answers. In some moods people see the message although the answer is late, an error, or missing. */
+/**
+ * A channel answers in one of these moods. In some of them people see the message although the answer is late, an
+ * error, or missing.
+ */
 export const MOODS = [
   'ok',
   'slow',
@@ -34,9 +37,9 @@ export interface Sent {
   readonly atMs: number;
   readonly message: Message;
   readonly mood: Mood;
-  /** Whether people could see the message. */
+  /** When true, people could see the message. */
   isShown: boolean;
-  /** Whether the notifier that sent the message was still alive and got the answer that it was sent. */
+  /** When true, the notifier that sent the message was still alive and got the answer that it was sent. */
   isAcknowledged: boolean;
 }
 
@@ -113,7 +116,7 @@ export function createHostileChannels(clock: Clock, poisonIds: ReadonlySet<strin
   };
   const channels: readonly Channel[] = [slack, { name: 'email', ...createMailChannel(publish, {}) }];
 
-  /** The process that sent the message lived until the answer came. */
+  /** Notes that the process which sent the message lived until the answer came. */
   const noteHeard = (result: SendResult) => {
     const record = recordOf.get(result);
     if (record !== undefined) record.isAcknowledged = result.kind === 'sent';

@@ -1,4 +1,7 @@
-/** The list index of a table in memory, kept up to date because storms and months of virtual time query it many thousand times. */
+/**
+ * Keeps the list index of a table in memory up to date, because storms and months of virtual time query it many
+ * thousand times.
+ */
 
 import type { Item, TableIndexes } from '../../shared/store/table.ts';
 import type { MemoryTable } from '../simulation/memory-table.ts';

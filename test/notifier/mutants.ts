@@ -1,4 +1,7 @@
-/** Deliberate mistakes in the notifier, each as a change of production text. The notifier's tests must notice every one. */
+/**
+ * Lists deliberate mistakes in the notifier, each as a change of production text. The notifier's tests must notice
+ * every one.
+ */
 
 import type { Mutant } from '../simulation/mutants.ts';
 

@@ -66,7 +66,7 @@ describe('the notifier', () => {
     ).toEqual([['failed warning'], ['failed critical'], ['recovered info']]);
   });
 
-  test('replayed events and ordinary progress alert nobody', async () => {
+  test('replayed events and ordinary progress cause no alert', async () => {
     const { deliver, slack, pass } = aNotifier();
 
     await deliver(anEvent({}, { 'replay-name': 'yesterday' }));

@@ -1,4 +1,4 @@
-/** A clock whose time moves from one timer to the next as soon as nothing else can happen. */
+/** Makes a clock whose time moves from one timer to the next as soon as nothing else can happen. */
 
 import type { Clock } from '../../shared/runtime/clock.ts';
 
@@ -9,7 +9,9 @@ export interface VirtualClock extends Clock {
   at(atMs: number, task: () => void): void;
 }
 
-/** Turns of the event loop between two timers: reading the body of an answer takes a few. */
+/**
+ * The event loop turns this many times between two timers, because reading the body of an answer takes a few turns.
+ */
 const TURNS_UNTIL_IDLE = 3;
 
 export function createVirtualClock(startMs: number): VirtualClock {

@@ -1,4 +1,4 @@
-/** The production poller on virtual time, between an upstream that a test scripts and the in-memory table. */
+/** Runs the production poller on virtual time, between an upstream that a test scripts and the in-memory table. */
 
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
@@ -7,7 +7,7 @@ import { REQUEST_BURST } from '../../functions/poller/account/sending/account-bu
 import { createTally } from '../../functions/poller/account/status/tally.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { askForNewestRecorded } from '../../functions/poller/project/newest-recorded.ts';
-import type { WalkLimits } from '../../functions/poller/walk-plan/page-walk.ts';
+import type { WalkLimits } from '../../functions/poller/walk-plan/walk-state.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import type { Backfill } from '../../shared/core/records/operation-record.ts';
@@ -33,25 +33,25 @@ interface Measure {
   readonly value: number;
 }
 
-/** What the upstream answers now; a test changes it between invocations. */
+/** Says what the upstream answers now. A test changes it between invocations. */
 interface Script {
   projectIds: string[];
   unavailableProjectIds: string[];
-  /** The most rows that a page of the project list holds, whatever is asked for. */
+  /** A page of the project list holds at most this many rows, whatever is asked for. */
   projectPageRowsMax: number;
-  /** Rows at the end of the project list that cannot be read. */
+  /** This many rows at the end of the project list cannot be read. */
   malformedProjectRowCount: number;
-  /** Newest first. */
+  /** The newest operation comes first. */
   operations: Operation[];
-  /** Operations that the list does not show. */
+  /** The list does not show these operations. */
   hidden: Operation[];
-  /** Rows of each operations page, at most; drawn anew for each page. */
+  /** Each page of operations holds at most this many rows. It is drawn anew for each page. */
   pageRowsMax: () => number;
-  /** As the project list says; undefined: it does not say. */
+  /** Returns when the project was created, as the project list says, or undefined when the list does not say. */
   createdAtOf: (projectId: string) => string | undefined;
-  /** Whether the secret holds another key than the one that the upstream has refused. */
+  /** Returns whether the secret holds another key than the one that the upstream has refused. */
   hasAnotherKey: () => boolean;
-  /** Consulted before every call. */
+  /** It is called before every call of the upstream. */
   fails: (call: {
     readonly name: string;
     readonly projectId?: string;
@@ -104,7 +104,7 @@ export function anAccount({
     script,
     deps: () => deps,
     memory: () => memory,
-    /** The process ends and another one begins, with nothing but the table. */
+    /** Ends the process and begins another one, with nothing but the table. */
     restart: (): void => {
       deps = wire();
       memory = emptyAccountMemory();
@@ -113,27 +113,27 @@ export function anAccount({
     logs,
     measures,
     table: stage.table,
-    /** What the bridge does once the upstream has answered a command. */
+    /** Does what the bridge does once the upstream has answered a command. */
     command: async (command: Command, operations: readonly Operation[]): Promise<void> => {
       const { accountId } = deps.store;
       void recordCommand({ ...deps, accountId, settleWithinMs: 600_000 }, command, operations);
       await world.scheduler.runUntil(world.scheduler.now() + 1_000);
     },
-    /** Writes a new record, as another part of the bridge would. */
+    /** Writes a new record, as another process of the bridge would. */
     record: async (record: JournalRecord): Promise<void> => {
       void deps.store.record(record, undefined);
       await world.scheduler.runUntil(world.scheduler.now() + 1_000);
     },
     nowMs: () => world.scheduler.now(),
-    /** One invocation of so much virtual time, in a warm environment or a new one. */
+    /** Runs one invocation of `durationMs` virtual time, in a warm environment or a new one. */
     poll: async (durationMs: number, environment: AccountMemory = memory): Promise<void> => {
       const endsAtMs = world.scheduler.now() + durationMs + 1_000;
       void invoke(deps, environment, durationMs);
       await world.scheduler.runUntil(endsAtMs);
     },
-    /** An invocation that goes on while the test does. */
+    /** Begins an invocation that goes on while the test does. */
     begin: (durationMs: number): void => void invoke(deps, memory, durationMs),
-    /** DynamoDB deletes what has expired, some time later. */
+    /** Deletes what has expired, as DynamoDB does some time later. */
     expire: (): number => stage.table.sync.expire(world.scheduler.now()),
     pass: (durationMs: number) => world.scheduler.runUntil(world.scheduler.now() + durationMs),
     events: (): readonly Readonly<Record<string, unknown>>[] =>
@@ -178,7 +178,7 @@ export function anAccount({
   }
 }
 
-/** The planner and the budget of a usual account, with its usual bounds. */
+/** Creates the planner and the budget of a usual account, with its usual bounds. */
 function limitedTo(requestsPerMinute: number, clock: Clock) {
   return {
     budget: createRequestBudget({ clock, requestsPerMinute, burst: REQUEST_BURST }),

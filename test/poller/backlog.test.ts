@@ -12,7 +12,7 @@ const USUAL = {
   requestsPerMinute: REQUESTS_PER_MINUTE,
 };
 
-/** Polls of the same account in the same time, when nothing is left over. */
+/** Counts the polls of the same account in the same time when nothing is left unpublished. */
 async function usualPollCount(minutes: number): Promise<number> {
   const account = aSlowAccount({ ...USUAL, minutes });
   await account.run(minutes);

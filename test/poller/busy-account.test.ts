@@ -1,4 +1,7 @@
-/** The whole poller on virtual time, where more is urgent than the rate limit allows: quiet projects are read all the same. */
+/**
+ * Runs the whole poller on virtual time, where more is urgent than the rate limit allows: quiet projects are read all
+ * the same.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
@@ -9,12 +12,12 @@ import { anAccount } from './account-under-test.ts';
 
 const REQUESTS_PER_MINUTE = 350;
 const MINUTE_MS = 60_000;
-/** The cap of a small account is a minute; a burst and the first listing cost a few permits of it. */
+/** A small account is capped at a minute. A burst and the first listing cost a few permits of it. */
 const SECONDS_MAX = 63;
 const projectIds = Array.from({ length: 60 }, (_, place) => `quiet-field-${10_000_000 + place}`);
 const busyIds = projectIds.filter((_, place) => place % 3 === 0);
 
-/** An account whose every third project always has an operation that has just begun, under a real rate limit. */
+/** Sets up an account whose every third project always has an operation that has just begun, under a real rate limit. */
 function aBusyAccount() {
   const account = anAccount();
   const { script, nowMs, table } = account;
@@ -51,7 +54,7 @@ function aBusyAccount() {
   }
 }
 
-/** It has always just begun, so that a transition of it is expected at any moment. */
+/** Returns a row that has always just begun, so that a transition of it is expected at any moment. */
 function runningIn(projectId: string, nowMs: number) {
   const created_at = `${new Date(nowMs).toISOString().slice(0, 19)}Z`;
   return anOperation({ id: `${projectId}-open`, project_id: projectId, created_at, status: 'running' });

@@ -18,7 +18,7 @@ describe('an invocation with a slow table', () => {
         seed,
         projectCount: 4,
         operationCount: 400,
-        // Enough for rows to be written when the stop signal comes.
+        // These are enough for rows to be written when the stop signal comes.
         historyCount: 10_000,
         minutes,
         tableMs,

@@ -15,14 +15,17 @@ const atSecond = (seconds: number) => `${new Date(START_MS + seconds * 1_000).to
 
 type Account = ReturnType<typeof anAccount>;
 
-/** The projects that events of one type name, in the order in which they were published; all copies of one event are one. */
-const told = ({ events }: Account, type: string) => {
+/**
+ * Returns the projects that events of one type name, in the order in which they were published. All copies of one
+ * event count once.
+ */
+const published = ({ events }: Account, type: string) => {
   // A project that is listed and cannot be read for long is published as unreachable, too, for another reason.
   const ofType = events().filter((event) => event['type'] === type && event['reason'] !== 'not_read');
   return [...new Map(ofType.map((event) => [event['id'], String(event['project_id'])])).values()];
 };
 
-/** As the schedule does: an invocation a minute, in a warm environment. */
+/** Runs an invocation a minute in a warm environment, as the schedule does. */
 async function pollMinutes(account: Account, minutes: number): Promise<void> {
   for (let minute = 0; minute < minutes; minute++) await account.poll(MINUTE_MS - 1_000);
 }
@@ -49,7 +52,7 @@ describe.each([
     account.script.projectIds.push('new-1');
     await pollMinutes(account, 2);
 
-    expect(told(account, 'Project Discovered')).toEqual(['new-1']);
+    expect(published(account, 'Project Discovered')).toEqual(['new-1']);
   });
 
   test('a deleted project is published as unreachable once and polled no more', async () => {
@@ -57,12 +60,12 @@ describe.each([
     await pollMinutes(account, 4);
     account.script.projectIds = [PROJECT_ID];
     await pollMinutes(account, 9);
-    expect(told(account, 'Project Unreachable')).toEqual([]);
+    expect(published(account, 'Project Unreachable')).toEqual([]);
     await pollMinutes(account, 16);
     account.calls.length = 0;
     await pollMinutes(account, 10);
 
-    expect(told(account, 'Project Unreachable')).toEqual([OTHER]);
+    expect(published(account, 'Project Unreachable')).toEqual([OTHER]);
     expect(pollCountOf(account, OTHER)).toBe(0);
   });
 
@@ -93,7 +96,7 @@ describe('a deletion of 500 projects among 2,000', () => {
     // Each of the three polls comes within two rounds of six minutes after the rest that follows a failure.
     await pollMinutes(account, 30);
 
-    expect(told(account, 'Project Unreachable').toSorted()).toEqual(gone.toSorted());
+    expect(published(account, 'Project Unreachable').toSorted()).toEqual(gone.toSorted());
     expect(listCount(account)).toBeLessThan(1.5 * listCountBefore);
     const pollsOfGone = account.calls.filter((call) => gone.includes(call.slice('operations '.length)));
     expect(pollsOfGone.length / gone.length).toBeLessThan(3.5);
@@ -102,7 +105,7 @@ describe('a deletion of 500 projects among 2,000', () => {
 
 describe('the project list', () => {
   test.each([1, 2, 3, 4, 5, 6])(
-    'draws pages, doubts and deletions by seed %i, and every project is told of once',
+    'publishes every project once, with pages, doubts and deletions drawn by seed %i',
     async (seed) => {
       const random = seededRandom(seed);
       const upTo = (max: number) => Math.floor(random.next() * (max + 1));
@@ -120,8 +123,8 @@ describe('the project list', () => {
       script.projectIds = [...script.projectIds.filter((id) => !gone.includes(id)), ...added];
       await pollMinutes(account, 25);
 
-      expect(told(account, 'Project Unreachable').toSorted()).toEqual(gone.toSorted());
-      expect(told(account, 'Project Discovered').toSorted()).toEqual(added.toSorted());
+      expect(published(account, 'Project Unreachable').toSorted()).toEqual(gone.toSorted());
+      expect(published(account, 'Project Discovered').toSorted()).toEqual(added.toSorted());
       for (const id of script.projectIds) expect(pollCountOf(account, id)).toBeGreaterThan(50);
     },
   );
@@ -147,8 +150,8 @@ describe('the project list', () => {
     account.calls.length = 0;
     await pollMinutes(account, 30);
 
-    expect(told(account, 'Project Unreachable')).toEqual([]);
-    // A listing is tried every twenty seconds here, and its pages have turns besides.
+    expect(published(account, 'Project Unreachable')).toEqual([]);
+    // A listing is tried every twenty seconds here, and its pages have turns of their own.
     expect(listCount(account) / 30).toBeLessThan(5);
   });
 
@@ -270,7 +273,7 @@ describe('of the fixed projects of a key that may not list', () => {
     account.calls.length = 0;
     await pollMinutes(account, 60);
 
-    expect(told(account, 'Project Unreachable')).toEqual([OTHER]);
+    expect(published(account, 'Project Unreachable')).toEqual([OTHER]);
     expect(pollCountOf(account, OTHER)).toBeGreaterThanOrEqual(2);
     expect(pollCountOf(account, OTHER)).toBeLessThanOrEqual(5);
     expect(listCount(account)).toBe(0);
@@ -287,12 +290,12 @@ describe('of the fixed projects of a key that may not list', () => {
     account.script.projectIds.push(OTHER);
     await pollMinutes(account, 20);
 
-    expect(told(account, 'Project Discovered')).toEqual([OTHER]);
-    expect(told(account, 'Project Unreachable')).toEqual([OTHER]);
+    expect(published(account, 'Project Discovered')).toEqual([OTHER]);
+    expect(published(account, 'Project Unreachable')).toEqual([OTHER]);
     account.script.projectIds = [PROJECT_ID];
     await pollMinutes(account, 20);
 
-    expect(told(account, 'Project Unreachable')).toEqual([OTHER, OTHER]);
+    expect(published(account, 'Project Unreachable')).toEqual([OTHER, OTHER]);
   });
 
   test('one that is unreachable does not make the account look unread', async () => {
@@ -326,7 +329,7 @@ test('a listing that was interrupted for weeks does not keep the next one waitin
   account.script.projectIds = account.script.projectIds.filter((id) => id !== OTHER);
   await pollMinutes(account, 20);
 
-  expect(told(account, 'Project Unreachable')).toEqual([OTHER]);
+  expect(published(account, 'Project Unreachable')).toEqual([OTHER]);
 });
 
 test('a project is new after the first whole listing, also when the table refused to note that at first', async () => {
@@ -344,7 +347,7 @@ test('a project is new after the first whole listing, also when the table refuse
   await account.poll(20_000);
 
   expect(refusedCount).toBeGreaterThan(0);
-  expect(told(account, 'Project Discovered')).toEqual([OTHER]);
+  expect(published(account, 'Project Discovered')).toEqual([OTHER]);
 });
 
 test('a project is new for a warm environment, too, after another one has read the first whole listing', async () => {
@@ -358,7 +361,7 @@ test('a project is new for a warm environment, too, after another one has read t
   account.script.projectIds = ['new-1', ...account.script.projectIds];
   await account.poll(MINUTE_MS, warm);
 
-  expect(told(account, 'Project Discovered')).toEqual(['new-1']);
+  expect(published(account, 'Project Discovered')).toEqual(['new-1']);
 });
 
 test('of two processes that read the first whole listing at once, both take a later project for new', async () => {

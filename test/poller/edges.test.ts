@@ -1,4 +1,4 @@
-/** Where time passes, lists are cut and projects come late: what an upstream does that looks like none of our own. */
+/** Tests what an upstream does that looks like none of our own: time passes, lists are cut and projects come late. */
 
 import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../shared/core/records/operation.ts';
@@ -13,7 +13,10 @@ const DAY_MS = 24 * 3_600_000;
 
 const wholeSecond = (epochMs: number) => `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 
-/** Ended operations, newest first. `ageMs`: of the newest and the oldest one, at the start of the run. */
+/**
+ * Returns ended operations, newest first. `ageMs` gives the ages of the newest and the oldest one at the start of the
+ * run.
+ */
 function endedOperations(
   count: number,
   random: Random,
@@ -187,10 +190,10 @@ test('a project that could not be read for months from the beginning loses nothi
   expect(idsOf(changes)).toEqual(new Set(missed.map(({ id }) => id)));
 });
 
-/** Sleeps until the table has forgotten what it knew. */
+/** An account sleeps for this long, until the table has forgotten what it knew. */
 const SLEEP_MS = 60 * DAY_MS;
 
-describe('what was recorded is not told again, and what was not is not lost, after weeks', () => {
+describe('what was recorded is not published again, and what was not recorded is not lost, after weeks', () => {
   test('in which a first walk stood still half-way', async () => {
     const random = seededRandom(41);
     const { script, poll, pass, events, expire, restart } = anAccount({ backfill: 'all' });
@@ -242,7 +245,7 @@ describe('what was recorded is not told again, and what was not is not lost, aft
     expect(changes).toHaveLength(15);
   });
 
-  test('in which nobody read a list that is not newest first', async () => {
+  test('in which a list that is not newest first was not read', async () => {
     const random = seededRandom(43);
     const { script, poll, pass, events, expire, restart } = anAccount();
     script.pageRowsMax = () => 10;
@@ -374,7 +377,7 @@ describe('an unordered list', () => {
     const inOrder = history.toSorted((a, b) => b.created_at.localeCompare(a.created_at)).slice(0, 20);
     const rest = history.filter((row) => !inOrder.includes(row));
     const news = endedOperations(10, random, { newestMs: START_MS + 200_000, oldestMs: START_MS + 190_000 });
-    // The newest rows stand first, an old one follows, and what is new stands behind all of them.
+    // The newest rows come first, then an old one, and the new rows come behind all of them.
     script.operations = [...inOrder, ...rest, ...news];
     await poll(5 * MINUTE_MS);
 

@@ -7,12 +7,12 @@ import { anAccount, PROJECT_ID } from './account-under-test.ts';
 const MINUTE_MS = 60_000;
 const OTHER = 'wild-river-87654321';
 const atSecond = (second: number) => new Date(Date.UTC(2026, 0, 15, 12, 0, second)).toISOString();
-/** Pages at the head of the list: each poll of these short lists begins with one. */
+/** Counts the pages at the head of the list: each poll of these short lists begins with one. */
 const reads = (calls: readonly string[]) =>
   calls.filter((call) => call === `operations ${PROJECT_ID}`).length;
 
 describe('an invocation that may end early', () => {
-  test('ends once everything was read and nothing is open, and has told its status', async () => {
+  test('ends once everything was read and nothing is open, and has written its status', async () => {
     const { poll, calls, table } = anAccount({ lingerMs: 0 });
     await poll(58_000);
 
@@ -43,7 +43,7 @@ describe('an invocation that may end early', () => {
     expect(reads(calls)).toBe(1);
   });
 
-  test('goes on for as long as it is told to after it was last needed', async () => {
+  test('goes on for the configured time after it was last needed', async () => {
     const { poll, calls } = anAccount({ lingerMs: 20_000 });
     await poll(58_000);
 
@@ -72,8 +72,8 @@ describe('an invocation that may end early', () => {
     account.script.projectIds = [PROJECT_ID];
     for (let minute = 0; minute < 10; minute++) await account.poll(58_000);
 
-    const told = account.events().filter(({ type }) => type === 'Project Unreachable');
-    expect(told.map(({ project_id }) => project_id)).toEqual([OTHER]);
+    const published = account.events().filter(({ type }) => type === 'Project Unreachable');
+    expect(published.map(({ project_id }) => project_id)).toEqual([OTHER]);
   });
 
   test('is not kept alive by a project list that cannot be read once it was listed', async () => {

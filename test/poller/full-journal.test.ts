@@ -5,7 +5,7 @@ import { anAccount } from './account-under-test.ts';
 
 const MINUTE_MS = 60_000;
 
-/** The largest item that DynamoDB takes, bytes; nothing of ours may come near it. */
+/** DynamoDB takes no larger item than this, in bytes. No item of ours may come near it. */
 const ITEM_BYTES_MAX = 400_000;
 
 test('an operation that fails for days while the bus takes nothing stays within its item, and its chain has no gap', {
@@ -15,7 +15,7 @@ test('an operation that fails for days while the bus takes nothing stays within 
   const flaky = anOperation({
     id: 'flaky',
     created_at: '2026-01-15T12:00:01Z',
-    // The longest text that is kept, of the widest characters.
+    // This is the longest text that is kept, of the widest characters.
     error: '\u{ffff}'.repeat(500),
   });
   script.operations = [{ ...flaky, status: 'running' }];

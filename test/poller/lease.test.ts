@@ -8,7 +8,7 @@ import { createMemoryTable } from '../simulation/memory-table.ts';
 
 const LEASE_MS = 59_500;
 
-/** Processes that poll one account, each with clocks of its own that a test moves. */
+/** Creates processes that poll one account, each with clocks of its own that a test moves. */
 function anAccount() {
   const table = createMemoryTable().as('poller');
   let processCount = 0;
@@ -50,7 +50,7 @@ function anAccount() {
   };
 }
 
-/** Takes permits for as long as the lease holds, and gives the times at which they were there. */
+/** Takes permits for as long as the lease holds, and returns the times at which they came. */
 async function sendFor({ lease, budget, now }: ReturnType<ReturnType<typeof anAccount>['newProcess']>) {
   const sentAtMs: number[] = [];
   while (lease.holds()) {
@@ -121,7 +121,7 @@ describe('what was spent of the rate limit', () => {
         process.pass(startsAtMs - process.now());
         expect(await process.lease.acquire(leaseMs)).toBe(true);
         times.push(...(await sendFor(process)));
-        // Some are killed, and hand nothing over.
+        // Some processes are killed, and hand nothing over.
         if (random.next() < 0.7) await process.lease.release();
         startsAtMs = Math.max(startsAtMs + leaseMs + 1, process.now() + 1);
       }

@@ -9,7 +9,7 @@ const HOUR_MS = 60 * MINUTE_MS;
 const DAY_MS = 24 * HOUR_MS;
 const atSecond = (seconds: number) => `${new Date(START_MS + seconds * 1_000).toISOString().slice(0, 19)}Z`;
 
-/** Newest first, one a second, from the start of the test on. */
+/** Returns rows with the newest first, one a second, from the start of the test on. */
 const manyOperations = (count: number, status = 'finished') =>
   Array.from({ length: count }, (_, place) =>
     anOperation({
@@ -23,14 +23,14 @@ const manyOperations = (count: number, status = 'finished') =>
 describe('an operation that ends its watch', () => {
   const stuck = anOperation({ created_at: atSecond(1), status: 'failed', failures_count: 1 });
 
-  test('vanished: only after two 404s a minute apart, and told once', async () => {
+  test('has vanished only after two 404s a minute apart, and that is published once', async () => {
     const { script, poll, events } = anAccount();
     const running = { ...stuck, status: 'running' };
     script.operations = [running];
     await poll(10_000);
     script.operations = [];
 
-    // Read every five seconds, so that there are several 404s in this time.
+    // The operation is read every five seconds, so there are several 404s in this time.
     await poll(50_000);
     expect(events().map(({ type }) => type)).toEqual(['Operation State Changed']);
     await poll(5 * MINUTE_MS);
@@ -51,7 +51,7 @@ describe('an operation that ends its watch', () => {
     expect(events().map(({ type }) => type)).toEqual(['Operation State Changed']);
   });
 
-  test('failed and not retried for thirty days', async () => {
+  test('has failed and was not retried for thirty days', async () => {
     const { script, poll, pass, events } = anAccount();
     script.operations = [stuck];
     await poll(10_000);
@@ -65,7 +65,7 @@ describe('an operation that ends its watch', () => {
     });
   });
 
-  test('a retry after that is told all the same, and goes on in the chain', async () => {
+  test('is published all the same when it is retried after that, and its chain goes on', async () => {
     const { script, poll, pass, events } = anAccount();
     script.operations = [stuck];
     await poll(10_000);
@@ -104,7 +104,7 @@ describe('requests', () => {
     const further = calls.filter((call) => call.startsWith('projects ')).length;
 
     expect(first).toBeGreaterThan(8);
-    // Whoever discovers projects reads on until there is nothing: three times in this minute.
+    // A discovery reads on until there is nothing: three times in this minute.
     expect(further).toBeLessThanOrEqual(4);
   });
 
@@ -194,7 +194,7 @@ describe('the lease', () => {
     expect(calls.length).toBeGreaterThan(2);
   });
 
-  test('of somebody who goes on is left alone after some seconds', async () => {
+  test('of another process that goes on is left alone after some seconds', async () => {
     const { poll, calls, deps } = anAccount();
     Object.assign(deps().lease, { acquire: heldFor(1_000) });
     await poll(20_000);
@@ -272,7 +272,7 @@ describe('the set of projects', () => {
     expect(events()).toEqual([]);
   });
 
-  test('one is unreachable after several 404s and a whole list without it, told once, and news when it returns', async () => {
+  test('one is unreachable after several 404s and a whole list without it, is published once, and is news when it returns', async () => {
     const { script, poll, events } = anAccount();
     script.projectIds.push(other);
     await poll(10_000);
@@ -346,7 +346,7 @@ test('what commands send is taken out of the limit while polls go on', async () 
 
 describe('a walk that is interrupted', () => {
   const walkLimits = { firstPageRows: 5, widePageRows: 10, pagesMax: 3, overlapMs: 5_000 };
-  const told = (events: readonly Record<string, unknown>[]) =>
+  const published = (events: readonly Record<string, unknown>[]) =>
     new Set(events.map(({ operation_id }) => operation_id)).size;
 
   test('goes on from its cursor, poll by poll, until everything is read', async () => {
@@ -354,7 +354,7 @@ describe('a walk that is interrupted', () => {
     script.operations = manyOperations(100);
     await poll(3 * MINUTE_MS);
 
-    expect(told(events())).toBe(100);
+    expect(published(events())).toBe(100);
     expect(calls.filter((call) => call.includes('operation-')).length).toBeLessThan(15);
   });
 
@@ -362,19 +362,19 @@ describe('a walk that is interrupted', () => {
     const { script, poll, events } = anAccount({ walkLimits });
     script.operations = manyOperations(60);
     await poll(6_000);
-    const before = told(events());
+    const before = published(events());
     script.operations = [anOperation({ id: 'newest', created_at: atSecond(70) }), ...script.operations];
     await poll(3 * MINUTE_MS, emptyAccountMemory());
 
     expect(before).toBeLessThan(60);
-    expect(told(events())).toBe(61);
+    expect(published(events())).toBe(61);
   });
 
   test('starts again at the head when its cursor is refused', async () => {
     const { script, poll, events } = anAccount({ walkLimits });
     script.operations = manyOperations(60);
     await poll(6_000);
-    // One more row, so that no page of a walk from the head ends where the old one stopped.
+    // With one more row, no page of a walk from the head ends where the old one stopped.
     script.operations = [anOperation({ id: 'newest', created_at: atSecond(70) }), ...script.operations];
     let refused: string | undefined;
     script.fails = ({ name, cursor }) => {
@@ -385,7 +385,7 @@ describe('a walk that is interrupted', () => {
     await poll(5 * MINUTE_MS, emptyAccountMemory());
 
     expect(refused).toBeDefined();
-    expect(told(events())).toBe(61);
+    expect(published(events())).toBe(61);
   });
 });
 
@@ -500,7 +500,7 @@ describe('the account', () => {
 });
 
 describe('an operation that takes long', () => {
-  test('is told as stalled once per threshold, and its chain of states goes on', async () => {
+  test('is published as stalled once per threshold, and its chain of states goes on', async () => {
     const { script, poll, events } = anAccount();
     const slow = anOperation({ created_at: atSecond(1), status: 'running' });
     script.operations = [slow];
@@ -557,7 +557,7 @@ describe('a command', () => {
     );
   });
 
-  test('whose project nobody can read any more is told at its deadline, with what is missing', async () => {
+  test('whose project cannot be read any more is published at its deadline, with what is missing', async () => {
     const { script, poll, events, record } = anAccount();
     await poll(10_000);
     await record(command(['lost'], 30));

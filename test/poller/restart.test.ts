@@ -50,7 +50,7 @@ describe('a process after another one', () => {
     expect(deps().budget.learned().share).toEqual(share);
   });
 
-  test('knows which fields of the list tell something', async () => {
+  test('knows which fields of the list show transitions', async () => {
     const { poll, restart, deps } = anAccount();
     const evidence = deps()
       .planner.hintEvidence()

@@ -1,6 +1,6 @@
 /**
- * The production poller on virtual time, minute after minute as Lambda runs it, with a table and a bus whose calls take a
- * given time, and killed at the time-out like a Lambda function.
+ * Runs the production poller on virtual time, minute after minute as Lambda runs it, with a table and a bus whose
+ * calls take a given time, and kills it at the time-out like a Lambda function.
  */
 
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
@@ -40,9 +40,9 @@ const UPSTREAM_MS = 40;
 export interface SlowOptions {
   readonly seed: number;
   readonly projectCount: number;
-  /** Operations that begin while the poller runs. */
+  /** This many operations begin while the poller runs. */
   readonly operationCount: number;
-  /** Operations that are there when it begins, and that it publishes as well. */
+  /** This many operations exist when the poller begins, and it publishes them as well. */
   readonly historyCount?: number;
   readonly minutes: number;
   readonly tableMs: number;
@@ -53,14 +53,14 @@ export interface SlowOptions {
 
 interface Counts {
   pollCount: number;
-  /** Entries that the bus took, copies among them. */
+  /** Counts the entries that the bus took, copies among them. */
   takenCount: number;
   readonly copiesOfId: Map<string, number>;
-  /** Ended by the time-out, with work under way. */
+  /** Counts the invocations that the time-out ended with work under way. */
   killedCount: number;
   endedCount: number;
   statusWrittenCount: number;
-  /** The longest time from the stop signal to the end of an invocation. */
+  /** It is the longest time from the stop signal to the end of an invocation. */
   windUpMsMax: number;
   readonly measured: Map<MetricName, number>;
   readonly logged: { readonly event: string; readonly fields: LogFields | undefined }[];
@@ -83,10 +83,10 @@ export function aSlowAccount(options: SlowOptions) {
   );
   const table = createMemoryTable().as('poller');
   const bus = {
-    /** What becomes of an event. */
+    /** Decides what becomes of an event. */
     outcomeOf: (_event: BusEvent): EntryOutcome => ({ kind: 'accepted' }),
   };
-  /** From when on calls of which name are never answered. */
+  /** Calls of this name are never answered from this time on. */
   const hanging = { fromMs: Number.POSITIVE_INFINITY, name: '' };
   const isAnswered = (name: string) => name !== hanging.name || scheduler.now() < hanging.fromMs;
   const counts: Counts = {
@@ -105,14 +105,14 @@ export function aSlowAccount(options: SlowOptions) {
   return {
     counts,
     bus,
-    /** From so long after the present on, calls of this name are never answered. */
+    /** Lets calls of this name never be answered once `durationMs` have passed. */
     hangFrom(durationMs: number, name: string): void {
       Object.assign(hanging, { fromMs: scheduler.now() + durationMs, name });
     },
     table,
     model,
     nowMs: () => scheduler.now(),
-    /** Ended operations whose one event has not been published, as an outage of the bus leaves them behind. */
+    /** Stores ended operations whose one event has not been published, as an outage of the bus leaves them behind. */
     async leaveUnsent(count: number): Promise<void> {
       const store = createBridgeStore(table, ACCOUNT_ID, scheduler.clockOf(owner.process));
       for (let place = 0; place < count; place++) await store.record(anUnsentRecord(place), undefined);
@@ -121,11 +121,11 @@ export function aSlowAccount(options: SlowOptions) {
       table.sync.items().filter((item) => Number(item['published'] ?? 0) < Number(item['revision'] ?? 0))
         .length,
     copyCount: () => [...counts.copiesOfId.values()].reduce((sum, copies) => sum + copies - 1, 0),
-    /** One invocation a minute; the next one begins when the one before has ended or was killed. */
+    /** Runs one invocation a minute. The next one begins when the previous one has ended or was killed. */
     async run(minutes: number): Promise<void> {
       for (let minute = 0; minute < minutes; minute++) await invokeOnce();
     },
-    /** An invocation that is killed with whatever is under way. */
+    /** Runs an invocation that is killed with whatever is under way. */
     async killAfter(durationMs: number): Promise<void> {
       const { process, deps, memory } = owner;
       const { signal } = new AbortController();
@@ -251,7 +251,7 @@ export function aSlowAccount(options: SlowOptions) {
     };
   }
 
-  /** Ten entries a call, one call after the other, as the adapter of EventBridge sends them. */
+  /** Sends ten entries a call, one call after the other, as the adapter of EventBridge does. */
   function slowBus(process: Process): EventBus {
     return {
       async publish(events) {

@@ -1,4 +1,4 @@
-/** A project that cannot be read for long: it is announced once, named by health with its age, and polled on. */
+/** Tests a project that cannot be read for long: it is announced once, named by health with its age, and still polled. */
 
 import { describe, expect, test } from 'vitest';
 import { decideHealth } from '../../functions/api/bridge/decide-health.ts';
@@ -21,7 +21,7 @@ function withABadProject(...further: readonly string[]): Account {
   return account;
 }
 
-/** In invocations of a minute, as the schedule does it. */
+/** Runs invocations of a minute, as the schedule does. */
 async function pollMinutes({ poll }: Account, count: number): Promise<void> {
   for (let minute = 0; minute < count; minute++) await poll(MINUTE_MS);
 }
@@ -136,6 +136,28 @@ describe('a project whose operations cannot be read', () => {
     await pollMinutes(account, 3);
 
     expect(JSON.stringify(account.table.sync.peek(projectKey('main', BAD_ID)))).toBe(before);
+  });
+
+  test('is named by a warm process, too, that has not tried it since another one failed to read it', async () => {
+    const account = anAccount();
+    account.script.projectIds = [PROJECT_ID, BAD_ID];
+    const warm = account.memory();
+    await account.poll(MINUTE_MS, warm);
+    const pointCount = (await readAccountStatus(account.table, 'main'))?.points.length ?? 0;
+    account.script.fails = ({ projectId }) => (projectId === BAD_ID ? 'unavailable' : undefined);
+    account.restart();
+    await pollMinutes(account, 5);
+    // Now it answers no more, so this process does not learn by itself that it cannot be read.
+    const { upstream } = account.deps();
+    const { listOperations } = upstream;
+    upstream.listOperations = (query, options) =>
+      query.projectId === BAD_ID ? new Promise(() => {}) : listOperations(query, options);
+    await account.poll(MINUTE_MS, warm);
+
+    const { reasons } = await healthOfAccount(account);
+    expect(reasons.join()).toContain(BAD_ID);
+    const points = (await readAccountStatus(account.table, 'main'))?.points ?? [];
+    expect(points.length).toBeGreaterThan(pointCount + 5);
   });
 
   test('counts in WalkAgeMs from the time at which it became known, across restarts', async () => {

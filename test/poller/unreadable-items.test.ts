@@ -1,6 +1,7 @@
 /**
- * One item of the table cannot be read for a while, whichever it is and however it is damaged: the production poller goes on
- * with everything else, leaves the item as it is, and goes on with it once it can be read again.
+ * Tests one item of the table that cannot be read for a while, whichever it is and however it is damaged: the
+ * production poller goes on with everything else, leaves the item as it is, and goes on with it once it can be read
+ * again.
  */
 
 import { describe, expect, test } from 'vitest';
@@ -24,7 +25,7 @@ type Account = ReturnType<typeof anAccount>;
 const row = (project_id: string, name: string, fields: Parameters<typeof anOperation>[0] = {}) =>
   anOperation({ id: `${name}-of-${project_id}`, project_id, ...fields });
 
-/** What was there before the bridge: history, which nobody must be told. */
+/** This operation existed before the bridge. It is history, which must not be published. */
 const history = (project_id: string) =>
   [3_600, 86_400].map((age) =>
     row(project_id, `history-${age}`, {
@@ -63,7 +64,7 @@ function put({ table }: Account, item: Item): void {
   table.sync.update({ key: { pk, sk }, set, remove });
 }
 
-/** A removed attribute, one of another type, an unknown value, or a journal that was cut. */
+/** Removes an attribute, gives one another type or an unknown value, or cuts the journal. */
 function damaged(item: Item, kind: Kind, random: Random): Item {
   const pick = <T>(values: readonly T[]): T => values[Math.floor(random.next() * values.length)] as T;
   for (;;) {
@@ -100,7 +101,7 @@ async function startedAccount(): Promise<Account> {
   return account;
 }
 
-/** Everything changes once, and a project that nobody knew appears. */
+/** Changes everything once, and lets a project appear that the bridge did not know. */
 async function change(account: Account): Promise<void> {
   account.script.projectIds = [PROJECT_ID, OTHER_ID, NEW_ID];
   // It is younger than the bridge, so its first operations are news.
@@ -109,7 +110,7 @@ async function change(account: Account): Promise<void> {
   await account.poll(2 * MINUTE_MS);
 }
 
-const told = (account: Account) =>
+const published = (account: Account) =>
   new Set(
     account
       .events()
@@ -134,13 +135,13 @@ const undisturbed = () => {
     const account = await startedAccount();
     await change(account);
     await account.poll(6 * MINUTE_MS);
-    return told(account);
+    return published(account);
   })();
   return reference;
 };
 
 describe('an item of the table that cannot be read', () => {
-  test('the run without one tells what it has to', async () => {
+  test('the run without one publishes what it must', async () => {
     const events = sorted(await undisturbed());
 
     expect(events.filter((event) => event.includes('history'))).toEqual([]);
@@ -163,9 +164,9 @@ describe('an item of the table that cannot be read', () => {
 
     await change(account);
 
-    const missing = [...expected].filter((event) => !told(account).has(event));
+    const missing = [...expected].filter((event) => !published(account).has(event));
     expect(missing.filter((event) => !IS_ABOUT[kind](event))).toEqual([]);
-    // Of an item that can be read in part, other attributes move on; what cannot be read stays.
+    // Other attributes of an item that can be read in part change, and what cannot be read stays.
     const { record } = parseRecord(bad);
     if (record === undefined) expect(account.table.sync.peek(key)).toEqual(bad);
 
@@ -173,7 +174,7 @@ describe('an item of the table that cannot be read', () => {
     if (random.next() < 0.5) account.restart();
     await account.poll(6 * MINUTE_MS);
 
-    expect(sorted(told(account))).toEqual(sorted(expected));
+    expect(sorted(published(account))).toEqual(sorted(expected));
   });
 
   test('costs no write, not even a refused one, however often its row is met', async () => {

@@ -68,7 +68,7 @@ describe('a command through the bridge', () => {
     });
   });
 
-  test('stands in the table before its operations do, so that whoever meets one knows who started it', async () => {
+  test('stands in the table before its operations do, so that every process that meets one knows which command started it', async () => {
     const world = setUp();
 
     await recordCommand(world.deps, COMMAND, [anOperation({ id: 'a' })]);
@@ -93,13 +93,15 @@ describe('a command through the bridge', () => {
     expect(world.events.map(({ type }) => type)).toContain('Command Settled');
   });
 
-  test('that started nothing leaves nothing', async () => {
+  test('that started nothing has come to its end, which is published once', async () => {
     const world = setUp();
 
     await recordCommand(world.deps, COMMAND, []);
 
-    expect(world.steps).toEqual([]);
-    expect(world.table.sync.items()).toEqual([]);
+    expect(world.events).toMatchObject([
+      { type: 'Command Settled', outcome: 'succeeded', operations: [], missing: [] },
+    ]);
+    expect(await world.storedCommand()).toMatchObject({ is_settled: true, published: 1 });
   });
 
   test('makes each of its operations an event at once that names it', async () => {
@@ -119,7 +121,7 @@ describe('a command through the bridge', () => {
     });
   });
 
-  test('whose operations have ended with the answer is settled and told of in the same call', async () => {
+  test('whose operations have ended with the answer is settled and published in the same call', async () => {
     const world = setUp();
 
     await recordCommand(world.deps, COMMAND, [
@@ -138,7 +140,7 @@ describe('a command through the bridge', () => {
 });
 
 describe('an operation of a command that the poller met first', () => {
-  test('keeps what the poller recorded, and is not told of again', async () => {
+  test('keeps what the poller recorded, and is not published again', async () => {
     const world = setUp();
     const met = { ...aRecord({ id: 'a', status: 'scheduling' }, { id: 'a' }), published: 2 };
     await world.store.record(met, undefined);
@@ -186,7 +188,7 @@ describe('an operation of a command that the poller met first', () => {
   });
 });
 
-test('an operation of a command that nobody can record now is left to the poller, and the command waits for it', async () => {
+test('an operation of a command that cannot be recorded now is left to the poller, and the command waits for it', async () => {
   const world = setUp();
   const record: RecordCommandDeps['store']['record'] = async (next, expectedRevision) =>
     next.kind === 'operation' && next.operation_id === 'a'
@@ -203,7 +205,7 @@ test('an operation of a command that nobody can record now is left to the poller
   expect(await world.storedCommand()).toMatchObject({ is_settled: false, operation_ids: ['a', 'b'] });
 });
 
-test('a command that cannot be kept is told to the caller, and none of its operations is recorded', async () => {
+test('a command that cannot be kept is reported to the caller, and none of its operations is recorded', async () => {
   const world = setUp();
   const record = async () => {
     throw new Error('the table is busy');

@@ -19,7 +19,7 @@ interface Call {
   readonly options?: unknown;
 }
 
-/** An upstream that says `now()`, and a log of the order in which the store and the upstream were asked again. */
+/** Sets up an upstream that says `now()`, and a log of the order in which the store and the upstream were asked again. */
 function setUp(now: () => Operation = () => anOperation()) {
   const { store, table } = aStore(() => NOON_MS);
   const calls: Call[] = [];
@@ -56,7 +56,7 @@ async function thatIsStored({ store }: ReturnType<typeof setUp>, ...readings: Pa
 }
 
 describe('an operation that was read', () => {
-  test('is recorded at the first attempt when nobody else writes, without asking anybody again', async () => {
+  test('is recorded at the first attempt when no other process writes, without another read', async () => {
     const world = setUp();
 
     const outcome = await recordOperation(world.deps, undefined, anOperation());
@@ -247,7 +247,7 @@ describe('a write without an answer', () => {
     });
   });
 
-  test('and races in any order: what is said to be recorded is stored, and the chain has no gap and no double', async () => {
+  test('and races in any order: what is reported as recorded is stored, and the chain has no gap and no double', async () => {
     const fate = fc.constantFrom(
       'answered',
       'refused by the network',
@@ -322,7 +322,7 @@ describe('an operation whose journal is full', () => {
     expect(world.calls).toEqual([]);
   });
 
-  test('has no result when it had ended and moves again, since nobody watches it', async () => {
+  test('has no result when it had ended and moves again, since no poll watches it', async () => {
     const world = setUp();
     const recorded = full({ status: 'finished', failures_count: 63 });
 

@@ -21,7 +21,7 @@ const REFUSED: EntryOutcome = { kind: 'refused', code: 'EntryTooLarge' };
 
 const idOf = ({ detail }: BusEvent): string => (JSON.parse(detail) as { id: string }).id;
 
-/** A bus that answers what `answer` says, and remembers the calls. */
+/** Sets up a bus that answers what `answer` says, and remembers the calls. */
 function setUp(answer: (event: BusEvent) => EntryOutcome = () => ACCEPTED) {
   const { store, table } = aStore(() => NOON_MS);
   const calls: (readonly BusEvent[])[] = [];
@@ -45,7 +45,7 @@ function setUp(answer: (event: BusEvent) => EntryOutcome = () => ACCEPTED) {
   return { deps, store, table, calls, logs, measures, published, storedOf };
 }
 
-/** Stored with as many events as there are readings; none of them published. */
+/** Stores a record with one event per reading, none of which is published. */
 async function stored(
   { store }: Pick<ReturnType<typeof setUp>, 'store'>,
   id: string,
@@ -119,25 +119,25 @@ describe('what the bus accepts', () => {
 
   test('is published alone: what is acknowledged already does not go out again, and is handed back untouched', async () => {
     const world = setUp();
-    const told = { ...(await stored(world, 'a')), published: 1 };
+    const published = { ...(await stored(world, 'a')), published: 1 };
     const half = { ...(await stored(world, 'b', THREE)), published: 2 };
 
-    const report = await relayRecords(world.deps, [told, half]);
+    const report = await relayRecords(world.deps, [published, half]);
 
     expect(world.published()).toEqual([half.entries[2]?.id]);
     expect(report).toMatchObject({ publishedCount: 1, unpublishedCount: 0 });
-    expect(report.records).toEqual([told, { ...half, published: 3 }]);
+    expect(report.records).toEqual([published, { ...half, published: 3 }]);
   });
 
   test('nothing is not a call of the bus', async () => {
     const world = setUp();
-    const told = { ...(await stored(world, 'a')), published: 1 };
+    const published = { ...(await stored(world, 'a')), published: 1 };
 
-    expect(await relayRecords(world.deps, [told])).toEqual({
+    expect(await relayRecords(world.deps, [published])).toEqual({
       publishedCount: 0,
       unpublishedCount: 0,
       parkedCount: 0,
-      records: [told],
+      records: [published],
     });
     expect(world.calls).toEqual([]);
   });
@@ -221,7 +221,7 @@ describe('what the bus refuses', () => {
     expect(await world.storedOf(record)).toMatchObject({ published: 3 });
   });
 
-  test('is told to a person by a log line and by the metric of the alarm', async () => {
+  test('is reported to people by a log line and by the metric of the alarm', async () => {
     const world = setUp(() => REFUSED);
     const record = await stored(world, 'a');
 
@@ -262,7 +262,7 @@ describe('what the bus refuses', () => {
 });
 
 describe('an acknowledgement that fails', () => {
-  test('counts its entries as not published, and holds nobody else up', async () => {
+  test('counts its entries as not published, and holds up no other record', async () => {
     const world = setUp();
     const [a, b] = [await stored(world, 'a', THREE), await stored(world, 'b')];
     const store = {

@@ -13,7 +13,10 @@ export function aStore(nowMs: () => number) {
 
 export type LostWrite = 'refused by the network' | 'applied, and its reply is lost';
 
-/** A store of which some writes end without an answer. `next` decides what becomes of the next write; undefined means answered. */
+/**
+ * Returns a store of which some writes end without an answer. `next` decides what becomes of the next write, and
+ * undefined means that it is answered.
+ */
 export function withLostWrites(store: BridgeStore, next: () => LostWrite | undefined): BridgeStore {
   return {
     ...store,

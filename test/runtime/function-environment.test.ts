@@ -1,4 +1,4 @@
-/** The part of a function's environment that stands beside its code. */
+/** Tests the variables of a function's environment that are in a file beside its code. */
 
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';

@@ -1,16 +1,16 @@
-/** Every function of a file, with its name and its number of lines. */
+/** Finds every function of a file, with its name and its number of lines. */
 
 import { parse } from '@babel/parser';
 
 export interface MeasuredFunction {
   readonly path: string;
   readonly name: string;
-  /** Where it begins, counted from 1. */
+  /** The function begins on this line, counted from 1. */
   readonly line: number;
   readonly lines: number;
 }
 
-/** What the walk needs of a node of the syntax tree. */
+/** The walk needs this of a node of the syntax tree. */
 interface Node {
   readonly type: string;
   readonly start: number;
@@ -44,7 +44,7 @@ export function functionsIn(path: string, text: string): readonly MeasuredFuncti
   return found;
 }
 
-/** The name that a declaration, a variable or a property gives to what it holds. */
+/** Returns the name that a declaration, a variable or a property gives to what it holds. */
 function nameOf(node: Node): string | undefined {
   const holder = (node['id'] ?? node['key']) as { readonly name?: string } | null | undefined;
   return holder?.name;

@@ -1,4 +1,4 @@
-/** Production files, and the quantiles of what is measured on them. */
+/** Lists production files, and derives the quantiles of what is measured on them. */
 
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
@@ -15,7 +15,7 @@ export function within(path: string, folder: string): boolean {
   return path.startsWith(`${folder}/`);
 }
 
-/** The smallest value that at least `share` of all values do not exceed. */
+/** Returns the smallest value that at least `share` of all values do not exceed. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;

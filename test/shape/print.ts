@@ -1,4 +1,4 @@
-/** `npm run shape`: how long functions and files are, and how full folders are. Nothing enforces these figures. */
+/** Prints how long functions and files are, and how full folders are (`npm run shape`). Nothing enforces these figures. */
 
 import { readFileSync } from 'node:fs';
 import { functionsIn } from './functions-in.ts';

@@ -72,9 +72,9 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'upstream-before-store',
     mistake: 'a difference in a row is recorded over a state that was read after the row',
-    file: 'functions/poller/project/recording/record-page.ts',
-    find: 'return recordReread(deps, recording, row);',
-    replace: 'return recordRow(recording, record, row);',
+    file: 'functions/poller/project/recording/row-recorder.ts',
+    find: 'return recordReread(row);',
+    replace: 'return record(recorded, row);',
   },
   {
     name: 'stale-reading-kept-after-conflict',
@@ -100,7 +100,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'no-overlap-no-sweep',
     mistake: 'rows that become visible late are never looked for',
-    file: 'functions/poller/walk-plan/page-walk.ts',
+    file: 'functions/poller/walk-plan/walk-bound.ts',
     find: 'return watermark === undefined ? undefined : earlierBy(watermark, depthMs);',
     replace: 'return watermark === undefined ? undefined : earlierBy(watermark, depthMs * 0);',
   },

@@ -1,4 +1,4 @@
-/** What counting needs of a table, whatever it is made of. */
+/** Tests what counting needs of a table, whatever it is made of. */
 
 import { expect, test } from 'vitest';
 import { createCommandUsage, readCommandUsage } from '../../shared/store/command-usage.ts';
@@ -14,7 +14,7 @@ export function describeCounters(name: string, open: () => readonly [Table, Tabl
     ]),
   });
 
-  test(`everything that anybody counts is in the sum, on ${name}`, async () => {
+  test(`everything that any process counts is in the sum, on ${name}`, async () => {
     const [table, counters] = open();
     const here = createCommandUsage(counters, 'counted');
     const there = createCommandUsage(counters, 'counted');
@@ -66,7 +66,7 @@ export function describeCounters(name: string, open: () => readonly [Table, Tabl
   });
 
   const noted = { requestCount: 0, members: new Map<string, number>(), window: 7 };
-  /** Up to ten permits behind the present. */
+  /** Asks for up to ten permits that stand in the future. */
   const asked = (nowMs: number, count: number) => ({
     nowMs,
     intervalMs: 100,

@@ -5,7 +5,7 @@ import { beforeEach, describe, expect, test } from 'vitest';
 import { compileUpdate, createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { projectKey } from '../../shared/store/keys.ts';
 
-/** What the local stand-in never does: hand keys back, and answer a small query in pieces. */
+/** This client does what the local stand-in never does: it hands keys back, and answers a small query in pieces. */
 const documents = mockClient(DynamoDBDocumentClient);
 const table = createDynamoDbTable(new DynamoDBClient({ region: 'us-east-1' }), 'table');
 

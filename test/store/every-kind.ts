@@ -1,5 +1,5 @@
 /**
- * One item of every kind and state, written through the adapters of production, and what the code reads back from such
+ * Writes one item of every kind and state through the adapters of production, and reads what the code makes of such
  * items. The items of a released version are kept as a fixture, so that a later version is measured by them.
  */
 
@@ -31,7 +31,7 @@ const PROJECT_ID = anOperation().project_id;
 const at = (text: string) => text as Timestamp;
 const MINUTE_MS = 60_000;
 
-/** The names say what is special about each operation; they are its id as well. */
+/** Each name says what is special about the operation, and is its id as well. */
 const OPERATION_IDS = [
   'open',
   'open-unpublished',
@@ -273,7 +273,7 @@ async function writeAudit(table: Table, clock: FixedClock): Promise<void> {
   await audit.begin({ ...intent, request_id: 'without-an-end', project_id: undefined });
 }
 
-/** What the code under test makes of these items, by a name for each. */
+/** Reads what the code under test makes of these items, by a name for each. */
 export async function readEveryKind(table: Table): Promise<Readonly<Record<string, unknown>>> {
   const clock = { now: () => NOON_MS + 1_000, sleep: async () => {} };
   const store = createBridgeStore(table, 'main', clock);
@@ -289,7 +289,7 @@ export async function readEveryKind(table: Table): Promise<Readonly<Record<strin
   read['work'] = (await store.findWork()).map(({ key }) => `${key.pk} / ${key.sk}`).toSorted();
   const tokens = createTokenStore(table, clock);
   for (const id of TOKEN_IDS) read[`token ${id}`] = await tokens.read(id);
-  // What follows writes as well, as production does.
+  // The following calls write as well, as production does.
   const idempotency = createIdempotencyStore(table, clock);
   for (const state of ATTEMPTS) {
     read[`attempt ${state}`] = await idempotency.claim(attemptOf(state, 'somebody-else'), MINUTE_MS);

@@ -1,9 +1,12 @@
-/** `TableIndexes` over the in-memory table; the same suite runs on it and on DynamoDB. */
+/** Implements `TableIndexes` over the in-memory table. The same suite runs on it and on DynamoDB. */
 
 import type { Attribute, Item, TableIndexes } from '../../shared/store/table.ts';
 import type { MemoryTable } from '../simulation/memory-table.ts';
 
-/** `shownAs`: the sort key that the index shows of an item at present, should it lag; undefined: it is not there yet. */
+/**
+ * `shownAs` returns the sort key that a lagging index shows of an item at present, or undefined when the item is not
+ * in it yet.
+ */
 export function createMemoryIndexes(
   table: MemoryTable,
   shownAs: (item: Item, sortKey: string) => string | undefined = (item, sortKey) => textOf(item[sortKey]),

@@ -1,4 +1,4 @@
-/** Lists, pages and the feed, on DynamoDB's stand-in through the real client and on the table in memory. */
+/** Tests lists, pages and the feed, on DynamoDB's stand-in through the real client and on the table in memory. */
 
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import fc from 'fast-check';
@@ -47,7 +47,7 @@ const isoOf = (epochMs: number) => new Date(epochMs).toISOString();
 interface Stage {
   readonly read: ReadModel;
   readonly clock: { nowMs: number };
-  /** Records one more state of an operation at the clock's time; the first one makes it. */
+  /** Records one more state of an operation at the clock's time. The first call creates the operation. */
   readonly move: (number: number, status: string, atMs?: number) => Promise<OperationRecord>;
   readonly store: ReturnType<typeof createBridgeStore>;
 }
@@ -113,7 +113,7 @@ describe.each(tables)('the read model, %s', (name, open) => {
     expect(operations.map(({ operation_id }) => operation_id)).toEqual([7, 6, 5, 4, 3, 2, 1].map(idOf));
   });
 
-  test('an operation keeps its place however often it moves', async () => {
+  test('an operation keeps its position however often it changes', async () => {
     const { read, move } = setUp();
     await move(1, 'running');
     await move(2, 'running');
@@ -177,7 +177,7 @@ describe.each(tables)('the read model, %s', (name, open) => {
     expect((await read.feed.since(second.cursor)).events).toEqual([]);
   });
 
-  test('a feed that begins now tells nothing of before', async () => {
+  test('a feed that begins now shows nothing of before', async () => {
     const { read, move, clock } = setUp();
     await move(1, 'scheduling');
     clock.nowMs += 1;
@@ -226,9 +226,9 @@ describe.each(tables)('the read model, %s', (name, open) => {
     ['one letter', 'x'],
     ['no base64', '%%%'],
     ['an empty object', Buffer.from('{}').toString('base64url')],
-    ['a place of another table', Buffer.from('{"start":{"pk":"other"}}').toString('base64url')],
+    ['a position in another table', Buffer.from('{"start":{"pk":"other"}}').toString('base64url')],
     ['very long', 'A'.repeat(10_000)],
-  ])('a cursor that nobody gave out (%s) is refused by name', async (_name, cursor) => {
+  ])('a cursor that was not given out (%s) is refused by name', async (_name, cursor) => {
     const { read } = setUp();
 
     await expect(read.feed.since(cursor)).rejects.toMatchObject({ code: 'cursor_invalid' });
@@ -279,7 +279,8 @@ describe('a feed read while others write', () => {
           const indexes = createMemoryIndexes(
             table,
             ({ sk }) =>
-              // The old place until the new one shows: changes of one item come in order.
+              // The index shows the old sort key until the new one appears, because changes of one item come in
+              // order.
               shown.get(sk)?.findLast(({ fromMs }) => fromMs <= clock.nowMs)?.sortKey,
           );
           const { read, move, clock, store } = stage(table, indexes, 'reader');

@@ -1,4 +1,4 @@
-/** Items as released versions wrote them, read with the code of today: an upgrade and a roll back rest on it. */
+/** Reads items as released versions wrote them with the code of today. Upgrades and roll-backs rely on this. */
 
 import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
@@ -18,13 +18,13 @@ async function tableWith(stored: readonly Item[]): Promise<Table> {
   return table;
 }
 
-/** What a key is for, without the ids in it. */
+/** Returns what a key is for, without the ids in it. */
 const placeOf = ({ pk, sk }: Item) =>
   [pk.replace(/#.*/, ''), pk.startsWith('READ#') ? 'PROJECT' : sk.replace(/#.*/, '')].join(' ');
 const placesIn = (stored: readonly Item[]) => [...new Set(stored.map(placeOf))].toSorted();
 
 describe('items that commit 78d4a65 wrote', () => {
-  /** Partitions that commit 78d4a65 did not have. */
+  /** Commit 78d4a65 did not have these partitions. */
   const ADDED_SINCE: ReadonlySet<string> = new Set(['CALLER']);
   /** The notifier's own suite reads what earlier versions wrote of alerts (`test/notifier/store/older-items.test.ts`). */
   const isAlert = ({ pk }: { readonly pk: string }) => pk.startsWith('ALERT#');
@@ -47,7 +47,7 @@ describe('items that commit 78d4a65 wrote', () => {
 
     for (const [name, expected] of Object.entries(readBack)) {
       if (/^(channel|untold on) /.test(name)) continue;
-      // Later versions add fields; what that commit knew stays as it was.
+      // Later versions add fields, and what that commit knew has not changed.
       expect({ [name]: now[name] }).toMatchObject({ [name]: expected });
     }
   });

@@ -1,4 +1,4 @@
-/** What the protocol needs of a table, whatever it is made of: the same suite runs on every implementation. */
+/** Tests what the protocol needs of a table, whatever it is made of. The same suite runs on every implementation. */
 
 import { describe, expect, test } from 'vitest';
 import { pendingEntries } from '../../shared/core/journal/journal.ts';
@@ -191,7 +191,7 @@ export function describeStore(name: string, open: () => Table): void {
       expect(await store.readOperation(PROJECT_ID, OPERATION_ID)).toEqual(before);
     });
 
-    test('an operation whose watch ended is no work once that is told', async () => {
+    test('an operation whose watch ended is no work once that is published', async () => {
       const { store, accountId } = fresh();
       const failed = ours(accountId, { status: 'failed', failures_count: 1 });
       const ended = decideWatchEnd(failed, { reason: 'not_retried', nowMs: NOON_MS });

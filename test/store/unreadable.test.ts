@@ -1,4 +1,7 @@
-/** Items that this version cannot read, wholly or in part: what is said of them, and that they stay as they are. */
+/**
+ * Tests items that this version cannot read, wholly or in part: what is reported of them, and that they stay as they
+ * are.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
@@ -43,7 +46,7 @@ const entriesOf = (item: Item | undefined) => item?.['entries'] as readonly Reco
 describe('an entry that a newer version wrote', () => {
   const ofTomorrow = { t: 'operation_forecast', i: 'an-id', r: 2, o: NOON_MS, likely: { ends: 'soon' } };
 
-  /** Two readings and, between them, an entry of another version. */
+  /** Stores two readings and, between them, an entry of another version. */
   async function withAnEntryOfTomorrow({ published }: { published: number }) {
     const parts = setUp();
     const [first, last] = aRecord({}, { status: 'finished' }).entries;
@@ -57,7 +60,7 @@ describe('an entry that a newer version wrote', () => {
     return { ...parts, first, last };
   }
 
-  test('stays in the item, in its place, when the item is written again', async () => {
+  test('stays in the item, at its position, when the item is written again', async () => {
     const { store, table } = await withAnEntryOfTomorrow({ published: 3 });
     const record = await store.readOperation(PROJECT_ID, OPERATION_ID);
     const next = decideNextRecord(record, anOperation({ status: 'finished' }), aContext());
@@ -70,7 +73,7 @@ describe('an entry that a newer version wrote', () => {
     expect(entries[2]).toMatchObject({ of_tomorrow: { a: 1 } });
   });
 
-  test('is noted by its place', async () => {
+  test('is noted by its position', async () => {
     const { store, noted } = await withAnEntryOfTomorrow({ published: 3 });
     await store.readOperation(PROJECT_ID, OPERATION_ID);
 
@@ -99,7 +102,7 @@ describe('an entry that a newer version wrote', () => {
 });
 
 describe('an item of a newer version', () => {
-  test('keeps attributes that this version does not know, whoever writes it', async () => {
+  test('keeps attributes that this version does not know, whichever version writes it', async () => {
     const { store, table } = setUp();
     await store.record(aRecord(), undefined);
     await table.update({ key: KEY, set: { of_tomorrow: { a: [1, 'b'] } } });
@@ -208,7 +211,7 @@ describe('what is said of unreadable items', () => {
 });
 
 describe('items beside the protocol', () => {
-  test('a lease whose end cannot be read holds nobody up', async () => {
+  test('a lease whose end cannot be read holds no process up', async () => {
     const { table, noted, note } = setUp();
     const store = createBridgeStore(table.as('poller'), 'main', clock, note);
     await table.update({ key: leaseKey('main'), set: { holder: 'somebody', expires_at_ms: 'for ever' } });
@@ -237,7 +240,7 @@ describe('items beside the protocol', () => {
     expect((await tokens.read('a-token'))?.scopes).toEqual(['operations:read']);
   });
 
-  test('a token that cannot be read is nobody, and is noted', async () => {
+  test('a token that cannot be read is not valid, and is noted', async () => {
     const { table, noted, note } = setUp();
     const tokens = createTokenStore(table, clock, note);
     await tokens.create({ ...token, scopes: [...token.scopes] });
@@ -263,7 +266,7 @@ describe('items beside the protocol', () => {
     expect(noted).toMatchObject([{ key: idempotencyKey('a-hash') }]);
   });
 
-  test('a usage counter that is no number rejects, so that commands are assumed to use their part', async () => {
+  test('a usage counter that is no number rejects, so that commands are assumed to use their share', async () => {
     const { table, noted, note } = setUp();
     await table.update({ key: commandUsageKey('main'), set: { request_count: 'many' } });
 

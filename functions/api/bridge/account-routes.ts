@@ -1,4 +1,4 @@
-/** Who a caller is, and how the poller is doing with the caller's account. */
+/** Serves the routes that show who a caller is, and how the poller is doing with the caller's account. */
 
 import * as z from 'zod';
 import { maySee } from '../../../shared/callers/authorize.ts';

@@ -1,4 +1,4 @@
-/** Who asked for what: the audit for callers who may read it, with filters. */
+/** Serves the audit, which says who asked for what, to callers who may read it. */
 
 import * as z from 'zod';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
@@ -12,7 +12,7 @@ import type { Route } from '../serving/route.ts';
 import { type ModelOf, readRoute } from './bridge-route.ts';
 import { cursor, filterText, limit, paged } from './page-query.ts';
 
-/** `open`: a record without an outcome. */
+/** A record is `open` while it has no outcome. */
 export const AUDIT_OUTCOMES = ['done', 'refused', 'unknown', 'open'] as const;
 
 const time = z.iso.datetime().optional();
@@ -40,7 +40,7 @@ export function auditRoutes(modelOf: ModelOf): readonly Route[] {
       {
         id: 'listAudit',
         path: '/audit',
-        summary: 'Who asked for what, and what came of it, newest first',
+        summary: 'Who asked for what and how it ended, newest first',
         description:
           'Commands, sign-ins to the console, and reads that showed secrets, for 400 days. A page with filters may be short or empty and still have a cursor. Records that cannot be read are left out and counted in `unreadable`.',
         access: 'audit:read',
@@ -55,7 +55,10 @@ export function auditRoutes(modelOf: ModelOf): readonly Route[] {
   ];
 }
 
-/** A caller who is limited to projects sees the records of these projects, and none that is about no project. */
+/**
+ * Reads a page of the audit. A caller who is limited to projects sees the records of these projects, and none that is
+ * about no project.
+ */
 export function readAudit(
   readPage: AuditReader,
   caller: Caller,
@@ -80,7 +83,7 @@ function fits(record: AuditRecord, filter: AuditFilter): boolean {
   );
 }
 
-/** With milliseconds, as the records have their times: they are compared as text. */
+/** Returns the time with milliseconds, as the records have it, because times are compared as text. */
 function isoOf(text: string | undefined): string | undefined {
   return text === undefined ? undefined : new Date(text).toISOString();
 }

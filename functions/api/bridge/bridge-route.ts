@@ -1,4 +1,7 @@
-/** What the routes of the bridge have in common: their path, and the read model of the caller's own account. */
+/**
+ * Gives the routes of the bridge what they have in common: their path, and the read model of the caller's own
+ * account.
+ */
 
 import type * as z from 'zod';
 import type { Caller } from '../../../shared/callers/authorize.ts';
@@ -12,13 +15,16 @@ import type { ApiAnswer, ApiRequest, Route } from '../serving/route.ts';
 
 export const BRIDGE_MOUNT = '/bridge/v1';
 
-/** The read model of the caller's account, with the caller's cursors. Throws `Problem` `not-found` when the account is not configured. */
+/**
+ * Resolves to the read model of the caller's account, with the caller's cursors. Throws `Problem` `not-found` when
+ * the account is not configured.
+ */
 export type ModelOf = (caller: Caller) => Promise<ReadModel>;
 
 export interface ModelDeps {
-  /** By account id. */
+  /** The keys are account ids. */
   readonly readModels: ReadonlyMap<string, ReadModel>;
-  /** Keys the seals of cursors. */
+  /** The pepper keys the seals of cursors. */
   readonly pepper: () => Promise<Secret>;
 }
 
@@ -28,10 +34,10 @@ export async function modelFor({ readModels, pepper }: ModelDeps, caller: Caller
   return sealedReadModel(model, cursorSealOf(caller, await pepper()));
 }
 
-/** What a read of the bridge says of itself; its path is relative to `BRIDGE_MOUNT`. */
+/** A route that only reads declares these fields. Its path is relative to `BRIDGE_MOUNT`. */
 export type ReadRoute<Query> = Pick<
   Route,
-  'id' | 'path' | 'summary' | 'description' | 'access' | 'answer'
+  'id' | 'path' | 'summary' | 'description' | 'access' | 'answer' | 'otherStatuses'
 > & {
   readonly query?: Query;
 };
@@ -51,7 +57,7 @@ export function readRoute<Query extends z.ZodObject>(
     method: 'GET',
     group: 'Bridge',
     status: 200,
-    // The query was parsed by the schema of this very route.
+    // The query was parsed by the schema of this route, so its type is known.
     handle: async (request) =>
       read(request as never, await modelOf(request.caller)).catch(throwCursorProblem),
   };

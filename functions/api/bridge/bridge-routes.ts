@@ -1,4 +1,7 @@
-/** The routes under `/bridge/v1`: what the bridge knows, for apps and people. All but one only read the table. */
+/**
+ * Collects the routes under `/bridge/v1`, which show apps and people what the bridge knows. All but one only read the
+ * table.
+ */
 
 import type { AccountStatus } from '../../../shared/core/records/account-status.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -17,12 +20,12 @@ import { type QueueRouteDeps, queueRoutes } from './queue-routes.ts';
 import { wishRoutes } from './wish-routes.ts';
 
 export interface BridgeDeps extends ModelDeps, QueueRouteDeps {
-  /** Undefined: the poller has not written it yet. */
+  /** Resolves to undefined while the poller has not written its status yet. */
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
   readonly patient: PatientCallers;
-  /** The shortest time between two polls of a project; by account id. */
+  /** Returns the shortest time between two polls of a project of this account, in ms. */
   readonly pollIntervalMsOf: (accountId: string) => number;
-  /** Sentences about alert channels that accept nothing. */
+  /** Resolves to a sentence for each alert channel that accepts nothing. */
   readonly deafChannels: () => Promise<readonly string[]>;
   readonly clock: Clock;
 }

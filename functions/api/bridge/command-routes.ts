@@ -1,4 +1,4 @@
-/** What became of the commands that were sent through the bridge. */
+/** Serves what became of the commands that were sent through the bridge. */
 
 import * as z from 'zod';
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';

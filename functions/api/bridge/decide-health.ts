@@ -1,15 +1,21 @@
-/** Whether events are on time and alerts reach people, decided from what the poller says of itself and from what is unsent. */
+/**
+ * Decides whether events are on time and alerts reach people, from the poller's report and from what is not published
+ * yet.
+ */
 
 import type { AccountStatus, UnreadProject } from '../../../shared/core/records/account-status.ts';
 import type { Unpublished } from '../read-model/open-work.ts';
 
 export interface Health {
   readonly healthy: boolean;
-  /** Sentences for a person; empty when all is well. */
+  /** Each reason is a sentence for a person. The list is empty when all is well. */
   readonly reasons: readonly string[];
-  /** Seconds since the latest moment at which every project had been read completely; null when that never happened. */
+  /**
+   * The age counts from the latest moment at which every project had been read completely. It is null when that never
+   * happened.
+   */
   readonly last_complete_walk_age_seconds: number | null;
-  /** Projects that were tried and not read to their end; only those that the caller may see. */
+  /** The list has the projects that were tried and not read to their end, as far as the caller may see them. */
   readonly unread_projects: readonly UnreadHealth[];
   readonly poller_seen_age_seconds: number | null;
   readonly unpublished: { readonly count: number; readonly oldest_age_seconds: number | null };
@@ -17,37 +23,40 @@ export interface Health {
 
 interface UnreadHealth {
   readonly project_id: string;
-  /** Since its last complete reading or, when there was none, since the bridge has known it. */
+  /** The age counts from the project's last complete reading, or from its discovery when there was none. */
   readonly age_seconds: number;
-  /** Why the last attempt failed. */
+  /** The reason says why the last attempt failed. */
   readonly reason: string;
 }
 
-/** The poller reports every minute; three missing reports are more than a delay. */
+/** The poller reports every minute, and three missing reports are more than a delay. */
 const POLLER_AGE_MS_MAX = 3 * 60_000;
 
-/** A round of 5,000 projects takes a quarter of an hour. */
+/** This is twice the time that a round of 5,000 projects takes. */
 const WALK_AGE_MS_MAX = 30 * 60_000;
 
-/** By then a project was tried four times. An account of which nothing can be read counts as degraded after the same time. */
+/**
+ * By then a project was tried four times. An account of which nothing can be read counts as degraded after the same
+ * time.
+ */
 const UNREAD_AGE_MS_MAX = 3 * 60_000;
 
 /** The first reading of a project with years of operations may take this long. */
 const UNFINISHED_AGE_MS_MAX = WALK_AGE_MS_MAX;
 
-/** The most projects that one sentence names; `unread_projects` has all of them. */
+/** One sentence names at most this many projects, and `unread_projects` lists all of them. */
 const NAMES_MAX = 5;
 
-/** Each poll publishes what it finds, so an older event has been refused several times. */
+/** Each poll publishes what it finds, so the bus has refused an older event several times. */
 const UNPUBLISHED_AGE_MS_MAX = 2 * 60_000;
 
 export interface Observed {
   readonly status: AccountStatus | undefined;
   readonly unpublished: Unpublished;
-  /** Sentences about alert channels that accept nothing. */
+  /** Each sentence is about an alert channel that accepts nothing. */
   readonly channelReasons?: readonly string[];
   readonly nowMs: number;
-  /** Whether the caller may see a project of this id. */
+  /** Returns whether the caller may see the project with this id. */
   readonly maySee?: (projectId: string) => boolean;
 }
 
@@ -82,7 +91,7 @@ export function decideHealth({
   };
 }
 
-/** Milliseconds; undefined: it has never happened. */
+/** An age is undefined when the thing has never happened. */
 interface Ages {
   readonly pollerMs: number | undefined;
   readonly walkMs: number | undefined;
@@ -105,7 +114,9 @@ function pollerReasons({ pollerMs, unreadMs }: Ages): readonly string[] {
 
 function busReasons({ oldestMs }: Ages, count: number): readonly string[] {
   if (oldestMs === undefined || oldestMs <= UNPUBLISHED_AGE_MS_MAX) return [];
-  return [`The oldest of ${count} unsent events is ${seconds(oldestMs)} s old: does the bus refuse them?`];
+  return [
+    `The oldest of ${count} unpublished events is ${seconds(oldestMs)} s old: does the bus refuse them?`,
+  ];
 }
 
 function unreadOf(status: AccountStatus | undefined, nowMs: number) {
@@ -124,7 +135,7 @@ function unreadReason(unread: readonly UnreadHealth[], maySee: (projectId: strin
   );
   const others = unread.length - named.length;
   if (others > 0) names.push(others === 1 ? 'one other project' : `${others} other projects`);
-  return `Not read completely, although it was tried: ${names.join(', ')}.`;
+  return `These projects were tried and not read completely: ${names.join(', ')}.`;
 }
 
 function seconds(durationMs: number): number {

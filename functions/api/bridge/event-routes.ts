@@ -1,4 +1,4 @@
-/** The events of an account as a feed, for reconciling, and the latest of them, for people. */
+/** Serves the feed of events, by which programs find what they missed, and the latest events, for people. */
 
 import * as z from 'zod';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
@@ -39,7 +39,7 @@ export const eventAnswer = z.object({
   source: z.string(),
   time: z.string(),
   detail: z.record(z.string(), z.unknown()),
-  published: z.boolean().describe('The bus has it.'),
+  published: z.boolean().describe('Whether the bus has accepted the event.'),
 });
 
 export function eventRoutes(modelOf: ModelOf, deps: FeedDeps): readonly Route[] {
@@ -51,7 +51,7 @@ export function eventRoutes(modelOf: ModelOf, deps: FeedDeps): readonly Route[] 
         path: '/events',
         summary: 'Events as a feed: everything since a cursor, oldest first',
         description:
-          'For reconciling what a rule or a queue lost. At least once: an event may come again with the same id. Without a cursor the feed begins with what is remembered (from=beginning) or with what comes next (from=now). With wait=N an empty answer is held back for up to N seconds.',
+          'Use the feed to find events that a rule or a queue lost. An event may appear more than once, always with the same id. Without a cursor the feed starts with the oldest recorded event (from=beginning) or with the next new one (from=now). With wait=N an empty answer is held back for up to N seconds.',
         access: 'operations:read',
         query: feedQuery,
         answer: z.object({ events: z.array(eventAnswer), cursor: z.string(), has_more: z.boolean() }),
@@ -77,7 +77,10 @@ export function eventRoutes(modelOf: ModelOf, deps: FeedDeps): readonly Route[] 
   ];
 }
 
-/** The cursor also moves on over events that the caller must not see, and over those that the filter leaves out. */
+/**
+ * Reads one page of the feed. The cursor also passes the events that the caller must not see and those that the
+ * filter leaves out.
+ */
 async function readFeed(
   { clock, patient }: FeedDeps,
   { caller, query, signal }: ReadRequest<typeof feedQuery>,

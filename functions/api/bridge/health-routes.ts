@@ -1,4 +1,4 @@
-/** Whether events of the caller's account are on time, and whether alerts reach people. */
+/** Serves whether events of the caller's account are on time, and whether alerts reach people. */
 
 import * as z from 'zod';
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
@@ -10,9 +10,9 @@ import { type ModelOf, readRoute } from './bridge-route.ts';
 import { decideHealth, type Health } from './decide-health.ts';
 
 export interface HealthDeps {
-  /** Undefined: the poller has not written it yet. */
+  /** Resolves to undefined while the poller has not written its status yet. */
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
-  /** Sentences about alert channels that accept nothing. */
+  /** Resolves to a sentence for each alert channel that accepts nothing. */
   readonly deafChannels: () => Promise<readonly string[]>;
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -28,6 +28,7 @@ export function healthRoutes(modelOf: ModelOf, deps: HealthDeps): readonly Route
         description:
           '503 when they are not, with the reasons. About the account of the caller. A project that could not be read completely for three minutes is a reason, by its name.',
         access: 'signed_in',
+        otherStatuses: [503],
         answer: z.looseObject({ healthy: z.boolean(), reasons: z.array(z.string()) }),
       },
       async ({ caller }, work) => {
@@ -38,7 +39,7 @@ export function healthRoutes(modelOf: ModelOf, deps: HealthDeps): readonly Route
   ];
 }
 
-/** Names only projects that the caller may see. */
+/** Reads the health of an account. It names only projects that the caller may see. */
 export async function readHealth(
   { statusOf, deafChannels, clock }: HealthDeps,
   work: Pick<OpenWork, 'unpublished'>,

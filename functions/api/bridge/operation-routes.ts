@@ -1,4 +1,7 @@
-/** The operations that the bridge watches: a page of them with filters, and one of them, which can be waited for. */
+/**
+ * Serves the operations that the bridge watches: a page of them with filters, and one of them, for which a caller can
+ * wait.
+ */
 
 import * as z from 'zod';
 import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
@@ -31,7 +34,10 @@ const listQuery = z.strictObject({
 
 const waitQuery = z.strictObject({ wait });
 
-/** The most pages that are read for one answer when a filter fits little; then the answer has a cursor to go on from. */
+/**
+ * At most this many pages are read for one answer when the filter matches little. The answer then has a cursor for
+ * the rest.
+ */
 export const FILTERED_PAGES_MAX = 10;
 
 export function operationRoutes(modelOf: ModelOf, deps: WaitDeps): readonly Route[] {

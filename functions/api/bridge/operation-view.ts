@@ -1,4 +1,4 @@
-/** An operation as the API shows it. */
+/** Turns a record of an operation into what the API shows of it. */
 
 import * as z from 'zod';
 import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';

@@ -1,4 +1,4 @@
-/** The projects that the bridge watches. */
+/** Serves the projects that the bridge watches. */
 
 import * as z from 'zod';
 import { maySee } from '../../../shared/callers/authorize.ts';

@@ -1,4 +1,4 @@
-/** A caller's wish for a fresh reading of a project. */
+/** Serves the route by which a caller asks the poller to read a project soon. */
 
 import * as z from 'zod';
 import { notFound } from '../serving/problem.ts';
@@ -16,7 +16,7 @@ export function wishRoutes(
       path: `${BRIDGE_MOUNT}/projects/{project_id}/read`,
       summary: 'Ask the poller for a fresh reading of a project',
       description:
-        'It comes within seconds while the poller runs and others have not asked for more than a tenth of its requests; what it finds is told by events as usual. Asking again within the poll interval of the account changes nothing. A caller may ask 30 times a minute.',
+        'The reading follows within seconds while the poller runs and all wishes together take less than a tenth of its requests. What it finds is published as events. Asking again within the poll interval of the account changes nothing. A caller may ask 30 times a minute.',
       group: 'Bridge',
       limit: 'wishes',
       isAudited: false,

@@ -1,4 +1,4 @@
-/** The console: pages for people, over the same read model, callers and audited commands as the API. */
+/** Builds the console: pages for people, over the same read model, callers and audited commands as the API. */
 
 import { type Context, Hono } from 'hono';
 import { addEndpointCommands } from './endpoint-commands.ts';
@@ -28,7 +28,7 @@ export interface ConsoleDeps
   readonly endedSessions: VisitorDeps['endedSessions'] & SignInDeps['endedSessions'];
 }
 
-/** To be mounted at `/console`. */
+/** Returns the app, which must be mounted at `/console`. */
 export function createConsole(deps: ConsoleDeps): Hono {
   const app = new Hono();
   addHeaders(app);

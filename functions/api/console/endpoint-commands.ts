@@ -1,4 +1,4 @@
-/** Starting and restarting a compute from a page: a page that asks first, and the command, which is audited like any other. */
+/** Starts or restarts a compute from a page. A page asks first, and the command is audited like any other. */
 
 import type { Context, Hono } from 'hono';
 import { projectPath } from './html/paths.ts';
@@ -23,7 +23,7 @@ const NO_ACCESS = messagePage(
 
 const NOT_DONE = messagePage(
   'Not done',
-  'The form was not one of this page, or your token may not do this. Nothing was changed.',
+  'The form did not come from a page of this session, or your token does not allow this. Nothing was changed.',
   403,
 );
 
@@ -47,7 +47,7 @@ interface Target {
 
 function targetOf(c: Context): Target {
   const { account_id = '', project_id = '', endpoint_id = '', action } = c.req.param();
-  // The path has no other action.
+  // The path lets no other action through.
   const known = action === 'restart' ? 'restart' : 'start';
   return { accountId: account_id, projectId: project_id, endpointId: endpoint_id, action: known };
 }

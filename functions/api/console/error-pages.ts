@@ -1,4 +1,4 @@
-/** The pages for what goes wrong while a page is made. */
+/** Shows a page when something fails while another page is made. */
 
 import type { Hono } from 'hono';
 import { toError } from '../../../shared/runtime/errors.ts';
@@ -12,7 +12,7 @@ const UNREADABLE = {
   title: 'Not readable',
   content: simple(
     'This record cannot be read',
-    'A newer version of the bridge wrote it, or it is damaged. It is kept as it is, and everything else goes on. The log names it as item.unreadable.',
+    'A newer version of the bridge wrote it, or it is damaged. It is kept unchanged, and everything else continues to work. The log names it under item.unreadable.',
   ),
 };
 
@@ -20,7 +20,7 @@ const NOT_A_PAGE = {
   title: 'Not a page',
   content: simple(
     'There is no such page',
-    'The link was cut off or belongs to somebody else. Begin at the first page.',
+    'The link was cut off, or was made for another person. Start again from the first page.',
   ),
 };
 

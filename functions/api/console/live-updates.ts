@@ -1,4 +1,4 @@
-/** What an open page asks every few seconds: whether there was an event about it since its cursor. */
+/** Answers what an open page asks every few seconds: whether there was an event about it since its cursor. */
 
 import type { Hono } from 'hono';
 import { isVisibleTo } from '../bridge/event-routes.ts';

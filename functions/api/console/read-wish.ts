@@ -1,4 +1,4 @@
-/** The button of a project's page that asks the poller for a fresh reading. */
+/** Handles the button of a project's page that asks the poller for a fresh reading. */
 
 import type { Context, Hono } from 'hono';
 import { projectPath } from './html/paths.ts';
@@ -13,7 +13,7 @@ export type ReadWishDeps = VisitorDeps & RefusalDeps & RouteDeps;
 
 const NOT_DONE = messagePage(
   'Not done',
-  'The form was not one of this page, or your token may not do this.',
+  'The form did not come from a page of this session, or your token does not allow this.',
   403,
 );
 

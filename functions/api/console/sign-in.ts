@@ -1,4 +1,4 @@
-/** Signing in and out: a token becomes a session in a cookie, and a session ends for good. */
+/** Signs visitors in and out: a token becomes a session in a cookie, and signing out ends the session for good. */
 
 import type { Context, Hono } from 'hono';
 import { tokenIdOf } from '../../../shared/callers/bridge-token.ts';
@@ -18,7 +18,7 @@ export interface SignInDeps extends VisitorDeps, SessionTraceDeps {
 
 const NOT_SIGNED_OUT = messagePage(
   'Not signed out',
-  'The form was not one of this page. Go to the overview and sign out there.',
+  'The form did not come from a page of this session. Go to the overview and sign out there.',
   403,
 );
 

@@ -1,4 +1,4 @@
-/** A form on a page that sends a command: it must come from a page of the visitor's own session. */
+/** Sends the command of a form on a page. The form must come from a page of the visitor's own session. */
 
 import type { Context } from 'hono';
 import type { ApiAnswer } from '../serving/route.ts';
@@ -9,7 +9,10 @@ import { isFormKey } from './session/session.ts';
 import type { Visitor } from './session/visitor.ts';
 import { noteVisitorRefusal, type RefusalDeps } from './session/visitor-traces.ts';
 
-/** Undefined when another site or an older session may have sent the form. `call` names the refusal in the log. */
+/**
+ * Resolves to undefined when another site or an older session may have sent the form. `call` names the refusal in the
+ * log.
+ */
 export async function genuineForm(
   deps: RefusalDeps,
   c: Context,
@@ -23,7 +26,10 @@ export async function genuineForm(
   return undefined;
 }
 
-/** Back to a page after a success; otherwise the sentence of the refusal. `what`: what was asked for. */
+/**
+ * Redirects to `backTo` after a success, and otherwise shows the sentence of the refusal. `what` names what was asked
+ * for.
+ */
 export function showOutcome(
   c: Context,
   visitor: Visitor,
@@ -36,7 +42,7 @@ export function showOutcome(
   return showPage(c, visitor, page);
 }
 
-/** The `message` of a problem or of a refusal of the upstream; empty when the answer has none. */
+/** Returns the `message` of a problem or of a refusal of the upstream, and an empty text when the answer has none. */
 function messageIn({ body }: ApiAnswer): string {
   const text = body instanceof Uint8Array ? new TextDecoder().decode(body) : body;
   try {

@@ -1,16 +1,23 @@
-/** The OpenAPI document as a page: it can be read without script, and with script a reader can try a call with a token. */
+/**
+ * Renders the OpenAPI document as a page. It can be read without script, and with script a reader can try a call with
+ * a token.
+ */
 
 import { createHash } from 'node:crypto';
 import { html, raw } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
-import type { OpenApiDocument, OpenApiOperation, Parameter } from './openapi.ts';
+import type { OpenApiDocument, OpenApiOperation } from './openapi.ts';
 import { PAGE_SCRIPT, PAGE_STYLE } from './page-assets.ts';
+import type { Parameter } from './request-parts.ts';
 
 type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 
 const hashOf = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`;
 
-/** The Content-Security-Policy: nothing is loaded from elsewhere, nothing is inline but this style and this script, and requests go to this origin only. */
+/**
+ * This Content-Security-Policy loads nothing from elsewhere, allows nothing inline but this style and this script,
+ * and allows requests to this origin only.
+ */
 export const PAGE_POLICY = [
   "default-src 'none'",
   `script-src ${hashOf(PAGE_SCRIPT)}`,
@@ -121,7 +128,7 @@ function bodyPart(requestBody: object): Html {
 <details><summary>Schema</summary><pre>${JSON.stringify(schema, null, 2)}</pre></details>`;
 }
 
-/** An example body with the required fields, for the reader to type over. */
+/** Returns an example body with the required fields, which the reader can change. */
 function skeletonOf(schema: object): unknown {
   const {
     type,

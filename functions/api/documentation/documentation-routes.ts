@@ -1,15 +1,16 @@
-/** The routes of the documentation. They are in the table of routes themselves, and need no token. */
+/** Serves the documentation. Its routes are in the table of routes themselves, and need no token. */
 
+import * as z from 'zod';
 import type { Route } from '../serving/route.ts';
 import { docsPage, PAGE_POLICY } from './docs-page.ts';
 import { openApiDocument } from './openapi.ts';
 
-/** The version of the OpenAPI document; it is raised when routes change. */
+/** This is the version of the OpenAPI document. It is raised when routes change. */
 export const API_VERSION = '1.0.0';
 
 const DOCUMENT_PATH = '/bridge/v1/openapi.json';
 
-/** The routes, and the two routes of their documentation, which the documentation therefore describes, too. */
+/** Returns the routes and the two routes of their documentation, which describes these two as well. */
 export function withDocumentation(routes: readonly Route[]): readonly Route[] {
   const all: readonly Route[] = [
     ...routes,
@@ -21,6 +22,7 @@ export function withDocumentation(routes: readonly Route[]): readonly Route[] {
       group: 'Documentation',
       access: 'public',
       status: 200,
+      answer: z.looseObject({ openapi: z.string() }),
       handle: async () => ({ status: 200, body: openApiDocument(all, API_VERSION) }),
     },
     {
@@ -31,6 +33,8 @@ export function withDocumentation(routes: readonly Route[]): readonly Route[] {
       group: 'Documentation',
       access: 'public',
       status: 200,
+      mediaType: 'text/html',
+      answer: z.string(),
       handle: async () => ({
         status: 200,
         headers: { 'content-type': 'text/html; charset=utf-8', 'content-security-policy': PAGE_POLICY },

@@ -3,11 +3,11 @@
  * else.
  */
 
-import * as z from 'zod';
 import { SCOPES } from '../../../shared/callers/scopes.ts';
-import { idNamesOf, idSchemaOf } from '../../../shared/upstream/calls/ids.ts';
-import { PROBLEM_MEDIA_TYPE, PROBLEM_TYPES, type ProblemType } from '../serving/problem.ts';
-import { isPassedOn, type Route } from '../serving/route.ts';
+import { PROBLEM_TYPES } from '../serving/problem.ts';
+import type { Route } from '../serving/route.ts';
+import { answersOf } from './answers.ts';
+import { bodyOf, type Parameter, parametersOf } from './request-parts.ts';
 
 export interface OpenApiDocument {
   readonly openapi: '3.1.0';
@@ -28,14 +28,6 @@ export interface OpenApiOperation {
   readonly responses: Readonly<Record<string, object>>;
   readonly security?: readonly object[];
   readonly 'x-required-scope'?: string;
-}
-
-export interface Parameter {
-  readonly name: string;
-  readonly in: 'path' | 'query' | 'header';
-  readonly required: boolean;
-  readonly description?: string;
-  readonly schema: object;
 }
 
 const GROUPS = {
@@ -69,14 +61,15 @@ export function openApiDocument(routes: readonly Route[], version: string): Open
           description: `A token of the bridge (opb_...), or an access token of the configured issuer. Scopes: ${SCOPES.join(', ')}.`,
         },
       },
-      schemas: { Problem: problemSchema() },
+      schemas: { Problem: problemSchema(), UpstreamError: upstreamErrorSchema },
     },
     security: [{ token: [] }],
   };
 }
 
 function operationOf(route: Route): OpenApiOperation {
-  const { id, summary, description, group, access, path } = route;
+  const { id, summary, description, group, access } = route;
+  const requestBody = bodyOf(route);
   const scope = access === 'public' || access === 'signed_in' ? undefined : access;
   const whoMay =
     scope === undefined
@@ -89,107 +82,24 @@ function operationOf(route: Route): OpenApiOperation {
     summary,
     description: [description, whoMay].filter(Boolean).join('\n\n'),
     tags: [group],
-    parameters: [...pathParameters(path), ...queryParameters(route), ...headerParameters(route)],
-    ...(route.body && { requestBody: bodyOf(route.body) }),
-    responses: responsesOf(route),
+    parameters: parametersOf(route),
+    ...(requestBody && { requestBody }),
+    responses: answersOf(route),
     ...(access === 'public' && { security: [] }),
     ...(scope !== undefined && { 'x-required-scope': scope }),
   };
 }
 
-function pathParameters(path: string): readonly Parameter[] {
-  return idNamesOf(path).map((name) => ({
-    name,
-    in: 'path',
-    required: true,
-    schema: jsonSchema(idSchemaOf(name), 'input'),
-  }));
-}
-
-function queryParameters({ query }: Route): readonly Parameter[] {
-  if (query === undefined) return [];
-  const { properties = {} } = jsonSchema(query, 'output') as {
-    properties?: Record<string, { description?: string }>;
-  };
-  return Object.entries(properties).map(([name, { description, ...schema }]) => ({
-    name,
-    in: 'query',
-    required: !query.shape[name]?.safeParse(undefined).success,
-    ...(description !== undefined && { description }),
-    schema,
-  }));
-}
-
-function headerParameters(route: Route): readonly Parameter[] {
-  if (!isPassedOn(route)) return [];
-  const prefer: Parameter = {
-    name: 'Prefer',
-    in: 'header',
-    required: false,
-    description:
-      'wait=N: seconds (0 to 20, default 5) to wait for a lock, a rate limit or an unavailable upstream.',
-    schema: { type: 'string', examples: ['wait=10'] },
-  };
-  if (route.method === 'GET') return [prefer];
-  const key: Parameter = {
-    name: 'Idempotency-Key',
-    in: 'header',
-    required: false,
-    description:
-      'The command is carried out once under this key; a repetition within 24 hours is told the first outcome.',
-    schema: { type: 'string', minLength: 1, maxLength: 255 },
-  };
-  return [prefer, key];
-}
-
-function bodyOf(body: z.ZodObject): object {
-  const schema = jsonSchema(body, 'input');
-  return {
-    required: true,
-    content: { 'application/json': { schema }, 'application/x-www-form-urlencoded': { schema } },
-  };
-}
-
-function responsesOf(route: Route): Readonly<Record<string, object>> {
-  const schema = route.answer && jsonSchema(route.answer, 'input');
-  const hasBody = route.status !== 204 && schema !== undefined && !('not' in schema);
-  const success = {
-    description: 'Success',
-    ...(hasBody && { content: { 'application/json': { schema } } }),
-  };
-  const problems = Map.groupBy(problemsOf(route), (type) => PROBLEM_TYPES[type].status);
-  const refusals = [...problems].map(([status, types]) => [
-    String(status),
-    {
-      description: types.map((type) => PROBLEM_TYPES[type].title).join('. Or: '),
-      content: { [PROBLEM_MEDIA_TYPE]: { schema: { $ref: '#/components/schemas/Problem' } } },
-    },
-  ]);
-  return { [String(route.status)]: success, ...Object.fromEntries(refusals) };
-}
-
-function problemsOf(route: Route): readonly ProblemType[] {
-  const { access, method, path } = route;
-  if (access === 'public') return ['internal'];
-  const passed: readonly ProblemType[] = ['rate-limited', 'upstream-unavailable', 'upstream-timeout'];
-  const repeated: readonly ProblemType[] = [
-    'body-too-large',
-    'media-type-unsupported',
-    'in-progress',
-    'outcome-unknown',
-    'secret-already-issued',
-    'key-reused',
-  ];
-  return [
-    'invalid-request',
-    'unauthenticated',
-    ...(access === 'signed_in' ? [] : (['scope-missing'] as const)),
-    ...(path.includes('{') || isPassedOn(route) ? (['not-found'] as const) : []),
-    ...(isPassedOn(route) ? passed : []),
-    ...(method === 'GET' ? [] : repeated),
-    'internal',
-  ];
-}
+/** Every refusal of the upstream that was seen has these members; the specification shows no body. */
+const upstreamErrorSchema = {
+  type: 'object',
+  required: ['message'],
+  properties: {
+    request_id: { type: 'string' },
+    code: { type: 'string' },
+    message: { type: 'string', description: 'The words of the upstream.' },
+  },
+};
 
 function problemSchema(): object {
   return {
@@ -219,10 +129,4 @@ function problemSchema(): object {
       },
     },
   };
-}
-
-/** Returns the JSON Schema without `$schema`, which belongs only to a document of its own. */
-function jsonSchema(schema: z.ZodType, io: 'input' | 'output'): object {
-  const { $schema: _, ...rest } = z.toJSONSchema(schema, { io, unrepresentable: 'any' });
-  return rest;
 }

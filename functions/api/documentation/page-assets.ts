@@ -1,4 +1,7 @@
-/** The style and the script of the documentation page as text: the function is one file, and the page's policy admits only these two, by their hashes. */
+/**
+ * Holds the style and the script of the documentation page as text, because the function is one file, and the page's
+ * policy admits only these two, by their hashes.
+ */
 
 export const PAGE_STYLE = `
 :root { color-scheme: light dark; --bg: #fff; --text: #14171c; --line: #d0d4dc; --soft: #f4f5f8; --quiet: #5a6272; --link: #0b57d0; --ok: #146c2e; --bad: #b3261e; }

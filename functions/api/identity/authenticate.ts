@@ -8,30 +8,42 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Secret } from '../../../shared/runtime/secret.ts';
 
 export interface Authenticator {
-  /** `credentials`: what follows `Bearer ` in the header. Undefined when they are not valid, for whatever reason. */
+  /**
+   * `credentials` is what follows `Bearer ` in the header. Resolves to undefined when they are not valid, for any
+   * reason.
+   */
   authenticate(credentials: string): Promise<Caller | undefined>;
-  /** The caller of a token's id while the token is valid; for sessions that began with the token. */
+  /**
+   * Resolves to the caller of the token with this id while the token is valid. Sessions that began with the token use
+   * it.
+   */
   holderOf(tokenId: string): Promise<Caller | undefined>;
 }
 
 export interface AuthenticatorDeps {
   readonly tokens: TokenReader;
   readonly pepper: () => Promise<Secret>;
-  /** Verifies a token of the OIDC issuer; undefined when only the bridge's own tokens are accepted. */
+  /** Verifies a token of the OIDC issuer. It is undefined when only the bridge's own tokens are accepted. */
   readonly verifyJwt?: ((token: string) => Promise<Caller | undefined>) | undefined;
   readonly clock: Clock;
 }
 
-/** How long a token's record is remembered: a revoked token stops working within this time, and a busy caller costs one read in it. */
+/**
+ * A token's record is remembered for this time. A revoked token stops working within it, and a busy caller costs one
+ * read in it.
+ */
 const CACHE_MS = 10_000;
 
-/** The most tokens that are remembered; then the one that was read longest ago is forgotten. */
+/** At most this many tokens are remembered. One more forgets the token that was read longest ago. */
 export const CACHE_ENTRIES_MAX = 1_000;
 
-/** A JWT of an issuer has one or two kilobytes, and servers refuse headers of more than eight. */
+/** A JWT of an issuer has one or two kilobytes, and many servers refuse headers of more than eight. */
 export const CREDENTIALS_CHARACTERS_MAX = 8_000;
 
-/** Stands in for the hash of a missing record, so that the check of an unknown id takes as long as that of a wrong secret. */
+/**
+ * This stands in for the hash of a missing record, so that the check of an unknown id takes as long as that of a
+ * wrong secret.
+ */
 const NO_HASH = '0'.repeat(64);
 
 export function createAuthenticator({ tokens, pepper, verifyJwt, clock }: AuthenticatorDeps): Authenticator {
@@ -84,7 +96,10 @@ function callerOf({ client_id, account_id, scopes, scopes_edition, project_ids }
   };
 }
 
-/** The credentials of `Bearer <credentials>`; undefined for another scheme, for several headers joined by a comma, and for no header. */
+/**
+ * Returns the credentials of `Bearer <credentials>`, and undefined for another scheme, for several headers joined by
+ * a comma, and for no header.
+ */
 export function bearerOf(authorization: string | null | undefined): string | undefined {
   return /^Bearer +([A-Za-z0-9._~+/=-]+)$/i.exec(authorization?.trim() ?? '')?.[1];
 }

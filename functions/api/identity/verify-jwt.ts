@@ -1,4 +1,7 @@
-/** Verifies access tokens of an OIDC issuer: issuer and audience are pinned, only asymmetric signatures count, and clocks may differ by a minute. */
+/**
+ * Verifies access tokens of an OIDC issuer. Issuer and audience are pinned, only asymmetric signatures count, and
+ * clocks may differ by a minute.
+ */
 
 import { JwtVerifier } from 'aws-jwt-verify';
 import { SimpleJwksCache } from 'aws-jwt-verify/jwk';
@@ -14,21 +17,27 @@ const CLOCK_SKEW_SECONDS = 60;
 /** A JWKS has a few kilobytes, and an issuer that does not answer must not hold up a request. */
 const JWKS_TIMEOUT_MS = 3_000;
 
-/** The claims that mean something to the bridge. Without `projects` the caller may see no project; `*` stands for every project of the account. */
+/**
+ * The bridge reads only these claims. Without `projects` the caller may see no project, and `*` stands for every
+ * project of the account.
+ */
 const claims = z.object({
-  /** At most 255 ASCII characters (OpenID Connect Core, section 2). */
+  /** A subject has at most 255 ASCII characters (OpenID Connect Core, section 2). */
   sub: z.string().regex(/^[\x20-\x7e]{1,255}$/),
-  /** Required, because a token without an end could never be taken back. */
+  /** The claim is required, because a token without an end could never be taken back. */
   exp: z.number(),
   iat: z.number(),
   aud: z.union([z.string(), z.array(z.string())]),
-  /** A claim of Cognito: `access` or `id`. */
+  /** This claim of Cognito is `access` or `id`. */
   token_use: z.string().optional(),
   scope: z.string().max(4_000).default(''),
   projects: z.array(z.string().max(100)).max(1_000).default([]),
 });
 
-/** Issuers let access tokens last for minutes to an hour; a token that lasts longer than a day is as dangerous as a password. */
+/**
+ * Issuers let access tokens last for minutes to an hour. A token that lasts longer than a day is as dangerous as a
+ * password.
+ */
 const LIFETIME_SECONDS_MAX = 24 * 3_600;
 
 export function createJwtVerifier(
@@ -67,14 +76,17 @@ function typeOf(token: string): string {
   return typeof typ === 'string' ? typ : '';
 }
 
-/** Refuses ID tokens: they tell a web page who has signed in, and are no permission to call an API, though the same issuer signs them. */
+/**
+ * Returns false for ID tokens. The same issuer signs them, but they only say to a web page who has signed in, and
+ * give no permission to call an API.
+ */
 function isForAccess(
   { accessTokenAudience }: OidcSettings,
   typ: string,
   { aud, token_use }: Claims,
 ): boolean {
   if (token_use !== undefined) return token_use === 'access';
-  // RFC 9068, section 2.1.
+  // RFC 9068, section 2.1, defines this type for access tokens.
   if (/^(application\/)?at\+jwt$/i.test(typ)) return true;
   return accessTokenAudience !== undefined && [aud].flat().includes(accessTokenAudience);
 }

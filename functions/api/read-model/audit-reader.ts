@@ -1,4 +1,6 @@
-/** The audit as people read it: newest first, in pages; records that cannot be read are skipped and counted. */
+/**
+ * Reads the audit as people see it, newest first and in pages. Records that cannot be read are skipped and counted.
+ */
 
 import * as z from 'zod';
 import { auditKey, auditListOf } from '../../../shared/store/keys.ts';
@@ -28,31 +30,33 @@ const auditItem = z.object({
 
 export const auditRecord = auditItem.omit({ kind: true });
 
-/** A record without an outcome: the request is under way, or the process ended before the request did. */
+/**
+ * A record without an outcome means that the request is under way, or that the process ended before the request did.
+ */
 export type AuditRecord = z.output<typeof auditRecord>;
 
 export const AUDIT_ATTRIBUTES = Object.keys(auditItem.shape);
 
 interface AuditRequest extends PageRequest {
-  /** ISO 8601: only records that were received at this time or later. */
+  /** The page has only records that were received at this time (ISO 8601) or later. */
   readonly from?: string | undefined;
-  /** ISO 8601: only records that were received before this time. */
+  /** The page has only records that were received before this time (ISO 8601). */
   readonly until?: string | undefined;
   readonly fits: (record: AuditRecord) => boolean;
 }
 
 export interface AuditPage extends Page<AuditRecord> {
-  /** The number of records that the page passed over because they cannot be read. */
+  /** The page passed over this many records because they cannot be read. */
   readonly unreadable: number;
 }
 
 /** Throws `AppError` `cursor_invalid`. A page may be short or empty and still have a next one. */
 export type AuditReader = (request: AuditRequest) => Promise<AuditPage>;
 
-/** The most queries for one page, so that a filter that fits nothing does not read 400 days. */
+/** One page makes at most this many queries, so that a filter that matches nothing does not read 400 days. */
 export const AUDIT_QUERIES_MAX = 5;
 
-/** The most items that DynamoDB reads in one BatchGetItem. */
+/** DynamoDB reads at most this many items in one BatchGetItem. */
 export const RECORDS_PER_QUERY = 100;
 
 export function createAuditReader(
@@ -96,17 +100,17 @@ interface AuditKey {
   readonly sortKey: string;
 }
 
-/** The position of a record in the index: the next page begins behind it. */
+/** Returns the position of a record in the index. The next page begins behind it. */
 function positionOf(partition: string, { pk, sk, sortKey }: AuditKey): IndexPosition {
   return { pk, sk, [LIST_INDEX.partitionKey]: partition, [LIST_INDEX.sortKey]: sortKey };
 }
 
-/** A position that no record has: a list from there begins with what was received before this time. */
+/** Returns a position that no record has. A list from there begins with what was received before this time. */
 function positionBefore(accountId: string, until: string): IndexPosition {
   return positionOf(auditListOf(accountId), { ...auditKey(accountId, ''), sortKey: until });
 }
 
-/** Undefined when the index still shows a record that the table has forgotten. */
+/** Returns undefined when the index still shows a record that the table has forgotten. */
 function recordOf(item: Item | undefined): AuditRecord | 'unreadable' | undefined {
   if (item === undefined) return undefined;
   const parsed = auditItem.safeParse(item);

@@ -1,10 +1,13 @@
-/** Says which alert channels are deaf, by the notifier's items. A deaf channel cannot report this itself. */
+/** Finds the alert channels that are deaf, from the notifier's items. A deaf channel cannot report this itself. */
 
 import { DEAF_MS, deafMsOf } from '../../../shared/alerts/deaf-channel.ts';
 import { alertChannelKey } from '../../../shared/store/keys.ts';
 import type { Table } from '../../../shared/store/table.ts';
 
-/** Sentences for a person; empty when every channel takes its alerts. A channel that is not set up has no item, and is not deaf. */
+/**
+ * Resolves to a sentence for each channel that accepts nothing. A channel that is not set up has no item, and is not
+ * deaf.
+ */
 export async function deafChannelReasons(
   table: Pick<Table, 'get'>,
   channels: readonly string[],

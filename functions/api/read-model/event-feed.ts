@@ -1,6 +1,6 @@
 /**
- * Events in the order in which their items moved, from what the items remember: nothing is missing that the bus or a rule has lost.
- * At least once, like the bus: an event may be given out again, with the same id.
+ * Reads events in the order in which their items moved. They come from the items, so the feed also has what the bus
+ * or a rule has lost. Like the bus, it may give out an event more than once, with the same id.
  */
 
 import * as z from 'zod';
@@ -15,11 +15,11 @@ import { decidePosition, feedPositionSchema, isNewTo, startingAt } from './feed-
 import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema } from './page-cursor.ts';
 
 interface FeedPage {
-  /** Oldest first within one page. */
+  /** The events of one page come oldest first. */
   readonly events: readonly FeedEvent[];
-  /** For the next call, also when there was no event. */
+  /** The next call takes this cursor, also when there was no event. */
   readonly cursor: string;
-  /** True: more events are there already, so the caller may ask again at once. */
+  /** When true, more events are there already, so the caller may ask again at once. */
   readonly hasMore: boolean;
 }
 
@@ -28,17 +28,20 @@ interface RecentRequest extends PageRequest {
 }
 
 export interface EventFeed {
-  /** A new cursor: for everything that is remembered, or for what comes from now on. */
+  /** Returns a new cursor, for every recorded event or for those that come from now on. */
   start(from: 'beginning' | 'now'): string;
-  /** What came since the cursor was given out. Throws `AppError` `cursor_invalid`. */
+  /** Resolves to what came since the cursor was given out. Throws `AppError` `cursor_invalid`. */
   since(cursor: string, limit?: number): Promise<FeedPage>;
-  /** Newest first by item: the events of one page are in order, and those of one operation stay together. */
+  /**
+   * Resolves to events newest first by item: the events of one page are in order, and those of one operation stay
+   * together.
+   */
   recent(request: RecentRequest): Promise<Page<FeedEvent>>;
 }
 
 export const ITEMS_PER_QUERY = 100;
 
-/** The most queries of one call, so that a filter that fits nothing does not read a whole account. */
+/** One call makes at most this many queries, so that a filter that matches nothing does not read a whole account. */
 export const QUERIES_MAX = 5;
 
 export interface FeedPorts {
@@ -54,7 +57,7 @@ export function createEventFeed(
 ): EventFeed {
   const positions = feedPositionSchema(accountId);
   const list = { index: FEED_INDEX, partition: accountId };
-  /** An item that cannot be read comes when a version that can read it moves it again. */
+  /** An item that cannot be read comes later, when a version that can read it moves it again. */
   const readItems = async (keys: readonly Key[]): Promise<readonly JournalRecord[]> =>
     readableRecords(await table.getMany(keys), noteUnreadable);
 

@@ -1,4 +1,4 @@
-/** An event as the feed shows it, made of the entry of a journal. */
+/** Makes an event as the feed shows it from the entry of a journal. */
 
 import type { JournalEntry } from '../../../shared/core/journal/journal-entries.ts';
 import type { JournalRecord } from '../../../shared/core/records/journal-record.ts';
@@ -8,15 +8,15 @@ export interface FeedEvent {
   readonly id: string;
   readonly detail_type: string;
   readonly source: string;
-  /** When the bridge observed it, ISO 8601. */
+  /** The bridge observed the event at this time (ISO 8601). */
   readonly time: string;
-  /** The same as on the bus. */
+  /** The detail is the same as on the bus. */
   readonly detail: Readonly<Record<string, unknown>>;
-  /** Whether the bus has the event. */
+  /** This says whether the bus has accepted the event. */
   readonly published: boolean;
 }
 
-/** Each field that is given must be equal. */
+/** An event matches when it equals each field that is given. */
 export interface FeedFilter {
   readonly project_id?: string | undefined;
   readonly detail_type?: string | undefined;
@@ -45,7 +45,7 @@ export function fits({ detail_type, detail }: FeedEvent, filter: FeedFilter): bo
   );
 }
 
-/** Oldest first; events of the same time in the order of their operation. */
+/** Puts the oldest event first. Events of the same time keep the order of their operation. */
 export function byTime(a: FeedEvent, b: FeedEvent): number {
   if (a.time !== b.time) return a.time < b.time ? -1 : 1;
   const [first, second] = [Number(a.detail['sequence'] ?? 0), Number(b.detail['sequence'] ?? 0)];

@@ -1,4 +1,4 @@
-/** How far a reader of the feed has come, as it stands in the reader's cursor. */
+/** Decides how far a reader of the feed has come. The position stands in the reader's cursor. */
 
 import * as z from 'zod';
 import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
@@ -6,65 +6,69 @@ import { FEED_INDEX, type IndexPosition } from '../../../shared/store/table.ts';
 import type { FeedEvent } from './feed-event.ts';
 import { positionSchema } from './page-cursor.ts';
 
-/** The shortest time between two moves of `since`: an index shows a moving item late, so a round looks back that far at least. */
+/** `since` moves at most this often. An index shows a moving item late, so a round looks back at least that far. */
 const ADVANCE_MS_MIN = 10_000;
 
 /**
- * How much of the past is read again in each round. Several machines with different clocks write the times, an index shows a write
- * some time later, and a write may be repeated for seconds. The cursor holds the events of that stretch that were given out.
+ * Each round reads this much of the past again, for three reasons: machines with different clocks write the times, an
+ * index shows a write some time later, and a write may be repeated for seconds. The cursor holds the events of that
+ * time that were given out.
  */
 const OVERLAP_MS = 30_000;
 
-/** The most events that a cursor remembers. When the overlap has more, some of them are given out again. */
+/** A cursor remembers at most this many events. When the overlap has more, some of them are given out again. */
 export const TOLD_MAX = 250;
 
-/** Digits of an event's id in the cursor: enough that no two events of half a minute are confused. */
+/**
+ * The cursor keeps this many digits of an event's id, which are enough that no two events of half a minute are
+ * confused.
+ */
 const TOLD_HEX_DIGITS = 10;
 
 export function feedPositionSchema(accountId: string) {
   return z.strictObject({
-    /** Items that have moved since this time are read, ISO 8601; empty: all items. */
+    /** Items that have moved since this time (ISO 8601) are read. An empty text reads all items. */
     since: z.string().max(30),
-    /** Every event up to this time was given out, ISO 8601; not later than `since`. */
+    /** Every event up to this time (ISO 8601) was given out. It is not later than `since`. */
     floor: z.string().max(30),
-    /** When `since` moved last, by our clock, milliseconds since the epoch. */
+    /** `since` last moved at this time by our clock, in ms since the epoch. */
     advanced_at_ms: z.number(),
-    /** The beginnings of the ids of events that were given out and are later than `floor`. */
+    /** These are the beginnings of the ids of events that were given out and are later than `floor`. */
     told: z.array(z.string().max(TOLD_HEX_DIGITS)).max(TOLD_MAX),
-    /** In the middle of a round: where it goes on in the index. */
+    /** In the middle of a round, the index is read on from here. */
     start: positionSchema(FEED_INDEX.partitionKey, accountId).optional(),
-    /** In the middle of a round: the newest time that it has met. */
+    /** In the middle of a round, this is the newest time that the round has met. */
     newest: z.string().max(30).optional(),
-    /** In the middle of a round: when it began, by our clock. */
+    /** In the middle of a round, this is when the round began by our clock. */
     started_at_ms: z.number().optional(),
   });
 }
 
 export type FeedPosition = z.output<ReturnType<typeof feedPositionSchema>>;
 
-/** `since`: ISO 8601, or empty for everything that is remembered. */
+/** `since` is a time (ISO 8601), or empty for everything that is recorded. */
 export function startingAt(since: string, nowMs: number): FeedPosition {
   return { since, floor: since, advanced_at_ms: nowMs, told: [] };
 }
 
-/** Whether a reader at this position has not been given the event yet. */
+/** Returns a test of whether an event has not been given to a reader at this position yet. */
 export function isNewTo({ floor, told }: FeedPosition): (event: FeedEvent) => boolean {
   const known = new Set(told);
   return ({ time, id }) => time > floor && !known.has(shortOf(id));
 }
 
 export interface ReadStretch {
-  /** What is given out now. */
+  /** These events are given out now. */
   readonly events: readonly FeedEvent[];
-  /** When the items moved, ISO 8601. */
+  /** The items moved at these times (ISO 8601). */
   readonly movedAt: readonly string[];
-  /** Where the round goes on; undefined: the round is over. */
+  /** The round goes on here. It is over when this is undefined. */
   readonly next: IndexPosition | undefined;
-  /** When reading the stretch began, by our clock, milliseconds since the epoch. */
+  /** Reading the stretch began at this time by our clock, in ms since the epoch. */
   readonly begunAtMs: number;
 }
 
-/** The position after one more stretch of the index was read. */
+/** Decides the position after one more stretch of the index was read. */
 export function decidePosition(
   position: FeedPosition,
   { events, movedAt, next, begunAtMs }: ReadStretch,
@@ -82,7 +86,7 @@ interface Round extends FeedPosition {
   readonly started_at_ms: number;
 }
 
-/** At the end of a round `since` moves to the newest time minus the overlap, unless it has moved a moment ago. */
+/** Moves `since`, at the end of a round, to the newest time minus the overlap, unless it has moved a moment ago. */
 function decideAdvance(round: Round, nowMs: number): FeedPosition {
   const { since, floor, advanced_at_ms, told, newest, started_at_ms } = round;
   // An item that was written during a long round may stand in a part of the index that the round had passed already.

@@ -1,4 +1,4 @@
-/** What of an account is open, and what is recorded but not yet on the bus. */
+/** Reads what of an account is open, and what is recorded and not on the bus yet. */
 
 import { pendingEntries } from '../../../shared/core/journal/journal.ts';
 import type { JournalEntry } from '../../../shared/core/journal/journal-entries.ts';
@@ -8,19 +8,28 @@ import type { Table } from '../../../shared/store/table.ts';
 import type { NoteUnreadable } from '../../../shared/store/unreadable.ts';
 
 export interface OpenWork {
-  /** Operations that have neither ended nor been given up, oldest first; of one project, or of the account. */
+  /**
+   * Resolves to the operations of a project or of the account that have neither ended nor been given up, oldest
+   * first.
+   */
   openOperations(projectId?: string): Promise<readonly OperationRecord[]>;
-  /** Events that are recorded and not yet on the bus: normally none, or some that are a second old. */
+  /**
+   * Counts the events that are recorded and not on the bus yet. Normally there are none, or some that are a second
+   * old.
+   */
   unpublished(): Promise<Unpublished>;
 }
 
 export interface Unpublished {
   readonly count: number;
-  /** When the oldest of them was observed, ISO 8601. */
+  /** The oldest of them was observed at this time (ISO 8601). */
   readonly oldest_at: string | undefined;
 }
 
-/** The most items that are read at once. An account with more open operations is in trouble, and a longer list would not help. */
+/**
+ * At most this many items are read at once. An account with more open operations is in trouble, and a longer list
+ * would not help.
+ */
 export const OPEN_OPERATIONS_MAX = 1_000;
 
 export function createOpenWork(

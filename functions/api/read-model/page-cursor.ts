@@ -1,23 +1,23 @@
-/** Cursors of lists as text: encoded when a page is given out, and checked before anything is read with them. */
+/** Turns cursors of lists into text when a page is given out, and checks them before anything is read with them. */
 
 import * as z from 'zod';
 import { AppError } from '../../../shared/runtime/errors.ts';
 
-/** Where a list is read, and how much of it. */
+/** A request for a page says where a list is read, and how much of it. */
 export interface PageRequest {
-  /** The most items that one page has. */
+  /** One page has at most this many items. */
   readonly limit: number;
-  /** From the page before; undefined for the first page. */
+  /** The cursor comes from the page before. It is undefined for the first page. */
   readonly cursor?: string | undefined;
 }
 
 export interface Page<T> {
   readonly items: readonly T[];
-  /** The cursor of the next page; undefined when there is nothing more at the moment. */
+  /** The next page is read with this cursor. It is undefined when there is nothing more at the moment. */
   readonly next: string | undefined;
 }
 
-/** The cursor of the feed has at most four kilobytes, any other cursor less than two. */
+/** The cursor of the feed has at most four kilobytes, and any other cursor less than two. */
 const CURSOR_CHARACTERS_MAX = 6_000;
 
 export function encodeCursor(content: object): string {
@@ -43,7 +43,10 @@ function parseJson(cursor: string): unknown {
   }
 }
 
-/** A position in an index as the table gave it. It must lie in the partition that the list is about. */
+/**
+ * Returns the schema of a position in an index as the table gave it. It must lie in the partition that the list is
+ * about.
+ */
 export function positionSchema(partitionName: string, partition: string) {
   return z
     .record(z.string(), z.string().max(500))

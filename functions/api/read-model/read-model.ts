@@ -1,4 +1,4 @@
-/** What people and apps read of one account: lists in pages, single records, open work, events and the audit. */
+/** Reads what people and apps see of one account: lists in pages, single records, open work, events and the audit. */
 
 import { readableCommands } from '../../../shared/commands/queue/queue-store.ts';
 import type { QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
@@ -24,13 +24,13 @@ import type { Page, PageRequest } from './page-cursor.ts';
 import { readPage } from './read-page.ts';
 
 interface ProjectReader {
-  /** In the order of their ids. */
+  /** Resolves to projects in the order of their ids. */
   projects(request: PageRequest): Promise<Page<ProjectRecord>>;
   project(projectId: string): Promise<ProjectRecord | undefined>;
 }
 
 export interface OperationReader {
-  /** Newest first, by the time at which the upstream created them. */
+  /** Resolves to operations newest first, by the time at which the upstream created them. */
   operations(projectId: string, request: PageRequest): Promise<Page<OperationRecord>>;
   operation(projectId: string, operationId: string): Promise<OperationRecord | undefined>;
 }
@@ -41,7 +41,7 @@ interface CommandReader {
   command(projectId: string, requestId: string): Promise<CommandRecord | undefined>;
 }
 
-/** The one thing that is written: a wish for a fresh reading of a project. */
+/** The read model writes only this: a wish that the poller read a project soon. */
 interface ReadWisher {
   wishForReading(projectId: string, intervalMs: number): Promise<void>;
 }

@@ -1,4 +1,4 @@
-/** One page of a list: the keys from an index, and the items themselves in the order of the keys. */
+/** Reads one page of a list: the keys from an index, and then the items in the order of the keys. */
 
 import type { Index, Item, Table, TableIndexes } from '../../../shared/store/table.ts';
 import { decodeCursor, encodeCursor, type Page, type PageRequest, positionSchema } from './page-cursor.ts';
@@ -23,7 +23,7 @@ export async function readPage(
   const schema = positionSchema(index.partitionKey, partition);
   const start = cursor === undefined ? undefined : decodeCursor(schema, cursor);
   const { keys, next } = await indexes.query({ index, partition, newestFirst, limit, start });
-  // The table gives items out in any order.
+  // The table returns items in any order.
   const items = new Map((await table.getMany(keys)).map((item) => [`${item.pk}\n${item.sk}`, item]));
   return {
     items: keys.flatMap(({ pk, sk }) => items.get(`${pk}\n${sk}`) ?? []),

@@ -1,4 +1,7 @@
-/** The read model for one caller: every cursor that is given out is sealed, and every cursor that comes back is opened. */
+/**
+ * Wraps the read model for one caller: it seals every cursor that is given out, and opens every cursor that comes
+ * back.
+ */
 
 import type { CursorSeal } from '../../../shared/callers/sealed-cursor.ts';
 import type { Page, PageRequest } from './page-cursor.ts';

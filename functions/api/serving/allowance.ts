@@ -1,4 +1,7 @@
-/** Whether a caller may send a request now: each caller has a share of the account's rate limit, and a number of wishes a minute. */
+/**
+ * Checks whether a caller may send a request now. Each caller has a share of the account's rate limit, and a number
+ * of wishes a minute.
+ */
 
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import type { FairShare } from '../../../shared/commands/permits/fair-share.ts';

@@ -1,4 +1,7 @@
-/** The answer to a request, whatever happens while it is made: every failure becomes a problem document and a log line. */
+/**
+ * Answers a request whatever happens while the answer is made: every failure becomes a problem document and a log
+ * line.
+ */
 
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
@@ -8,7 +11,9 @@ import { PROBLEM_MEDIA_TYPE, Problem, problemDocument } from './problem.ts';
 import type { ApiAnswer } from './route.ts';
 import { type Asker, noteRefusal, refusalOf } from './traces.ts';
 
-/** `askerOf`: who asked, as far as it is known when the request is refused; undefined: refusals are not noted. */
+/**
+ * `askerOf` returns who asked, as far as it is known when the request is refused. Without it refusals are not noted.
+ */
 export async function answerTo(
   { telemetry }: { readonly telemetry: Telemetry },
   requestId: string,
@@ -27,13 +32,13 @@ export async function answerTo(
   }
 }
 
-/** The one place where something that was thrown becomes a problem that a caller may see. */
+/** Turns anything that was thrown into a problem that a caller may see. This happens in no other place. */
 export function toProblem(thrown: unknown): Problem {
   if (thrown instanceof Problem) return thrown;
   if (isUnreadable(thrown)) {
     return new Problem('record-unreadable', {
       detail:
-        'A newer version of the bridge wrote it, or it is damaged; it is kept, and everything else goes on. Whoever runs the bridge finds it in the log as item.unreadable.',
+        'A newer version of the bridge wrote the item, or it is damaged. It is kept unchanged, and everything else continues to work. The operators of the bridge find it in the log under item.unreadable.',
       cause: thrown,
     });
   }
@@ -43,7 +48,7 @@ export function toProblem(thrown: unknown): Problem {
   });
 }
 
-/** Only the kind of the cause: its message may have values of the request in it. */
+/** Logs only the kind of the cause, because its message may have values of the request in it. */
 function logFailure(telemetry: Telemetry, requestId: string, { type, cause }: Problem): void {
   telemetry.log('error', 'request.failed', {
     request_id: requestId,

@@ -1,4 +1,4 @@
-/** The API over HTTP: the table of routes on Hono, which is the same on Lambda and on a local server. */
+/** Serves the table of routes over HTTP with Hono, in the same way on Lambda and on a local server. */
 
 import { Hono } from 'hono';
 import { answerTo } from './answer-to.ts';
@@ -10,11 +10,11 @@ import { type ServeDeps, serveRoute } from './serve-route.ts';
 
 export interface AppDeps extends ServeDeps {
   readonly routes: readonly Route[];
-  /** Pages for people; each app is mounted under a path of its own. */
+  /** Each app of pages for people is mounted under a path of its own. */
   readonly pages?: readonly { readonly path: string; readonly app: Hono }[];
 }
 
-/** A year, which is what the preload lists of browsers ask for. */
+/** The preload lists of browsers ask for a year. */
 const HSTS = 'max-age=31536000; includeSubDomains';
 
 /** Throws when two routes collide or a route has no access rule, because no API is better than one with a hole. */
@@ -58,7 +58,7 @@ export function createApp(deps: AppDeps): Hono {
 function checkRoutes(routes: readonly Route[]): void {
   const seen = new Set<string>();
   for (const { id, method, path, access } of routes) {
-    if (!access) throw new Error(`Route ${id} says nobody who may call it; give it a scope`);
+    if (!access) throw new Error(`Route ${id} does not say who may call it; give it a scope`);
     for (const name of [`id ${id}`, `${method} ${path.replace(/\{\w+\}/g, '{}')}`]) {
       if (seen.has(name)) throw new Error(`Two routes have the ${name}; each needs its own`);
       seen.add(name);

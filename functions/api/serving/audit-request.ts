@@ -1,4 +1,7 @@
-/** The audit record of a request: who asked, for what, and about which things, without any text of the caller's own. */
+/**
+ * Makes the audit record of a request: who asked, for what, and about which things. It holds no text of the caller's
+ * own.
+ */
 
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import { type AuditDeps, type AuditTrail, openAuditTrail } from '../../../shared/commands/audit-trail.ts';
@@ -28,7 +31,10 @@ export function openRequestAudit(
   });
 }
 
-/** The audit begins before the ids of the path are checked, and arbitrary text of a caller must not get into it. */
+/**
+ * Returns whether the text can be an id. The audit begins before the ids of the path are checked, and arbitrary text
+ * of a caller must not get into it.
+ */
 function isId(text: string): boolean {
   return /^[\w-]{1,100}$/.test(text);
 }

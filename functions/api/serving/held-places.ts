@@ -1,4 +1,7 @@
-/** Places for waiting, of which a caller may hold several at once across all instances: for long polls, and for commands that are waited for. */
+/**
+ * Keeps the places in which callers wait, for long polls and for commands that wait for a lock. A caller may hold
+ * several places at once across all instances.
+ */
 
 import { createHash } from 'node:crypto';
 import { HELD_PLACES_MAX } from '../../../shared/config/api-accounts.ts';
@@ -12,22 +15,25 @@ interface Holder {
 }
 
 export interface HeldPlaces {
-  /** Resolves to a function that gives the place back; undefined when all places are taken. A place that is never given back becomes free after its time. */
+  /**
+   * Resolves to a function that gives the place back, and to undefined when all places are taken. A place that is
+   * never given back becomes free after its time.
+   */
   take(holder: Holder, kind: HeldKind, forMs: number): Promise<(() => Promise<void>) | undefined>;
 }
 
 /** The two kinds are counted separately, so that a caller who waits for events can still have a command waited for. */
 export type HeldKind = 'waits' | 'commands';
 
-/** The longest time from the end of a request to the write that gives its place back. */
+/** At most this time passes between the end of a request and the write that gives its place back. */
 const MARGIN_MS = 5_000;
 
-/** How long an item is kept after its last place has become free. */
+/** An item is kept for this time after its last place has become free. */
 const KEPT_SECONDS = 3_600;
 
 const nameOf = (place: number) => `place_${place}`;
 
-/** The attributes of an item that holds places. */
+/** An item that holds places has these attributes. */
 export const HELD_ATTRIBUTES: readonly string[] = Array.from({ length: HELD_PLACES_MAX }, (_, place) =>
   nameOf(place),
 );
@@ -40,7 +46,8 @@ export function createHeldPlaces(
   return {
     async take({ account_id, client_id }, kind, forMs) {
       const key = heldPlacesKey(account_id, hashOf(client_id), kind);
-      // The loser of a race for one place looks for another. Each race has a winner, so there are no more rounds than places.
+      // The loser of a race for one place looks for another. Each race has a winner, so there are no more rounds than
+      // places.
       for (let attempt = 0; attempt <= placesMax; attempt++) {
         const nowMs = clock.now();
         const name = freePlace(await table.get(key), placesMax, nowMs);
@@ -80,7 +87,7 @@ function freePlace(item: Item | undefined, placesMax: number, nowMs: number): st
   });
 }
 
-/** Hashed, so that the name of a person does not appear in a key of the table. */
+/** Hashes the client's id, so that the name of a person does not appear in a key of the table. */
 function hashOf(clientId: string): string {
   return createHash('sha256').update(clientId).digest('hex').slice(0, 32);
 }

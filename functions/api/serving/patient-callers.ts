@@ -1,4 +1,7 @@
-/** Waits on behalf of callers. Each caller has a bounded number of waits at once, because a wait occupies a whole instance of the function. */
+/**
+ * Waits on behalf of callers. Each caller may have a bounded number of waits at once, because a wait occupies a whole
+ * instance of the function.
+ */
 
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
@@ -7,9 +10,12 @@ import type { HeldKind, HeldPlaces } from './held-places.ts';
 import { Problem } from './problem.ts';
 
 export interface PatientCallers {
-  /** Resolves to a function that ends the wait; undefined when the caller already has the most waits that are allowed. */
+  /**
+   * Resolves to a function that ends the wait, and to undefined when the caller already has the most waits that are
+   * allowed.
+   */
   tryWait(caller: Caller, kind: HeldKind, forMs: number): Promise<(() => Promise<void>) | undefined>;
-  /** The same, but rejects with `Problem` `rate-limited` instead of resolving to undefined. */
+  /** Does the same, but rejects with `Problem` `rate-limited` instead of resolving to undefined. */
   wait(caller: Caller, forMs: number): Promise<() => Promise<void>>;
 }
 

@@ -1,14 +1,17 @@
-/** How long a caller is willing to wait (`Prefer: wait=N`, RFC 7240, 4.3). */
+/** Reads how long a caller is willing to wait (`Prefer: wait=N`, RFC 7240, section 4.3). */
 
 import { invalid } from './problem.ts';
 
-/** Long enough for most locks to be released, because operations take a second or two. */
+/** Most locks are released within this time, because operations take a second or two. */
 const WAIT_MS_DEFAULT = 5_000;
 
-/** Below the 28 s after which the whole request ends. */
+/** The whole request ends after 28 s, and the wait must end before. */
 const WAIT_SECONDS_MAX = 20;
 
-/** In milliseconds. Other preferences are ignored, as the RFC says. Throws `Problem` when `wait` is not a whole number of seconds. */
+/**
+ * Returns milliseconds. Other preferences are ignored, as the RFC says. Throws `Problem` when `wait` is not a whole
+ * number of seconds.
+ */
 export function preferredWaitMs(prefer: string | null | undefined): number {
   const wait = (prefer ?? '')
     .split(/[,;]/)

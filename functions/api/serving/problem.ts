@@ -1,4 +1,6 @@
-/** The bridge's own refusals and failures: problem documents (RFC 9457) that contain no value of the request. */
+/**
+ * Makes the bridge's own refusals and failures: problem documents (RFC 9457) that contain no value of the request.
+ */
 
 export const PROBLEM_TYPES = {
   'invalid-request': { status: 400, title: 'The request is not of the expected form' },
@@ -13,7 +15,7 @@ export const PROBLEM_TYPES = {
   'in-progress': { status: 409, title: 'The first request with this Idempotency-Key is still running' },
   'outcome-unknown': {
     status: 409,
-    title: 'Nobody knows what became of the first request with this Idempotency-Key',
+    title: 'The outcome of the first request with this Idempotency-Key is unknown',
   },
   'secret-already-issued': { status: 409, title: 'The answer to this command held a secret and is not kept' },
   'key-reused': { status: 422, title: 'This Idempotency-Key was used for another request' },
@@ -31,9 +33,12 @@ export const PROBLEM_TYPES = {
 export type ProblemType = keyof typeof PROBLEM_TYPES;
 
 export interface FieldFault {
-  /** The place of the fault, like `body.endpoint.branch_id`, `query.limit`, `path.project_id` or `header.prefer`. */
+  /**
+   * The field names the place of the fault, such as `body.endpoint.branch_id`, `query.limit`, `path.project_id` or
+   * `header.prefer`.
+   */
   readonly field: string;
-  /** What is expected there. It never repeats what was found. */
+  /** The reason says what is expected there. It never repeats what was found. */
   readonly reason: string;
 }
 
@@ -43,9 +48,14 @@ export interface ProblemOptions {
   readonly faults?: readonly FieldFault[];
   readonly headers?: Readonly<Record<string, string>>;
   readonly cause?: unknown;
-  /** The thing exists, and the caller must not learn that it does: a refusal that looks like an unknown id. */
+  /**
+   * When true, the thing exists and the caller must not learn that it does, so the refusal looks like an unknown id.
+   */
   readonly isHidden?: boolean;
-  /** True: nothing was done, although the status is one of a failure. Default: nothing was done below status 500. */
+  /**
+   * When true, nothing was done although the status is one of a failure. By default nothing was done below status
+   * 500.
+   */
   readonly provesNoWork?: boolean;
 }
 
@@ -83,12 +93,12 @@ export function invalid(faults: readonly FieldFault[]): Problem {
   return new Problem('invalid-request', { detail: `${detail}.`, faults: shown });
 }
 
-/** The name of a field that a caller made up, as far as it may stand in an answer. */
+/** Returns the name of a field that a caller made up, as far as it may stand in an answer. */
 export function nameable(name: string): string {
   return /^[\w.-]{1,60}$/.test(name) ? name : '(unprintable)';
 }
 
-/** An unknown and a forbidden thing look alike to the caller; only the log tells them apart, by `isHidden`. */
+/** Makes the same answer for an unknown and for a forbidden thing. Only the log distinguishes them, by `isHidden`. */
 export function notFound({ isHidden = false } = {}): Problem {
   return new Problem('not-found', {
     detail: 'There is no such thing here, or this token may not see it.',
@@ -98,7 +108,10 @@ export function notFound({ isHidden = false } = {}): Problem {
 
 export const PROBLEM_MEDIA_TYPE = 'application/problem+json';
 
-/** The type of a problem is a stable name and no address: the documentation says where it is described. */
+/**
+ * Returns the body of the answer. The type of a problem is a stable name and no address, and the documentation says
+ * where it is described.
+ */
 export function problemDocument(problem: Problem, requestId: string): object {
   return {
     type: `urn:operations-bridge:problem:${problem.type}`,

@@ -7,9 +7,9 @@ import { parseForm } from './body/parse-form.ts';
 import { type FieldFault, invalid, nameable, Problem } from './problem.ts';
 import type { Route } from './route.ts';
 
-/** A request before anything of it is checked. */
+/** This is a request before anything of it is checked. */
 export interface RawRequest {
-  /** The ids of the path by their names there, decoded. */
+  /** The ids of the path are decoded, and have the names of the route's path. */
   readonly ids: Readonly<Record<string, string>>;
   readonly query: URLSearchParams;
   readonly headers: Headers;
@@ -77,7 +77,7 @@ function oneOrAll(values: readonly string[]): string | readonly string[] {
   return values.length === 1 ? (values[0] ?? '') : values;
 }
 
-/** Undefined when the route takes no body; then a body that is not empty is refused. */
+/** Resolves to undefined when the route takes no body. A body that is not empty is refused then. */
 export async function readBody(
   route: Route,
   raw: RawRequest,
@@ -154,7 +154,9 @@ function faultsOf(part: string, issue: z.core.$ZodIssue): readonly FieldFault[] 
   }));
 }
 
-/** Says what is expected. Of the value that was found it says only the type, because the value may be a secret. */
+/**
+ * Returns what is expected. Of the value that was found it names only the type, because the value may be a secret.
+ */
 function reasonOf(issue: z.core.$ZodIssue): string {
   if (issue.code === 'invalid_type' && issue.message.endsWith('received undefined')) return 'is required';
   if (issue.code === 'invalid_format' && issue.format === 'regex') return 'is not of the expected form';
@@ -173,7 +175,7 @@ function isEmptyObject(bytes: Uint8Array): boolean {
   return bytes.byteLength < 10 && /^\s*\{\s*\}\s*$/.test(new TextDecoder().decode(bytes));
 }
 
-/** Stops counting at one level more than is allowed. */
+/** Returns the depth of a value, and stops counting at one level more than is allowed. */
 function depthOf(value: unknown, level = 0): number {
   if (typeof value !== 'object' || value === null || level > JSON_DEPTH_MAX) return level;
   return Object.values(value).reduce<number>(
@@ -189,7 +191,7 @@ function hasPrototypeName(value: unknown): boolean {
   return Object.entries(value).some(([name, each]) => PROTOTYPE_NAMES.has(name) || hasPrototypeName(each));
 }
 
-/** The ids of all projects that a body names, at any depth. */
+/** Returns the ids of all projects that a body names, at any depth. */
 export function projectIdsIn(value: unknown): readonly unknown[] {
   if (typeof value !== 'object' || value === null) return [];
   return Object.entries(value).flatMap(([name, each]) =>

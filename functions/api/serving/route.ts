@@ -1,4 +1,7 @@
-/** What the API knows about one of its routes. The server, the authorization and the OpenAPI document are made of it. */
+/**
+ * Defines what the API knows about one of its routes. The server, the authorization and the OpenAPI document are made
+ * from it.
+ */
 
 import type * as z from 'zod';
 import type { Caller } from '../../../shared/callers/authorize.ts';
@@ -10,45 +13,56 @@ import type { DeclaredFields } from '../../../shared/upstream/public-calls/call-
 export const UPSTREAM_MOUNT = '/api/v2';
 
 export interface Route {
-  /** Unique; it is the `operationId` of the OpenAPI document. */
+  /** The id is unique, and is the `operationId` of the OpenAPI document. */
   readonly id: string;
   readonly method: Method;
-  /** The path from the root, with `{name}` for each id. A `{project_id}` is checked against the projects of the caller. */
+  /**
+   * The path starts at the root and has `{name}` for each id. A `{project_id}` is checked against the projects of the
+   * caller.
+   */
   readonly path: string;
-  /** One line for the documentation. */
+  /** The documentation shows this line. */
   readonly summary: string;
-  /** A few sentences for readers of the documentation. */
+  /** These sentences are for readers of the documentation. */
   readonly description?: string;
-  /** The heading in the documentation, and nothing else. */
+  /** The group is a heading in the documentation, and has no other effect. */
   readonly group: 'Upstream API' | 'Bridge' | 'Documentation';
-  /** The scope that a caller needs; `signed_in`: any caller; `public`: anyone, without a token. */
+  /** A caller needs this scope. `signed_in` admits any caller, and `public` admits requests without a token. */
   readonly access: Scope | 'signed_in' | 'public';
-  /** How far a call of the upstream reaches. Absent: the route is the bridge's own, and nothing is passed on. */
+  /**
+   * The reach says how far a call of the upstream reaches. Without it the route is the bridge's own, and nothing is
+   * passed on.
+   */
   readonly reach?: Reach;
-  /** The allowance of the caller that one request uses. Absent: none, because the route only reads the bridge's table. */
+  /** One request uses this allowance of the caller. A route without it only reads the bridge's table. */
   readonly limit?: 'upstream' | 'wishes';
-  /** False: the request changes nothing that an audit would ask about. Default: every method but GET is audited. */
+  /**
+   * When false, the request changes nothing that an audit would ask about. By default every method but GET is
+   * audited.
+   */
   readonly isAudited?: false;
-  /** The setting of the configuration that opens this call. Absent: the call is open. */
+  /** The call is closed until the configuration has this setting. */
   readonly closedUntil?: string;
-  /** True: tokens of the first edition do not reach the call, whatever scopes they have. */
+  /** Tokens of the first edition do not reach the call, whatever scopes they have. */
   readonly isOfSecondEdition?: true;
   /** A schema of the bridge's own routes is strict, because an unknown parameter is a mistake that would otherwise go unnoticed. */
   readonly query?: z.ZodObject;
   readonly body?: z.ZodObject;
   readonly isBodyOptional?: true;
-  /** What a caller who is limited to projects may send. Absent: what the schemas of query and body declare. */
+  /** A caller who is limited to projects may send these fields. Without it the schemas of query and body declare them. */
   readonly declared?: DeclaredFields;
-  /** The status of a success. */
+  /** A success has this status. */
   readonly status: number;
-  /** A second status of a success. */
-  readonly otherStatus?: number;
+  /** The answer has the same form with these statuses: of a success, or of something that is not in order. */
+  readonly otherStatuses?: readonly number[];
+  /** The answer has this media type, or `application/json`. */
+  readonly mediaType?: string;
   readonly answer?: z.ZodType;
-  /** Rejects with `Problem` when the caller must be told the reason. */
+  /** Rejects with `Problem` when the caller has to learn the reason. */
   handle(request: ApiRequest): Promise<ApiAnswer>;
 }
 
-/** Whether the request of a caller goes on to the upstream. */
+/** Returns whether the request of a caller goes on to the upstream. */
 export function isPassedOn({ reach }: Pick<Route, 'reach'>): boolean {
   return reach !== undefined;
 }
@@ -57,17 +71,20 @@ export function isPassedOn({ reach }: Pick<Route, 'reach'>): boolean {
 export const READ_HEADERS = ['idempotency-key', 'prefer', 'bridge-deadline', 'traceparent'] as const;
 
 export interface ApiRequest {
-  /** A random id; it stands in the answer, in the audit, and in the events of the operations that the request started. */
+  /**
+   * The id is random. It stands in the answer, in the audit, and in the events of the operations that the request
+   * started.
+   */
   readonly requestId: string;
-  /** On a public route: a caller who can see nothing. */
+  /** On a public route this is a caller who can see nothing. */
   readonly caller: Caller;
-  /** The ids of the path by their names there, each checked by its pattern. */
+  /** The ids have the names of the route's path, and each was checked by its pattern. */
   readonly ids: Readonly<Record<string, string>>;
-  /** The query, parsed by the route's schema. */
+  /** The route's schema has parsed the query. */
   readonly query: Readonly<Record<string, unknown>>;
-  /** The body, parsed by the route's schema; undefined when the route has none. */
+  /** The route's schema has parsed the body. It is undefined when the route has none. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
-  /** The headers that mean something to the API, by their lower-case names. */
+  /** The API reads only these headers, by their lower-case names. */
   readonly headers: Readonly<Partial<Record<(typeof READ_HEADERS)[number], string>>>;
   /** Aborts when the time for the request is over and, for a read, when the caller closes the connection. */
   readonly signal: AbortSignal;
@@ -76,10 +93,10 @@ export interface ApiRequest {
 export interface ApiAnswer {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Bytes and text are sent as they are, an object is sent as JSON; undefined: no body. */
+  /** Bytes and text are sent as they are, and an object is sent as JSON. Without it the answer has no body. */
   readonly body?: Uint8Array | string | object;
-  /** The operations that the command started, for the audit. */
+  /** The command started these operations, and the audit names them. */
   readonly operationIds?: readonly string[];
-  /** True: the answer of a read contains secrets that the caller may see, so the read is audited. */
+  /** When true, the answer of a read contains secrets that the caller may see, so the read is audited. */
   readonly showsSecrets?: boolean;
 }

@@ -1,4 +1,7 @@
-/** One request to one route, from credentials to answer: who asks, whether they may, what exactly; then the route; then the audit. */
+/**
+ * Serves one request to one route, from credentials to answer: who asks, whether they may, what exactly; then the
+ * route; then the audit.
+ */
 
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import { tokenIdOf } from '../../../shared/callers/bridge-token.ts';
@@ -17,19 +20,19 @@ import { type Asker, noteAccess } from './traces.ts';
 
 export interface ServeDeps extends AuditDeps {
   readonly authenticator: Authenticator;
-  /** By account id. */
+  /** The keys are account ids. */
   readonly fairShares: ReadonlyMap<string, FairShare>;
   readonly clock: Clock;
   readonly newId: () => string;
 }
 
-/** Below the 30 s after which API Gateway gives up (HTTP API quotas), with time for the last writes. */
+/** API Gateway gives up after 30 s (HTTP API quotas), and the last writes need some time before that. */
 export const REQUEST_MS_MAX = 28_000;
 
-/** The caller of a public route, who can see nothing that belongs to an account. */
+/** A public route has this caller, who can see nothing that belongs to an account. */
 const ANONYMOUS: Caller = { client_id: '', account_id: '', scopes: new Set(), projectIds: new Set() };
 
-/** A request with who sent it. */
+/** This is a request together with its caller. */
 interface Served {
   readonly raw: RawRequest;
   readonly requestId: string;
@@ -48,7 +51,7 @@ export async function serveRoute(deps: ServeDeps, route: Route, raw: RawRequest)
   return answerTo(deps, requestId, serve, () => asker);
 }
 
-/** For a caller who is known already: what the console does for a person is a request like any other. */
+/** Serves a caller who is known already. What the console does for a person is a request like any other. */
 export function serveCaller(
   deps: ServeDeps,
   route: Route,
@@ -61,7 +64,7 @@ export function serveCaller(
   return answerTo(deps, requestId, serve, () => asker);
 }
 
-/** Throws `Problem` `unauthenticated`. */
+/** Throws `Problem` `unauthenticated` when the credentials are not valid. */
 async function callerOf(authenticator: Authenticator, { headers }: RawRequest): Promise<Caller> {
   const credentials = bearerOf(headers.get('authorization'));
   const caller = credentials === undefined ? undefined : await authenticator.authenticate(credentials);
@@ -75,7 +78,10 @@ async function callerOf(authenticator: Authenticator, { headers }: RawRequest): 
   });
 }
 
-/** The public part of a bridge token; undefined for a token of an issuer, whose caller is known by its client id. */
+/**
+ * Returns the public part of a bridge token, and undefined for a token of an issuer, whose caller is known by its
+ * client id.
+ */
 function tokenIdIn({ headers }: RawRequest): string | undefined {
   return tokenIdOf(bearerOf(headers.get('authorization')) ?? '');
 }
@@ -100,7 +106,7 @@ async function serveAudited(deps: ServeDeps, route: Route, served: Served): Prom
   }
 }
 
-/** Reads leave no audit record, except those whose answers show secrets. */
+/** Serves a read, which leaves no audit record except when its answer shows secrets. */
 async function serveRead(deps: ServeDeps, route: Route, served: Served): Promise<ApiAnswer> {
   const audit = openRequestAudit(deps, route, served);
   const answer = await handle(deps, route, served);
@@ -113,7 +119,7 @@ async function serveRead(deps: ServeDeps, route: Route, served: Served): Promise
   return answer;
 }
 
-/** `audit`: its beginning is written together with the command. */
+/** The beginning of `audit` is written together with the command. */
 async function handle(deps: ServeDeps, route: Route, served: Served, audit?: AuditTrail): Promise<ApiAnswer> {
   const fairShare = deps.fairShares.get(served.caller.account_id);
   try {
@@ -137,8 +143,8 @@ async function handleAudited(
 }
 
 /**
- * The checks come in this order, so that a refusal reveals nothing that the caller must not know: scope, project, rate, and the body
- * last. Throws `Problem`.
+ * Makes the checks in an order in which a refusal reveals nothing that the caller must not know: scope, project,
+ * rate, and the body last. Throws `Problem`.
  */
 async function checkedRequest(
   fairShare: FairShare | undefined,
@@ -156,13 +162,16 @@ async function checkedRequest(
   return { requestId, caller, ids, query, body, headers, signal };
 }
 
-/** A caller who has gone needs no answer to a read. A command is seen through, because it may have been sent already. */
+/**
+ * Returns the signal that ends the request. A caller who has gone needs no answer to a read. A command is seen
+ * through, because it may have been sent already.
+ */
 function signalOf({ method }: Route, { signal }: RawRequest): AbortSignal {
   const timeout = AbortSignal.timeout(REQUEST_MS_MAX);
   return method === 'GET' && signal !== undefined ? AbortSignal.any([timeout, signal]) : timeout;
 }
 
-/** The only headers that a route gets to see. */
+/** Returns the only headers that a route gets to see. */
 function headersOf({ headers }: RawRequest): ApiRequest['headers'] {
   const found = READ_HEADERS.map((name) => [name, headers.get(name)] as const);
   return Object.fromEntries(found.filter(([, value]) => value !== null));

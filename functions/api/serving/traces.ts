@@ -1,4 +1,7 @@
-/** Traces beside the audit: a refusal, a session and a read of secrets each leave one log line and one count. None contains a token. */
+/**
+ * Leaves traces beside the audit: one log line and one count for each refusal, each session and each read of secrets.
+ * None contains a token.
+ */
 
 import type { splitMetrics } from '../../../shared/runtime/metric-names.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
@@ -8,14 +11,17 @@ export type RefusalReason = (typeof splitMetrics.ApiRefusals.values)[number];
 
 export type AccessKind = (typeof splitMetrics.ApiAccesses.values)[number];
 
-/** Who asked for what, as far as the bridge knows it at that moment. */
+/** This says who asked for what, as far as the bridge knows it at that moment. */
 export interface Asker {
   readonly request_id: string;
-  /** The id of the route, or the name of the page of the console. */
+  /** The call is the id of the route, or the name of the page of the console. */
   readonly call: string;
   readonly client_id?: string | undefined;
   readonly account_id?: string | undefined;
-  /** The public part of a token, by which it can be revoked. When the token was refused, the id may be made up. */
+  /**
+   * This is the public part of a token, by which the token can be revoked. When the token was refused, the id may be
+   * made up.
+   */
   readonly token_id?: string | undefined;
 }
 
@@ -29,7 +35,7 @@ export function noteAccess(telemetry: Telemetry, kind: AccessKind, asker: Asker)
   telemetry.log('info', 'access.noted', { ...asker, kind });
 }
 
-/** Undefined when the problem is a mistake in the request or a failure, and not a refusal of the caller. */
+/** Returns undefined when the problem is a mistake in the request or a failure, and not a refusal of the caller. */
 export function refusalOf({ type, isHidden }: Problem): RefusalReason | undefined {
   if (isHidden) return 'project-hidden';
   if (type === 'unauthenticated' || type === 'scope-missing') return type;

@@ -1,26 +1,29 @@
-/** A long poll: reads again, at growing intervals, until a condition holds or the time is over. */
+/** Runs a long poll: it reads again, at growing intervals, until a condition holds or the time is over. */
 
 import * as z from 'zod';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 
-/** Below the 30 s after which API Gateway gives up. */
+/** API Gateway gives up after 30 s, and the answer must leave before. */
 export const WAIT_SECONDS_MAX = 25;
 
-/** The query parameter of routes that can wait, in seconds. */
+/** Routes that can wait take this query parameter, in seconds. */
 export const wait = z.coerce.number().int().min(0).max(WAIT_SECONDS_MAX).default(0);
 
-/** The interval grows, because a consistent read costs a unit; and it stays below a second, which people feel as "at once". */
+/**
+ * The interval grows, because each consistent read costs a unit. It stays below a second, which people feel as "at
+ * once".
+ */
 const FIRST_INTERVAL_MS = 100;
 const INTERVAL_MS_MAX = 1_000;
 
 export interface LongPoll<T> {
   readonly read: () => Promise<T>;
   readonly isDone: (value: T) => boolean;
-  /** 0: the first read is the answer. */
+  /** With 0, the first read is the answer. */
   readonly waitMs: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Called before the first wait; the function that it resolves to is called at the end. */
+  /** Is called before the first wait. The function that it resolves to is called at the end. */
   readonly beginWait: () => Promise<() => Promise<void>>;
 }
 

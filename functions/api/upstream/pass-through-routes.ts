@@ -27,7 +27,7 @@ const SECRET_ANSWERS: ReadonlySet<CallId> = new Set([
   'updateEmailServer',
 ]);
 
-/** What a configuration adds to the table, and what it opens. */
+/** A configuration adds calls to the table, and opens closed ones. */
 export interface ConfiguredCalls {
   readonly extraRoutes: readonly ExtraRoute[];
   readonly openCalls: readonly ClosedCallId[];
@@ -48,7 +48,7 @@ export function passThroughRoutes(
   return [...specified, ...further.filter((route) => !configured.has(shapeOf(route))), ...extra];
 }
 
-/** What two routes of one request have in common: ids may have other names. */
+/** Two routes of one request have the same shape, whatever their ids are called. */
 function shapeOf({ method, path }: Route): string {
   return `${method} ${path.replace(/\{\w+\}/g, '{}')}`;
 }
@@ -78,6 +78,7 @@ function publicRoute(
     access: call.scope,
     isOfSecondEdition: true,
     declared: declaredFieldsOf(call),
+    ...(call.answer === 'file' && { mediaType: '*/*' }),
     ...(call.isClosed && !isOpen && { closedUntil: `open_calls: ['${id}'] under api in bridge.config.ts` }),
   };
 }
@@ -97,7 +98,7 @@ function routeOf(deps: PassThroughDeps, target: ForwardableCall): Omit<Route, 'a
     ...(call.body && { body: call.body }),
     ...(call.isBodyOptional && { isBodyOptional: true }),
     status: call.status,
-    ...(call.otherStatus !== undefined && { otherStatus: call.otherStatus }),
+    ...(call.otherStatus !== undefined && { otherStatuses: [call.otherStatus] }),
     answer: call.answer,
     handle: (request) => passThrough(deps, target, request),
   };

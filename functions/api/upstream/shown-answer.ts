@@ -28,7 +28,7 @@ export function shownTo(
   return maySeeSecrets(caller, shows) ? { ...own, showsSecrets: holdsSecrets(own) } : hidingSecrets(own);
 }
 
-/** The answer to a command, in which secrets stay when the command exists to issue them, or when the caller has the scope for them. */
+/** Leaves secrets in the answer to a command when it exists to issue them, or when the caller has the scope for them. */
 export function shownOutcome(caller: Caller, answer: ApiAnswer, { shows }: ForwardableCall): ApiAnswer {
   const { body } = answer;
   if (shows === 'issued' || maySeeSecrets(caller, shows)) return answer;

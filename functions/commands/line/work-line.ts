@@ -66,11 +66,13 @@ async function expire(deps: LineDeps, command: QueuedCommand): Promise<'goes on'
   return 'goes on';
 }
 
-/** The answer was seen if its operations were recorded; otherwise nobody knows whether the command was carried out. */
+/** A success was seen if the command has a record; otherwise it is not known whether the command was carried out. */
 async function settleLost(deps: LineDeps, command: QueuedCommand): Promise<'goes on'> {
   const record = await deps.readRecord(command.project_id, command.command_id);
-  if (record !== undefined && record.operation_ids.length > 0) {
-    await endCommand(deps, command, { state: 'running', operation_ids: record.operation_ids });
+  if (record !== undefined) {
+    const { operation_ids } = record;
+    const state = operation_ids.length > 0 ? 'running' : 'succeeded';
+    await endCommand(deps, command, { state, operation_ids });
     return 'goes on';
   }
   const reason =

@@ -1,4 +1,7 @@
-/** What defines one kind of channel. The configuration, the deployment, the console, the documentation and the notifier follow from it. */
+/**
+ * Defines one kind of channel. The configuration, the deployment, the console, the documentation and the notifier
+ * follow from it.
+ */
 
 import type * as z from 'zod';
 import type { Secret } from '../../../shared/runtime/secret.ts';
@@ -11,54 +14,60 @@ export interface ChannelKind<
   Settings extends z.core.$ZodLooseShape = z.core.$ZodLooseShape,
   Environment extends z.core.$ZodLooseShape = z.core.$ZodLooseShape,
 > {
-  /** Stands in routes, keys of the table and log lines. */
+  /** The name stands in routes, keys of the table and log lines. */
   readonly name: Name;
-  /** The keys under `alerts` in the configuration of a bridge. */
+  /** The configuration of a bridge has these keys under `alerts`. */
   readonly settings: Settings;
-  /** The variables of the notifier's environment. */
+  /** The notifier's environment has these variables. */
   readonly environment: Environment;
-  /** Absent: the channel needs no secret, and is always set up. */
+  /** A channel without it needs no secret, and is always set up. */
   readonly secret?: ChannelSecret<keyof Settings & string, keyof Environment & string>;
-  /** The variable that gets the ARN of the topic from which the configured addresses get mails. Absent: the channel sends no mail. */
+  /**
+   * This variable gets the ARN of the topic that sends mails to the configured addresses. A channel without it sends
+   * no mail.
+   */
   readonly topicVariable?: keyof Environment & string;
-  /** Undefined when the environment sets no such channel up. */
+  /** Returns undefined when the environment sets no such channel up. */
   create(environment: z.output<z.ZodObject<Environment>>, parts: ChannelParts): Sender | undefined;
   readonly guide: ChannelGuide;
 }
 
-/** A secret that the notifier reads. Deploying grants exactly that. */
+/** The notifier reads this secret, and deploying grants exactly that. */
 interface ChannelSecret<Setting extends string = string, Variable extends string = string> {
-  /** The setting that holds its complete ARN. Without it the channel is not set up. */
+  /** This setting holds the secret's complete ARN. Without it the channel is not set up. */
   readonly setting: Setting;
-  /** The variable of the notifier's environment that gets the ARN. */
+  /** This variable of the notifier's environment gets the ARN. */
   readonly variable: Variable;
-  /** The variable from which `npm start` takes the secret itself. */
+  /** `npm start` takes the secret itself from this variable. */
   readonly localVariable: string;
-  /** Why this text cannot be the secret, as the rest of a sentence that begins with the variable; undefined when it can. */
+  /**
+   * Returns why this text cannot be the secret, as the rest of a sentence that begins with the variable, and
+   * undefined when it can.
+   */
   faultOf(text: string): string | undefined;
 }
 
-/** The outside world as a channel may use it. */
+/** A channel reaches the outside world only through these. */
 interface ChannelParts {
   readonly secretOf: (secretId: string) => { current(): Promise<Secret> };
-  /** Publishes to a topic of SNS. */
+  /** Returns a function that publishes to a topic of SNS. */
   readonly publisherOf: (topicArn: string) => (mail: Mail) => Promise<void>;
   readonly links: AlertLinks;
 }
 
 export interface Mail {
-  /** ASCII, one line, below 100 characters. */
+  /** The subject is one line of fewer than 100 ASCII characters. */
   readonly subject: string;
   readonly body: string;
 }
 
-/** What the documentation says of the channel. */
+/** The documentation says this of the channel. */
 interface ChannelGuide {
-  /** Its pace, like `Slack five a minute`. */
+  /** The pace is a phrase such as `Slack five a minute`. */
   readonly pace: string;
-  /** How it is set up, and what `npm start` does with it: a paragraph of Markdown. */
+  /** This paragraph of Markdown says how the channel is set up, and what `npm start` does with it. */
   readonly about: string;
-  /** The bounds of one message. */
+  /** One message of the channel has these bounds. */
   readonly bounds: readonly ChannelBound[];
   readonly sampleOf: (message: Message, links: AlertLinks) => ChannelSample;
 }
@@ -70,14 +79,14 @@ interface ChannelBound {
   readonly reason: string;
 }
 
-/** A message as the channel shows it. */
+/** A sample shows a message as the channel shows it. */
 interface ChannelSample {
-  /** Like `on Slack`. */
+  /** The place is a phrase such as `on Slack`. */
   readonly place: string;
-  /** End of the name of a file with the sample. */
+  /** The name of a file with the sample ends with this. */
   readonly suffix: string;
   readonly text: string;
-  /** How the page of the documentation shows the sample. Absent: it links to a file with the text. */
+  /** The page of the documentation shows the sample like this. Without it the page links to a file with the text. */
   readonly inPage?: { readonly introduction: string; readonly text: string };
 }
 

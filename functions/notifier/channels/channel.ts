@@ -1,23 +1,25 @@
-/** What every channel is to the rest of the notifier: a name, its limits, and one call that sends a message. */
+/**
+ * Defines what every channel is to the rest of the notifier: a name, its limits, and one call that sends a message.
+ */
 
 import type { Thread } from '../deciding/incident.ts';
 import type { Message, MessageLimits } from '../deciding/message-plan.ts';
 import type { Operations } from '../deciding/operation-standing.ts';
 
 export type SendResult =
-  /** `thread`: where the channel now keeps the message of an incident. */
+  /** `thread` says where the channel now keeps the message of an incident. */
   | { readonly kind: 'sent'; readonly thread?: Thread | undefined }
-  /** The message itself is at fault, so that sending it again does not help. */
+  /** The message itself is at fault, so sending it again does not help. */
   | { readonly kind: 'refused'; readonly reason: string }
   | {
       readonly kind: 'failed';
       readonly reason: string;
       readonly retryAfterMs?: number | undefined;
-      /** No answer came, so that the message may have been shown all the same. */
+      /** When true, no answer came, so the message may have been shown all the same. */
       readonly isUncertain?: boolean;
     };
 
-/** Sends messages, at its own pace. */
+/** A sender sends messages at its own pace. */
 export interface Sender {
   readonly pace: MessageLimits;
   /**
@@ -28,6 +30,6 @@ export interface Sender {
 }
 
 export interface Channel extends Sender {
-  /** The name of its kind: it stands in routes, keys of the table and log lines. */
+  /** The name of the channel's kind stands in routes, keys of the table and log lines. */
   readonly name: string;
 }

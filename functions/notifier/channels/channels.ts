@@ -1,4 +1,6 @@
-/** The list of the kinds of channels. A new kind is one file and one entry here; everything else follows from the list. */
+/**
+ * Lists the kinds of channels. A new kind is one file and one entry here, and everything else follows from the list.
+ */
 
 import type { ChannelKind } from './channel-kind.ts';
 import { email } from './email.ts';
@@ -12,13 +14,16 @@ export type ChannelName = Kind['name'];
 
 export const CHANNEL_NAMES = CHANNEL_KINDS.map(({ name }) => name) as [ChannelName, ...ChannelName[]];
 
-/** The settings of all kinds: the keys under `alerts` in the configuration of a bridge. */
+/** The configuration of a bridge takes these settings of all kinds under `alerts`. */
 export const channelSettings = merged(CHANNEL_KINDS.map(({ settings }) => settings));
 
-/** The variables of all kinds in the notifier's environment. */
+/** The notifier's environment has these variables of all kinds. */
 export const channelEnvironment = merged(CHANNEL_KINDS.map(({ environment }) => environment));
 
-/** The ARN of the channel's secret in these settings; undefined when the channel needs none, or is not set up. */
+/**
+ * Returns the ARN of the channel's secret in these settings, and undefined when the channel needs none, or is not set
+ * up.
+ */
 export function secretArnOf({ secret }: Pick<ChannelKind, 'secret'>, settings: object): string | undefined {
   const arn = secret && (settings as Readonly<Record<string, unknown>>)[secret.setting];
   return typeof arn === 'string' ? arn : undefined;

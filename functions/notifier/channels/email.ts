@@ -1,4 +1,4 @@
-/** E-mail, through a topic of SNS: everybody who has confirmed a subscription of the topic gets every mail. */
+/** Sends e-mail through a topic of SNS. Every address that has confirmed its subscription gets every mail. */
 
 import * as z from 'zod';
 import { toError } from '../../../shared/runtime/errors.ts';
@@ -8,10 +8,10 @@ import type { Sender } from './channel.ts';
 import { defineChannelKind, type Mail } from './channel-kind.ts';
 import { MAIL_BYTES_MAX, MAIL_NOTICES_MAX, mailBytesOf, renderMail } from './render-mail.ts';
 
-/** Each address is a subscription to two topics, and so two resources of the 500 that a template may have. */
+/** Each address is a subscription to two topics, and so takes two of the 500 resources that a template may have. */
 export const EMAILS_MAX = 50;
 
-/** SNS suspends a subscription over ten mails a second, and a person has read enough long before that. */
+/** SNS suspends a subscription over ten mails a second. A person cannot read even a tenth of that. */
 export const MAIL_PACE: MessageLimits = {
   messageCountMax: 1,
   perMs: 30_000,
@@ -27,7 +27,7 @@ export const email = defineChannelKind({
     emails: z.array(z.email()).max(EMAILS_MAX).default([]),
   },
   environment: {
-    /** The topic that people subscribe to. Absent: no e-mail. */
+    /** People subscribe to this topic. Without it there is no e-mail. */
     ALERT_TOPIC_ARN: z.string().min(1).optional(),
   },
   topicVariable: 'ALERT_TOPIC_ARN',

@@ -22,7 +22,7 @@ export const MAIL_NOTICES_MAX = 2_000;
 /** SNS takes 256 KB of message (API Reference, "Publish"). The head and the links have room above this. */
 export const MAIL_BYTES_MAX = 240_000;
 
-/** What one notice adds to a digest, in bytes. */
+/** Returns what one notice adds to a digest, in bytes. */
 export function mailBytesOf(notice: Notice): number {
   return Buffer.byteLength(digestLine(notice)) + 1;
 }

@@ -18,7 +18,7 @@ import { FIELDS_MAX, header, markdown, section } from './slack-blocks.ts';
 import { digestBlocks, idCode } from './slack-digest.ts';
 
 export interface SlackMessage {
-  /** What notifications and screen readers show. */
+  /** Notifications and screen readers show this text. */
   readonly text: string;
   readonly unfurl_links: false;
   readonly unfurl_media: false;
@@ -27,7 +27,7 @@ export interface SlackMessage {
 
 const COLOURS: Record<Severity, string> = { critical: '#b3261e', warning: '#d98c00', info: '#2e7d32' };
 
-/** Operations of one incident share a line, so that a message with ids of the usual length names about this many. */
+/** Operations of one incident share a line, so a message with ids of the usual length names about this many. */
 export const SLACK_NOTICES_MAX = 250;
 
 /** Slack takes some 13,000 characters of blocks in one message. The head of the message has room above this. */
@@ -46,7 +46,10 @@ export function renderSlack(message: Message, links: AlertLinks): SlackMessage {
   };
 }
 
-/** The head of an incident's thread: what it began with, how many notices came since, and how the incident stands now. */
+/**
+ * Renders the head of an incident's thread: how it began, how many notices came since, and how the incident stands
+ * now.
+ */
 export function renderSlackIncident(
   { first, toldCount }: Thread,
   { standing, latest }: { readonly standing: 'failing' | 'given_up' | 'recovered'; readonly latest: Notice },
@@ -63,7 +66,10 @@ export function renderSlackIncident(
   return { ...head, attachments: [{ color, blocks: [...blocks, section(line)] }] };
 }
 
-/** One line of words and ids without blocks, for when Slack refuses the blocks. It names every notice. */
+/**
+ * Renders one line of words and ids without blocks, which is sent when Slack refuses the blocks. It names every
+ * notice.
+ */
 export function plainSlack(message: Message): { readonly text: string } {
   const notices = message.flat();
   const head = `${notices.length} alerts: `;
@@ -72,7 +78,7 @@ export function plainSlack(message: Message): { readonly text: string } {
   return { text: `${head}${countsOf(notices)}. Operations: ${notices.map(plainId).join(' ')}` };
 }
 
-/** No character of the id has to be escaped, so that even 250 of them are short. */
+/** Returns the id without escapes, which it does not need, so that even 250 ids are short. */
 function plainId({ operation_id, account_id }: Notice): string {
   return cleanText(operation_id ?? account_id, 60).replaceAll(/[^\w.:-]/g, '?');
 }

@@ -1,4 +1,4 @@
-/** The blocks of Slack's Block Kit that alerts are made of, and how long they may be. */
+/** Makes the blocks of Slack's Block Kit that alerts consist of, within the lengths that Slack allows. */
 
 /** A section takes 3,000 characters (Block Kit reference, "Section block"). */
 export const SECTION_CHARACTERS_MAX = 2_900;
@@ -14,7 +14,7 @@ export function section(text: string): object {
   return { type: 'section', text: markdown(text) };
 }
 
-/** `verbatim`: Slack makes no links, channels or mentions of what looks like one. */
+/** `verbatim` keeps Slack from turning parts of the text into links, channels or mentions. */
 export function markdown(text: string): object {
   return { type: 'mrkdwn', text, verbatim: true };
 }

@@ -27,7 +27,10 @@ export interface Sent {
 
 export type Bot = z.output<typeof botSchema>;
 
-/** Undefined: the secret is the URL of a webhook. Throws when it is neither that nor a bot's token and channel. */
+/**
+ * Returns undefined when the secret is the URL of a webhook. Throws when it is neither that nor a bot's token and
+ * channel.
+ */
 export function botOf(text: string): Bot | undefined {
   if (!text.startsWith('{')) return undefined;
   return botSchema.parse(JSON.parse(text));
@@ -43,7 +46,7 @@ export async function sendByBot(
   const notices = message.flat().toSorted(byTime);
   const [first] = notices;
   const latest = notices.at(-1);
-  // A message of a storm is about many incidents, so that it belongs to no thread.
+  // A message of a storm is about many incidents, so it belongs to no thread.
   if (message.length !== 1 || first === undefined || latest === undefined)
     return resultOf(await post(call, bot, rendered));
   if (thread === undefined || thread.isOver) {
@@ -58,7 +61,7 @@ export async function sendByBot(
   const standing = standingNow(operations ?? noteOperations({}, [thread.first]), { thread, notices });
   const grown = { ...thread, toldCount: thread.toldCount + notices.length, isOver: standing !== 'failing' };
   const head = renderSlackIncident(grown, { standing, latest }, call.links);
-  // The reply has reported the notices. When the head cannot be edited, it only looks out of date.
+  // The reply has reported the notices. If the head cannot be edited, it only looks out of date.
   await ask(call, bot, {
     method: 'chat.update',
     body: { channel: thread.channel, ts: thread.ts, ...head },
@@ -66,7 +69,10 @@ export async function sendByBot(
   return { kind: 'sent', thread: grown };
 }
 
-/** How the incident stands for this message: operations that ended without success before the message began do not count. */
+/**
+ * Returns how the incident stands for this message. Operations that ended without success before the message began do
+ * not count.
+ */
 function standingNow(
   operations: Operations,
   { thread, notices }: { readonly thread: Thread; readonly notices: readonly Notice[] },

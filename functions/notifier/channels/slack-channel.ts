@@ -1,6 +1,6 @@
 /**
- * Sends to Slack by incoming webhook or by bot token; the secret says which. Answers are judged by what Slack documents: a webhook
- * that took the message answers 200 with `ok`, and any other answer is a failure.
+ * Sends to Slack by incoming webhook or by bot token; the secret says which. Answers are judged by what Slack
+ * documents: a webhook that took the message answers 200 with `ok`, and any other answer is a failure.
  */
 
 import { systemClock } from '../../../shared/runtime/clock.ts';
@@ -19,7 +19,7 @@ import {
   type SlackOptions,
 } from './slack-request.ts';
 
-/** Slack takes a message a second, which is more than people can read. */
+/** Slack takes one message a second, which is more than people can read. */
 export const SLACK_PACE: MessageLimits = {
   messageCountMax: 5,
   perMs: 60_000,
@@ -28,7 +28,10 @@ export const SLACK_PACE: MessageLimits = {
   sizeOf: slackCharactersOf,
 };
 
-/** Time for all requests of one message. Answers after 12 s were seen, and a message without an answer is sent again. */
+/**
+ * All requests of one message together have this time. Answers after 12 s were seen, and a message without an answer
+ * is sent again.
+ */
 const TIMEOUT_MS = 25_000;
 
 export function createSlackChannel(options: SlackOptions): Sender {
@@ -65,11 +68,14 @@ async function sendWithin(call: Call, sent: Sent): Promise<SendResult> {
     return result.kind === 'refused' ? resultOf(await post(call, bot, plain)) : result;
   }
   const result = await sendByWebhook(call, text, renderSlack(message, call.links));
-  // If the blocks are at fault, the plain words still say everything that people have to know.
+  // If the blocks are at fault, the plain text still has everything that people must know.
   return result.kind === 'refused' ? judged(await sendByWebhook(call, text, plain)) : result;
 }
 
-/** Slack names its reason when the message is at fault. A 400 without one may come from a proxy on the way, so that message is tried again. */
+/**
+ * Decides whether a refusal is final. Slack names its reason when the message is at fault. A 400 without a reason may
+ * come from a proxy on the way, so that message is tried again.
+ */
 function judged(result: SendResult): SendResult {
   if (result.kind !== 'refused' || MESSAGE_ERRORS.has(result.reason)) return withStatus(result);
   return { kind: 'failed', reason: 'Slack answered 400' };
@@ -79,7 +85,7 @@ function withStatus(result: SendResult): SendResult {
   return result.kind === 'refused' ? { ...result, reason: 'Slack answered 400' } : result;
 }
 
-/** `refused` stands for a 400, with the code that the answer names as its reason. */
+/** Resolves to `refused` for a 400, with the code that the answer names as its reason. */
 async function sendByWebhook(call: Call, text: string, body: object): Promise<SendResult> {
   const { webhookOrigin } = call;
   const url = URL.parse(text);

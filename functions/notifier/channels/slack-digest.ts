@@ -14,13 +14,13 @@ import {
 } from '../wording/wording.ts';
 import { header, inSections, SECTION_CHARACTERS_MAX, section } from './slack-blocks.ts';
 
-/** What the notice adds to a message of many when it follows `before`, in characters. */
+/** Returns what the notice adds to a message of many when it follows `before`, in characters. */
 export function slackCharactersOf(notice: Notice, before: Notice | undefined): number {
   if (continues(notice, before)) return shortId(notice).length + 1;
   return compactLine([notice], before).length + 1;
 }
 
-/** A link doubles the length of a line, so that messages of more notices than this show ids without links. */
+/** A link doubles the length of a line, so messages of more notices than this show ids without links. */
 const LINKED_NOTICES_MAX = 20;
 
 export function digestBlocks(message: Message, links: AlertLinks): readonly object[] {
@@ -35,7 +35,10 @@ export function digestBlocks(message: Message, links: AlertLinks): readonly obje
   return [header(title), section(countsOf(notices)), ...inSections(lines).map(section)];
 }
 
-/** Operations of one incident and kind share a line while a section has room. What happened stands above the first of them. */
+/**
+ * Puts operations of one incident and kind into one line while a section has room. What happened stands above the
+ * first of them.
+ */
 function compactLines(notices: readonly Notice[]): readonly string[] {
   const groups: Notice[][] = [];
   let characterCount = 0;
@@ -50,7 +53,7 @@ function compactLines(notices: readonly Notice[]): readonly string[] {
   return groups.map((group, place) => compactLine(group, groups[place - 1]?.[0]));
 }
 
-/** Room for a title and a place in which every character is escaped. */
+/** A title and a place need at most this room, even if every character is escaped. */
 const LINE_HEAD_CHARACTERS = 700;
 
 function compactLine(notices: readonly Notice[], before: Notice | undefined): string {
@@ -86,7 +89,7 @@ export function idCode({ operation_id }: Notice): string {
   return slackCode(operation_id ?? '', 40);
 }
 
-/** The id without the marks of a code span, to stand in one with others. */
+/** Returns the id without the marks of a code span, so that it can stand in one with others. */
 function shortId(notice: Notice): string {
   return idCode(notice).slice(1, -1);
 }

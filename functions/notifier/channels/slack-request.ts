@@ -1,4 +1,7 @@
-/** Makes one request to Slack within the time that its message has, and says what an answer that is no success means. */
+/**
+ * Makes one request to Slack within the time that its message has, and says what an answer other than a success
+ * means.
+ */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { readBounded } from '../../../shared/runtime/read-bounded.ts';
@@ -7,11 +10,11 @@ import type { AlertLinks } from '../wording/wording.ts';
 import type { SendResult } from './channel.ts';
 
 export interface SlackOptions {
-  /** The URL of a webhook, or JSON: `{"token": "xoxb-...", "channel": "C0123456789"}`. */
+  /** The secret is the URL of a webhook, or JSON such as `{"token": "xoxb-...", "channel": "C0123456789"}`. */
   readonly credentials: { current(): Promise<Secret> };
-  /** A webhook at another origin is refused, so that a changed secret cannot send alerts to somebody else. */
+  /** A webhook at another origin is refused, so that a changed secret cannot send alerts to another party. */
   readonly webhookOrigin: string;
-  /** Origin of the Web API. Only tests have another one. */
+  /** The Web API is at this origin. Only tests have another one. */
   readonly apiOrigin?: string;
   readonly links: AlertLinks;
   readonly clock?: Clock;
@@ -22,10 +25,13 @@ export interface Call extends SlackOptions {
   readonly signal: AbortSignal;
 }
 
-/** Reading stops after this many bytes: a webhook answers `ok`, the Web API repeats the message, and a proxy may send a long page. */
+/**
+ * Reading stops after this many bytes. A webhook answers `ok`, the Web API repeats the message, and a proxy may send
+ * a long page.
+ */
 const ANSWER_BYTES_MAX = 100_000;
 
-/** Errors that are about the message, and not about the channel, the token, or a proxy before Slack. */
+/** These errors are about the message, and not about the channel, the token, or a proxy before Slack. */
 export const MESSAGE_ERRORS: ReadonlySet<string> = new Set([
   'invalid_payload',
   'invalid_blocks',
@@ -54,13 +60,13 @@ export function failure(response: Response, reason: string): Exclude<SendResult,
   return { kind: 'failed', reason, retryAfterMs: retryAfterMs(response.headers.get('retry-after')) };
 }
 
-/** Slack gives whole seconds. Any other value is ignored. */
+/** Returns the pause that Slack asks for in whole seconds, in ms. Any other value is ignored. */
 function retryAfterMs(header: string | null): number | undefined {
   const seconds = Number(header ?? 'none');
   return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : undefined;
 }
 
-/** The answer's body, as far as it is read. */
+/** Returns the answer's body, as far as it is read. */
 export async function readStart(response: Response): Promise<string> {
   return (await readBounded(response.body, ANSWER_BYTES_MAX)).toString();
 }

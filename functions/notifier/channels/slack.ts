@@ -1,4 +1,4 @@
-/** Slack, by incoming webhook or by bot token. */
+/** Defines the kind of channel that is Slack, by incoming webhook or by bot token. */
 
 import * as z from 'zod';
 import { secretArn } from '../../../shared/config/secret-arn.ts';
@@ -11,13 +11,16 @@ const WEBHOOK_ORIGIN = 'https://hooks.slack.com';
 export const slack = defineChannelKind({
   name: 'slack',
   settings: {
-    /** The secret is the URL of an incoming webhook, or JSON of a bot: `{"token": "xoxb-...", "channel": "C0123456789"}`. */
+    /**
+     * The secret is the URL of an incoming webhook, or JSON of a bot such as `{"token": "xoxb-...", "channel":
+     * "C0123456789"}`.
+     */
     slack_webhook_secret_arn: secretArn.optional(),
   },
   environment: {
-    /** Name or ARN of the secret. Absent: no Slack. */
+    /** This is the name or ARN of the secret. Without it the channel is not set up. */
     SLACK_WEBHOOK_SECRET_ID: z.string().min(1).optional(),
-    /** Where the webhook must be. Only tests and local runs have another place. */
+    /** The webhook must be at this origin. Only tests and local runs have another one. */
     SLACK_WEBHOOK_ORIGIN: z.url().default(WEBHOOK_ORIGIN),
   },
   secret: {

@@ -1,9 +1,9 @@
-/** Publishes to an SNS topic: everybody who has confirmed a subscription gets the mail. */
+/** Publishes to an SNS topic. Every address that has confirmed its subscription gets the mail. */
 
 import { PublishCommand, type SNSClient } from '@aws-sdk/client-sns';
 import type { Mail } from './channel-kind.ts';
 
-/** Shorter than a sender may hold the channel, so that a topic that does not answer delays no later sender. */
+/** A sender may hold the channel for longer than this, so a topic that does not answer delays no later sender. */
 const TIMEOUT_MS = 10_000;
 
 export function createSnsPublisher(client: SNSClient, topicArn: string): (mail: Mail) => Promise<void> {

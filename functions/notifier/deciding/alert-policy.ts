@@ -1,25 +1,28 @@
-/** The configured part of the policy: which channels hear of which projects, what is muted, and how long notices are collected. */
+/**
+ * Defines the configured part of the policy: which channels report which projects, what is muted, and how long
+ * notices are collected.
+ */
 
 import * as z from 'zod';
 
-/** Which channels hear of which projects. The first route that fits a notice decides. */
+/** A route says which channels report which projects. The first route that matches a notice decides. */
 const routeTo = <Name extends string>(channelNames: readonly [Name, ...Name[]]) =>
   z.object({
-    /** Absent: all projects, and the account itself. */
+    /** Without it the route covers all projects, and the account itself. */
     project_ids: z.array(z.string()).min(1).optional(),
-    /** Absent: every channel that is set up. */
+    /** Without it the route leads to every channel that is set up. */
     channels: z.array(z.enum(channelNames)).optional(),
     severity_min: z.enum(['info', 'warning', 'critical']).default('info'),
   });
 
-/** Notices of a mute are kept, and reported when it ends. */
+/** Notices of a mute are kept, and reported when the mute ends. */
 const mute = z.object({
   project_ids: z.array(z.string()).min(1).optional(),
   from: z.iso.datetime(),
   until: z.iso.datetime(),
 });
 
-/** The schema of a policy whose routes may name these channels. */
+/** Returns the schema of a policy whose routes may name these channels. */
 export function alertPolicyFor<Name extends string>(channelNames: readonly [Name, ...Name[]]) {
   return z.object({
     routes: z.array(routeTo(channelNames)).default([{ severity_min: 'info' }]),

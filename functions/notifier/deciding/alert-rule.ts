@@ -1,8 +1,8 @@
-/** Which events the bus hands to the notifier. `noticeOf` then decides which of them make a notice. */
+/** Defines which events the bus hands to the notifier. `noticeOf` then decides which of them make a notice. */
 
 import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 
-/** Failures, their ends and the account's health. Ordinary progress and replays are left out. */
+/** The pattern takes failures, their ends and the account's health, and leaves out ordinary progress and replays. */
 export const alertRulePattern = {
   source: [EVENT_SOURCE],
   'replay-name': [{ exists: false }],

@@ -1,14 +1,20 @@
-/** How many messages a channel takes, and how long it rests after a failure. Pure, and safe from times that a wrong clock wrote. */
+/**
+ * Computes how many messages a channel takes, and how long it rests after a failure. It is pure, and safe from times
+ * that a wrong clock wrote.
+ */
 
 export interface ChannelPace {
-  /** How many messages may start within `perMs`. */
+  /** At most this many messages may start within `perMs`. */
   readonly messageCountMax: number;
   readonly perMs: number;
-  /** How many notices one message can name. Further ones go into the next message. */
+  /** One message can name at most this many notices. Further ones go into the next message. */
   readonly noticesPerMessageMax: number;
 }
 
-/** The starts of messages that still count against the pace. A start far in the future was written by a wrong clock and does not. */
+/**
+ * Returns the starts of messages that still count against the pace. A start far in the future was written by a wrong
+ * clock and does not count.
+ */
 export function countedSends(
   sentAtMs: readonly number[],
   { perMs }: ChannelPace,
@@ -17,24 +23,30 @@ export function countedSends(
   return sentAtMs.filter((atMs) => atMs > nowMs - perMs && atMs <= nowMs + perMs);
 }
 
-/** How many messages may start now. */
+/** Returns how many messages may start now. */
 export function freeSlots(sentAtMs: readonly number[], pace: ChannelPace, nowMs: number): number {
   return Math.max(0, pace.messageCountMax - countedSends(sentAtMs, pace, nowMs).length);
 }
 
-/** Pause after the first of several consecutive failures. */
+/** The channel rests for this time after the first of several consecutive failures. */
 const FIRST_PAUSE_MS = 5_000;
 
 /** A channel that asks for a longer pause is probed after this time all the same, because its answer may be out of date. */
 export const PAUSE_MS_MAX = 5 * 60_000;
 
-/** Pause after a failure, in ms: doubles with every consecutive failure, is at least what the channel asks for, and at most five minutes. */
+/**
+ * Returns the pause after a failure, in ms. It doubles with every consecutive failure, is at least what the channel
+ * asks for, and is at most five minutes.
+ */
 export function pauseAfter(failuresInRow: number, retryAfterMs = 0): number {
   const ownMs = FIRST_PAUSE_MS * 2 ** Math.min(failuresInRow - 1, 10);
   return Math.min(PAUSE_MS_MAX, Math.max(ownMs, retryAfterMs));
 }
 
-/** Whether a stored instant lies in the future. One that is further ahead than `aheadMsMax` was written by a wrong clock and does not. */
+/**
+ * Returns whether a stored instant lies in the future. An instant that is further ahead than `aheadMsMax` was written
+ * by a wrong clock and does not.
+ */
 export function isAhead(instantMs: number, nowMs: number, aheadMsMax: number): boolean {
   return instantMs > nowMs && instantMs <= nowMs + aheadMsMax;
 }

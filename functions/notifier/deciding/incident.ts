@@ -1,6 +1,6 @@
 /**
- * What a channel remembers of one incident: when each kind of notice was reported, how its operations stand, and its message.
- * Notices that wait are items of their own, so that an incident does not grow with their number.
+ * Decides what a channel remembers of one incident: when each kind of notice was reported, how its operations stand,
+ * and its message. Notices that wait are items of their own, so an incident does not grow with their number.
  */
 
 import * as z from 'zod';
@@ -9,16 +9,16 @@ import { type Notice, noticeSchema } from './notice.ts';
 import { noteOperations, operationsSchema, standingOf } from './operation-standing.ts';
 import type { PendingNotice } from './pending-notice.ts';
 
-/** The message that a channel keeps for an incident, where it can: the message is edited in place, and replies go into its thread. */
+/** Some channels keep one message for an incident. It is edited in place, and replies go into its thread. */
 export const threadSchema = z.object({
   channel: z.string(),
-  /** Slack's name for the message. */
+  /** Slack identifies the message by this timestamp. */
   ts: z.string(),
-  /** The notice that the incident began with. */
+  /** The incident began with this notice. */
   first: noticeSchema,
-  /** How many notices were reported in the message and its thread. */
+  /** This many notices were reported in the message and its thread. */
   toldCount: z.number(),
-  /** No operation of the incident fails any more, so that the next notice begins another message. */
+  /** When true, no operation of the incident fails any more, so the next notice begins another message. */
   isOver: z.boolean(),
 });
 
@@ -34,15 +34,17 @@ const place = z.object({
 
 export const incidentSchema = z.object({
   ...olderIncidentFields.shape,
-  /** When each kind and severity was last reported. */
+  /** Each kind and severity was last reported at this time. */
   told_at_ms: z.record(z.string(), z.number()).default({}),
-  /** How long further notices of a kind and severity wait after that. The time grows while the incident goes on. */
+  /**
+   * Further notices of a kind and severity wait for this time after that. The time grows while the incident goes on.
+   */
   window_ms: z.record(z.string(), z.number()).default({}),
   operations: operationsSchema.default({}),
-  /** What the incident is about, for a reminder. */
+  /** A reminder names this place. */
   place: place.optional(),
   remind_at_ms: z.number().optional(),
-  /** Absent: the channel has no open message of the incident. */
+  /** Without it the channel has no open message of the incident. */
   thread: threadSchema.optional(),
 });
 
@@ -50,13 +52,16 @@ export type Incident = z.infer<typeof incidentSchema>;
 
 export const emptyIncident: Incident = incidentSchema.parse({});
 
-/** Longest wait between two reports of one kind: what fails all day is reported six times a day, not every five minutes. */
+/**
+ * Two reports of one kind are at most this far apart. What fails all day is reported six times a day, not every five
+ * minutes.
+ */
 const WINDOW_MS_MAX = 4 * 3_600_000;
 
-/** Time between two reminders of what goes on failing. */
+/** A failure that goes on is reported again after this time. */
 export const REMINDER_MS = 86_400_000;
 
-/** Whether one of these waiting notices has to be reported now. If so, all notices of the incident are. */
+/** Returns whether one of these waiting notices has to be reported now. If so, all notices of the incident are. */
 export function isDue(
   waiting: readonly PendingNotice[],
   incident: Incident,
@@ -65,7 +70,7 @@ export function isDue(
   return waiting.some((pending) => {
     const key = paceKey(pending);
     const toldAtMs = incident.told_at_ms[key];
-    // A time in the future was written by a clock that was wrong.
+    // A time in the future was written by a wrong clock.
     if (toldAtMs === undefined || toldAtMs > nowMs) return true;
     // The notice already waited when the last message was planned, and found no room in it.
     if (pending.stored_at_ms < toldAtMs) return true;
@@ -74,13 +79,13 @@ export function isDue(
 }
 
 export interface Reported {
-  /** When the message was planned. */
+  /** The message was planned at this time. */
   readonly atMs: number;
   readonly windowMs: number;
   readonly thread?: Thread | undefined;
 }
 
-/** The incident after a message with these notices went out. Applying it twice gives the same incident. */
+/** Returns the incident after a message with these notices went out. Applying it twice gives the same incident. */
 export function noteReported(
   incident: Incident,
   notices: readonly Notice[],
@@ -104,8 +109,8 @@ export function noteReported(
 }
 
 /**
- * How long the next notices of a kind wait: as long as before while a digest goes out in parts, twice as long when more came
- * within twice the last wait, and the configured time after a rest.
+ * Returns how long the next notices of a kind wait: as long as before while a digest goes out in parts, twice as long
+ * when more came within twice the last wait, and the configured time after a rest.
  */
 function nextWindowMs(incident: Incident, key: string, { atMs, windowMs }: Reported): number {
   const toldAtMs = incident.told_at_ms[key];
@@ -130,7 +135,10 @@ function placeOf({ place: known }: Incident, [first]: readonly Notice[]): Pick<I
   };
 }
 
-/** Kind and severity share a pace, so that an escalation does not wait behind the harmless failures before it. */
+/**
+ * Returns the key of a pace. Kind and severity share a pace, so an escalation does not wait behind the harmless
+ * failures before it.
+ */
 function paceKey({ kind, severity }: Pick<Notice, 'kind' | 'severity'>): string {
   return `${kind} ${severity}`;
 }

@@ -1,17 +1,20 @@
-/** Decides which messages go out now: one per incident while there are few, a few for all incidents in a storm; the most severe first. */
+/**
+ * Decides which messages go out now: one per incident while there are few, and a few for all incidents in a storm.
+ * The most severe go first.
+ */
 
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import type { ChannelPace } from './channel-pace.ts';
 import type { Notice } from './notice.ts';
 import { rankOf } from './severity.ts';
 
-/** The notices of one message, grouped by incident. No group is more severe than the one above it. */
+/** A message has the notices of each incident as a group. No group is more severe than the one above it. */
 export type Message = readonly (readonly Notice[])[];
 
-/** What a channel can carry: its pace, and the size of a message in the channel's own unit. */
+/** A channel can carry this much: its pace, and the size of a message in the channel's own unit. */
 export interface MessageLimits extends ChannelPace {
   readonly sizeMax?: number;
-  /** Size that the notice adds to a message of many when it follows `before`. */
+  /** Returns the size that the notice adds to a message of many when it follows `before`. */
   readonly sizeOf?: (notice: Notice, before: Notice | undefined) => number;
 }
 
@@ -85,7 +88,7 @@ function byFirst([a]: readonly Notice[], [b]: readonly Notice[]): number {
   return a === undefined || b === undefined ? 0 : bySeverity(a, b);
 }
 
-/** Compares severity alone: the sort is stable, so that the lines of one incident stay together. */
+/** Compares severity alone. The sort is stable, so the lines of one incident stay together. */
 function byWorst([a]: readonly Notice[], [b]: readonly Notice[]): number {
   return a === undefined || b === undefined ? 0 : rankOf(b.severity) - rankOf(a.severity);
 }

@@ -7,7 +7,10 @@ import { covers } from './project-list.ts';
 type Mutes = Pick<AlertPolicy, 'mutes'>;
 type Mutable = Pick<Notice, 'kind' | 'project_id'>;
 
-/** When the last mute that covers the project now ends; 0 when none does. A notice about a channel is never muted. */
+/**
+ * Returns when the last mute that covers the project now ends, and 0 when none does. A notice about a channel is
+ * never muted.
+ */
 export function mutedUntilMs({ kind, project_id }: Mutable, { mutes }: Mutes, nowMs: number): number {
   if (kind === 'channel_deaf' || kind === 'channel_back') return 0;
   const ends = mutes
@@ -17,7 +20,7 @@ export function mutedUntilMs({ kind, project_id }: Mutable, { mutes }: Mutes, no
   return Math.max(0, ...ends);
 }
 
-/** Whether a mute covered the notice when it was stored. */
+/** Returns whether a mute covered the notice when it was stored. */
 export function wasMuted(notice: Mutable, policy: Mutes, storedAtMs: number): boolean {
   return mutedUntilMs(notice, policy, storedAtMs) > 0;
 }

@@ -1,4 +1,6 @@
-/** Which events people have to know of, and how urgently: one pure function from an event to a notice. */
+/**
+ * Decides which events people have to know of, and how urgently, with one pure function from an event to a notice.
+ */
 
 import type * as z from 'zod';
 import * as catalog from '../../../shared/events/catalog.ts';
@@ -6,15 +8,16 @@ import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret
 import type { Notice, NoticeKind, Severity } from './notice.ts';
 import { readPartially } from './partial-event.ts';
 
-/** From the third failure on, the trouble does not pass by itself: two retries of the upstream have failed. */
+/** From the third failure on, two retries of the upstream have failed, and the operation needs a person. */
 const ESCALATION_FAILURES_COUNT = 3;
 
 /** The upstream may put a whole stack trace into `error`. This many characters of it are stored and shown. */
 const STORED_ERROR_CHARACTERS = 700;
 
 /**
- * The notice that an event of this detail type makes; undefined when people need not know of the event. An event that does not
- * fit its definition makes a notice of what could be read. Throws when the detail has no id: it is no event of this bridge.
+ * Returns the notice that an event of this detail type makes, and undefined when people need not know of the event.
+ * An event that does not fit its definition makes a notice of what could be read. Throws when the detail has no id,
+ * because it is no event of this bridge.
  */
 export function noticeOf(detailType: string, detail: unknown): Notice | undefined {
   try {
@@ -73,7 +76,10 @@ function stateNotice(event: catalog.OperationStateChanged): Notice | undefined {
   });
 }
 
-/** Without secrets, and cut only then: half a secret has no shape to be recognised by. */
+/**
+ * Returns the error without secrets. It is cut only after they were removed, because half a secret has no shape by
+ * which it is recognised.
+ */
 function storedError(error: string): string {
   return withoutSecretShapes(error, HIDDEN_MARK).slice(0, STORED_ERROR_CHARACTERS);
 }

@@ -1,9 +1,9 @@
-/** A notice: one thing that people have to know, as it is stored, planned and shown. */
+/** Defines a notice: one thing that people have to know, as it is stored, planned and shown. */
 
 import * as z from 'zod';
 
 export const noticeSchema = z.object({
-  /** The event's id, by which a copy of the notice is recognised. */
+  /** A copy of the notice is recognised by the event's id. */
   id: z.string(),
   kind: z.enum([
     'failed',
@@ -29,24 +29,26 @@ export const noticeSchema = z.object({
   branch_id: z.string().optional(),
   endpoint_id: z.string().optional(),
   status: z.string().optional(),
-  /** The event's place among the events of its operation: it tells an older event from a newer one. */
+  /**
+   * This is the event's place among the events of its operation. An older event has a lower one than a newer event.
+   */
   sequence: z.number().optional(),
   failures_count: z.number().optional(),
   new_failures: z.number().optional(),
   error: z.string().optional(),
   since: z.string().optional(),
-  /** The caller that sent the command which started the operation. */
+  /** This caller sent the command that started the operation. */
   client_id: z.string().optional(),
-  /** Why an account cannot be read, or how a deaf channel answers. */
+  /** The reason says why an account cannot be read, or how a deaf channel answers. */
   reason: z.string().optional(),
   open_ms: z.number().optional(),
-  /** The channel that the notice is about: it takes no messages, or takes them again. */
+  /** The notice is about this channel, which takes no messages, or takes them again. */
   channel: z.string().optional(),
-  /** The event did not fit this version of the bridge, so that only a part of it could be read. */
+  /** The event did not fit this version of the bridge, so only a part of it could be read. */
   unread: z.enum(['newer_schema', 'unknown_value']).optional(),
-  /** Set when the notice is sent: the end of the operation was reported before this older failure came in. */
+  /** This is set when the notice is sent: the end of the operation was reported before this older failure came in. */
   has_ended: z.boolean().optional(),
-  /** Set when the notice is sent: a mute that is over by now kept it back. */
+  /** This is set when the notice is sent: a mute that has ended since kept it back. */
   was_muted: z.boolean().optional(),
 });
 

@@ -1,11 +1,14 @@
-/** How the operations of an incident stand by what was reported: whether the incident is over, and whether a notice is stale. */
+/**
+ * Decides how the operations of an incident stand by what was reported: whether the incident is over, and whether a
+ * notice is stale.
+ */
 
 import * as z from 'zod';
 import type { Notice } from './notice.ts';
 
 const standing = z.object({
   state: z.enum(['failing', 'recovered', 'given_up']),
-  /** The sequence of the event that says so. Absent: the event had none. */
+  /** The event with this sequence says so. Without it the event had none. */
   sequence: z.number().optional(),
   observed_at: z.string(),
 });
@@ -15,7 +18,10 @@ export const operationsSchema = z.record(z.string(), standing);
 type Standing = z.infer<typeof standing>;
 export type Operations = Readonly<Record<string, Standing>>;
 
-/** Keeps an incident's item small: an operation takes about 100 bytes. The oldest ends are forgotten first, then the oldest failures. */
+/**
+ * At most this many operations are kept, so that an incident's item stays small: an operation takes about 100 bytes.
+ * The oldest ends are forgotten first, then the oldest failures.
+ */
 const OPERATIONS_MAX = 300;
 
 const STATES: Partial<Record<Notice['kind'], Standing['state']>> = {
@@ -43,13 +49,13 @@ export function noteOperations(operations: Operations, notices: readonly Notice[
   return Object.fromEntries(kept([...next]));
 }
 
-/** The standing of all operations together: one that fails outweighs those that have recovered. */
+/** Returns the standing of all operations together. One that fails outweighs those that have recovered. */
 export function standingOf(operations: Operations): Standing['state'] | 'unknown' {
   const states = new Set(Object.values(operations).map(({ state }) => state));
   return (['failing', 'given_up', 'recovered'] as const).find((state) => states.has(state)) ?? 'unknown';
 }
 
-/** Whether the notice is a failure that came late: the end of its operation was reported before. */
+/** Returns whether the notice is a failure that came late, after the end of its operation was reported. */
 export function hasEnded(operations: Operations, notice: Notice): boolean {
   const known = operations[subjectOf(notice)];
   if (known === undefined || known.state === 'failing' || STATES[notice.kind] !== 'failing') return false;

@@ -1,6 +1,6 @@
 /** Reads what it can of an event that does not fit its definition, so that an alert can show at least that part. */
 
-/** The text fields of an event that an alert can show. */
+/** An alert can show these text fields of an event. */
 const TEXTS = [
   'account_id',
   'observed_at',
@@ -23,7 +23,7 @@ export interface PartialEvent extends Partial<Record<(typeof TEXTS)[number], str
   readonly unread: 'newer_schema' | 'unknown_value';
 }
 
-/** Undefined when the event has no id, because copies of it could not be recognised. */
+/** Returns undefined when the event has no id, because copies of it could not be recognised. */
 export function readPartially(detail: unknown): PartialEvent | undefined {
   const fields: Readonly<Record<string, unknown>> = Object(detail);
   const { id, schema } = fields;

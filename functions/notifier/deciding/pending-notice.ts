@@ -1,25 +1,27 @@
-/** A notice that waits, as the key of the list index shows it: enough to plan messages without reading the item. */
+/**
+ * Reads a waiting notice from the key of the list index, which says enough to plan messages without reading the item.
+ */
 
 import { incidentNameOf, incidentPartsOf, keyPart } from '../../../shared/alerts/incident-key.ts';
 import { type Notice, type NoticeKind, noticeSchema } from './notice.ts';
 
 export interface PendingNotice {
-  /** Sort key of the notice's item. */
+  /** The notice's item has this sort key. */
   readonly sk: string;
-  /** When the notice was stored; the oldest goes first. */
+  /** The notice was stored at this time. The oldest goes first. */
   readonly stored_at_ms: number;
   readonly severity: Notice['severity'];
-  /** Name of the incident that the notice belongs to. */
+  /** The notice belongs to the incident with this name. */
   readonly incident: string;
   readonly account_id: string;
   readonly project_id: string;
-  /** The action, or the name of the channel when the notice is about one. */
+  /** This is the action, or the name of the channel when the notice is about one. */
   readonly action: string;
   readonly kind: Notice['kind'];
   readonly id: string;
 }
 
-/** A notice that was read from its item and still waits to be reported. */
+/** This notice was read from its item and still waits to be reported. */
 export interface WaitingNotice {
   readonly sk: string;
   readonly stored_at_ms: number;
@@ -29,8 +31,8 @@ export interface WaitingNotice {
 const KINDS: ReadonlySet<unknown> = new Set(noticeSchema.shape.kind.options);
 
 /**
- * Sort key in the list index, which puts the oldest notice first. Each part has at most 200 characters, so that the whole
- * stays within the 1,024 bytes of a sort key.
+ * Returns the sort key in the list index, which puts the oldest notice first. Each part has at most 200 characters,
+ * so that the whole stays within the 1,024 bytes of a sort key.
  */
 export function pendingOrderOf(notice: Notice, storedAtMs: number): string {
   const parts = [...incidentPartsOf(notice), notice.kind, keyPart(notice.id)];
@@ -39,7 +41,10 @@ export function pendingOrderOf(notice: Notice, storedAtMs: number): string {
 
 const ISO_CHARACTERS = '2026-01-15T12:00:00.000Z'.length;
 
-/** Undefined when something else wrote this key. It uses no schema, because a storm brings thousands of keys in every look. */
+/**
+ * Returns undefined when something else wrote this key. It uses no schema, because a storm brings thousands of keys
+ * in every look.
+ */
 export function parsePending(
   sk: string,
   order: string,
@@ -66,7 +71,10 @@ function parseTexts(text: string): readonly string[] {
   }
 }
 
-/** What the key says of a notice whose item cannot be read: an alert that shows at least where something happened. */
+/**
+ * Makes a notice from the key alone when its item cannot be read. The alert then shows at least where something
+ * happened.
+ */
 export function noticeOfKey({ id, severity, account_id, project_id, action }: KeyFields): Notice {
   return {
     id,

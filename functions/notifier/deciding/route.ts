@@ -1,4 +1,4 @@
-/** Decides which channels hear of a notice. */
+/** Decides which channels report a notice. */
 
 import type { AlertPolicy } from './alert-policy.ts';
 import type { Notice } from './notice.ts';
@@ -6,13 +6,13 @@ import { covers } from './project-list.ts';
 import { isAtLeast } from './severity.ts';
 
 export interface Routed {
-  /** Names of channels; `every`: all that are set up. */
+  /** These are names of channels. `every` stands for all that are set up. */
   readonly channels: readonly string[] | 'every';
-  /** No route is about the notice although people have to know of it, so that it goes to every channel. */
+  /** When true, no route is about the notice although people have to know of it, so it goes to every channel. */
   readonly isDefault: boolean;
 }
 
-/** The first route that fits decides. A notice below that route's severity goes to no channel. */
+/** Decides by the first route that matches. A notice below that route's severity goes to no channel. */
 export function routeOf(notice: Notice, { routes }: Pick<AlertPolicy, 'routes'>): Routed {
   const route = routes.find(({ project_ids }) => covers(project_ids, notice.project_id));
   // Routes with projects choose among projects. They say nothing about an account or a channel.

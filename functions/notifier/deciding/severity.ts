@@ -1,10 +1,10 @@
-/** How severities compare. */
+/** Compares severities. */
 
 import type { Notice, Severity } from './notice.ts';
 
 const RANK: Record<Severity, number> = { info: 0, warning: 1, critical: 2 };
 
-/** The higher, the more severe. */
+/** Returns a number that is higher for a more severe notice. */
 export function rankOf(severity: Severity): number {
   return RANK[severity];
 }

@@ -1,4 +1,7 @@
-/** Reports a channel that takes no messages. The channel cannot say so itself: a metric raises an alarm, and the other channels report it. */
+/**
+ * Reports a channel that takes no messages. The channel cannot report this itself, so a metric raises an alarm, and
+ * the other channels report it.
+ */
 
 import { DEAF_MS, deafMsOf } from '../../../shared/alerts/deaf-channel.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -18,7 +21,7 @@ interface Named {
   readonly name: string;
 }
 
-/** The metric comes with every sweep, also when all is well, so that its absence raises an alarm of its own. */
+/** Emits the metric in every sweep, also when all is well, so that its absence raises an alarm of its own. */
 export async function reportDeafChannels(deps: DeafChannelDeps, channels: readonly Named[]): Promise<void> {
   const { store, clock, telemetry } = deps;
   const durations = [0];
@@ -83,7 +86,10 @@ function aboutChannel(
   };
 }
 
-/** Ignores the routes: they choose who hears of projects, and this notice is about whether alerts reach people at all. */
+/**
+ * Adds the notice on every channel, whatever the routes say. Routes choose which channel reports which project, and
+ * this notice is about whether alerts reach people at all.
+ */
 async function addToAll(inbox: NoticeInbox, channels: readonly Named[], notice: Notice): Promise<void> {
   for (const { name } of channels) await inbox.add(name, notice);
 }

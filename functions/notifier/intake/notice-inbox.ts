@@ -1,9 +1,12 @@
-/** Where notices come in, whichever part of the notifier makes them. */
+/** Defines where notices come in, whichever part of the notifier makes them. */
 
 import type { Notice } from '../deciding/notice.ts';
 import type { PendingNotice } from '../deciding/pending-notice.ts';
 
 export interface NoticeInbox {
-  /** Stores the notice for the channel until it is reported. Undefined: it is a copy of one that was stored before. */
+  /**
+   * Stores the notice for the channel until it is reported. Resolves to undefined when it is a copy of one that was
+   * stored before.
+   */
   add(channel: string, notice: Notice): Promise<PendingNotice | undefined>;
 }

@@ -1,13 +1,13 @@
 /** Moves notices that a version before 2026-11 left inside an incident's item into items of their own, so that an upgrade loses none. */
 
-import { placeOfIncident } from '../../../shared/alerts/incident-key.ts';
+import { subjectOfIncident } from '../../../shared/alerts/incident-key.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import { type Notice, noticeSchema } from '../deciding/notice.ts';
 import type { StoredIncident } from '../sending/stored-incident.ts';
 import type { NoticeInbox } from './notice-inbox.ts';
 
 export interface OlderIncidents {
-  /** Incidents in whose items notices wait. */
+  /** Resolves to the incidents in whose items notices wait. */
   list(channel: string): Promise<readonly StoredIncident[]>;
   /** Takes the waiting notices out of the incident's item. */
   empty(channel: string, stored: StoredIncident): Promise<void>;
@@ -33,14 +33,17 @@ export async function moveOlderNotices(
       }
       await store.inbox.add(channel, notice);
     }
-    // The write is refused when the older version still runs and has written again: the next sweep moves the rest.
+    // The write is refused when the older version still runs and has written again. The next sweep moves the rest.
     await store.older.empty(channel, stored);
   }
 }
 
-/** The notice says at least where something happened: the item's key names account, project and action. */
+/**
+ * Makes a notice that says at least where something happened, because the item's key names account, project and
+ * action.
+ */
 function unreadableNotice(pending: unknown, sk: string): Notice {
-  const { account_id, project_id, action } = placeOfIncident(sk.replace(/^INCIDENT#/, ''));
+  const { account_id, project_id, action } = subjectOfIncident(sk.replace(/^INCIDENT#/, ''));
   const { id } = Object(pending) as { id?: unknown };
   return {
     id: typeof id === 'string' ? id : `unreadable ${sk}`,

@@ -10,7 +10,7 @@ import type { IncidentMemory, StoredIncident } from '../sending/stored-incident.
 import type { NoticeInbox } from './notice-inbox.ts';
 
 export interface DueReminders {
-  /** Incidents that have been failing for a day since they were last reported. */
+  /** Resolves to the incidents that have been failing for a day since they were last reported. */
   listReminders(channel: string): Promise<readonly StoredIncident[]>;
 }
 

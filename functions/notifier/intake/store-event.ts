@@ -16,7 +16,7 @@ export interface StoreEventDeps {
   readonly telemetry: Telemetry;
 }
 
-/** The notices that this invocation has stored, for each channel that is set up. */
+/** These notices were stored by this invocation, for each channel that is set up. */
 export type FreshNotices = ReadonlyMap<string, PendingNotice[]>;
 
 const busEvent = z.object({
@@ -25,7 +25,10 @@ const busEvent = z.object({
   detail: z.record(z.string(), z.unknown()),
 });
 
-/** Adds what it stores to `fresh`. Throws when the event cannot be read or stored: the queue then hands it out again. */
+/**
+ * Adds what it stores to `fresh`. Throws when the event cannot be read or stored, so that the queue hands it out
+ * again.
+ */
 export async function storeEvent(deps: StoreEventDeps, body: string, fresh: FreshNotices): Promise<void> {
   const event = busEvent.parse(JSON.parse(body));
   // The rule keeps replays out already. This check also holds when the rule is changed.
@@ -33,12 +36,16 @@ export async function storeEvent(deps: StoreEventDeps, body: string, fresh: Fres
   const notice = noticeOf(event['detail-type'], event.detail);
   if (notice === undefined) return;
   await storeOnChannels(deps, notice, fresh);
-  // The alert is stored. The event itself does not fit its schema, so the dead-letter queue keeps it for a person to look at.
+  // The alert is stored. The event itself does not fit its schema, so the dead-letter queue keeps it for a person to
+  // look at.
   if (notice.unread === 'unknown_value')
     throw new AppError('event_unreadable', `Event ${notice.id} does not fit its schema`);
 }
 
-/** Tries every channel, also when the write for another one fails: the queue then repeats the event, and copies are recognised. */
+/**
+ * Tries every channel, also when the write for another one fails. The queue then repeats the event, and copies are
+ * recognised.
+ */
 async function storeOnChannels(
   { store, policy, telemetry }: StoreEventDeps,
   notice: Notice,

@@ -1,4 +1,7 @@
-/** What follows the attempt to send a message: it is noted as sent, kept as refused, or tried again after a pause. */
+/**
+ * Decides what follows the attempt to send a message: it is noted as sent, kept as refused, or tried again after a
+ * pause.
+ */
 
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
@@ -11,7 +14,10 @@ import { WRITES_AT_ONCE } from './notice-ends.ts';
 import type { StoredIncidents } from './stored-incident.ts';
 import { hold, type Turn } from './turn.ts';
 
-/** A message of unknown outcome is repeated as it was this many times. Then it is planned anew, so that what is severe by now leads it. */
+/**
+ * A message of unknown outcome is repeated as it was this many times. Then it is planned anew, so that the notice
+ * that is most severe by now leads it.
+ */
 const REPEATS_MAX = 3;
 
 export interface Sending {
@@ -20,7 +26,7 @@ export interface Sending {
   readonly incidents: StoredIncidents;
 }
 
-/** One write says that the whole message went out. The outcome of its notices is noted after that. */
+/** Records in one write that the whole message went out. The outcome of its notices is noted after that. */
 export async function noteSent(
   turn: Turn,
   sending: Sending,
@@ -44,7 +50,7 @@ export async function noteSent(
   return hold(turn, { message: undefined });
 }
 
-/** Twice as many notices in the next message, until the channel's own limit is reached again (undefined). */
+/** Returns twice as many notices for the next message, until the channel's own limit is reached again (undefined). */
 function widened({ channel, state }: Turn): number | undefined {
   const next = 2 * (state?.notices_max ?? Number.POSITIVE_INFINITY);
   return next < channel.pace.noticesPerMessageMax ? next : undefined;
@@ -70,7 +76,10 @@ export async function settle({ deps, channel }: Turn, { left, waiting, incidents
   await store.ends.settle(channel.name, sks, { outcome: 'reported' });
 }
 
-/** Sends a refused message of many notices in halves until the notice at fault is alone. That one is kept for a person to look at. */
+/**
+ * Sends a refused message of many notices in halves until the notice at fault is alone. That notice is kept for a
+ * person to look at.
+ */
 export async function refuse(turn: Turn, sending: Sending, reason: string): Promise<boolean> {
   const { deps, channel } = turn;
   const noticeCount = sending.left.sks.length;
@@ -93,7 +102,7 @@ export async function refuse(turn: Turn, sending: Sending, reason: string): Prom
   return hold(turn, { message: undefined });
 }
 
-/** Ends the turn, and lets the channel rest: after a send that failed, for longer with each failure. */
+/** Ends the turn after a send that failed, and lets the channel rest for longer with each failure. */
 export async function rest(turn: Turn, result: Extract<SendResult, { kind: 'failed' }>): Promise<boolean> {
   const { deps, channel, state } = turn;
   const failures = (state?.failures_in_row ?? 0) + 1;

@@ -1,4 +1,6 @@
-/** Makes messages of notices that were read, with what an operation's history and ended mutes add to each notice. */
+/**
+ * Makes messages of notices that were read, and adds to each notice what its operation's history and ended mutes say.
+ */
 
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import type { AlertPolicy } from '../deciding/alert-policy.ts';
@@ -11,22 +13,22 @@ import type { StoredIncidents } from './stored-incident.ts';
 
 export interface PlannedMessage {
   readonly message: Message;
-  /** Sort keys of its notices, in the order of the message. */
+  /** These are the sort keys of its notices, in the order of the message. */
   readonly sks: readonly string[];
   readonly incidents: StoredIncidents;
-  /** When it was planned. */
+  /** The message was planned at this time. */
   readonly at_ms: number;
 }
 
 export interface PlanTerms {
   readonly limits: MessageLimits;
-  /** How many messages may start. */
+  /** At most this many messages may start. */
   readonly slotCount: number;
   readonly incidents: StoredIncidents;
   readonly at_ms: number;
 }
 
-/** The messages that these notices make, whether or not they are due. */
+/** Returns the messages that these notices make, whether or not they are due. */
 export function messagesOf(
   found: readonly WaitingNotice[],
   policy: Pick<AlertPolicy, 'mutes'>,

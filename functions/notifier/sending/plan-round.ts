@@ -1,4 +1,7 @@
-/** Plans what a channel sends next: of all waiting notices those that are due now, as messages. */
+/**
+ * Plans what a channel sends next. Of all waiting notices it takes those that are due now, and makes messages of
+ * them.
+ */
 
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -25,19 +28,21 @@ export interface PlanDeps {
 export interface Round {
   readonly channel: string;
   readonly limits: MessageLimits;
-  /** How many messages may start. */
+  /** At most this many messages may start. */
   readonly slotCount: number;
   /** The round looks at this many notices at most. */
   readonly noticesMax: number;
-  /** The previous messages had no room for everything: the rest goes out without waiting for a window. */
+  /**
+   * When true, the previous messages had no room for everything, and the rest goes out without waiting for a window.
+   */
   readonly isStorm: boolean;
-  /** Notices that were written just now, which the index may not show yet. */
+  /** These notices were written just now, and the index may not show them yet. */
   readonly fresh: readonly PendingNotice[];
 }
 
 export interface RoundPlan {
   readonly messages: readonly PlannedMessage[];
-  /** Something is due for which these messages have no room. */
+  /** When true, something is due for which these messages have no room. */
   readonly hasMore: boolean;
 }
 
@@ -56,7 +61,10 @@ export async function planRound(deps: PlanDeps, round: Round): Promise<RoundPlan
   return { messages, hasMore: waiting.length >= round.noticesMax || plannedCount < fit.length };
 }
 
-/** Whether one of these notices is due. In a storm most are not, and reading their incidents is all that it takes to know. */
+/**
+ * Returns whether one of these notices is due. In a storm most are not, and reading their incidents is enough to
+ * know.
+ */
 export async function isAnyDue(
   { store, policy, clock }: PlanDeps,
   channel: string,
@@ -71,12 +79,12 @@ export async function isAnyDue(
   });
 }
 
-/** When this many notices wait, a message is full already, so that waiting for further ones saves no message. */
+/** When this many notices wait, a message is full already, so waiting for further ones saves no message. */
 const STORM_COUNT = 250;
 
 /**
- * How many times the notices of a round are listed, since listing keys costs little: with more of them, those of one incident
- * come together, and a message has room for more.
+ * A round lists this many times its number of notices, because listing keys costs little. With more of them, those of
+ * one incident come together, and a message has room for more.
  */
 const LOOK_AHEAD = 4;
 
@@ -93,7 +101,10 @@ async function listUnmuted(
   return [...together.values()].flat().slice(0, noticesMax);
 }
 
-/** When one notice of an incident is due, all of them go: a recovery must not be read before the failures that it ends. */
+/**
+ * Returns the notices that go now. When one notice of an incident is due, all of them go, because a recovery must not
+ * be read before the failures that it ends.
+ */
 function dueOf(
   waiting: readonly PendingNotice[],
   incidents: StoredIncidents,
@@ -127,7 +138,7 @@ function incidentIn({ incident }: PendingNotice): string {
   return incident;
 }
 
-/** What a mute looks at. A key has an empty text where the notice names no project. */
+/** Returns what a mute looks at. A key has an empty text where the notice names no project. */
 function subjectOf({ kind, project_id }: PendingNotice) {
   return { kind, ...(project_id !== '' && { project_id }) };
 }

@@ -12,7 +12,7 @@ import { isAnyDue, planRound } from './plan-round.ts';
 import { finishMessage, sendOne } from './send-message.ts';
 import { HOLD_MS, hold, type Look, type SendDeps, slotsOf, type Turn } from './turn.ts';
 
-/** How many times a holder looks for new notices. What comes in later is sent by the next sweep. */
+/** A holder looks for new notices this many times. What comes in later is sent by the next sweep. */
 const ROUNDS_MAX = 5;
 
 export async function sendDue(deps: SendDeps, channel: Channel, look: Look): Promise<void> {
@@ -72,7 +72,7 @@ function limitsOf({ channel, state }: Turn): MessageLimits {
   };
 }
 
-/** Nothing is due any more: what the channel did not take has been muted or settled since. */
+/** Notes that nothing is due any more: what the channel did not take has been muted or settled since. */
 async function noteIdle(turn: Turn): Promise<void> {
   await hold(turn, { waiting_since_ms: undefined, has_more: undefined });
 }

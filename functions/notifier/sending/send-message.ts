@@ -11,8 +11,9 @@ import { messagesOf, type PlannedMessage } from './plan-messages.ts';
 import { hold, type Turn } from './turn.ts';
 
 /**
- * Finishes the message that an earlier process left: the outcome of one that was sent is noted on all its notices, and one that
- * may have been sent is sent again as it was. False: the turn is over, or the channel did not take the message.
+ * Finishes the message that an earlier process left. The outcome of a message that was sent is noted on all its
+ * notices, and one that may have been sent is sent again as it was. Resolves to false when the turn is over, or the
+ * channel did not take the message.
  */
 export async function finishMessage(turn: Turn): Promise<boolean> {
   const { deps, channel, state } = turn;
@@ -22,7 +23,7 @@ export async function finishMessage(turn: Turn): Promise<boolean> {
   const names = waiting.map(({ notice }) => incidentOf(notice));
   const incidents = await deps.store.incidents.readMany(channel.name, names);
   if (left.phase === 'sending') {
-    // With one slot the notices stay together, as they were.
+    // One slot keeps the notices together, as they were.
     const together = { limits: channel.pace, slotCount: 1, incidents, at_ms: left.at_ms };
     const [message] = messagesOf(waiting, deps.policy, together);
     if (message !== undefined) return sendOne(turn, message);
@@ -32,7 +33,10 @@ export async function finishMessage(turn: Turn): Promise<boolean> {
   return hold(turn, { message: undefined });
 }
 
-/** False: the turn is over, or the messages that were planned behind this one have to be planned anew. */
+/**
+ * Resolves to false when the turn is over, or when the messages that were planned behind this one have to be planned
+ * anew.
+ */
 export async function sendOne(
   turn: Turn,
   { message, sks, incidents, at_ms }: PlannedMessage,

@@ -1,4 +1,4 @@
-/** One holder's turn at a channel. Every write into the channel's item claims the channel anew. */
+/** Defines one holder's turn at a channel. Every write into the channel's item claims the channel anew. */
 
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Channel } from '../channels/channel.ts';
@@ -10,7 +10,10 @@ import type { PlanDeps } from './plan-round.ts';
 import type { IncidentMemory } from './stored-incident.ts';
 import type { BegunNotices, WaitingNotices } from './waiting-notices.ts';
 
-/** Above the longest single send (25 s) and below the sweep's interval, so that a crash blocks the channel only briefly. */
+/**
+ * The time is above the longest single send (25 s) and below the sweep's interval, so that a crash blocks the channel
+ * only briefly.
+ */
 export const HOLD_MS = 45_000;
 
 export interface SendDeps extends PlanDeps {
@@ -24,9 +27,9 @@ export interface SendDeps extends PlanDeps {
 }
 
 export interface Look {
-  /** The notices that this invocation has stored. Undefined: a sweep, which looks at everything. */
+  /** This invocation has stored these notices. It is undefined in a sweep, which looks at everything. */
   readonly fresh: readonly PendingNotice[] | undefined;
-  /** No message begins after this time: its answer would come when the function is over. */
+  /** No message begins after this time, because its answer would come when the function is over. */
   readonly deadlineMs: number;
 }
 
@@ -34,16 +37,19 @@ export interface Turn {
   readonly deps: SendDeps;
   readonly channel: Channel;
   readonly look: Look;
-  /** The channel's item as this holder wrote it last. Undefined: another notifier holds the channel by now. */
+  /**
+   * This is the channel's item as this holder wrote it last. It is undefined when another notifier holds the channel
+   * by now.
+   */
   state: ChannelState | undefined;
 }
 
-/** How many messages may start now; 0 when the turn is over. */
+/** Returns how many messages may start now, and 0 when the turn is over. */
 export function slotsOf({ deps, channel, state }: Turn): number {
   return state === undefined ? 0 : freeSlots(state.sent_at_ms, channel.pace, deps.clock.now());
 }
 
-/** Writes the changes and claims the channel anew. False: another notifier holds it. */
+/** Writes the changes and claims the channel anew. Resolves to false when another notifier holds it. */
 export async function hold(turn: Turn, changes: Partial<ChannelState>): Promise<boolean> {
   const { deps, channel, state } = turn;
   if (state === undefined) return false;

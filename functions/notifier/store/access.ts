@@ -1,4 +1,4 @@
-/** What the notifier reads and writes in the table: its notices, incidents and channels. */
+/** Defines what the notifier reads and writes in the table: its notices, incidents and channels. */
 
 import { LIST_INDEX } from '../../../shared/store/table.ts';
 import { type Access, distinct, KEY, WORK } from '../../../shared/store/table-access.ts';

@@ -1,4 +1,7 @@
-/** Everything that the notifier keeps in the table, as one port for each use. An item that cannot be read is logged and counted. */
+/**
+ * Keeps everything of the notifier in the table, as one port for each use. An item that cannot be read is logged and
+ * counted.
+ */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';

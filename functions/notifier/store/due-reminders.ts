@@ -6,7 +6,7 @@ import { type Key, LIST_INDEX, type TableIndexes } from '../../../shared/store/t
 import type { DueReminders } from '../intake/reminders.ts';
 import type { IncidentItems } from './incident-item.ts';
 
-/** At most this many reminders in one sweep; the next sweep takes the rest. */
+/** One sweep takes at most this many reminders, and the next sweep takes the rest. */
 const REMINDERS_MAX = 100;
 
 export function createDueReminders(

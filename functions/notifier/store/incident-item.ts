@@ -1,4 +1,4 @@
-/** The item of one incident on one channel: how it is read, and written by compare-and-set. */
+/** Reads the item of one incident on one channel, and writes it by compare-and-set. */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { alertListOf } from '../../../shared/store/keys.ts';
@@ -9,10 +9,10 @@ import { expiresAt } from './retention.ts';
 import { conditionOf, revisionAfter } from './revision.ts';
 
 export interface IncidentItems {
-  /** An item that is not there is an empty incident. */
+  /** Returns an empty incident for an item that is not there. */
   parse(key: Key, item: Item | undefined): StoredIncident;
   readMany(keys: readonly Key[]): Promise<readonly StoredIncident[]>;
-  /** `removed`: names of further attributes that the write takes away. */
+  /** `removed` names further attributes that the write takes away. */
   write(
     channel: string,
     found: StoredIncident,
@@ -61,7 +61,7 @@ export function createIncidentItems(
   };
 }
 
-/** An incident stands in the list of reminders, by the time of its next one, as long as it has one. */
+/** Returns the incident's place in the list of reminders, by the time of its next one, as long as it has one. */
 function reminderPlace(channel: string, { remind_at_ms: remindAtMs }: Incident) {
   const { partitionKey, sortKey } = LIST_INDEX;
   if (remindAtMs === undefined) return { set: {}, remove: [partitionKey, sortKey] };

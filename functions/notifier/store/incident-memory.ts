@@ -1,4 +1,7 @@
-/** What each channel remembers of incidents. Every change is a compare-and-set, so that notifiers may run side by side. */
+/**
+ * Keeps what each channel remembers of incidents. Every change is a compare-and-set, so that notifiers may run side
+ * by side.
+ */
 
 import { AppError } from '../../../shared/runtime/errors.ts';
 import { alertIncidentKey } from '../../../shared/store/keys.ts';
@@ -6,7 +9,9 @@ import type { Table } from '../../../shared/store/table.ts';
 import type { IncidentMemory } from '../sending/stored-incident.ts';
 import type { IncidentItems } from './incident-item.ts';
 
-/** Only the holder of the channel changes an incident, so that one race or two are normal and this many tries are a fault. */
+/**
+ * Only the holder of the channel changes an incident, so one race or two are normal and this many tries are a fault.
+ */
 const WRITE_TRIES_MAX = 50;
 
 export function createIncidentMemory(

@@ -1,4 +1,7 @@
-/** Stores notices, one item each: the number of waiting notices has no bound but the table, and a copy is refused by its key. */
+/**
+ * Stores notices, one item each. Only the table bounds the number of waiting notices, and a copy is refused by its
+ * key.
+ */
 
 import { keyPart } from '../../../shared/alerts/incident-key.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -9,7 +12,7 @@ import type { NoticeInbox } from '../intake/notice-inbox.ts';
 
 export function createNoticeInbox(table: Pick<Table, 'update'>, clock: Pick<Clock, 'now'>): NoticeInbox {
   return {
-    /** The item has no `expires_at`: a notice that waits never expires. */
+    /** The item has no `expires_at`, because a notice that waits never expires. */
     async add(channel, notice) {
       const key = alertNoticeKey(channel, keyPart(notice.id));
       const order = pendingOrderOf(notice, clock.now());

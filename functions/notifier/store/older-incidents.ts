@@ -1,4 +1,4 @@
-/** Incident items of versions before 2026-11, in which notices wait. */
+/** Reads incident items of versions before 2026-11, in which notices wait. */
 
 import { alertWorkOf } from '../../../shared/store/keys.ts';
 import type { Table } from '../../../shared/store/table.ts';

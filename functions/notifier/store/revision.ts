@@ -1,4 +1,7 @@
-/** Compare-and-set on an item's revision. It also works when the item was edited by hand and holds something else there. */
+/**
+ * Makes the compare-and-set on an item's revision. It also works when the item was edited by hand and holds something
+ * else there.
+ */
 
 import type { Condition } from '../../../shared/store/table.ts';
 import type { Revision } from '../sending/stored-incident.ts';
@@ -8,8 +11,8 @@ export function revisionAfter(revision: Revision): number {
 }
 
 /**
- * The condition of a write that follows a read of this revision. A revision that cannot be compared may be overwritten, because
- * it would otherwise block its item for good.
+ * Returns the condition of a write that follows a read of this revision. A revision that cannot be compared may be
+ * overwritten, because it would otherwise block its item for good.
  */
 export function conditionOf(revision: Revision): { readonly condition?: Condition } {
   if (revision === undefined) return { condition: { kind: 'absent', name: 'revision' } };

@@ -16,7 +16,7 @@ import type { BegunNotices, WaitingNotices } from '../sending/waiting-notices.ts
 
 const SEVEREST_FIRST: readonly Severity[] = ['critical', 'warning', 'info'];
 
-/** A key takes about 200 bytes, so that a page of the index stays well below DynamoDB's 1 MB. */
+/** A key takes about 200 bytes, so a page of the index stays well below DynamoDB's 1 MB. */
 const PAGE_KEYS = 1_000;
 
 export function createWaitingNotices(

@@ -1,18 +1,26 @@
-/** Makes text from outside safe to show in a message: one line, nothing invisible, no secret, not too long. */
+/**
+ * Makes text from outside safe to show in a message: it becomes one line without invisible characters and secrets,
+ * and is cut.
+ */
 
 import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
 
-/** Characters that are control, format (bidi marks, zero width), surrogate, private use, or separators of lines and paragraphs. */
+/**
+ * These are control, format (bidi marks, zero width), surrogate and private-use characters, and separators of lines
+ * and paragraphs.
+ */
 const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\p{Zl}\p{Zp}]/gu;
 const CUT_MARK = ' ... (cut)';
 
-/** Length of a single value in an alert, such as an id or a status. */
+/** A single value in an alert, such as an id or a status, has at most this length. */
 export const VALUE_CHARACTERS_MAX = 120;
 
-/** Length of the upstream's error text in an alert. */
+/** The upstream's error text in an alert has at most this length. */
 export const ERROR_CHARACTERS_MAX = 600;
 
-/** Cuts at a word and says so. The result has at most `charactersMax` UTF-16 units, the mark included. */
+/**
+ * Cuts the text at a word and marks the cut. The result has at most `charactersMax` UTF-16 units, the mark included.
+ */
 export function cleanText(text: string, charactersMax: number): string {
   const open = withoutSecretShapes(text, HIDDEN_MARK);
   const clean = open.replaceAll(UNPRINTABLE, ' ').replaceAll(/\s+/gu, ' ').trim();
@@ -24,7 +32,10 @@ export function cleanText(text: string, charactersMax: number): string {
   return `${kept.trimEnd()}${CUT_MARK}`;
 }
 
-/** As a code span of Slack, in which nothing is formatting, a mention, an emoji or a link. The escapes are those that Slack asks for. */
+/**
+ * Returns a code span of Slack, in which nothing is formatting, a mention, an emoji or a link. The escapes are those
+ * that Slack asks for.
+ */
 export function slackCode(text: string, charactersMax: number): string {
   const escaped = cleanText(text, charactersMax)
     .replaceAll('`', "'")
@@ -34,7 +45,7 @@ export function slackCode(text: string, charactersMax: number): string {
   return `\`${escaped === '' ? '-' : escaped}\``;
 }
 
-/** As plain text of a mail. Mail programs make a link of what looks like one, so that its scheme is broken up. */
+/** Returns plain text for a mail. Mail programs make a link of what looks like one, so its scheme is broken up. */
 export function mailText(text: string, charactersMax: number): string {
   return cleanText(
     withoutSecretShapes(text, HIDDEN_MARK)
@@ -45,7 +56,10 @@ export function mailText(text: string, charactersMax: number): string {
   );
 }
 
-/** As the subject of a mail. SNS refuses line breaks, control characters, and 100 or more characters (API Reference, "Publish"). */
+/**
+ * Returns the subject of a mail. SNS refuses line breaks, control characters, and 100 or more characters (API
+ * Reference, "Publish").
+ */
 export function mailSubject(text: string): string {
   const ascii = cleanText(text, 99).replaceAll(/[^\x20-\x7e]/g, '?');
   return /^[A-Za-z0-9]/.test(ascii) ? ascii : `Alert: ${ascii}`.slice(0, 99);

@@ -1,4 +1,4 @@
-/** The words of an alert: what happened, what to do, and where to look. The channels only lay them out. */
+/** Words an alert: what happened, what to do, and where to look. The channels only lay the words out. */
 
 import type * as z from 'zod';
 import type { accountDegraded } from '../../../shared/events/catalog.ts';
@@ -6,7 +6,7 @@ import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret
 import type { Notice, NoticeKind } from '../deciding/notice.ts';
 
 export interface AlertLinks {
-  /** Where the bridge's console is. Without it an alert shows ids and no links to their pages. */
+  /** The bridge's console is at this address. Without it an alert shows ids and no links to their pages. */
   readonly consoleBaseUrl?: string | undefined;
   readonly runbookUrl?: string | undefined;
 }
@@ -112,7 +112,7 @@ export function factsOf(notice: Notice): readonly Fact[] {
   return facts.flatMap(([label, value]) => (value === undefined ? [] : [{ label, value }]));
 }
 
-/** Ids as the upstream makes them. Any other id gets no link, because its link could lie or break the message. */
+/** The upstream makes ids like this. Any other id gets no link, because its link could lie or break the message. */
 const PLAIN_ID = /^[A-Za-z0-9_-]{1,80}$/;
 
 export function operationUrl(notice: Notice, { consoleBaseUrl }: AlertLinks): string | undefined {
@@ -123,14 +123,17 @@ export function operationUrl(notice: Notice, { consoleBaseUrl }: AlertLinks): st
   return `${consoleBaseUrl}/console/accounts/${account_id}/projects/${project_id}/operations/${operation_id}`;
 }
 
-/** What the notice is about, for a title: an action in a project, a project, an account, or a channel. */
+/** Returns what the notice is about, for a title: an action in a project, a project, an account, or a channel. */
 export function placeOf({ account_id, project_id, action, channel }: Notice): string {
   if (channel !== undefined) return channel;
   if (project_id === undefined) return account_id;
   return action === undefined ? project_id : `${action} in ${project_id}`;
 }
 
-/** Project and action, cut so that they fit into a line of a digest. Undefined when the notice is about no project. */
+/**
+ * Returns project and action, cut so that they fit into a line of a digest, and undefined when the notice is about no
+ * project.
+ */
 export function projectWordsOf(
   { project_id, action = '' }: Notice,
   clean: (text: string, charactersMax: number) => string,
@@ -138,7 +141,7 @@ export function projectWordsOf(
   return project_id === undefined ? undefined : `${clean(project_id, 60)} ${clean(action, 40)}`;
 }
 
-/** `12 x Operation failed, 1 x Operation recovered`, and how many of them a mute kept back. */
+/** Returns a text such as `12 x Operation failed, 1 x Operation recovered`, and how many of them a mute kept back. */
 export function countsOf(notices: readonly Notice[]): string {
   const counts = new Map<string, number>();
   for (const notice of notices) counts.set(titleOf(notice), (counts.get(titleOf(notice)) ?? 0) + 1);

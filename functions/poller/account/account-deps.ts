@@ -1,4 +1,7 @@
-/** What the poller of one account is built from. Each room says which of it it needs; an invocation adds what is its own. */
+/**
+ * Lists what the poller of one account is built from. Each part declares what it needs of this, and an invocation
+ * adds what is its own.
+ */
 
 import type { PollerBudget } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
@@ -20,16 +23,16 @@ export interface AccountDeps extends PollDeps {
   readonly store: PollDeps['store'] & OriginStore & LeftoverStore & WorkStore;
   readonly upstream: Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'>;
   readonly planner: PollPlanner;
-  /** The one that `upstream` takes its permits from. */
+  /** `upstream` takes its permits from this budget. */
   readonly budget: Pick<PollerBudget, 'take' | 'giveBack' | 'charge' | 'learned' | 'restore'>;
-  /** Whether this process may poll the account, and for how long it may send. */
+  /** The lease says whether this process may poll the account, and for how long it may send. */
   readonly lease: Lease;
   readonly key: KeyWatchDeps['key'];
   readonly commands?: SharingDeps['commands'];
   readonly limits: AccountLimits;
-  /** Where the status of the account is kept; undefined: it is not published. */
+  /** The status of the account is kept here. It is not published when this is undefined. */
   readonly status?: StatusPort | undefined;
-  /** Poll just these, and list no projects: for a key that may not list them. */
+  /** The poller polls just these projects and lists none, for a key that may not list them. */
   readonly fixedProjectIds?: readonly string[] | undefined;
 }
 
@@ -41,11 +44,11 @@ export interface AccountLimits
     Readonly<QuietDeps['limits']> {}
 
 interface PollingLimits {
-  /** Polls under way at once: one sick project delays no other, and a dozen sockets are enough for the rate limit. */
+  /** This many polls run at once: one slow project delays no other, and a dozen sockets are enough for the rate limit. */
   readonly pollsAtOnce: number;
-  /** The poller's share of the rate limit. */
+  /** The poller may send this many requests a minute. */
   readonly requestsPerMinute: number;
 }
 
-/** What all loops of one invocation share besides. */
+/** All loops of one invocation share these dependencies. */
 export interface InvocationDeps extends AccountDeps, Pick<DiscoveryDeps, 'bounds' | 'onLost' | 'signal'> {}

@@ -1,4 +1,7 @@
-/** What a warm environment keeps of an account between invocations. Losing it costs requests and reads, never data. */
+/**
+ * Describes what a warm environment keeps of an account between invocations. Losing it costs requests and reads,
+ * never data.
+ */
 
 import { type KnownProjects, noKnownProjects } from './discovery/known-projects.ts';
 import { type Listings, noListings } from './discovery/listings.ts';

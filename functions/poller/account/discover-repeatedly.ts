@@ -1,4 +1,4 @@
-/** Reads the whole project list whenever that is needed; its pages have turns of their own besides. */
+/** Reads the whole project list whenever that is needed. Its pages have turns of their own as well. */
 
 import type { AccountMemory } from './account-memory.ts';
 import { type DiscoveryDeps, discoverProjects } from './discovery/discover-projects.ts';
@@ -7,7 +7,7 @@ import { isListingDue, type ListingSchedule } from './discovery/listings.ts';
 import { type HealthDeps, publishRecovery } from './status/publish-health.ts';
 import { surviveFailure } from './survive-failure.ts';
 
-/** Before the first listing hardly a project is known, so a failed one is tried again soon. */
+/** Hardly a project is known before the first listing, so a failed listing is tried again after this short time. */
 const DISCOVERY_LOOK_MS = 5_000;
 
 export interface DiscoveryLoopDeps extends DiscoveryDeps, HealthDeps {

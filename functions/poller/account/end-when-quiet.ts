@@ -1,22 +1,28 @@
-/** Ends the invocation early once nothing is expected to happen soon: the next one comes with the schedule. */
+/** Ends the invocation early once nothing is expected to happen soon. The next invocation comes with the schedule. */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import { isNeeded } from '../planner/polling-need.ts';
 
-/** An invocation is billed by the millisecond, but a look at every project in each of them would cost more than it saves. */
+/**
+ * The need for the invocation is derived this often. It is billed by the millisecond, but looking at every project
+ * more often would cost more than it saves.
+ */
 const LOOK_MS = 250;
 
 export interface QuietDeps {
   readonly planner: Pick<PollPlanner, 'need'>;
   readonly clock: Clock;
   readonly limits: {
-    /** How long an invocation goes on after it was last needed; undefined: to its end. */
+    /** An invocation goes on for this long after it was last needed. When this is undefined, it goes on to its end. */
     readonly lingerMs?: number | undefined;
   };
 }
 
-/** `isBusy`: whether the invocation has work that the planner does not know of. Aborts `stop` when it is no longer needed. */
+/**
+ * Aborts `stop` when the invocation is no longer needed. `isBusy` says whether it has work that the planner does not
+ * know of.
+ */
 export async function endWhenQuiet(
   { planner, clock, limits }: QuietDeps,
   stop: AbortController,

@@ -1,12 +1,11 @@
-/** What one invocation has done so far. */
+/** Counts what one invocation has done so far. */
 
 import type { RelayReport } from '../../../shared/protocol/relay-records.ts';
 
 export interface InvocationCounts {
   pollCount: number;
-  /** Transitions that were recorded. */
   recordedCount: number;
-  /** Events that the bus has taken. */
+  /** The bus has accepted this many events. */
   publishedCount: number;
 }
 

@@ -1,4 +1,4 @@
-/** One invocation: polls the projects of one account, many at once, until its signal aborts. */
+/** Runs one invocation: it polls the projects of one account, many at once, until its signal aborts. */
 
 import { createRelayLedger } from '../../../shared/protocol/relay-ledger.ts';
 import type { AccountDeps, InvocationDeps } from './account-deps.ts';
@@ -33,9 +33,9 @@ export interface AccountReport extends Readonly<InvocationCounts> {
 }
 
 export interface Invocation {
-  /** Ends the invocation early: the deadline, or the process must stop. */
+  /** It ends the invocation early, at the deadline or when the process must stop. */
   readonly signal: AbortSignal;
-  /** The lease ends by itself after this long, so that a killed invocation blocks no other for longer. */
+  /** The lease ends by itself after this long, so that an invocation that was killed blocks no other for longer. */
   readonly leaseMs: number;
 }
 
@@ -60,7 +60,7 @@ export async function pollAccount(
   return { outcome: memory.health.isKeyRejected ? 'key_rejected' : 'stopped', ...counts };
 }
 
-/** Aborts together with `signal`, and may be aborted before it. */
+/** Returns a controller that aborts together with `signal`, and may be aborted before it. */
 function stoppedBy(signal: AbortSignal): AbortController {
   const stop = new AbortController();
   if (signal.aborted) stop.abort(signal.reason);
@@ -134,7 +134,7 @@ function leftoverEvents(
 ): LeftoverEvents {
   const isCold = projects.memories.size === 0;
   return {
-    /** After a cold start these are all that is known until the projects are listed, and the list may fail. */
+    /** After a cold start these projects are all that is known until the list is read, and the list may fail. */
     onProjects(projectIds) {
       if (!isCold || projectIds.length === 0) return;
       for (const id of projectIds) rememberProject(projects, id);
@@ -146,12 +146,15 @@ function leftoverEvents(
   };
 }
 
-/** A listing that every invocation cuts short never proves that a project is gone. */
+/**
+ * Says whether the invocation has to wait: a listing that every invocation interrupts never proves that a project is
+ * gone.
+ */
 function isListingAwaited({ endedAtMs, isBeingRead }: Listings): boolean {
   return endedAtMs === undefined || isBeingRead;
 }
 
-/** Undefined: the status is not published. */
+/** Returns undefined when the status is not published. */
 function statusDepsOf({ status, ...deps }: InvocationDeps): StatusDeps | undefined {
   return status && { ...deps, status };
 }

@@ -1,4 +1,4 @@
-/** Polls one project in its turn, and reports to the account's memory and to the planner how it ended. */
+/** Polls one project in its turn, and reports to the account's memory and to the planner how the poll ended. */
 
 import type { Permit } from '../../../shared/upstream/request-budget.ts';
 import type { PollPlanner, PollResult } from '../planner/poll-planner.ts';
@@ -28,7 +28,7 @@ export interface ProjectPollDeps extends PollDeps, LossDeps, HealthDeps, Reading
   readonly limits: AccountLimits;
 }
 
-/** What the polls of one invocation share. */
+/** The polls of one invocation share this state. */
 export interface PollingState {
   readonly origin: AccountOrigin;
   readonly leftovers: Leftovers;
@@ -39,7 +39,7 @@ export type PolledMemory = Pick<AccountMemory, 'projects' | 'readings' | 'health
 
 export interface ProjectTurn {
   readonly projectId: string;
-  /** For the first request. */
+  /** The first request of the poll leaves with this permit. */
   readonly permit: Permit;
 }
 
@@ -84,7 +84,7 @@ function resultOf(report: PollReport | undefined, restMs: number | undefined): P
   };
 }
 
-/** What the answer says of the account as a whole. */
+/** Derives from the end of a poll how the upstream answers the whole account. */
 async function judgeHealth(deps: HealthDeps, health: AccountHealth, { failure }: PollReport): Promise<void> {
   if (failure === undefined) return publishRecovery(deps, health, 'poll');
   if (failure === 'cancelled') return;
@@ -94,7 +94,7 @@ async function judgeHealth(deps: HealthDeps, health: AccountHealth, { failure }:
   else deps.telemetry.log('warn', 'poll.interrupted', { reason: failure });
 }
 
-/** Whether the project was read to its end. */
+/** Notes whether the project was read to its end. */
 async function judgeReading(
   deps: ReadingDeps & HealthDeps,
   memory: PolledMemory,
@@ -122,10 +122,16 @@ async function judgeFailedReading(
   await markUnread(deps, readings, { projectId, reason, areOthersAnswered });
 }
 
-/** The project list is read every minute, and every five at the latest: an upstream that works has answered by then. */
+/**
+ * The project list is read every minute, and at least every five minutes, so an upstream that works has answered
+ * within this time.
+ */
 const ANSWER_AGE_MS_MAX = 5 * 60_000;
 
-/** Other requests of the account are answered. With no other project, the project list is the evidence. */
+/**
+ * Says whether other requests of the account are answered. When there is no other project, the project list is the
+ * evidence.
+ */
 function isUpstreamAnswering({ clock, limits }: HealthDeps, health: AccountHealth, isOnly: boolean): boolean {
   const nowMs = clock.now();
   const { answeredAtMs } = health;

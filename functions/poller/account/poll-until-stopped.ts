@@ -1,4 +1,4 @@
-/** The loop of one worker: it takes a permit, asks the planner what to send with it, and sends that. */
+/** Runs the loop of one worker: it takes a permit, asks the planner what to send with it, and sends that. */
 
 import { type PollerBudget, takenPermit } from '../../../shared/upstream/request-budget.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
@@ -9,7 +9,7 @@ import { type PollingState, type ProjectPollDeps, pollOneProject } from './poll-
 import { publishRecovery } from './status/publish-health.ts';
 import { surviveFailure } from './survive-failure.ts';
 
-/** Workers end up here when nothing is due; short, because a discovery or another poll can change what is. */
+/** A worker waits at most this long when nothing is due, because a discovery or another poll can change what is due. */
 const IDLE_WAIT_MS_MAX = 1_000;
 
 export interface WorkerDeps extends ProjectPollDeps, ListReadingDeps {
@@ -51,7 +51,7 @@ export async function pollUntilStopped(
   }
 }
 
-/** The permit comes first: a project that is chosen now is read now, whatever queue there is for the rate limit. */
+/** The permit comes first: a project that is chosen now is read now, however long requests wait for the rate limit. */
 async function tookPermit({ budget, signal }: Pick<WorkerDeps, 'budget' | 'signal'>): Promise<boolean> {
   return budget.take(signal).then(
     () => true,

@@ -1,4 +1,4 @@
-/** What the status of the account says of its projects and of what is left to publish. */
+/** Derives what the status of the account says of its projects and of what is left to publish. */
 
 import type { AccountMemory } from './account-memory.ts';
 import { type KnownProjects, visibleIdsOf } from './discovery/known-projects.ts';
@@ -31,7 +31,7 @@ export function statusSources(
   };
 }
 
-/** Before the projects are listed, what the process before has said is all that is known. */
+/** Before the projects are listed, only the report of the previous process says which projects there are. */
 function isStillKnown(
   { memories, unreachable }: KnownProjects,
   { endedAtMs }: Listings,

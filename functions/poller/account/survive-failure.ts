@@ -1,4 +1,7 @@
-/** A failure of one poll, or of one call of the table, ends that poll and not the invocation: the next turn comes. */
+/**
+ * Limits a failure of one poll, or of one call of the table, to that poll: the invocation goes on, and the next turn
+ * comes.
+ */
 
 import { toError } from '../../../shared/runtime/errors.ts';
 import { isUpstreamError } from '../../../shared/upstream/upstream-error.ts';

@@ -1,13 +1,14 @@
-/** What a warm environment keeps of the accounts that it serves. */
+/** Keeps the accounts that a warm environment serves. */
 
 /**
- * Accounts that one environment keeps. Lambda may hand any account's invocation to any warm environment, and what it keeps
- * of an account with thousands of projects is tens of megabytes. An account that is dropped begins as after a cold start.
+ * One environment keeps at most this many accounts. Lambda may hand any account's invocation to any warm environment,
+ * and what it keeps of an account with thousands of projects is tens of megabytes. An account that is dropped begins
+ * as after a cold start.
  */
 export const WARM_ACCOUNTS_MAX = 4;
 
 export interface WarmAccounts<Account> {
-  /** `identity`: of the settings. Changed settings must not meet the adapters of the old ones. */
+  /** `identity` identifies the settings, because changed settings must not meet the adapters of the old ones. */
   get(accountId: string, identity: string, create: () => Account): Account;
 }
 

@@ -1,7 +1,7 @@
 /**
- * Commands through the API are recorded by another process while this invocation runs: their projects are read at once instead
- * of in their turn. Callers also wish for fresh readings, which are fulfilled within a small share of the requests. One small
- * read of the index serves all projects; an index that lags behind only delays the reading.
+ * Watches for commands and wishes that other processes record while this invocation runs. Projects of commands are
+ * read at once instead of in their turn, and wishes are fulfilled within a small share of the requests. One small
+ * read of the index serves all projects. An index that lags behind only delays the reading.
  */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -14,13 +14,16 @@ import type {
 import type { IndexPosition } from '../../../shared/store/table.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 
-/** All keys of a usual account. After an outage of the bus there are many more, and a look at all of them takes several turns. */
+/**
+ * One look reads at most this many keys, which is all of a usual account. After an outage of the bus there are many
+ * more, and several looks pass over all of them.
+ */
 const PAGE_KEYS = 1_000;
 
-/** What other processes leave for the poller. */
+/** Other processes leave their work for the poller here. */
 export interface WorkStore {
   findWorkPage(request: WorkPageRequest): Promise<WorkIndexPage>;
-  /** The projects that callers wish to be read; each wish is given out once. */
+  /** Resolves to the projects of which callers wish for a fresh reading. It returns each wish once. */
   takeWishes(): Promise<readonly string[]>;
 }
 
@@ -30,7 +33,10 @@ export interface WorkWatchDeps {
   readonly clock: Clock;
   readonly telemetry: Pick<Telemetry, 'measure'>;
   readonly limits: {
-    /** Between two looks at what other processes have recorded; undefined: no other process records anything. */
+    /**
+     * Two looks at what other processes have recorded are this far apart. It is undefined when no other process
+     * records anything.
+     */
     readonly workIntervalMs?: number | undefined;
   };
   readonly signal: AbortSignal;
@@ -48,7 +54,7 @@ export async function watchForWork(deps: WorkWatchDeps): Promise<void> {
       start = next;
       for (const projectId of await store.takeWishes()) planner.wish(projectId);
     } catch {
-      // The table is busy: the next look comes in a moment, and every project has its turn anyway.
+      // The table is busy. The next look comes in a moment, and every project has its turn anyway.
     }
     const waitingCount = planner.waitingCount();
     if (waitingCount > 0) telemetry.measure('ReadingsWaiting', waitingCount);
@@ -58,11 +64,11 @@ export async function watchForWork(deps: WorkWatchDeps): Promise<void> {
 
 /** Finds the commands that an earlier pass over the index has not shown. */
 function createCommandWatch() {
-  /** Undefined during the first pass: the invocation has started with what is there. */
+  /** It is undefined during the first pass, because the invocation has started with what is there. */
   let known: ReadonlySet<string> | undefined;
   let seen = new Set<string>();
   return {
-    /** The projects of new commands. `isLast`: the pass ends with this page. */
+    /** Returns the projects of new commands. `isLast` says that the pass ends with this page. */
     take(entries: readonly WorkIndexEntry[], isLast: boolean): readonly string[] {
       const commands = entries.filter(({ isCommand }) => isCommand);
       const added = commands.filter(({ key }) => known?.has(key.sk) === false);

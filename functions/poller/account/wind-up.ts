@@ -1,6 +1,6 @@
 /**
- * The end of an invocation, in bounded time: between the stop signal and the time-out that would kill it, the polls under way
- * end, the account's health is published, and the status is written. Whatever takes longer is not waited for.
+ * Ends an invocation in bounded time. Between the stop signal and the time-out that would kill it, the polls under
+ * way end, the account's health is published, and the status is written. Nothing that takes longer is waited for.
  */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
@@ -15,7 +15,10 @@ export interface WindUpDeps {
   readonly telemetry: Telemetry;
 }
 
-/** Resolves when the loops have ended, at the latest a while after the stop signal. Rejects as the first loop that failed. */
+/**
+ * Resolves when the loops have ended, and `POLLS_END_MS` after the stop signal at the latest. Rejects as the first
+ * loop that failed.
+ */
 export async function untilLoopsEnd(
   deps: WindUpDeps & { readonly signal: AbortSignal },
   loops: readonly Promise<void>[],
@@ -27,7 +30,7 @@ export async function untilLoopsEnd(
   if (failed !== undefined) throw failed.reason;
 }
 
-/** The tasks run side by side; a failure of one is logged and keeps no other from ending. */
+/** Runs the tasks side by side. A failure of one is logged and keeps no other from ending. */
 export async function reportAtEnd(
   deps: WindUpDeps,
   tasks: Readonly<Record<string, () => Promise<void>>>,
@@ -43,7 +46,7 @@ export async function reportAtEnd(
   await atMost(deps, 'report', REPORT_MS, Promise.all(guarded));
 }
 
-/** Nothing relies on it: the lease ends by itself when the polling should have. */
+/** Nothing relies on the release: the lease ends by itself when the polling should have. */
 export async function release(deps: WindUpDeps & { readonly lease: Pick<Lease, 'release'> }): Promise<void> {
   const released = deps.lease.release().catch((error: unknown) => {
     deps.telemetry.log('warn', 'lease.not_released', { reason: toError(error).name });
@@ -53,7 +56,10 @@ export async function release(deps: WindUpDeps & { readonly lease: Pick<Lease, '
 
 const CUT_SHORT: MetricName = 'InvocationsCutShort';
 
-/** Undefined: it took longer, and is not waited for any more. What it still writes is compared with what is stored, as ever. */
+/**
+ * Resolves to undefined when the task took longer, and then it is not waited for any more. What it still writes is
+ * compared with what is stored, as always.
+ */
 async function atMost<T>(
   { clock, telemetry }: WindUpDeps,
   part: string,

@@ -1,10 +1,11 @@
 /**
- * Which request to send next. Each permit goes to the first of these that has something to read (ADR 0006):
- * 1. at most every second permit: a turn that would otherwise wait longer than four rounds (reading-deadlines.ts has the
- *    theorem);
- * 2. within their shares: projects of commands, of hints and of wishes (order-by-urgency.ts);
- * 3. all turns by weight: a stride is one over the square root of the expected transitions per second, and the turn whose
- *    virtual finish is smallest goes first, so polls are evenly spaced, at rates that minimise the mean delay.
+ * Decides which request is sent next. Each permit goes to the first of these that has something to read (ADR 0006):
+ * 1. A turn that would otherwise wait longer than four rounds gets at most every second permit
+ * (`reading-deadlines.ts` has the theorem).
+ * 2. Projects of commands, hints and wishes get permits within their shares (`order-by-urgency.ts`).
+ * 3. All turns get permits by weight. The stride of a turn is one over the square root of its expected transitions
+ * per second, and the turn with the smallest virtual finish goes first. So polls are evenly spaced, at rates that
+ * minimise the mean delay.
  */
 
 import type { FieldEvidence } from '../../../shared/core/records/hint-evidence.ts';
@@ -26,52 +27,61 @@ import { createUrgentReadings } from './urgent-readings.ts';
 
 export interface PollPlanner {
   /**
-   * The projects to poll from now on; what is known of the others is forgotten. `histories`, by id of the project: how often
-   * something happened in those that an earlier process has read.
+   * Polls exactly these projects from now on, and forgets what is known of all others. `histories` says, by id of the
+   * project, how often something happened in those that an earlier process has read.
    */
   setProjects(projectIds: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void;
   /** Adds projects to those that are polled, and forgets none; the cost does not depend on how many there are already. */
   addProjects(projectIds: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void;
   /** Stops polling these projects, and forgets what is known of them. */
   removeProjects(projectIds: readonly string[]): void;
-  /** What to send with a request that may leave now. The project or page counts as under way until it is reported. */
+  /**
+   * Returns what to send with a request that may leave now. The project or page counts as under way until it is
+   * reported.
+   */
   next(nowMs: number): PollDecision;
   report(projectId: string, result: PollResult, nowMs: number): void;
   /**
-   * What a page of the project list showed, however partial; undefined: it could not be read. The first report starts the
-   * turns of the list: a poller has to read the list before it knows any project.
+   * Takes what a page of the project list showed, however partial. `shown` is undefined when the page could not be
+   * read. The first report starts the turns of the list, because a poller reads the list before it knows any project.
    */
   reportPage(page: number, shown: ShownPage | undefined, nowMs: number): void;
-  /** A command of the bridge's own has started something there: poll it at once. */
+  /** Asks for a reading at once, because a command through the bridge has started something there. */
   markHot(projectId: string): void;
-  /** A caller wishes for a fresh reading: it comes soon, at most once in a poll interval, and all wishes have a small share. */
+  /**
+   * Asks for a fresh reading that a caller wishes for. It comes soon, but at most once in a poll interval, and all
+   * wishes together have a small share.
+   */
   wish(projectId: string): void;
-  /** How many projects wait because a command, a hint or a wish asks for a reading of them. */
+  /** Returns how many projects wait because a command, a hint or a wish asks for a reading of them. */
   waitingCount(): number;
-  /** Whether there is a reason to go on polling. `sinceMs`: when this invocation began. O(projects). */
+  /**
+   * Says whether there is a reason to go on polling. `sinceMs` is the beginning of this invocation. It costs
+   * O(projects).
+   */
   need(sinceMs: number, nowMs: number): PollingNeed;
-  /** How often something happens there, as far as it is known. */
+  /** Returns how often something happens there, or undefined when that is not known. */
   historyOf(projectId: string): ArrivalHistory | undefined;
-  /** What was learned of the list's fields, to be kept across restarts. */
+  /** Returns what was learned of the list's fields, for the status that is kept across restarts. */
   hintEvidence(): readonly FieldEvidence[];
   restoreHints(evidence: readonly FieldEvidence[]): void;
 }
 
 export type PollDecision =
   | { readonly kind: 'poll'; readonly projectId: string }
-  /** Read this page of the project list, from this cursor on. */
+  /** The poller reads this page of the project list, from this cursor on. */
   | { readonly kind: 'list'; readonly page: number; readonly cursor: string | undefined }
-  /** Nothing may leave before; `untilMs` is infinite when every project is under way or there is none. */
+  /** The poller sends nothing before `untilMs`, which is infinite when every project is under way or there is none. */
   | { readonly kind: 'wait'; readonly untilMs: number };
 
 export interface PollResult {
   readonly hasFailed: boolean;
   readonly foundTransition: boolean;
-  /** The poll left events that did not reach the bus: the project is polled again as soon as it may be. */
+  /** The poll left events that did not reach the bus, so the project is polled again as soon as it may be. */
   readonly hasLeftovers: boolean;
-  /** Undefined when the poll read no page: what was known of the project stays. */
+  /** It is undefined when the poll read no page; what was known of the project stays then. */
   readonly activity: ProjectActivity | undefined;
-  /** After a failure the project is left alone for at least this long; undefined: only the usual back-off counts. */
+  /** After a failure the project rests for at least this long. When it is undefined, only the usual back-off counts. */
   readonly restMs?: number | undefined;
 }
 
@@ -80,15 +90,15 @@ export interface ShownPage extends PageEnd {
 }
 
 export interface PlannerLimits {
-  /** No project is polled more often, unless a hint or a command asks for it; a wish does not. */
+  /** No project is polled more often than this, unless a hint or a command asks for it. A wish does not change it. */
   readonly pollIntervalMsMin: number;
-  /** The poller's share of the rate limit; it determines how long a round of all projects takes. */
+  /** The poller may send this many requests a minute, which determines how long a round of all projects takes. */
   readonly requestsPerMinute: number;
-  /** The back-off of a project that fails doubles each time, up to this. */
+  /** The back-off of a project doubles with each failure, up to this time. */
   readonly failureBackoffMsMax: number;
-  /** Undefined: the project list is never read. */
+  /** The project list is never read when this is undefined. */
   readonly listing: ListingLimits | undefined;
-  /** The shares of the requests for each kind of urgency; undefined: the usual ones. */
+  /** These are the shares of the permits for each kind of urgency. When they are undefined, the usual shares apply. */
   readonly urgencyShares?: UrgencyShares | undefined;
 }
 
@@ -162,12 +172,12 @@ function learn(
   turn.stride = expectations.strideOf(turn, nowMs);
 }
 
-/** How long a turn rests after its failure: its back-off, or longer when its reader asks for that. */
+/** A turn rests after its failure for its back-off, or longer when its reader asks for that. */
 function restMsOf(limits: PlannerLimits, { failureCount }: Turn, restMsMin = 0): number {
   return Math.max(restMsMin, backoffMs(limits, failureCount));
 }
 
-/** A project that was read waits by its weight, and one with unpublished events only for the poll interval. */
+/** A project that was read waits by its weight. One that has unpublished events waits only for the poll interval. */
 function queueAgain(queues: TurnQueues, turn: Turn, nowMs: number, pollIntervalMsMin: number): void {
   const { byWeight, rests, deadlines } = queues;
   deadlines.follow(turn, nowMs);
@@ -177,7 +187,7 @@ function queueAgain(queues: TurnQueues, turn: Turn, nowMs: number, pollIntervalM
   } else joinByWeight(queues, turn);
 }
 
-/** A compute that has become suspendable moves its project forward, in proportion to the wait that is left. */
+/** A compute that can be suspended from now on shortens the wait of its project, in proportion to the wait that is left. */
 function hurryRisen({ byWeight }: TurnQueues, expectations: ProjectExpectations, nowMs: number): void {
   for (let turn = expectations.takeRisen(nowMs); turn; turn = expectations.takeRisen(nowMs)) {
     const before = turn.stride;
@@ -186,12 +196,12 @@ function hurryRisen({ byWeight }: TurnQueues, expectations: ProjectExpectations,
   }
 }
 
-/** Expected transitions per millisecond, at any time, of those of the projects that are known. */
+/** Sums up the expected transitions per millisecond of those projects on the page that have a turn. */
 function coldOf(byId: ReadonlyMap<string, Turn>, rows: readonly ProjectRow[]): number {
   return rows.reduce((sum, { id }) => sum + (byId.get(id)?.cold ?? 0), 0);
 }
 
-/** What the projects need of the invocation that began at `sinceMs`. O(projects). */
+/** Derives what the projects need of the invocation that began at `sinceMs`. It costs O(projects). */
 function needOf(turns: Iterable<Turn>, queues: TurnQueues, sinceMs: number, nowMs: number): PollingNeed {
   let [unreadCount, pressingCount, expectedTransitionsPerMs] = [0, 0, 0];
   for (const turn of turns) {

@@ -1,4 +1,4 @@
-/** The turns of the projects that are polled: how a project becomes known, and how it is forgotten. */
+/** Gives each project that is polled its turn, and forgets projects that are no longer polled. */
 
 import type { ArrivalHistory } from './activity/project-activity.ts';
 import type { HintFields } from './hints/hint-fields.ts';
@@ -7,16 +7,16 @@ import type { Turn } from './queues/turn.ts';
 import { joinByWeight, joinFirst, leaveQueues, type TurnQueues } from './queues/turn-queues.ts';
 
 export interface PolledProjects {
-  /** These projects and no others are polled from now on. */
+  /** Polls exactly these projects from now on. */
   set(projectIds: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void;
-  /** Projects that have a turn already keep it. */
+  /** Adds the projects that have no turn yet. The others keep theirs. */
   add(projectIds: readonly string[], histories?: ReadonlyMap<string, ArrivalHistory>): void;
   remove(projectIds: readonly string[]): void;
-  /** Starts the deadlines of the projects that were added since the last call: they are added without a clock. */
+  /** Starts the deadlines of the projects that were added since the last call, because adding them needs no clock. */
   welcomeNewcomers(nowMs: number): void;
 }
 
-/** What is kept of each project. */
+/** These parts of the planner keep something of each project. */
 export interface ProjectTurnParts {
   readonly byId: Map<string, Turn>;
   readonly queues: TurnQueues;

@@ -1,15 +1,19 @@
 /**
- * Whether an invocation goes on polling. It is billed by the millisecond, and the next one comes within the minute, so it
- * goes on only while a transition is expected before that, and a configured time longer. A longer time shows the first
- * transition of a quiet account sooner, and costs more (docs, "How soon a transition is seen").
+ * Decides whether an invocation goes on polling. It is billed by the millisecond, and the next invocation begins
+ * within a minute. So it goes on only while a transition is expected before that, and for a configured time longer. A
+ * longer time shows the first transition of a quiet account sooner, and costs more (docs, "How soon a transition is
+ * seen").
  */
 
 export interface PollingNeed {
-  /** Every project was read in this invocation, or a list that is proved to show every transition was. */
+  /** It is true when this invocation has read every project, or has read a list that is proved to show every transition. */
   readonly hasReadAll: boolean;
-  /** A project waits to be polled at once, or events wait to be published. */
+  /** It is true when a project waits to be polled at once, or events wait to be published. */
   readonly hasWork: boolean;
-  /** Transitions expected of open operations and of computes that may be suspended now; operations yet to begin are left out. */
+  /**
+   * It counts the transitions expected of open operations and of computes that may be suspended now. Operations that
+   * have not begun are left out.
+   */
   readonly expectedTransitionsPerMs: number;
 }
 

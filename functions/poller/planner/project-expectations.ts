@@ -1,4 +1,4 @@
-/** The transitions expected of each project, learned from the pages that are read anyway, and the strides that follow. */
+/** Learns from the pages how many transitions to expect of each project, and derives the strides of their turns. */
 
 import { createArrivalRates } from './activity/arrival-rates.ts';
 import { coldIntensity, hotIntensity, nextRiseMs } from './activity/poll-intensity.ts';
@@ -7,18 +7,19 @@ import { createPriorityQueue, type PriorityQueue } from './queues/priority-queue
 import { newTurn, type Turn } from './queues/turn.ts';
 
 export interface ProjectExpectations {
-  /** Turns for projects that become known together: the history of each says something about the others. */
+  /** Creates turns for projects that become known together: the history of each says something about the others. */
   welcome(projectIds: readonly string[], histories: ReadonlyMap<string, ArrivalHistory>): readonly Turn[];
   forget(turn: Turn): void;
-  /** Learns from what a reading showed. */
   learn(turn: Turn, activity: ProjectActivity, nowMs: number): void;
-  /** The stride of the turn at this moment. */
   strideOf(turn: Turn, nowMs: number): number;
-  /** The next turn of which more is expected than when it was read; each is given out once. */
+  /** Returns the next turn of which more is expected than when it was read. It returns each turn once. */
   takeRisen(nowMs: number): Turn | undefined;
 }
 
-/** Tried from 0.8 to 1.2 of the mean cold stride on three seeds: the mean delay is the same, the tail is not. */
+/**
+ * This share of the mean cold stride bounds every stride. Values from 0.8 to 1.2 were tried on three seeds: the mean
+ * delay is the same, and the longest delays differ.
+ */
 const STRIDE_SHARE_MAX = 0.9;
 
 export function createProjectExpectations(): ProjectExpectations {
@@ -51,7 +52,10 @@ export function createProjectExpectations(): ProjectExpectations {
       strides.add(turn);
       followRise(rises, turn, nowMs);
     },
-    /** No project is polled much less often than one of the mean cold stride: it costs nothing and cuts the longest delays. */
+    /**
+     * No project is polled much less often than one of the mean cold stride, because that costs nothing and cuts the
+     * longest delays.
+     */
     strideOf: (turn, nowMs) =>
       Math.min(strides.max(), 1 / Math.sqrt(turn.cold + hotIntensity(turn.activity, nowMs))),
     takeRisen(nowMs) {
@@ -61,7 +65,10 @@ export function createProjectExpectations(): ProjectExpectations {
   };
 }
 
-/** The strides of all projects as if nothing were open or running there, kept as a sum so that the mean costs nothing. */
+/**
+ * Sums up the strides that all projects would have if nothing were open or running there, so that their mean costs
+ * nothing.
+ */
 function createColdStrides() {
   let sum = 0;
   let count = 0;
@@ -74,7 +81,7 @@ function createColdStrides() {
       sum -= coldStrideOf(turn);
       count -= 1;
     },
-    /** The longest stride of a project. */
+    /** Returns the longest stride that a project may have. */
     max: () => (STRIDE_SHARE_MAX * sum) / Math.max(1, count),
   };
 }
@@ -85,7 +92,7 @@ function turnOf(id: string, history: ArrivalHistory | undefined, arrivalsPerMsMe
   return turn;
 }
 
-/** A compute becomes suspendable without a reading that would show it. */
+/** Notes when a running compute can be suspended: no reading shows that moment. */
 function followRise(rises: PriorityQueue<Turn>, turn: Turn, nowMs: number): void {
   const riseAtMs = nextRiseMs(turn.activity, nowMs);
   if (riseAtMs === undefined) rises.delete(turn);

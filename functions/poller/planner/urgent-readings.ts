@@ -4,13 +4,13 @@ import { type OrderByUrgency, strongerOf } from './queues/order-by-urgency.ts';
 import type { Turn, Urgency } from './queues/turn.ts';
 
 export interface UrgentReadings {
-  /** Nothing happens when the project has no turn. */
+  /** Asks for a reading of the project. Nothing happens when it has no turn. */
   ask(projectId: string, urgency: Urgency): void;
   /** Asks for the reading that was wanted while the previous one was under way or had failed. */
   askAgain(turn: Turn): void;
 }
 
-/** `pollIntervalMsMin`: a wish is fulfilled at most once in this time. */
+/** A wish is fulfilled at most once in `pollIntervalMsMin`. */
 export function createUrgentReadings(
   byId: ReadonlyMap<string, Turn>,
   byUrgency: OrderByUrgency,

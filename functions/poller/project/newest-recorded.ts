@@ -1,4 +1,4 @@
-/** Asks the table when the newest operation began whose end is recorded: from then on the table may forget it. */
+/** Asks the table when the newest operation began whose end is recorded. From that end on the table may forget it. */
 
 import { isSettled } from '../../../shared/core/records/operation-record.ts';
 import { normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
@@ -6,10 +6,16 @@ import type { OperationsReader } from '../../../shared/protocol/settle-commands.
 import { operationIdOf, projectKey } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, type IndexPosition, type TableIndexes } from '../../../shared/store/table.ts';
 
-/** Most entries of the index of creation times that are read. Open operations stand before the one that is looked for: usually a few. */
+/**
+ * At most this many entries of the index of creation times are read. Usually only a few open operations stand before
+ * the one that is looked for.
+ */
 const ENTRIES_MAX = 100;
 
-/** The result is `null` when there is no such operation, and undefined when it stands behind more than `ENTRIES_MAX` others. */
+/**
+ * The function that it returns resolves to `null` when there is no such operation, and to undefined when it stands
+ * behind more than `ENTRIES_MAX` others.
+ */
 export function askForNewestRecorded(
   indexes: TableIndexes,
   store: { readonly accountId: string } & OperationsReader,

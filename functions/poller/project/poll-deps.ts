@@ -1,4 +1,4 @@
-/** What a poll of one project is built from: the ports and options that its steps declare for themselves. */
+/** Lists what a poll of one project is built from: the ports and options that its steps declare for themselves. */
 
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { RelayDeps } from '../../../shared/protocol/relay-records.ts';
@@ -37,12 +37,15 @@ export interface PollOptions
 
 export interface PollRequest extends ListedProject {
   /**
-   * The account's `boot_at`: it ends the history of a project that has no end of its own. Undefined: it cannot be read, and
-   * only a project that was read before is polled.
+   * The account's `boot_at` ends the history of a project that has no end of its own. It is undefined when it cannot
+   * be read, and then only a project that was read before is polled.
    */
   readonly bootAt: Timestamp | undefined;
-  /** How often operations begin in the project, as earlier polls have seen it. */
+  /** Operations begin this often in the project, as earlier polls have seen it. */
   readonly history?: ArrivalHistory | undefined;
-  /** Called once the operations were read, before anything is published: the bus may take longer than the invocation has. */
+  /**
+   * It is called once the operations were read, before anything is published, because the bus may take longer than
+   * the invocation has.
+   */
   readonly onRead?: (() => void) | undefined;
 }

@@ -1,4 +1,7 @@
-/** Polls one project: reads the store, reads the upstream, records what changed, publishes it, and remembers how far it got. */
+/**
+ * Polls one project: reads the store, reads the upstream, records what changed, publishes it, and remembers how far
+ * it got.
+ */
 
 import type { Journal } from '../../../shared/core/journal/journal.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
@@ -9,11 +12,13 @@ import type { ProjectActivity } from '../planner/activity/project-activity.ts';
 import type { ProjectMemory } from './memory/project-memory.ts';
 import type { PollDeps, PollRequest } from './poll-deps.ts';
 import { readStored, type StoredProject } from './read-stored.ts';
+import { endedOperations } from './recording/ended-operations.ts';
 import { createOperationRecorder, type OperationRecorder } from './recording/operation-recorder.ts';
+import { createPageRecorder } from './recording/page-recorder.ts';
 import { readUnlisted } from './recording/read-unlisted.ts';
 import type { Observer } from './recording/reading-context.ts';
-import { recordPage } from './recording/record-page.ts';
 import { recordStalls } from './recording/record-stalls.ts';
+import { createRowRecorder } from './recording/row-recorder.ts';
 import { createSightings } from './recording/sightings.ts';
 import { rememberPoll } from './remember-poll.ts';
 import { saveProgress } from './save-progress.ts';
@@ -24,16 +29,16 @@ import { walkOperations } from './walking/walk-operations.ts';
 
 export interface PollReport {
   readonly outcome: 'complete' | 'interrupted';
-  /** Why the upstream could not be read to the end; undefined when it could. */
+  /** Says why the upstream could not be read to the end. It is undefined when it could. */
   readonly failure: UpstreamErrorKind | undefined;
-  /** Transitions that this poll has recorded. */
+  /** This poll has recorded this many transitions. */
   readonly recordedCount: number;
-  /** What the newest page says about how soon to come back; undefined when none was read. */
+  /** The newest page says how soon to come back. It is undefined when none was read. */
   readonly activity: ProjectActivity | undefined;
-  /** As it was stored before the poll. */
+  /** This record was stored before the poll. */
   readonly project: ProjectRecord | undefined;
   readonly relay: RelayReport;
-  /** Records with unpublished entries that others wrote: they are relayed beside the polls. */
+  /** This many records have unpublished entries that others wrote. They are relayed beside the polls. */
   readonly leftoverCount: number;
 }
 
@@ -50,10 +55,10 @@ export async function pollProject(
   const { records } = recorder;
   const sightings = createSightings(deps.clock, memory, project?.watermark);
   const stepsOf = (observedBy: Observer): PageSteps => {
-    const recording = { projectId, project, memory, recorder, sightings, observedBy };
+    const rowRecorder = createRowRecorder(deps, recorder, observedBy);
     return {
       fetch: (wanted) => fetchPage(deps, request, wanted),
-      record: (state, page) => recordPage(deps, recording, state, page),
+      record: createPageRecorder(deps, { projectId, project, records, memory }, rowRecorder, sightings),
     };
   };
   const walked = { projectId, project, bootAt, records };
@@ -65,7 +70,8 @@ export async function pollProject(
   await recordStalls(deps, recorder, sightings);
   const newerRowCount = sightings.newerRowCount();
   const history = request.history ?? walk.activity;
-  const polled = { projectId, project, walk, sweep: sweep?.state, newerRowCount, history };
+  const ended = walk.state.isUnordered ? endedOperations(records, sightings) : [];
+  const polled = { projectId, project, walk, sweep: sweep?.state, newerRowCount, history, ended };
   await saveProgress(deps, polled, memory);
   const { relay, leftoverCount } = await publishRecorded(deps, stored, recorder);
   rememberPoll(memory, records, sightings, walk.state);
@@ -80,12 +86,15 @@ export async function pollProject(
   };
 }
 
-/** A walk that the stop signal has cut short was answered as far as it came. */
+/** A walk that the stop signal has interrupted was answered as far as it came. */
 function wasAnswered({ state, failure }: PagesResult): boolean {
   return state.pagesRead > 0 && (failure === undefined || failure === 'cancelled');
 }
 
-/** A sweep that fails delays nothing, since the walk has read what is new; only a rejected key concerns the whole account. */
+/**
+ * A sweep that fails delays nothing, since the walk has read what is new. Only a rejected key concerns the whole
+ * account.
+ */
 function rejectionOf(failure: UpstreamErrorKind | undefined): UpstreamErrorKind | undefined {
   return failure === 'unauthorized' ? failure : undefined;
 }

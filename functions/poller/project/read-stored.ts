@@ -1,4 +1,7 @@
-/** Reads what the table holds of a project before the upstream is asked: this order makes every later compare-and-set safe (ADR 0002). */
+/**
+ * Reads what the table holds of a project before the upstream is asked. This order makes every later compare-and-set
+ * safe (ADR 0002).
+ */
 
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
@@ -21,24 +24,26 @@ export interface StoredReader extends ProjectReader, OperationsReader {
   readCommands(keys: readonly Key[]): Promise<readonly CommandRecord[]>;
 }
 
-/** What was stored of a project when the poll began. */
+/** Describes what was stored of a project when the poll began. */
 export interface StoredProject {
   readonly project: ProjectRecord | undefined;
-  /** Commands of this project that are not settled, or whose end is not published. */
+  /** These commands of the project are not settled, or their end is not published. */
   readonly commands: readonly CommandRecord[];
-  /** Operations that are open, or whose entries are not all published, by id. */
+  /** These operations, by id, are open, or some of their entries are not published. */
   readonly operations: ReadonlyMap<string, OperationRecord>;
 }
 
 /**
- * Entries of the work index that one poll reads: open and unpublished items. Projects have a few. After an outage of the bus there
- * may be thousands, and then each poll reads the entries that follow those of the previous poll.
+ * One poll reads at most this many entries of the work index, which shows open and unpublished items. Projects have a
+ * few. After an outage of the bus there may be thousands, and then each poll reads the entries that follow those of
+ * the previous poll.
  */
 export const WORK_ENTRIES_MAX = 100;
 
 /**
- * `bootAt`: the account's `boot_at`. Rejects with `UnreadableItemError` when it cannot be read and the project has no watermark:
- * nothing says then what is history there, so the project waits and its history is not published as news.
+ * `bootAt` is the account's `boot_at`. Rejects with `UnreadableItemError` when it cannot be read and the project has
+ * no watermark: nothing says then what is history there, so the project waits and its history is not published as
+ * news.
  */
 export async function readStored(
   store: StoredReader,

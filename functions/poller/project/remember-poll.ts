@@ -1,14 +1,14 @@
 /** Remembers what one poll has seen, for the next poll of the project. */
 
 import { isOpen, isSettled, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
-import type { WalkState } from '../walk-plan/page-walk.ts';
+import type { WalkState } from '../walk-plan/walk-state.ts';
 import type { ProjectMemory } from './memory/project-memory.ts';
 import { joinSettledRows, settledRowsOf } from './memory/settled-rows.ts';
 import type { Sightings } from './recording/sightings.ts';
 
 /**
- * `records`: the operations as they are stored after the relay. Settled rows are those of the rows just walked, and those of earlier
- * polls while one walk takes several of them.
+ * `records` are the operations as they are stored after the relay. Rows of this walk are remembered as settled, and
+ * those of earlier polls while one walk takes several of them.
  */
 export function rememberPoll(
   memory: Pick<ProjectMemory, 'settled' | 'readAtMs' | 'missingSinceMs'>,

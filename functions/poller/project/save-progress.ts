@@ -2,50 +2,59 @@
 
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import type { Progress, StoredArrivals } from '../../../shared/core/records/reading-progress.ts';
+import { type EndedOperation, RECORDED_ABOVE_MAX } from '../../../shared/core/records/recorded-above.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
 import type { ArrivalHistory } from '../planner/activity/project-activity.ts';
-import type { WalkState } from '../walk-plan/page-walk.ts';
 import { decideProgress, withoutWatermark } from '../walk-plan/walk-progress.ts';
+import type { WalkState } from '../walk-plan/walk-state.ts';
+import { logOnce } from './memory/log-once.ts';
 import type { ProjectMemory } from './memory/project-memory.ts';
 import type { PagesResult } from './walking/follow-pages.ts';
 
 interface ProgressStore {
-  /** `conflict`: the stored watermark is at least as new, and nothing was written. */
+  /** Resolves to `conflict` when the stored watermark is at least as new, and nothing was written. */
   saveProgress(projectId: string, progress: Progress): Promise<RecordResult>;
 }
 
 export interface ProgressOptions {
-  /** The watermark moves once this many newer rows were seen: a write per walk would double the cost of a quiet account. */
+  /**
+   * The watermark moves once this many newer rows were seen, because a write per walk would double the cost of a
+   * quiet account.
+   */
   readonly watermarkStepRows: number;
 }
 
 export interface ProgressDeps {
   readonly store: ProgressStore;
   /**
-   * When the newest operation of a project began whose end is recorded. `null`: there is none; undefined: it stands behind too many
-   * open ones to be looked up.
+   * Resolves to the creation time of the newest operation of a project whose end is recorded. It resolves to `null`
+   * when there is none, and to undefined when that operation stands behind too many open ones to be looked up.
    */
   readonly newestRecorded?: ((projectId: string) => Promise<Timestamp | null | undefined>) | undefined;
   readonly clock: Clock;
+  readonly telemetry: Telemetry;
   readonly options: ProgressOptions;
 }
 
 export interface PolledProject {
   readonly projectId: string;
-  /** As it was stored before the poll. */
+  /** This record was stored before the poll. */
   readonly project: ProjectRecord | undefined;
   readonly walk: Pick<PagesResult, 'state' | 'failure'>;
-  /** Undefined when no sweep was due. */
+  /** It is undefined when no sweep was due. */
   readonly sweep: WalkState | undefined;
-  /** Rows that are newer than the stored watermark. */
+  /** This many rows are newer than the stored watermark. */
   readonly newerRowCount: number;
-  /** How often operations begin in the project; undefined when it is not known. */
+  /** Operations begin this often in the project. It is undefined when that is not known. */
   readonly history: ArrivalHistory | undefined;
+  /** This poll has met these operations, which are recorded and not open. */
+  readonly ended: readonly EndedOperation[];
 }
 
-type ProgressMemory = Pick<ProjectMemory, 'failureCount' | 'isReachNoted' | 'listEnd'>;
+type ProgressMemory = Pick<ProjectMemory, 'failureCount' | 'isReachNoted' | 'listEnd' | 'logged'>;
 
 export async function saveProgress(
   deps: ProgressDeps,
@@ -53,7 +62,7 @@ export async function saveProgress(
   memory: ProgressMemory,
 ): Promise<void> {
   const { store, clock, options } = deps;
-  const { projectId, project, walk, sweep, newerRowCount, history } = polled;
+  const { projectId, project, walk, sweep, newerRowCount, history, ended } = polled;
   const progress = decideProgress({
     project,
     walk: walk.state,
@@ -63,15 +72,22 @@ export async function saveProgress(
     arrivals: history && storedArrivals(history),
     newestRecorded: await newestRecordedOf(deps, projectId, walk, memory),
     listEnd: memory.listEnd?.isProven === true ? memory.listEnd.cursor : undefined,
+    ended,
     nowMs: clock.now(),
   });
   if (progress === undefined) return;
+  if (isFull(progress.recordedAbove)) logOnce(deps.telemetry, memory, 'rows.not_noted', projectId);
   if ((await store.saveProgress(projectId, progress)) === 'recorded') return;
   const rest = withoutWatermark(progress);
   if (rest !== undefined) await store.saveProgress(projectId, rest);
 }
 
-/** A single failure passes, and is not worth a query. */
+/** An operation that no longer fits may be published once more when the list cannot be read for weeks. */
+function isFull(above: Progress['recordedAbove']): boolean {
+  return above != null && Object.keys(above).length >= RECORDED_ABOVE_MAX;
+}
+
+/** A single failure passes by itself, and is not worth a query. */
 const FAILURES_MIN = 2;
 
 /**

@@ -1,37 +1,24 @@
-/** What one poll has earned in progress: how far the project's list is read, and where an unfinished walk goes on. */
+/** Decides what progress one poll has earned: how far the project's list is read, and where an unfinished walk goes on. */
 
 import { WATERMARK_LAG_MS_MAX } from '../../../shared/core/records/history.ts';
-import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import type { Progress, StoredArrivals } from '../../../shared/core/records/reading-progress.ts';
+import type { Progress } from '../../../shared/core/records/reading-progress.ts';
 import { epochMsOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
-import { resumePoint, UNKNOWN_HEAD, type WalkState } from './page-walk.ts';
+import type { PollOutcome } from './poll-outcome.ts';
+import { aboveProgress, reachProgress } from './recorded-reach.ts';
+import { resumePoint } from './resume-point.ts';
 
-export interface PollOutcome {
-  /** As it was stored before the poll; undefined: nothing was stored. */
-  readonly project: ProjectRecord | undefined;
-  readonly walk: WalkState;
-  /** Undefined when no sweep was due. */
-  readonly sweep: WalkState | undefined;
-  /** Rows that are newer than the stored watermark. */
-  readonly newerRowCount: number;
-  /** The watermark moves once this number of newer rows was seen: a write per walk would double the cost of a quiet account. */
-  readonly watermarkStepRows: number;
-  readonly arrivals: StoredArrivals | undefined;
-  /** The cursor behind which nothing can appear any more; it is written along with a watermark. */
-  readonly listEnd: string | undefined;
-  /**
-   * The newest operation whose end is recorded, of a project that cannot be read any more. `null`: the table has none;
-   * undefined: the project can be read, or it is unknown.
-   */
-  readonly newestRecorded: Timestamp | null | undefined;
-  readonly nowMs: number;
-}
-
-/** Undefined when nothing is worth a write. */
+/** Returns undefined when nothing is worth a write. */
 export function decideProgress(poll: PollOutcome): Progress | undefined {
   const { walk } = poll;
   const own = walk.outcome === 'complete' ? completedWalk(poll) : interruptedWalk(poll);
-  const progress = { ...own, ...sweepProgress(poll), ...orderProgress(poll), ...reachProgress(poll, own) };
+  const reach = reachProgress(poll, own);
+  const progress = {
+    ...own,
+    ...sweepProgress(poll),
+    ...orderProgress(poll),
+    ...reach,
+    ...aboveProgress(poll, own, reach),
+  };
   return Object.keys(progress).length === 0 ? undefined : progress;
 }
 
@@ -43,55 +30,20 @@ function orderProgress({ project, walk }: PollOutcome): Progress {
   return isKnown && isWhole ? { isUnordered: null } : {};
 }
 
-/**
- * How far the project was recorded, where no watermark says it. Of an unordered list: up to the newest row that was there
- * when a complete walk began. Before the first one of them: up to where its rows were in order.
- */
-function reachProgress({ project, walk, newestRecorded }: PollOutcome, { watermark }: Progress): Progress {
-  const known = project?.recorded_until;
-  if (watermark !== undefined) return known === undefined ? {} : { recordedUntil: null };
-  if (walk.isUnordered) {
-    const first =
-      walk.hasMetDisorder && project?.is_unordered !== true
-        ? (project?.watermark ?? UNKNOWN_HEAD)
-        : undefined;
-    const reached = (walk.outcome === 'complete' ? walk.newest : undefined) ?? known ?? first;
-    const isNews = reached !== undefined && (known === undefined || reached > known);
-    return isNews ? { recordedUntil: reached } : {};
-  }
-  return newestRecorded === undefined ? {} : noteNewest(project, newestRecorded);
-}
-
-/** The table may have forgotten what it knew; up to the watermark, and to the head of an interrupted walk, it was recorded. */
-function noteNewest(project: ProjectRecord | undefined, newest: Timestamp | null): Progress {
-  const { resume, watermark, recorded_until } = project ?? {};
-  // Above an interrupted walk nothing is known of what lies between it and the watermark.
-  if (resume !== undefined) {
-    const reached = later(resume.head, newest);
-    return resume.newest === reached ? {} : { resume: { ...resume, newest: reached } };
-  }
-  if (watermark === undefined) return {};
-  const reached = later(watermark, newest);
-  return recorded_until === reached ? {} : { recordedUntil: reached };
-}
-
-function later(time: Timestamp, other: Timestamp | null): Timestamp {
-  return other !== null && other > time ? other : time;
-}
-
-/** What is left to write when another poller has moved the watermark at least as far. */
+/** Returns what is left to write when another poller has moved the watermark at least as far. */
 export function withoutWatermark(progress: Progress): Progress | undefined {
   const {
     watermark: _watermark,
     arrivals: _arrivals,
     listEnd: _listEnd,
     recordedUntil: _reach,
+    recordedAbove: _above,
     ...rest
   } = progress;
   return Object.keys(rest).length === 0 ? undefined : rest;
 }
 
-/** Only a complete walk earns a watermark: the head that the list had when the walk began. */
+/** Only a complete walk earns a watermark, which is the head that the list had when the walk began. */
 function completedWalk({ project, walk, ...poll }: PollOutcome): Progress {
   const { head, isUnordered } = walk;
   const isNewer = head !== undefined && (project?.watermark === undefined || head > project.watermark);
@@ -139,7 +91,7 @@ function isWorthMoving(
   const { watermark, resume, recorded_until } = project ?? {};
   // What `recorded_until` says stops being true with the first operation that is recorded above it.
   if (watermark === undefined || resume !== undefined || recorded_until !== undefined) return true;
-  // A finished sweep is written anyway, and what took several pages must not be walked again.
+  // A finished sweep is written anyway, and several pages must not be walked again.
   if (sweep?.outcome === 'complete' || walk.pagesRead > 1) return true;
   const lagMs = epochMsOf(head) - epochMsOf(watermark);
   return newerRowCount >= poll.watermarkStepRows || lagMs > WATERMARK_LAG_MS_MAX;

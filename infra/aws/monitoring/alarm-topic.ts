@@ -1,5 +1,6 @@
 /**
- * The topic that alarms go to. CloudWatch may publish to it for the alarms of this bridge, and nothing else uses it.
+ * Makes the topic that alarms go to. CloudWatch may publish to it for the alarms of this bridge, and nothing else
+ * uses it.
  */
 
 import { Stack } from 'aws-cdk-lib';

@@ -1,4 +1,4 @@
-/** One page that shows how late events are, how many there are, what fails and what waits. */
+/** Makes one page that shows how late events are, how many there are, what fails and what waits. */
 
 import { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';

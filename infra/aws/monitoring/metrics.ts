@@ -1,4 +1,4 @@
-/** Metrics of the bridge for CloudWatch, with the names, units and dimensions of the code that emits them. */
+/** Defines the bridge's metrics for CloudWatch, with the names, units and dimensions of the code that emits them. */
 
 import type { Duration } from 'aws-cdk-lib';
 import * as cloudwatch from 'aws-cdk-lib/aws-cloudwatch';
@@ -14,7 +14,7 @@ import {
 export interface BridgeDimensions {
   readonly service: string;
   readonly account: string;
-  /** The value of the dimension by which a metric is split. */
+  /** The metric is split by a dimension, and this is its value. */
   readonly by?: string;
 }
 
@@ -48,7 +48,7 @@ export function splitMetric(metricName: SplitMetricName, period: Duration): clou
   });
 }
 
-/** Computes the percentage that a part has of its whole; without the whole it has no value. */
+/** Computes the percentage that a part has of its whole. Without the whole it has no value. */
 export function percentage(
   part: cloudwatch.IMetric,
   whole: cloudwatch.IMetric,

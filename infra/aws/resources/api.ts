@@ -1,5 +1,6 @@
 /**
- * The HTTP API and its function. The front door lets three path prefixes in; the function decides who may do what.
+ * Deploys the HTTP API and its function. The front door lets three path prefixes in, and the function decides who may
+ * do what.
  */
 
 import { CfnOutput, Stack } from 'aws-cdk-lib';
@@ -99,7 +100,7 @@ export class Api extends Construct {
       logGroupName: `/aws/apigateway/${config.name}`,
       retention,
     });
-    // Otherwise AWS writes one by itself: into a policy of the whole AWS account, which fails when that is full.
+    // Without this, AWS writes a policy of its own for the whole AWS account, which fails when that policy is full.
     const delivery = accessLog.addToResourcePolicy(
       new iam.PolicyStatement({
         principals: [new iam.ServicePrincipal('delivery.logs.amazonaws.com')],

@@ -1,6 +1,6 @@
 /**
- * The bus, its policy, its archive, its schema registry, and a canary event that proves every five minutes that
- * events arrive.
+ * Deploys the bus, its policy, its archive, its schema registry, and a canary event that proves every five minutes
+ * that events arrive.
  */
 
 import { Duration, Stack } from 'aws-cdk-lib';
@@ -22,7 +22,7 @@ export const CANARY_EVERY_MINUTES = 5;
 export interface BridgeBusProps {
   readonly busName: string;
   readonly archiveDays: number;
-  /** The roles that publish. They are given by name, because the roles themselves need the bus. */
+  /** These roles publish. They are given by name, because the roles themselves need the bus. */
   readonly publisherRoleArns: readonly string[];
 }
 
@@ -71,7 +71,9 @@ export class BridgeBus extends Construct {
     for (const each of [queue, this.undelivered]) each.addToResourcePolicy(sendFromRule(each, rule.attrArn));
   }
 
-  /** Only the bridge's own roles may publish with the bridge's source, because a forged failure would wake people. */
+  /**
+   * Lets only the bridge's own roles publish with the bridge's source, because a forged failure would wake people.
+   */
   private guardSource(publisherRoleArns: readonly string[]): void {
     this.bus.addToResourcePolicy(
       new iam.PolicyStatement({
@@ -145,7 +147,7 @@ export class BridgeBus extends Construct {
   }
 }
 
-/** For the role of a schedule: what its target did not take goes to this queue. */
+/** Allows the role of a schedule to send what its target did not take to this queue. */
 export function sendTo(queue: sqs.Queue): iam.PolicyStatement {
   return new iam.PolicyStatement({ actions: ['sqs:SendMessage'], resources: [queue.queueArn] });
 }

@@ -1,5 +1,6 @@
 /**
- * A function with a role of its own, which has only what is granted here and nothing that CDK would add by itself.
+ * Deploys a function with a role of its own, which has only what is granted here and nothing that CDK would add by
+ * itself.
  */
 
 import { writeFileSync } from 'node:fs';
@@ -17,7 +18,7 @@ import { ACCESS } from './roles.ts';
 
 export interface BridgeFunctionProps {
   readonly functionName: string;
-  /** The folder of the bundle. Variables that are too long for the environment are written into it. */
+  /** The bundle is in this folder. Variables that are too long for the environment are written into it. */
   readonly bundle: string;
   readonly environment: Readonly<Record<string, string>>;
   readonly logRetention: logs.RetentionDays;
@@ -113,8 +114,8 @@ export class BridgeFunction extends Construct {
 }
 
 /**
- * Variables that grow with the configuration go into a file beside the code, because Lambda takes 4 KB. The file
- * contains names and ARNs of secrets, and no secret.
+ * Divides the variables. Those that grow with the configuration go into a file beside the code, because Lambda takes
+ * 4 KB. The file contains names and ARNs of secrets, and no secret.
  */
 function dividedEnvironment(name: FunctionName, environment: Readonly<Record<string, string>>) {
   const filed: readonly string[] = functionDefinitions[name].filed;

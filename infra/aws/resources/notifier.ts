@@ -30,7 +30,7 @@ export interface NotifierProps {
   readonly common: Omit<BridgeFunctionProps, 'environment' | 'functionName'>;
 }
 
-/** The fewest instances that AWS accepts here: messages can wait in the queue, and other functions keep their instances. */
+/** AWS accepts no fewer instances here. Messages can wait in the queue, and other functions keep their instances. */
 const CONSUMERS_MAX = 2;
 
 export class Notifier extends Construct {
@@ -89,7 +89,7 @@ export class Notifier extends Construct {
     return { ...(environment as Record<string, string>), ...this.channelEnvironmentOf(config) };
   }
 
-  /** For each channel, the ARN of its secret and of the mail topic, as far as it needs them. */
+  /** Returns, for each channel, the ARN of its secret and of the mail topic, as far as it needs them. */
   private channelEnvironmentOf({ alerts }: BridgeConfig): Record<string, string> {
     return Object.fromEntries(
       CHANNEL_KINDS.flatMap((kind) => {
@@ -104,7 +104,9 @@ export class Notifier extends Construct {
     );
   }
 
-  /** Invokes the function every minute: for digests whose window has closed, and for what an outage left unreported. */
+  /**
+   * Invokes the function every minute, for digests whose window has closed and for what an outage left unreported.
+   */
   private addSweep(config: BridgeConfig, undelivered: sqs.Queue): void {
     const role = new iam.Role(this, 'SweepRole', {
       assumedBy: new iam.ServicePrincipal('scheduler.amazonaws.com', {
@@ -153,7 +155,7 @@ export class Notifier extends Construct {
   }
 }
 
-/** The id of a policy's statement takes letters and digits alone. */
+/** Returns the id of a policy's statement, which takes letters and digits alone. */
 function sidOf(channelName: string): string {
   return `${channelName.charAt(0).toUpperCase()}${channelName.slice(1)}`;
 }

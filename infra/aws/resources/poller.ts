@@ -1,6 +1,6 @@
 /**
- * One schedule per account invokes the poller; concurrency is capped at the number of accounts, and failed
- * invocations go to a queue.
+ * Deploys the poller. One schedule per account invokes it, concurrency is capped at the number of accounts, and
+ * failed invocations go to a queue.
  */
 
 import { Duration, Stack } from 'aws-cdk-lib';
@@ -64,8 +64,8 @@ export class Poller extends Construct {
   }
 
   /**
-   * The poller reads and updates items, queries two indexes and publishes to one bus. It deletes nothing and puts no
-   * whole item.
+   * Grants the poller what it uses: it reads and updates items, queries two indexes and publishes to one bus. It
+   * deletes nothing and puts no whole item.
    */
   private grantWhatItUses(config: BridgeConfig, state: State, events: BridgeBus): void {
     const accountIds = config.accounts.map(({ account_id }) => account_id);
@@ -108,7 +108,7 @@ export class Poller extends Construct {
   }
 }
 
-/** The schedule passes exactly what the handler parses. */
+/** Returns what the schedule passes, which is exactly what the handler parses. */
 function pollRequestOf(account: BridgeConfig['accounts'][number]): PollAccountRequest {
   const { account_id, upstream_base_url, key_secret_arn, poller_requests_per_minute } = account;
   const { command_requests_per_minute } = account;

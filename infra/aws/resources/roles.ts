@@ -1,4 +1,4 @@
-/** Each function's access to the table, by the function's name, for the deployment and for the tests. */
+/** Lists each function's access to the table by the function's name, for the deployment and for the tests. */
 
 import { apiAccess } from '../../../functions/api/access.ts';
 import { commandsAccess } from '../../../functions/commands/access.ts';

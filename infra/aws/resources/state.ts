@@ -1,4 +1,4 @@
-/** The table, made from the definition that the local stand-in uses, too. */
+/** Deploys the table, from the definition that the local stand-in also uses. */
 
 import { RemovalPolicy } from 'aws-cdk-lib';
 import * as dynamodb from 'aws-cdk-lib/aws-dynamodb';

@@ -5,17 +5,17 @@ import { functionDefinitions } from '../../functions.ts';
 import counted from './counted.json' with { type: 'json' };
 import { prices } from './prices.ts';
 
-/** One account with its poller at the default settings. `npm run cost:count` counts it again. */
+/** The counts are of one account with its poller at the default settings. `npm run cost:count` counts them again. */
 export interface CountedDay {
   readonly projects: number;
   readonly operations: number;
   /** Requests to the upstream cost nothing but the time that they take. */
   readonly requests: number;
   readonly events: number;
-  /** Request units of the table and all of its indexes. */
+  /** The table and all of its indexes take these request units. */
   readonly write_units: number;
   readonly read_units: number;
-  /** Seconds that all invocations of the day ran together. */
+  /** All invocations of the day together ran for this number of seconds. */
   readonly alive_seconds: number;
   readonly invocations: number;
 }
@@ -47,7 +47,7 @@ const COMMANDS_SECONDS = 0.2;
 const LOCK_RELEASED_SECONDS = 0.1;
 
 /**
- * A metric that is split by status or action reports under about four names all month: three usual ones and now and
+ * A metric that is split by status or action reports under about four names all month: three usual ones, and now and
  * then a failure.
  */
 const SPLIT_NAMES = 4;
@@ -110,7 +110,7 @@ function metricCountOf(): number {
   return Object.keys(metricUnits).length - split + split * SPLIT_NAMES;
 }
 
-/** An invocation writes a few lines and metrics, about four kilobytes. */
+/** Estimates the size of the logs: an invocation writes a few lines and metrics, about four kilobytes. */
 function gigabytes(invocations: number): string {
   return ((invocations * 4_000) / 1e9).toFixed(2);
 }

@@ -1,4 +1,4 @@
-/** What AWS charges in us-east-1, on demand, without free tiers, as of November 2026, in USD. */
+/** Lists what AWS charges in us-east-1, on demand, without free tiers, as of November 2026, in USD. */
 
 export const prices = {
   lambdaPerGbSecondArm: 0.0000133334,

@@ -9,7 +9,7 @@ export function alertDocs(): readonly GeneratedFile[] {
   return [{ path: 'docs/alerts.md', text: page(samples) }, ...samples.flatMap(sampleFiles)];
 }
 
-/** The sample on each channel whose messages are too long for the page. */
+/** Returns the sample on each channel whose messages are too long for the page. */
 function sampleFiles({ name, message }: AlertSample): readonly GeneratedFile[] {
   return CHANNEL_KINDS.map(({ guide }) => guide.sampleOf(message, SAMPLE_LINKS))
     .filter(({ inPage }) => inPage === undefined)

@@ -74,6 +74,6 @@ function failure(index: number, projectId: string): Notice {
 
 function noticeFrom(detailType: string, detail: object): Notice {
   const notice = noticeOf(detailType, detail);
-  if (notice === undefined) throw new Error(`A sample of ${detailType} alerts nobody`);
+  if (notice === undefined) throw new Error(`A sample of ${detailType} causes no alert`);
   return notice;
 }

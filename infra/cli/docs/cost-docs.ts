@@ -1,10 +1,10 @@
-/** Writes docs/cost.md: what a month costs at three sizes. */
+/** Writes docs/cost.md, which says what a month costs at three sizes. */
 
 import { countedDays, monthlyCost, totalOf } from '../cost/cost.ts';
 import { prices } from '../cost/prices.ts';
 import type { GeneratedFile } from './event-docs.ts';
 
-/** One account has this number of alarms; a test compares it with the template. */
+/** One account has this number of alarms. A test compares it with the template. */
 export const ALARM_COUNT = 30;
 
 export function costDocs(): readonly GeneratedFile[] {

@@ -1,4 +1,6 @@
-/** Writes the documentation of the events from their definitions: one page for people, one JSON Schema per event. */
+/**
+ * Writes the documentation of the events from their definitions: one page for people, and one JSON Schema per event.
+ */
 
 import * as z from 'zod';
 import { eventCatalog } from '../../../shared/events/catalog.ts';
@@ -20,7 +22,10 @@ export function eventDocs(): readonly GeneratedFile[] {
   return [{ path: 'docs/events.md', text: page() }, ...schemas];
 }
 
-/** `io: 'input'` leaves additional properties allowed, because fields are added without notice. */
+/**
+ * Returns the schema of the detail. `io: 'input'` leaves additional properties allowed, because fields are added
+ * without notice.
+ */
 function jsonSchema({ detail, detailType }: Definition): object {
   return { ...z.toJSONSchema(detail, { io: 'input' }), title: detailType };
 }

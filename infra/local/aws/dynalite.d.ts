@@ -2,7 +2,7 @@ declare module 'dynalite' {
   import type { Server } from 'node:http';
 
   export interface DynaliteOptions {
-    /** The folder of the tables; without one they are in memory. */
+    /** The tables are in this folder. Without one they are in memory. */
     readonly path?: string;
     readonly createTableMs?: number;
     readonly deleteTableMs?: number;

@@ -1,4 +1,4 @@
-/** `bridge.json` says which upstream the state of a data folder belongs to. */
+/** Checks which upstream the state of a data folder belongs to. `bridge.json` says so. */
 
 import { z } from 'zod';
 import { UsageError } from '../../process/option-values.ts';
@@ -7,7 +7,7 @@ import { keptText } from './kept-file.ts';
 const identitySchema = z.object({
   upstream: z.string(),
   speed: z.number().min(1),
-  /** The instant at which the clocks of an accelerated or resumed run agree with real time. */
+  /** The clocks of an accelerated or resumed run agree with real time at this instant, in ms since the epoch. */
   originMs: z.int().nonnegative(),
 });
 

@@ -1,4 +1,4 @@
-/** Small files that are written once and read at every start. They are whole or absent, also after a crash. */
+/** Writes small files once and reads them at every start. They are whole or absent, also after a crash. */
 
 import { closeSync, existsSync, fsyncSync, openSync, readFileSync, renameSync, writeSync } from 'node:fs';
 

@@ -1,4 +1,4 @@
-/** A file that grows by whole lines. What a crash or a full disk left half-written never swallows the next line. */
+/** Appends whole lines to a file. What a crash or a full disk left half-written never swallows the next line. */
 
 import { appendFileSync, closeSync, fstatSync, openSync, readSync } from 'node:fs';
 import { reasonOf } from '../../process/system-error.ts';
@@ -11,7 +11,7 @@ export interface LineFile {
 export interface LineFileOptions {
   /** Gets one sentence when lines cannot be written any more, and one when they can again. */
   readonly say: (sentence: string) => void;
-  /** Says what an unwritten line means. */
+  /** The sentence says what an unwritten line means. */
   readonly whenFull: string;
   readonly write?: (path: string, text: string) => void;
 }

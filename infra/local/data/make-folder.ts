@@ -26,7 +26,9 @@ function missingFolders(folder: string): readonly string[] {
   return [...(dirname(folder) === folder ? [] : missingFolders(dirname(folder))), folder];
 }
 
-/** Does nothing when the folder exists; another process may make it at the same moment. */
+/**
+ * Makes one folder. It does nothing when the folder exists, because another process may make it at the same moment.
+ */
 export function makeOne(folder: string): void {
   try {
     mkdirSync(folder, { mode: 0o700 });

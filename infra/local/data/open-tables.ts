@@ -13,12 +13,13 @@ import { makeOne } from './make-folder.ts';
 const LOCK_WAIT_MS = 1_000;
 const LOCK_RETRY_MS = 50;
 
-/** Holds the process id of the bridge that uses the folder. */
+/** The file holds the process id of the bridge that uses the folder. */
 export const PID_FILE = 'bridge.pid';
 
 /**
- * The operating system holds the lock for the process and frees it when the process ends. The file beside it only
- * says who holds the lock, for the error's sentence: its number proves nothing, because numbers are used again.
+ * Opens the tables. The operating system holds the lock for the process and frees it when the process ends. The file
+ * beside it only says who holds the lock, for the error's sentence. Its number proves nothing, because numbers are
+ * used again.
  */
 export async function openTables(dataDir: string, clock: Clock): Promise<LocalDynamoDb> {
   const tablesDir = join(dataDir, 'tables');
@@ -36,7 +37,10 @@ export async function openTables(dataDir: string, clock: Clock): Promise<LocalDy
   }
 }
 
-/** The database wraps the error of its lock file, so the cause is looked at, too. */
+/**
+ * Returns whether the folder is locked. The database wraps the error of its lock file, so the cause is looked at,
+ * too.
+ */
 function isLocked(error: unknown): boolean {
   for (let cause: unknown = error; cause !== undefined; cause = toError(cause).cause)
     if (codeOf(cause) === 'LEVEL_LOCKED') return true;

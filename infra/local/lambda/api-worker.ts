@@ -22,22 +22,22 @@ const { app, telemetry } = createApiFunction(environment, { clock, random: syste
 const server = serve(
   { fetch: forOwnHost((request, connection) => app.fetch(request, connection)), hostname: '127.0.0.1', port },
   (address) => {
-    tell({ kind: 'listening', port: address.port });
+    post({ kind: 'listening', port: address.port });
   },
 );
-server.on('error', (error: NodeJS.ErrnoException) => tell({ kind: 'failed', code: error.code ?? '', port }));
+server.on('error', (error: NodeJS.ErrnoException) => post({ kind: 'failed', code: error.code ?? '', port }));
 
-// Lambda flushes after each invocation; one line a minute is enough here.
+// Lambda flushes after each invocation, and one line a minute is enough here.
 const flushing = setInterval(() => telemetry.flush(), 60_000);
 
 parentPort?.on('message', () => {
   clearInterval(flushing);
   telemetry.flush();
-  server.close(() => tell({ kind: 'closed' }));
+  server.close(() => post({ kind: 'closed' }));
   // A long poll would delay the end by up to half a minute.
   if ('closeAllConnections' in server) server.closeAllConnections();
 });
 
-function tell(message: FromApiWorker): void {
+function post(message: FromApiWorker): void {
   parentPort?.postMessage(message);
 }

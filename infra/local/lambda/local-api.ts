@@ -29,7 +29,7 @@ export type FromApiWorker =
   | { readonly kind: 'closed' };
 
 export interface LocalApiOptions extends ApiWorkerSettings {
-  /** The environment of the deployed function. */
+  /** The deployed function has the same environment. */
   readonly environment: Readonly<Record<string, string>>;
   readonly onLogLine: (line: string) => void;
 }
@@ -86,8 +86,8 @@ const DEVELOPMENT_CLIENT = 'development';
 const DEVELOPMENT_TOKEN_MS = TOKEN_DAYS_MAX * 24 * 3_600_000;
 
 /**
- * Issues a token with every scope but the one that transfers an auth project: this is a developer's bridge, on
- * loopback.
+ * Issues a token with every scope but those that give a project or an auth project away, because this is a
+ * developer's bridge on loopback.
  */
 export async function issueDevelopmentToken(
   table: Table,
@@ -105,7 +105,7 @@ export async function issueDevelopmentToken(
     account_id: accountId,
     client_id: DEVELOPMENT_CLIENT,
     hash: tokenHash(token, createSecret(pepper)),
-    scopes: SCOPES.filter((scope) => scope !== 'auth:transfer'),
+    scopes: SCOPES.filter((scope) => !scope.endsWith(':transfer')),
     created_at: new Date(nowMs).toISOString(),
     expires_at_ms: nowMs + DEVELOPMENT_TOKEN_MS,
   });

@@ -1,4 +1,7 @@
-/** A local Lambda and its schedule: it invokes the poller once a minute of simulated time and never twice at once. */
+/**
+ * Runs a local Lambda and its schedule, which invokes the poller once a minute of simulated time and never twice at
+ * once.
+ */
 
 import { once } from 'node:events';
 import { createInterface } from 'node:readline';

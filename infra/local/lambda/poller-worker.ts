@@ -22,7 +22,7 @@ const handler = createPollerHandler(environment, { clock, random: systemRandom, 
 const stop = new AbortController();
 
 parentPort?.on('message', (message: ToWorker) => {
-  if (message.kind === 'stop') stop.abort(new Error('The process is told to stop'));
+  if (message.kind === 'stop') stop.abort(new Error('The process must stop'));
   else if (message.kind === 'end') parentPort?.close();
   else void invoke(message);
 });

@@ -1,7 +1,7 @@
-/** What invokes a function that works on a queue: batches of the queue, and a schedule. */
+/** Invokes a function for batches of its queue and for its schedule. */
 
 import type { BatchResponse } from '../../../functions/notifier/notify.ts';
-import type { QueueMessage } from '../aws/queue.ts';
+import type { QueueMessage } from '../aws/services/queue.ts';
 
 export interface QueueInvocations {
   /** Starts an invocation for each batch that waits, up to the limit. */
@@ -35,11 +35,14 @@ export function createQueueInvocations(
   const handle = async (batch: readonly QueueMessage[]): Promise<void> => {
     const Records = batch.map(({ messageId, body }) => ({ messageId, body, eventSource: 'aws:sqs' }));
     const failedIds = failedIn(batch, await invoke({ Records }));
-    // A failed message stays hidden until its time-out is over, as on AWS: released at once, it would use up its tries in a second.
+    // A failed message stays hidden until its time-out is over, as on AWS. If it were released at once, it would use
+    // up its tries in a second.
     for (const { messageId } of batch) if (!failedIds.has(messageId)) queue.delete(messageId);
   };
 
-  /** Several batches are handled at once, as Lambda does: one that waits for a slow channel does not delay the others. */
+  /**
+   * Handles several batches at once, as Lambda does, so one that waits for a slow channel does not delay the others.
+   */
   const receiveAll = (): void => {
     while (underWay.size < INVOCATIONS_MAX) {
       const batch = queue.receive(batchSize);
@@ -61,7 +64,7 @@ export function createQueueInvocations(
   };
 }
 
-/** Every message of the batch has failed when the invocation itself did. */
+/** Returns the messages that failed. They are all messages of the batch when the invocation itself failed. */
 function failedIn(batch: readonly QueueMessage[], response: BatchResponse | undefined): ReadonlySet<string> {
   return new Set(
     response?.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier) ??

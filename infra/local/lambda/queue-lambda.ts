@@ -1,4 +1,4 @@
-/** A function on this machine that a queue invokes: its own handler in a thread of its own, as Lambda runs it. */
+/** Runs a function that a queue invokes on this machine: its own handler in a thread of its own, as Lambda runs it. */
 
 import { createInterface } from 'node:readline';
 import { Worker } from 'node:worker_threads';
@@ -18,14 +18,14 @@ export interface QueueLambdaOptions extends WorkerSettings {
   /** This script runs in the thread and answers each `ToFunction` with a `FromFunction`. */
   readonly script: URL;
   readonly environment: Readonly<Record<string, string>>;
-  /** Every line that the function logs. */
+  /** Is called with every line that the function logs. */
   readonly onLogLine: (line: string) => void;
-  /** A failure that a person has to know of, as a sentence. */
+  /** Is called with a sentence about a failure that a person has to know of. */
   readonly onFailure: (sentence: string) => void;
 }
 
 export interface QueueLambda {
-  /** Undefined: the invocation failed, which `onFailure` has reported. It never throws. */
+  /** Resolves to undefined when the invocation failed, which `onFailure` has reported. It never throws. */
   invoke(event: unknown): Promise<BatchResponse | undefined>;
   close(): Promise<void>;
 }
@@ -83,7 +83,9 @@ function questionsTo(worker: Worker): (event: unknown) => Promise<FromFunction> 
   };
 }
 
-/** Only errors, as few words: the alerts themselves are shown anyway. */
+/**
+ * Returns a few words for an error, and undefined for any other line, because the alerts themselves are shown anyway.
+ */
 function errorIn(line: string): string | undefined {
   if (!line.includes('"ERROR"')) return undefined;
   const { message, channel, reason } = JSON.parse(line) as Record<string, unknown>;

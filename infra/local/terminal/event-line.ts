@@ -1,7 +1,7 @@
 /** Formats what the terminal shows: one aligned line per event, in colours where the terminal understands them. */
 
 import { styleText } from 'node:util';
-import type { DeliveredEvent } from '../aws/deliveries.ts';
+import type { DeliveredEvent } from '../aws/services/deliveries.ts';
 
 export interface LineStyle {
   readonly isColoured: boolean;
@@ -29,8 +29,8 @@ export function eventLine(event: DeliveredEvent, style: LineStyle): string {
 }
 
 /**
- * Milliseconds from the upstream's `updated_at`, which is cut to whole seconds, to our observation; undefined for
- * history.
+ * Returns the milliseconds from the upstream's `updated_at`, which is cut to whole seconds, to our observation, and
+ * undefined for history.
  */
 export function delayMsOf(event: DeliveredEvent): number | undefined {
   const { observed_at, operation_updated_at, observed_by, late } = event.detail;

@@ -1,6 +1,6 @@
 /** Counts what happened, for the lines after Ctrl-C. */
 
-import type { DeliveredEvent } from '../aws/deliveries.ts';
+import type { DeliveredEvent } from '../aws/services/deliveries.ts';
 import { delayMsOf } from './event-line.ts';
 
 export interface RunSummary {
@@ -10,7 +10,7 @@ export interface RunSummary {
   lines(elapsedMs: number): readonly string[];
 }
 
-/** This number is enough for every quantile that is shown; a long run forgets its oldest delays. */
+/** This number is enough for every quantile that is shown. A long run forgets its oldest delays. */
 const DELAYS_MAX = 10_000;
 
 export function createRunSummary(): RunSummary {

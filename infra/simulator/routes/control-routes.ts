@@ -7,10 +7,13 @@ import type { Context, Hono } from 'hono';
 import * as z from 'zod';
 import { dialsSchema, type FaultDials } from '../faults/faults.ts';
 import type { RequestLimits } from '../faults/limits.ts';
-import { connect, findCompute } from '../world/compute-commands.ts';
-import { maxConnectionsOf, resourcesOf } from '../world/compute-size.ts';
-import type { KeyRing } from '../world/key-ring.ts';
-import type { ProjectState } from '../world/project-state.ts';
+import type { KeyRing } from '../world/account/key-ring.ts';
+import { SECOND_ORGANIZATION_ID } from '../world/account/organizations.ts';
+import { connect, findCompute } from '../world/computes/compute-commands.ts';
+import { POOLED_CONNECTIONS_MAX } from '../world/computes/connections.ts';
+import { transferProject } from '../world/projects/change-project.ts';
+import { maxConnectionsOf, resourcesOf } from '../world/state/compute-size.ts';
+import type { ProjectState } from '../world/state/project-state.ts';
 import type { World } from '../world/world.ts';
 
 export interface ControlDeps {
@@ -32,6 +35,12 @@ const timeBody = z.strictObject({
     .int()
     .min(1)
     .max(31 * 24 * 3_600_000),
+});
+
+/** Without a body, one client connects directly. */
+const connectBody = z.strictObject({
+  count: z.number().int().min(1).max(POOLED_CONNECTIONS_MAX).default(1),
+  pooled: z.boolean().default(false),
 });
 
 const keyBody = z.strictObject({ key: z.string().min(1), user_id: z.string().min(1).optional() });
@@ -62,7 +71,7 @@ function addTimeRoutes(app: Hono, { world, limits, now, passMs }: ControlDeps): 
   );
 }
 
-function addKeyRoutes(app: Hono, { keys }: ControlDeps): void {
+function addKeyRoutes(app: Hono, { keys, world }: ControlDeps): void {
   app.post('/_control/keys', (c) =>
     withBody(c, keyBody, ({ key, user_id }) => {
       // The API needs a key to make a key, so the Console makes the first key of each person.
@@ -74,7 +83,10 @@ function addKeyRoutes(app: Hono, { keys }: ControlDeps): void {
     withBody(c, keyBody, ({ key }) => c.body(null, keys.delete(key) ? 204 : 404)),
   );
   app.post('/_control/projects/:project_id/leave-organization', (c) => {
-    keys.removeProject(c.req.param('project_id'));
+    const project = world.project(c.req.param('project_id'));
+    if (project === undefined) return c.json({ message: 'project not found' }, 404);
+    transferProject(project, SECOND_ORGANIZATION_ID);
+    keys.removeProject(project.id);
     return c.body(null, 204);
   });
   app.delete('/_control/members/:user_id', (c) => {
@@ -94,14 +106,17 @@ function addDialRoutes(app: Hono, { faults }: ControlDeps): void {
 }
 
 function addProjectRoutes(app: Hono, { world }: ControlDeps): void {
-  app.post('/_control/projects/:project_id/endpoints/:endpoint_id/connect', (c) => {
-    const project = world.project(c.req.param('project_id'));
-    const endpointId = c.req.param('endpoint_id');
-    const outcome = project && connect(project, endpointId, world.nowMs);
-    if (project === undefined || outcome === undefined) return c.json({ message: 'project not found' }, 404);
-    if (outcome.kind === 'refused') return c.json({ message: outcome.message }, outcome.status);
-    return c.json(factsOf(project, endpointId));
-  });
+  app.post('/_control/projects/:project_id/endpoints/:endpoint_id/connect', (c) =>
+    withBody(c, connectBody, ({ count, pooled: isPooled }) => {
+      const project = world.project(c.req.param('project_id'));
+      const endpointId = c.req.param('endpoint_id');
+      const outcome = project && connect(project, endpointId, world.nowMs, { count, isPooled });
+      if (project === undefined || outcome === undefined)
+        return c.json({ message: 'project not found' }, 404);
+      if (outcome.kind === 'refused') return c.json({ message: outcome.message }, outcome.status);
+      return c.json(factsOf(project, endpointId));
+    }),
+  );
   app.get('/_control/projects/:project_id/endpoints/:endpoint_id', (c) => {
     const project = world.project(c.req.param('project_id'));
     const facts = project && factsOf(project, c.req.param('endpoint_id'));
@@ -120,8 +135,17 @@ async function withBody<Schema extends z.ZodType>(
   schema: Schema,
   act: (body: z.output<Schema>) => Response,
 ): Promise<Response> {
-  const parsed = schema.safeParse(await c.req.json().catch(() => undefined));
+  const text = await c.req.text();
+  const parsed = schema.safeParse(text === '' ? {} : parseJson(text));
   return parsed.success ? act(parsed.data) : c.json({ message: z.prettifyError(parsed.error) }, 400);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** Shows what the API hides of a compute: its resources, its connections and its Postgres's `max_connections`. */
@@ -132,6 +156,7 @@ function factsOf(project: ProjectState, endpointId: string) {
   return {
     endpoint_id: endpointId,
     connection_count: compute.connectionCount,
+    pooled_connection_count: compute.pooledConnectionCount,
     max_connections: maxConnectionsOf(size),
     min: resourcesOf(size.minCu),
     max: resourcesOf(size.maxCu),

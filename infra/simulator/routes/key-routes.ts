@@ -2,7 +2,8 @@
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import { type KeyOutcome, type KeyRing, ORGANIZATION_ID } from '../world/key-ring.ts';
+import type { KeyOutcome, KeyRing } from '../world/account/key-ring.ts';
+import { ORGANIZATION_ID } from '../world/state/project-settings.ts';
 import { findProject, outsideScope } from './find-project.ts';
 import { parseBody } from './request-body.ts';
 import { refusal, type UpstreamContext, type UpstreamEnv } from './upstream-context.ts';
@@ -32,6 +33,8 @@ export function addKeyRoutes(app: Hono<UpstreamEnv>, keys: KeyRing): void {
     return ofOrganization(c, () => {
       const project = projectId === undefined ? undefined : findProject(c, projectId);
       if (project instanceof Response) return project;
+      if (project !== undefined && project.settings.organizationId !== ORGANIZATION_ID)
+        return refusal(c, 404, 'project not found');
       return answer(c, keys.createOrganization(c.get('principal'), { name, projectId }));
     });
   });

@@ -1,6 +1,6 @@
 /** Cuts the two lists into pages. Their limits, cursors and order are those of the public contract. */
 
-import type { WorldOperation, WorldProject } from '../world/project-state.ts';
+import type { WorldOperation, WorldProject } from '../world/state/project-state.ts';
 import { wholeSeconds } from './rows.ts';
 
 export interface PageQuery {
@@ -57,7 +57,9 @@ export function projectPage(
   const limit = parseLimit(query.limit, PROJECT_ROWS);
   if (limit === undefined) return badLimit(PROJECT_ROWS.max);
   const { cursor = '', search = '' } = query;
-  const items = projects.filter(({ id }) => id > cursor && id.includes(search)).slice(0, limit);
+  const items = projects
+    .filter(({ id, settings }) => id > cursor && (id.includes(search) || settings.name.includes(search)))
+    .slice(0, limit);
   return { kind: 'page', items, cursor: items.at(-1)?.id };
 }
 

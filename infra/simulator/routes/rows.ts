@@ -2,14 +2,12 @@
  * Shows projects and operations as the service does: with the observed fields, and with times cut to whole seconds.
  */
 
-import { isLocked } from '../world/project-lock.ts';
-import type { WorldOperation, WorldProject } from '../world/project-state.ts';
-
-/** One account owns everything here. The id has the form of the service's organization ids. */
-const OWNER_ID = 'org-quiet-harbor-10000001';
+import { isLocked } from '../world/operations/project-lock.ts';
+import { proxyHostOf } from '../world/state/project-settings.ts';
+import type { WorldOperation, WorldProject } from '../world/state/project-state.ts';
 
 /** A project's computes have this minimum by default, and its usage is counted with it (observed). */
-const COMPUTE_UNITS_MIN = 0.25;
+export const COMPUTE_UNITS_MIN = 0.25;
 
 /** The service is at work in these statuses, so the duration grows from read to read (observed: 0, then 31). */
 const AT_WORK: ReadonlySet<string> = new Set(['running', 'cancelling']);
@@ -30,7 +28,7 @@ export function operationRow(op: WorldOperation, nowMs: number): Record<string, 
   return {
     id: op.id,
     project_id: op.project_id,
-    branch_id: op.branch_id,
+    ...(op.branch_id !== undefined && { branch_id: op.branch_id }),
     ...(op.endpoint_id !== undefined && { endpoint_id: op.endpoint_id }),
     action: op.action,
     status,
@@ -80,45 +78,39 @@ export function projectDetailRow(project: WorldProject, nowMs: number): Record<s
 
 function commonFields(project: WorldProject, nowMs: number): Record<string, unknown> {
   const lastOperation = project.operations.findLast(({ created_us }) => created_us / 1_000 <= nowMs);
-  const updatedMs = lastOperation === undefined ? project.created_at_ms : lastOperation.created_us / 1_000;
+  const updatedMs = Math.max(project.updatedAtMs, (lastOperation?.created_us ?? 0) / 1_000);
   const lastSpan = project.activeSpans.findLast(({ fromMs }) => fromMs <= nowMs);
+  const { settings } = project;
   return {
     id: project.id,
     platform_id: 'aws',
-    region_id: 'aws-us-east-2',
-    name: project.id,
-    provisioner: 'k8s-neonvm',
+    region_id: settings.regionId,
+    name: settings.name,
+    provisioner: settings.provisioner,
     default_endpoint_settings: {
-      autoscaling_limit_min_cu: COMPUTE_UNITS_MIN,
-      autoscaling_limit_max_cu: 2,
-      suspend_timeout_seconds: 0,
+      autoscaling_limit_min_cu: settings.defaultSize.minCu,
+      autoscaling_limit_max_cu: settings.defaultSize.maxCu,
+      suspend_timeout_seconds: settings.defaultSuspendTimeoutSeconds,
     },
-    settings: {
-      allowed_ips: { ips: [], protected_branches_only: false },
-      enable_logical_replication: false,
-      maintenance_window: { weekdays: [5], start_time: '07:00', end_time: '08:00' },
-      block_public_connections: false,
-      block_vpc_connections: false,
-      hipaa: false,
-    },
-    pg_version: 17,
-    proxy_host: 'us-east-2.aws.example.tech',
+    settings: settings.settings,
+    pg_version: settings.pgVersion,
+    proxy_host: proxyHostOf(settings),
     branch_logical_size_limit: project.plan.branchSizeMibMax,
     branch_logical_size_limit_bytes: project.plan.branchSizeMibMax * 1_024 ** 2,
-    store_passwords: true,
+    store_passwords: settings.storesPasswords,
     creation_source: 'console',
     created_at: wholeSeconds(project.created_at_ms),
     updated_at: wholeSeconds(updatedMs),
     synthetic_storage_size: 0,
-    owner_id: OWNER_ID,
-    org_id: OWNER_ID,
-    history_retention_seconds: 86_400,
+    owner_id: settings.organizationId,
+    org_id: settings.organizationId,
+    history_retention_seconds: settings.historyRetentionSeconds,
     // A project whose compute never ran has no such field (public contract).
     ...(lastSpan && { compute_last_active_at: wholeSeconds(Math.min(nowMs, lastSpan.untilMs)) }),
   };
 }
 
-function activeSecondsOf({ activeSpans }: WorldProject, nowMs: number): number {
+export function activeSecondsOf({ activeSpans }: Pick<WorldProject, 'activeSpans'>, nowMs: number): number {
   const activeMs = activeSpans.reduce(
     (sum, { fromMs, untilMs }) => sum + Math.max(0, Math.min(nowMs, untilMs) - fromMs),
     0,

@@ -2,7 +2,8 @@
 
 import type { HttpBindings } from '@hono/node-server';
 import type { Context } from 'hono';
-import type { Principal } from '../world/key-ring.ts';
+import type { Principal } from '../world/account/key-ring.ts';
+import type { Refused } from '../world/state/outcome.ts';
 import type { World } from '../world/world.ts';
 
 export interface UpstreamEnv {
@@ -13,9 +14,13 @@ export interface UpstreamEnv {
 
 export type UpstreamContext = Context<UpstreamEnv>;
 
-type RefusalStatus = 400 | 401 | 403 | 404 | 409 | 423 | 429 | 500 | 503;
+type RefusalStatus = Refused['status'] | 401 | 429 | 500 | 503;
 
 /** Every refusal has this body; `code` is mostly empty (observed). */
-export function refusal(c: UpstreamContext, status: RefusalStatus, message: string): Response {
-  return c.json({ request_id: c.get('requestId'), code: '', message }, status);
+export function refusal(c: UpstreamContext, status: RefusalStatus, message: string, code = ''): Response {
+  return c.json({ request_id: c.get('requestId'), code, message }, status);
+}
+
+export function refuse(c: UpstreamContext, { status, message, code }: Refused): Response {
+  return refusal(c, status, message, code);
 }

@@ -1,10 +1,12 @@
 /** Draws what users do with a project: they connect, change something, and make, archive and delete branches. */
 
-import type { Compute } from './compute.ts';
-import { putOffSuspend, runStart } from './compute-life.ts';
-import { runChain } from './operation-chain.ts';
-import { kinds } from './operation-life.ts';
-import { drawCompute, type ProjectState } from './project-state.ts';
+import { addBranch, removeBranch, runBranchChain } from './branches/branch-life.ts';
+import { runConfig, runStart } from './computes/compute-life.ts';
+import { runChain, stepOn } from './operations/operation-chain.ts';
+import { kinds } from './operations/operation-life.ts';
+import type { Branch } from './state/branch.ts';
+import type { Compute } from './state/compute.ts';
+import { drawCompute, type ProjectState } from './state/project-state.ts';
 
 /** A session returns when the project can run other operations, in milliseconds since the epoch. */
 type Session = (project: ProjectState, atMs: number) => number;
@@ -39,60 +41,84 @@ export function runSession(project: ProjectState, atMs: number): number {
  * instead.
  */
 function connect(project: ProjectState, atMs: number): number {
-  const idle = project.computes.filter(({ activeSpan, isArchived }) => !isArchived && !activeSpan);
+  const idle = project.computes.filter(
+    ({ activeSpan, branch_id }) => !activeSpan && !project.branches.get(branch_id)?.isArchived,
+  );
   const compute = pick(project, idle);
   if (compute === undefined) return configure(project, atMs);
-  return runStart(project, { compute, kinds: [], atMs }).freeAtMs;
+  return runStart(project, { computes: [compute], atMs }).freeAtMs;
 }
 
 function configure(project: ProjectState, atMs: number): number {
   const active = project.computes.filter(({ activeSpan }) => activeSpan);
   const compute = pick(project, active);
-  if (compute === undefined) return runStart(project, { compute: project.main, kinds: [], atMs }).freeAtMs;
-  const { endMs, freeAtMs } = runChain(project, { compute, kinds: [kinds.apply_config], atMs });
-  putOffSuspend(project, compute, endMs);
-  return freeAtMs;
+  if (compute === undefined) return runStart(project, { computes: [project.main], atMs }).freeAtMs;
+  return runConfig(project, { compute, atMs }).freeAtMs;
 }
 
 function createBranch(project: ProjectState, atMs: number): number {
-  if (project.computes.length >= BRANCHES_MAX) return deleteBranch(project, atMs);
+  if (project.branches.size >= BRANCHES_MAX) return deleteBranch(project, atMs);
   const compute = drawCompute(project.random, atMs);
-  project.branchIds.add(compute.branch_id);
+  const parent = project.branches.get(project.defaultBranchId);
+  if (parent === undefined) return configure(project, atMs);
+  const origin = { branchId: parent.id, atMs, isTimeShown: false };
+  const branch = addBranch(project, { id: compute.branch_id, createdAtMs: atMs, origin }, parent);
   project.computes.push(compute);
-  return runStart(project, { compute, kinds: [kinds.create_branch], atMs }).freeAtMs;
+  const create = stepOn(kinds.create_branch, compute);
+  return runBranchChain(branch, { atMs, current: 'init', next: 'ready' }, () =>
+    runStart(project, { computes: [compute], before: [create], atMs }),
+  ).freeAtMs;
 }
 
 function deleteBranch(project: ProjectState, atMs: number): number {
-  const compute = pick(project, quietBranches(project));
-  if (compute === undefined) return configure(project, atMs);
-  project.computes.splice(project.computes.indexOf(compute), 1);
-  project.branchIds.delete(compute.branch_id);
-  return runChain(project, { compute, kinds: [kinds.delete_timeline], atMs }).freeAtMs;
+  const branch = pick(project, quietBranches(project));
+  if (branch === undefined) return configure(project, atMs);
+  removeBranch(project, branch);
+  return runChain(project, { steps: [{ kind: kinds.delete_timeline, branchId: branch.id }], atMs }).freeAtMs;
 }
 
 function archiveBranch(project: ProjectState, atMs: number): number {
-  const awake = quietBranches(project).filter(({ isArchived }) => !isArchived);
-  const compute = pick(project, awake);
-  if (compute === undefined) return configure(project, atMs);
-  compute.isArchived = true;
-  return runChain(project, { compute, kinds: [kinds.timeline_archive], atMs }).freeAtMs;
+  const branch = pick(
+    project,
+    quietBranches(project).filter(({ isArchived }) => !isArchived),
+  );
+  if (branch === undefined) return configure(project, atMs);
+  const steps = [{ kind: kinds.timeline_archive, branchId: branch.id }];
+  const end = runBranchChain(branch, { atMs, current: 'ready', next: 'archived' }, () =>
+    runChain(project, { steps, atMs }),
+  );
+  branch.isArchived = end.isFinished;
+  return end.freeAtMs;
 }
 
 /** A connection brings an archived branch back. */
 function unarchiveBranch(project: ProjectState, atMs: number): number {
-  const archived = project.computes.filter(({ isArchived }) => isArchived);
+  const archived = project.computes.filter(({ branch_id }) => project.branches.get(branch_id)?.isArchived);
   const compute = pick(project, archived);
-  if (compute === undefined) return configure(project, atMs);
-  compute.isArchived = false;
-  return runStart(project, { compute, kinds: [kinds.timeline_unarchive], atMs }).freeAtMs;
+  const branch = project.branches.get(compute?.branch_id ?? '');
+  if (compute === undefined || branch === undefined) return configure(project, atMs);
+  const unarchive = stepOn(kinds.timeline_unarchive, compute);
+  const end = runBranchChain(branch, { atMs, current: 'archived', next: 'ready' }, () =>
+    runStart(project, { computes: [compute], before: [unarchive], atMs }),
+  );
+  branch.isArchived = end.ends[0]?.isFinished !== true;
+  return end.freeAtMs;
 }
 
 function attachTenant(project: ProjectState, atMs: number): number {
-  return runChain(project, { compute: project.main, kinds: [kinds.tenant_attach], atMs }).freeAtMs;
+  return runChain(project, { steps: [stepOn(kinds.tenant_attach, project.main)], atMs }).freeAtMs;
 }
 
-function quietBranches({ computes, main }: ProjectState): readonly Compute[] {
-  return computes.filter((compute) => compute !== main && compute.activeSpan === undefined);
+/** Branches that have computes, none of which is active, and that no other branch comes from. */
+function quietBranches({ computes, branches, defaultBranchId }: ProjectState): readonly Branch[] {
+  const parents = new Set([...branches.values()].map(({ origin }) => origin?.branchId));
+  const isQuiet = ({ id }: Branch) => {
+    const own = computes.filter(({ branch_id }) => branch_id === id);
+    return own.length > 0 && own.every(({ activeSpan }: Compute) => activeSpan === undefined);
+  };
+  return [...branches.values()].filter(
+    (branch) => branch.id !== defaultBranchId && !parents.has(branch.id) && isQuiet(branch),
+  );
 }
 
 function pick<Item>({ random }: ProjectState, items: readonly Item[]): Item | undefined {

@@ -5,16 +5,17 @@
  */
 
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
-import type { GroundTruthOperation } from './ground-truth.ts';
-import { drawWaitMs } from './operation-life.ts';
-import { PLANS, type PlanName } from './plan.ts';
+import { drawWaitMs } from './operations/operation-life.ts';
 import { beginLife, beginNewLife, dueMsOf, live } from './project-life.ts';
+import type { GroundTruthOperation } from './state/ground-truth.ts';
+import type { NewProject } from './state/new-project.ts';
+import { PLANS, type Plan, type PlanName } from './state/plan.ts';
 import {
   createProjectState,
   type ProjectState,
   type WorldOperation,
   type WorldProject,
-} from './project-state.ts';
+} from './state/project-state.ts';
 
 export interface WorldOptions {
   readonly seed: number;
@@ -41,11 +42,19 @@ export interface WorldOptions {
 }
 
 export interface World {
+  readonly plan: Plan;
+  /** Milliseconds since the epoch. The organizations are older than their projects. */
+  readonly accountCreatedAtMs: number;
   readonly nowMs: number;
   advanceTo(nowMs: number): void;
   /** Projects are in the order of their ids, as in the list. */
   projects(): readonly WorldProject[];
+  /** Returns undefined for a project that is deleted. */
   project(projectId: string): ProjectState | undefined;
+  /** Returns a deleted project, too, until the service forgets it. */
+  projectEvenDeleted(projectId: string): ProjectState | undefined;
+  /** Creates a project in which only callers make things happen. Returns undefined when the world is full. */
+  createProject(request: NewProject): ProjectState | undefined;
   groundTruth(): readonly GroundTruthOperation[];
 }
 
@@ -59,13 +68,26 @@ const ZIPF_EXPONENT = 0.8;
 /** Projects that exist at the start were made in the two months before. */
 const AGE_MS_MAX = 60 * 24 * HOUR_MS;
 
+/** At its start, the account is older than any of its projects. */
+const ACCOUNT_AGE_MS = 90 * 24 * HOUR_MS;
+
 /** Users make a new project now and then. Their number is bounded, because a world may run for days. */
 const NEW_PROJECT_EVERY_MS = HOUR_MS / 2;
 const NEW_PROJECTS_MAX = 200;
 
+/** An account of the real service is limited by its plan. This bound keeps a world that runs for days small. */
+const PROJECTS_MAX = 10_000;
+
+/** The service forgets a deleted project after a week, which is how long it can be recovered (public contract). */
+const DELETED_KEPT_MS = 7 * 24 * HOUR_MS;
+
 interface Account {
   readonly options: WorldOptions;
   readonly random: Random;
+  /** Draws the seeds of the projects that callers create, so that these do not change which projects users make. */
+  readonly callDice: Random;
+  /** Counts the projects that came and went. */
+  changeCount: number;
   readonly projects: Map<string, ProjectState>;
   nextBirthMs: number;
   nowMs: number;
@@ -75,18 +97,28 @@ export function createWorld(options: WorldOptions): World {
   const account = createAccount(options);
   const { projects } = account;
   let inOrder: readonly WorldProject[] = [];
+  let inOrderCount = 0;
   advance(account, options.startAtMs);
   return {
+    plan: PLANS[options.plan ?? 'scale'],
+    accountCreatedAtMs: options.startAtMs - ACCOUNT_AGE_MS,
     get nowMs() {
       return account.nowMs;
     },
     advanceTo: (toMs) => advance(account, toMs),
     projects() {
-      if (inOrder.length !== projects.size)
+      if (inOrderCount !== account.changeCount) {
         inOrder = [...projects.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
-      return inOrder;
+        inOrderCount = account.changeCount;
+      }
+      return inOrder.filter(({ deletedAtMs }) => deletedAtMs === undefined);
     },
-    project: (id) => projects.get(id),
+    project(id) {
+      const project = projects.get(id);
+      return project?.deletedAtMs === undefined ? project : undefined;
+    },
+    projectEvenDeleted: (id) => projects.get(id),
+    createProject: (request) => createProject(account, request),
     groundTruth: () => [...projects.values()].flatMap((project) => truthOf(project, account.nowMs)),
   };
 }
@@ -95,7 +127,15 @@ function createAccount(options: WorldOptions): Account {
   const { seed, projectCount, startAtMs, historyMs = HISTORY_MS } = options;
   const birthMs = startAtMs - historyMs;
   const random = seededRandom(seed);
-  const account: Account = { options, random, projects: new Map(), nextBirthMs: 0, nowMs: birthMs };
+  const account: Account = {
+    options,
+    random,
+    callDice: seededRandom(seed + 5),
+    changeCount: 0,
+    projects: new Map(),
+    nextBirthMs: 0,
+    nowMs: birthMs,
+  };
   const weights = Array.from({ length: projectCount }, (_, place) => (place + 1) ** -ZIPF_EXPONENT);
   const meanWeight = weights.reduce((sum, weight) => sum + weight, 0) / Math.max(1, projectCount);
   for (const weight of weights) {
@@ -120,26 +160,47 @@ function advance(account: Account, toMs: number): void {
   account.nowMs = toMs;
 }
 
+function createProject(account: Account, request: NewProject): ProjectState | undefined {
+  const { projects, nowMs, callDice } = account;
+  forgetDeleted(account);
+  if (projects.size >= PROJECTS_MAX) return undefined;
+  const project = createProjectState({
+    ...oddsOf(account),
+    seed: Math.floor(callDice.next() * 2 ** 32),
+    createdAtMs: nowMs,
+    meanGapMs: Number.POSITIVE_INFINITY,
+    request,
+  });
+  projects.set(project.id, project);
+  account.changeCount += 1;
+  return project;
+}
+
+function forgetDeleted(account: Account): void {
+  for (const { id, deletedAtMs = Number.POSITIVE_INFINITY } of account.projects.values()) {
+    if (deletedAtMs + DELETED_KEPT_MS > account.nowMs) continue;
+    account.projects.delete(id);
+    account.changeCount += 1;
+  }
+}
+
 function addProject(account: Account, createdAtMs: number, activity: number): ProjectState {
   const { random, projects } = account;
-  const {
-    sessionsPerHour = SESSIONS_PER_HOUR,
-    tieChance = 0,
-    stuckChance = 0,
-    trouble = 1,
-    plan = 'scale',
-  } = account.options;
+  const { sessionsPerHour = SESSIONS_PER_HOUR } = account.options;
   const project = createProjectState({
+    ...oddsOf(account),
     seed: Math.floor(random.next() * 2 ** 32),
     createdAtMs,
     meanGapMs: HOUR_MS / (sessionsPerHour * activity),
-    tieChance,
-    stuckChance,
-    trouble,
-    plan: PLANS[plan],
   });
   projects.set(project.id, project);
+  account.changeCount += 1;
   return project;
+}
+
+function oddsOf({ options }: Account) {
+  const { tieChance = 0, stuckChance = 0, trouble = 1, plan = 'scale' } = options;
+  return { tieChance, stuckChance, trouble, plan: PLANS[plan] };
 }
 
 function truthOf({ operations }: WorldProject, nowMs: number): readonly GroundTruthOperation[] {

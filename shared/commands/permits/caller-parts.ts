@@ -55,7 +55,7 @@ export function createCallerParts(options: {
   /** Measures the same requests by an even part. */
   const sentOfEven = createSharedUses();
   const asked = createSharedUses(PRESSING_MS_MAX);
-  /** The time between two requests of a caller, in ms, if all active callers sent equally. */
+  /** Returns the time between two requests of a caller, in ms, if all active callers sent equally. */
   const evenMsAt = (nowMs: number) => limitAt(nowMs).intervalMs * Math.max(1, activeCount(asked, nowMs));
 
   return {

@@ -1,11 +1,17 @@
-/** Decides how many permits an instance of the API asks the table for, and how far ahead of now they may stand; pure. */
+/**
+ * Decides how many permits an instance of the API asks the table for, and how far ahead of now they may stand. It is
+ * pure.
+ */
 
 import { PERMIT_MS, USAGE_NOTE_MS } from '../../core/rates/account-rate.ts';
 import type { RateLimit } from '../../core/rates/rate-limit.ts';
 import type { AskedPermits } from '../../store/command-usage.ts';
 import type { Standing } from './caller-parts.ts';
 
-/** The part of the room for bursts that a caller of each standing may use. Callers who take more leave some room to others. */
+/**
+ * A caller of each standing may use this part of the room for bursts. Callers who take more leave some room to
+ * others.
+ */
 const ROOM_SHARE: Readonly<Record<Standing, number>> = { modest: 1, alone: 0.7, pressing: 0.7, above: 0.5 };
 
 /** The instance asks for this number of permits in advance, while no other instance wants any. */
@@ -13,9 +19,9 @@ const PERMITS_AHEAD = 7;
 
 export interface Demand {
   readonly standing: Standing;
-  /** The requests that are held until permits arrive. */
+  /** This many requests are held until permits arrive. */
   readonly heldCount: number;
-  /** The requests since the last answer that found no permit here. */
+  /** This many requests since the last answer found no permit here. */
   readonly missedCount: number;
   /** The next permit stands here in the table or at a later place, in ms since the epoch. */
   readonly nextPlaceMs: number;

@@ -1,7 +1,7 @@
 /**
- * What one process knows of a rate limit that several processes spend: what it has sent itself, at once, and what the others have
- * sent, from counts that all of them keep together and that each learns a second late. Until it learns, it assumes that the others
- * go on as they did.
+ * Computes what one process knows of a rate limit that several processes spend. It knows at once what it has sent
+ * itself, and it learns a second late, from counts that all keep together, what the others have sent. Until then it
+ * assumes that the others go on as they did.
  */
 
 import { type RateLimit, type RateLimitState, spend, UNUSED, waitMs } from '../../core/rates/rate-limit.ts';
@@ -11,32 +11,35 @@ export const WINDOW_MS = 60_000;
 
 const MINUTE_MS = 60_000;
 
-/** Beyond this time what the others did last says nothing about what they do now. */
+/** What the others sent last says nothing about what they send after this time. */
 const FORESIGHT_MS = 2_000;
 
-/** A shorter time between two counts would make a rate of chance. */
+/** Two counts that are closer together than this say little about a rate, because chance decides between them. */
 const RATE_MS_MIN = 500;
 
-/** Should the counts not be there for a while, the oldest requests are no longer told apart from what was before them. */
+/**
+ * At most this many own requests are remembered with their times. More come together only while the counts cannot be
+ * read, and then the oldest are merged into one state.
+ */
 const REMEMBERED_SENDS_MAX = 100;
 
-/** What was sent counts less and less, and hardly at all after this time. */
+/** A sent request counts less and less towards the recent rate. After this time it counts about a third. */
 const RECENT_MS = 20_000;
 
 export interface SharedUse {
   readonly state: RateLimitState;
-  /** As it was when the counts were last learned, and what was sent here since then. */
+  /** This was the state when the counts were last learned. `sentAtMs` has what was sent here since then. */
   readonly base: RateLimitState;
   readonly sentAtMs: readonly number[];
-  /** The window that the next two are about. */
+  /** `notedCount` and `otherCount` are about this window. */
   readonly window: number;
-  /** Sent here and counted. */
+  /** This many requests were sent here and are in the counts. */
   readonly notedCount: number;
-  /** Sent by others, as far as it is known. */
+  /** Others are known to have sent this many requests. */
   readonly otherCount: number;
   readonly learnedAtMs: number;
   readonly othersPerMs: number;
-  /** By everybody, fading; as it was at `recentAtMs`. */
+  /** This fading count of what all processes have sent was true at `recentAtMs`. */
   readonly recentCount: number;
   readonly recentAtMs: number;
 }
@@ -54,13 +57,16 @@ export const NEVER_USED: SharedUse = {
   recentAtMs: 0,
 };
 
-/** How long the next request has to wait, milliseconds, after so many that are about to leave; 0 when it may leave. */
+/**
+ * Returns how long the next request has to wait, in ms, after `leavingCount` requests that are about to leave; 0 when
+ * it may leave now.
+ */
 export function sharedWaitMs(limit: RateLimit, use: SharedUse, nowMs: number, leavingCount = 0): number {
   const assumed = leavingCount + assumedCount(use, nowMs);
   return waitMs(limit, assumed > 0 ? spend(limit, use.state, nowMs, assumed) : use.state, nowMs);
 }
 
-/** One request leaves here. */
+/** Returns the use after one request has left here. */
 export function spentHere(limit: RateLimit, use: SharedUse, nowMs: number): SharedUse {
   const state = spend(limit, use.state, nowMs);
   const isMuch = use.sentAtMs.length >= REMEMBERED_SENDS_MAX;
@@ -70,9 +76,9 @@ export function spentHere(limit: RateLimit, use: SharedUse, nowMs: number): Shar
 
 export interface Learned {
   readonly window: number;
-  /** All that anybody has counted in the window, this process included. */
+  /** The sum has what all processes have counted in the window, this one included. */
   readonly sum: number;
-  /** What this process has just added to it. */
+  /** This process has just added this part of the sum. */
   readonly addedCount: number;
 }
 
@@ -90,18 +96,22 @@ export function learned(
   const newCount = Math.max(0, otherCount - (isSameWindow ? use.otherCount : 0));
   const known = { ...use, window, notedCount, otherCount, learnedAtMs: nowMs };
   if (isStranger) {
-    // Nobody knows when in the window the others sent: as evenly as the limit allows.
+    // It is not known when in the window the others sent, so they are taken to have sent as evenly as the limit
+    // allows.
     const nextAtMs = Math.max(use.state.nextAtMs, windowAtMs + sum * limit.intervalMs);
     return settledAs({ ...use.state, nextAtMs }, { ...recently(known, nowMs, otherCount), othersPerMs: 0 });
   }
   return settledAs(replayed(limit, use, newCount), {
     ...recently(known, nowMs, newCount),
-    // More than the limit lasts for a burst and no longer.
+    // A burst can exceed the limit for a moment, but the others cannot keep up such a rate.
     othersPerMs: Math.min(1 / limit.intervalMs, newCount / Math.max(RATE_MS_MIN, nowMs - use.learnedAtMs)),
   });
 }
 
-/** What the others sent since the last look comes first: so what was free meanwhile has made up for it. */
+/**
+ * Computes the state anew, with what the others sent since the last look before what was sent here. So requests that
+ * the others did not use in between still count as free.
+ */
 function replayed(limit: RateLimit, use: SharedUse, otherCount: number): RateLimitState {
   if (otherCount === 0) return use.state;
   const byOthers = spend(limit, use.base, use.learnedAtMs, otherCount);
@@ -113,7 +123,7 @@ function settledAs(state: RateLimitState, use: SharedUse): SharedUse {
   return { ...use, state, base: state, sentAtMs: [] };
 }
 
-/** What is sent a minute at the pace of the last seconds, by everybody. */
+/** Returns how many requests all processes send in a minute, at the pace of the last seconds. */
 export function recentPerMinute(use: SharedUse, nowMs: number): number {
   return ((recentCount(use, nowMs) + assumedCount(use, nowMs)) * MINUTE_MS) / RECENT_MS;
 }
@@ -122,7 +132,7 @@ function recentCount({ recentCount: count, recentAtMs }: SharedUse, nowMs: numbe
   return count * Math.exp(-Math.max(0, nowMs - recentAtMs) / RECENT_MS);
 }
 
-/** What the others have sent since the counts were learned, if they go on as they did. */
+/** Returns how many requests the others have sent since the counts were learned, if they go on as they did. */
 function assumedCount({ othersPerMs, learnedAtMs }: SharedUse, nowMs: number): number {
   const sinceMs = Math.max(0, nowMs - learnedAtMs);
   return sinceMs > FORESIGHT_MS ? 0 : othersPerMs * sinceMs;

@@ -1,22 +1,25 @@
-/** What one process knows of the use of one limit by many, each on their own. */
+/** Keeps, for each of many names, what one process knows of the use of a rate limit. */
 
 import type { RateLimit, RateLimitState } from '../../core/rates/rate-limit.ts';
 import { type Learned, learned, NEVER_USED, type SharedUse, sharedWaitMs, spentHere } from './shared-use.ts';
 
 export interface SharedUses {
-  /** How long the next request has to wait, milliseconds, after so many that are about to leave. */
+  /** Returns how long the next request has to wait, in ms, after `leavingCount` requests that are about to leave. */
   waitMs(limit: RateLimit, name: string, nowMs: number, leavingCount?: number): number;
   spend(limit: RateLimit, name: string, nowMs: number): void;
   learn(limit: RateLimit, name: string, news: Learned, nowMs: number): void;
   values(): readonly SharedUse[];
 }
 
-/** Callers whose use is remembered; one that is forgotten starts with a full bucket. */
+/** The use of at most this many callers is remembered. A caller that was forgotten starts with a full bucket. */
 export const CALLERS_MAX = 1_000;
 
-/** `owedMsMax`: whoever wants more than the limit has made up for it after this time. */
+/**
+ * `owedMsMax` bounds how far ahead of the limit a caller can be: after this time of asking for nothing, the caller
+ * owes nothing.
+ */
 export function createSharedUses(owedMsMax = Number.POSITIVE_INFINITY): SharedUses {
-  /** The longest unused come first. */
+  /** The names that were unused for longest come first. */
   const uses = new Map<string, SharedUse>();
 
   return {

@@ -1,11 +1,15 @@
 /**
- * The entries of journals, each defined once: the table stores them by these schemas, and events publish their fields under the
- * same names. `render-event.ts` does not compile while the catalog documents a field that neither an entry nor its record has.
+ * Defines the entries of journals, each once: the table stores them by these schemas, and events publish their fields
+ * under the same names. `render-event.ts` does not compile while the catalog documents a field that neither an entry
+ * nor its record has.
  */
 
 import * as z from 'zod';
 
-/** What a reading of an operation says in addition to its state. Its entry stores these fields, and its event publishes them. */
+/**
+ * A reading of an operation says this in addition to its state. Its entry stores these fields, and its event
+ * publishes them.
+ */
 export const readingFields = {
   total_duration_ms: z.number().optional(),
   error: z.string().optional(),
@@ -16,15 +20,15 @@ export type ReadingFields = Readonly<z.infer<z.ZodObject<typeof readingFields>>>
 const ourTime = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
 
 const everyEntry = {
-  /** The id of the event; all copies of the event carry it. */
+  /** All copies of the event carry this id. */
   id: z.string(),
-  /** Position in the journal of its item: 1, 2, 3, ... without gaps. */
+  /** Entries are numbered 1, 2, 3, ... without gaps in the journal of their item. */
   revision: z.number().int().positive(),
-  /** By our clock, ISO 8601. */
+  /** The bridge observed this at this time by its own clock, ISO 8601. */
   observed_at: ourTime,
 };
 
-/** The command through the bridge that started an operation, and the client that sent it. */
+/** Names the command through the bridge that started an operation, and the client that sent it. */
 export const commandOrigin = z.object({
   client_id: z.string(),
   request_id: z.string(),
@@ -53,16 +57,19 @@ const stalledEntry = z.object({
   type: z.literal('operation_stalled'),
   status: z.string(),
   failures_count: z.number(),
-  /** Milliseconds since the upstream created the operation. */
+  /** This many milliseconds have passed since the upstream created the operation. */
   open_ms: z.number(),
-  /** The threshold that was passed; each threshold is reported once per operation. */
+  /** The operation has passed this threshold in milliseconds. Each threshold is reported once per operation. */
   threshold_ms: z.number(),
 });
 
 const watchEndedEntry = z.object({
   ...everyEntry,
   type: z.literal('watch_ended'),
-  /** `vanished`: gone upstream while open. `not_retried`: failed, and not retried within the watch period. */
+  /**
+   * `vanished`: the operation is gone upstream although it was open. `not_retried`: it failed, and was not retried
+   * within the watch period.
+   */
   reason: z.enum(['vanished', 'not_retried']),
   status: z.string(),
   failures_count: z.number(),
@@ -71,7 +78,10 @@ const watchEndedEntry = z.object({
 const projectSeenEntry = z.object({
   ...everyEntry,
   type: z.enum(['project_discovered', 'project_unreachable']),
-  /** Why the project is out of reach. A discovery has no reason; entries of the first version have none and mean `gone`. */
+  /**
+   * Says why the project cannot be reached. A discovery has no reason. Entries of the first version have none and
+   * mean `gone`.
+   */
   reason: z.enum(['gone', 'not_read']).optional(),
 });
 
@@ -81,7 +91,7 @@ export const accountHealthEntry = z.object({
   reason: z.enum(['key_rejected', 'upstream_failing']),
 });
 
-/** One operation of a command, as it was recorded when the command settled. */
+/** Describes one operation of a command, as it was recorded when the command settled. */
 const commandOperation = z.object({
   operation_id: z.string(),
   action: z.string(),
@@ -98,11 +108,11 @@ const commandSettledEntry = z.object({
    */
   outcome: z.enum(['succeeded', 'failed', 'incomplete', 'refused', 'expired', 'cancelled', 'unknown']),
   operations: z.array(commandOperation),
-  /** Operations that had not ended at the deadline. */
+  /** These operations had not ended at the deadline. */
   missing: z.array(z.string()),
 });
 
-/** The entries that the journal of each kind of record may hold. */
+/** The journal of each kind of record may hold these entries. */
 export const entriesOf = {
   operation: [stateChangedEntry, stalledEntry, watchEndedEntry],
   project: [projectSeenEntry],
@@ -110,7 +120,7 @@ export const entriesOf = {
   command: [commandSettledEntry],
 } as const;
 
-/** The type of parsed data that must not be changed. */
+/** This makes every field of parsed data `readonly`. */
 export type Unchangeable<Value> = Value extends object
   ? { readonly [Name in keyof Value]: Unchangeable<Value[Name]> }
   : Value;

@@ -3,23 +3,26 @@
 import { type Journal, pendingEntries } from './journal.ts';
 import type { JournalEntry } from './journal-entries.ts';
 
-/** The most entries of one PutEvents call (Amazon EventBridge User Guide, "PutEvents"). */
+/** One PutEvents call takes at most this many entries (Amazon EventBridge User Guide, "PutEvents"). */
 export const BATCH_ENTRIES_MAX = 10;
 
-/** Well below 256 KB, the documented total for years; it is 1 MB now, perhaps not in every region. */
+/** This is well below 256 KB, the total that was documented for years. It is 1 MB now, but perhaps not in every region. */
 export const BATCH_BYTES_MAX = 200_000;
 
 export interface Sized {
   readonly sizeBytes: number;
 }
 
-/** What became of one entry. Sending it again helps after `retry` and not after `refused`. */
+/** Says what became of one entry. Sending it again helps after `retry` and not after `refused`. */
 export type EntryOutcome =
   | { readonly kind: 'accepted' }
   | { readonly kind: 'retry'; readonly code: string }
   | { readonly kind: 'refused'; readonly code: string };
 
-/** Entries by call, in order, in as few calls as the limits allow. An entry over the byte limit gets a call of its own. */
+/**
+ * Sorts entries into calls, in order, with as few calls as the limits allow. An entry over the byte limit gets a call
+ * of its own.
+ */
 export function planBatches<Entry extends Sized>(entries: readonly Entry[]): readonly (readonly Entry[])[] {
   const batches: Entry[][] = [];
   let bytes = 0;
@@ -35,8 +38,8 @@ export function planBatches<Entry extends Sized>(entries: readonly Entry[]): rea
 }
 
 /**
- * Records in groups whose pending entries fit into one call, in order. All entries of a record are in one group, so that groups
- * may be published concurrently while the entries of each record keep their order.
+ * Groups records whose pending entries fit into one call, in order. All entries of a record are in one group, so that
+ * groups may be published concurrently while the entries of each record keep their order.
  */
 export function groupForRelay<R extends Journal>(records: readonly R[]): readonly (readonly R[])[] {
   const groups: { readonly records: R[]; count: number }[] = [];
@@ -51,13 +54,16 @@ export function groupForRelay<R extends Journal>(records: readonly R[]): readonl
   return groups.map(({ records: members }) => members);
 }
 
-/** Records in the order of their oldest entries that are not acknowledged. */
+/** Sorts records by their oldest entries that are not acknowledged. */
 export function oldestFirst<R extends Journal>(records: readonly R[]): readonly R[] {
   const timed = records.map((record) => ({ record, atMs: oldestPendingMs([record]) ?? 0 }));
   return timed.toSorted((a, b) => a.atMs - b.atMs).map(({ record }) => record);
 }
 
-/** When the oldest entry that is not acknowledged was recorded, milliseconds since the epoch. Undefined when there is none. */
+/**
+ * Returns when the oldest entry that is not acknowledged was recorded, in milliseconds since the epoch, or undefined
+ * when there is none.
+ */
 export function oldestPendingMs(records: readonly Journal[]): number | undefined {
   const times = records.flatMap((record) => pendingEntries<JournalEntry>(record)[0]?.observed_at ?? []);
   const [first, ...rest] = times.map((time) => Date.parse(time));
@@ -65,15 +71,15 @@ export function oldestPendingMs(records: readonly Journal[]): number | undefined
 }
 
 export interface AcknowledgementPlan {
-  /** Refused entries, which are parked before anything is acknowledged. */
+  /** The bus refused these entries for good. They are parked before anything is acknowledged. */
   readonly park: readonly { readonly entry: JournalEntry; readonly code: string }[];
-  /** The revision up to which the journal is acknowledged; undefined when the first entry must be sent again. */
+  /** The journal is acknowledged up to this revision. It is undefined when the first entry must be sent again. */
   readonly through: number | undefined;
 }
 
 /**
- * Nothing behind the first entry that must be sent again is acknowledged. `published` is one number, so acknowledging more would
- * lose that entry.
+ * Decides what to park and how far to acknowledge. Nothing behind the first entry that must be sent again is
+ * acknowledged: `published` is one number, so acknowledging more would lose that entry.
  */
 export function planAcknowledgement(
   sent: readonly { readonly entry: JournalEntry; readonly outcome: EntryOutcome }[],

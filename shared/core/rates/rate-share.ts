@@ -1,42 +1,52 @@
 /**
- * The share of the rate limit that is used while something outside the bridge may use the rest. It falls after a refusal (429),
- * soon rises to nearly the refused share again, and tries that share again after ever longer times (ADR 0009).
+ * Decides which share of the rate limit is used while something outside the bridge may use the rest. It falls after a
+ * refusal (429), soon rises to nearly the refused share again, and tries that share again after longer and longer
+ * times (ADR 0009).
  */
 
 import { MINUTE_MS } from '../time/durations.ts';
 
-/** Plain data, kept across restarts. */
+/** The share is plain data that is kept across restarts. */
 export interface RateShare {
-  /** The share (0 to 1) in use at `changedAtMs`; it grows from there. */
+  /** This share (0 to 1) was in use at `changedAtMs`, and grows from there. */
   readonly share: number;
   readonly changedAtMs: number;
-  /** The share in use at the last refusal. It is approached, and tried again only when the hold is over. */
+  /** This share was in use at the last refusal. It is approached, and tried again only when the hold is over. */
   readonly ceiling: number;
   readonly holdMs: number;
 }
 
-/** The factor after each refusal. Two users of one limit that both fall by a factor and rise with time end up with equal shares. */
+/**
+ * The share is multiplied by this after each refusal. Two users of one limit that both fall by a factor and rise with
+ * time end up with equal shares.
+ */
 const SHARE_KEPT = 0.8;
 
-/** The time in which the share would grow from 0 to 1, below the last refused share. */
+/** Below the last refused share, the share would grow from 0 to 1 in this time. */
 const RECOVERY_MS_FULL = 10 * MINUTE_MS;
 
-/** The same above the last refused share: slow enough that the upstream's one-minute window refuses us before we overshoot far. */
+/**
+ * Above the last refused share, the share would grow from 0 to 1 in this time: so slowly that the upstream's
+ * one-minute window refuses us before we overshoot far.
+ */
 const TRIAL_MS_FULL = 20 * MINUTE_MS;
 
-/** The part of the last refused share at which it is safe enough to stay. */
+/** Up to this share of the last refused share it is safe enough to stay. */
 const CEILING_SHARE = 0.95;
 
-/** A refusal may have been chance, so the refused share is tried again after this time; after each further refusal, after twice the time. */
+/**
+ * A refusal may have been chance, so the refused share is tried again after this time. After each further refusal it
+ * is tried after twice the time.
+ */
 const HOLD_MS_MIN = 5 * MINUTE_MS;
 
-/** The longest hold, and so the longest time until it is noticed that a second user has gone. */
+/** A hold takes at most this long, and so it takes at most this long to notice that a second user has gone. */
 const HOLD_MS_MAX = 40 * MINUTE_MS;
 
 /** A refusal at more than this multiple of the last refused share means that the other user takes less than before. */
 const CEILING_RAISED = 1.1;
 
-/** The least share, so that something still gets through whatever others do. */
+/** At least this share is used, so that something still gets through whatever others do. */
 const SHARE_MIN = 0.1;
 
 /** Refusals within this time count as one, because requests that were under way together are refused together. */

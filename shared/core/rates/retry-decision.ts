@@ -1,38 +1,39 @@
-/** Whether a call to the upstream is sent again, and when. */
+/** Decides whether a call to the upstream is sent again, and when. */
 
 import { MINUTE_MS } from '../time/durations.ts';
 import { isPassingRefusal } from './no-work.ts';
 import type { UpstreamErrorKind } from './upstream-error-kind.ts';
 
-/** The first call and three repetitions. What still fails then is read by the next poll. */
+/** A call is sent once and repeated three times. The next poll reads what still fails then. */
 export const ATTEMPTS_MAX = 4;
 
 /** The service's own clients start at a quarter of a second, double it, and stop at ten seconds. */
 const FIRST_DELAY_MS = 250;
 const DELAY_MS_MAX = 10_000;
 
-/** A longer delay is not slept through: the project's turn comes again by itself. */
+/** A longer pause is not waited for, because the project's turn comes again by itself. */
 export const PAUSE_MS_MAX = 20_000;
 
 /**
- * The longest pause that is honoured. An upstream that asks for a day would otherwise stop an account for a day, and a
- * mistaken header would do the same. After this pause one request at a time asks whether the upstream answers again.
+ * A pause that the upstream asks for is honoured up to this time. An upstream that asks for a day would otherwise
+ * stop an account for a day, and a mistaken header would do the same. After this pause one request at a time asks
+ * whether the upstream answers again.
  */
 export const RETRY_AFTER_MS_MAX = 5 * MINUTE_MS;
 
 export interface RefusedAttempt {
-  /** 1 for the first. */
+  /** The first attempt has number 1. */
   readonly attempt: number;
-  /** From the answer's `Retry-After`; undefined when it has none. */
+  /** The answer's `Retry-After` asks for this pause. It is undefined when the answer has none. */
   readonly retryAfterMs: number | undefined;
-  /** A random number in [0, 1). */
+  /** The caller draws this random number from [0, 1). */
   readonly dice: number;
 }
 
 export interface FailedAttempt extends RefusedAttempt {
   readonly kind: UpstreamErrorKind;
   readonly method: string;
-  /** Undefined when no answer came. */
+  /** It is undefined when no answer came. */
   readonly status: number | undefined;
 }
 
@@ -41,8 +42,8 @@ export type RetryDecision =
   | { readonly kind: 'give_up' };
 
 /**
- * A read is repeated after anything that can pass. A mutation is repeated only after a refusal of which the service says that no
- * work was done, because a mutation whose answer was lost may have been carried out.
+ * A read is repeated after anything that can pass. A mutation is repeated only after a refusal of which the service
+ * says that no work was done, because a mutation whose answer was lost may have been carried out.
  */
 export function decideRetry(failed: FailedAttempt): RetryDecision {
   return canRepeat(failed) ? decideRepetition(failed) : { kind: 'give_up' };
@@ -57,33 +58,42 @@ function decideRepetition(refused: RefusedAttempt): RetryDecision {
 /** A lock is released within seconds: a longer pause would only make its caller wait beyond the end of the lock. */
 const LOCK_PAUSE_MS_MAX = 2_000;
 
-/** The pause before a refused call of a waiting caller is sent again. The patience of the caller ends the repetitions. */
+/**
+ * Returns the pause before a refused call of a waiting caller is sent again. The repetitions end when the caller's
+ * wait does.
+ */
 export function callerPauseMs(refused: RefusedAttempt): number {
   const delayMs = retryDelayMs(refused);
   return refused.retryAfterMs === undefined ? Math.min(delayMs, LOCK_PAUSE_MS_MAX) : delayMs;
 }
 
-/** `Retry-After` is never shortened; otherwise half of an exponential step is certain and half is by chance. */
+/**
+ * Returns the pause before the next attempt. `Retry-After` is never shortened. Otherwise half of an exponential step
+ * is certain, and the other half is drawn.
+ */
 export function retryDelayMs({ attempt, retryAfterMs, dice }: RefusedAttempt): number {
   if (retryAfterMs !== undefined) return retryAfterMs + dice * FIRST_DELAY_MS;
   const stepMs = Math.min(FIRST_DELAY_MS * 2 ** (attempt - 1), DELAY_MS_MAX);
   return stepMs / 2 + (dice * stepMs) / 2;
 }
 
-/** Both forms of RFC 9110, 10.2.3: seconds, or a date. Undefined when it is neither; never negative. */
+/**
+ * Parses both forms of RFC 9110, 10.2.3: seconds, or a date. Returns undefined when the text is neither, and never
+ * less than 0.
+ */
 export function parseRetryAfter(header: string | null | undefined, nowMs: number): number | undefined {
   const text = header?.trim() ?? '';
   const delayMs = /^\d+$/.test(text) ? Number(text) * 1_000 : parseHttpDate(text) - nowMs;
   return Number.isNaN(delayMs) ? undefined : Math.min(Math.max(0, delayMs), RETRY_AFTER_MS_MAX);
 }
 
-/** `Sun, 06 Nov 1994 08:49:37 GMT` and `Sunday, 06-Nov-94 08:49:37 GMT` (RFC 9110, 5.6.7). */
+/** This matches `Sun, 06 Nov 1994 08:49:37 GMT` and `Sunday, 06-Nov-94 08:49:37 GMT` (RFC 9110, 5.6.7). */
 const GMT_DATE_PATTERN = /^[a-z]{3,9}, \d{2}[ -][a-z]{3}[ -](\d{2}|\d{4}) \d{2}:\d{2}:\d{2} GMT$/i;
 
-/** `Sun Nov  6 08:49:37 1994`: it names no zone, and `Date.parse` would take ours. */
+/** This matches `Sun Nov  6 08:49:37 1994`, which names no zone, so `Date.parse` would take ours. */
 const ASCTIME_PATTERN = /^[a-z]{3} [a-z]{3} [ \d]\d \d{2}:\d{2}:\d{2} \d{4}$/i;
 
-/** Milliseconds since the epoch; NaN when the text is not a date. */
+/** Returns milliseconds since the epoch, or NaN when the text is not a date. */
 function parseHttpDate(text: string): number {
   if (GMT_DATE_PATTERN.test(text)) return Date.parse(text);
   return ASCTIME_PATTERN.test(text) ? Date.parse(`${text} GMT`) : Number.NaN;

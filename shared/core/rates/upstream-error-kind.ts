@@ -1,21 +1,24 @@
-/** The kinds of failures between the bridge and the upstream, by what the caller can do about each. */
+/** Lists the kinds of failures between the bridge and the upstream, by what the caller can do about each. */
 
 export type UpstreamErrorKind =
-  /** 401, also after one fresh read of the key. Without a status: the key was not sent. */
+  /** The upstream answered 401, also after one fresh read of the key. Without a status, the key was not sent. */
   | 'unauthorized'
-  /** 403. */
+  /** The upstream answered 403. */
   | 'forbidden'
-  /** 404: deleted, or no permission; the service gives both the same answer. */
+  /** The upstream answered 404, which it does when the thing is deleted and when the key has no permission. */
   | 'not_found'
-  /** 423: conflicting operations run on the project. */
+  /** The upstream answered 423, because conflicting operations run on the project. */
   | 'locked'
-  /** 429. */
+  /** The upstream answered 429. */
   | 'rate_limited'
-  /** 5xx. */
+  /** The upstream answered 5xx. */
   | 'unavailable'
-  /** Any other 4xx. Without a status: not sent, because an id or a field is not of the expected form. */
+  /**
+   * The upstream answered with any other 4xx. Without a status, the request was not sent, because an id or a field is
+   * not of the expected form.
+   */
   | 'rejected'
-  /** Not JSON, half a body, a wrong envelope, or too large. */
+  /** The answer is not JSON, incomplete, without the expected envelope, or too large. */
   | 'malformed_answer'
   /** The connection was refused or reset, or the host does not exist. */
   | 'network'

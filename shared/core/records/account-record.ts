@@ -1,4 +1,4 @@
-/** The record of one account: since when the bridge watches it, and whether the upstream answers for it. */
+/** Decides the record of one account: since when the bridge watches it, and whether the upstream answers for it. */
 
 import { eventId } from '../journal/event-id.ts';
 import { append, EMPTY_JOURNAL, type Journal } from '../journal/journal.ts';
@@ -8,11 +8,14 @@ import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
 export interface AccountRecord extends Journal<AccountHealthEntry> {
   readonly kind: 'account';
   readonly account_id: string;
-  /** The upstream's own time at its first answer ever. Operations that were created before it are history. */
+  /**
+   * The upstream's own clock showed this time at its first answer ever. Operations that were created before it are
+   * history.
+   */
   readonly boot_at: Timestamp;
-  /** Whether all projects were listed once. From then on, a project that appears is new. */
+  /** It is true when all projects were listed once. From then on, a project that appears is news. */
   readonly is_listed: boolean;
-  /** Undefined while healthy. */
+  /** It is undefined while the account is healthy. */
   readonly degraded_reason?: DegradedReason | undefined;
 }
 
@@ -20,7 +23,7 @@ export function firstAccountRecord(account_id: string, boot_at: Timestamp): Acco
   return { kind: 'account', account_id, boot_at, is_listed: false, ...EMPTY_JOURNAL };
 }
 
-/** Undefined when the record already says so. `reason` is undefined when the account is healthy again. */
+/** Returns undefined when the record already says so. `reason` is undefined when the account is healthy again. */
 export function decideHealth(
   recorded: AccountRecord,
   reason: DegradedReason | undefined,

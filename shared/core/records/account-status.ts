@@ -1,4 +1,4 @@
-/** How the poller is doing with one account, for health checks and people. No record depends on it. */
+/** Derives how the poller is doing with one account, for health checks and people. No record depends on it. */
 
 import type { LearnedLimit } from '../rates/rate-share.ts';
 import { isoTimeOf } from '../time/timestamp.ts';
@@ -6,35 +6,44 @@ import type { FieldEvidence } from './hint-evidence.ts';
 
 export interface AccountStatus {
   readonly account_id: string;
-  /** When this was written, by our clock, ISO 8601. */
+  /** The status was written at this time by our clock, ISO 8601. */
   readonly written_at: string;
-  /** Every project was read completely at this time or later. Undefined while a project was never read completely. */
+  /** Every project was read completely at this time or later. It is undefined while a project was never read completely. */
   readonly last_complete_walk_at: string | undefined;
-  /** The same, except that a project that was never read completely counts from the time at which it became known. */
+  /** It is the same time, except that a project that was never read completely counts from when it became known. */
   readonly unread_since?: string | undefined;
-  /** Projects whose last poll did not read them to the end, the longest unread first, at most `UNREAD_MAX`. Absent when there are none. */
+  /**
+   * The last poll of these projects did not read them to the end. The longest unread comes first, and at most
+   * `UNREAD_MAX` are listed. It is absent when there are none.
+   */
   readonly unread_projects?: readonly UnreadProject[] | undefined;
-  /** The number of all such projects, including those beyond `UNREAD_MAX`. */
+  /** Counts all such projects, including those beyond `UNREAD_MAX`. */
   readonly unread_project_count?: number | undefined;
   readonly project_count: number;
   readonly open_operation_count: number;
-  /** The poller's share of the account's rate limit, in requests a minute. */
+  /** The poller may send this many requests a minute for the account. */
   readonly requests_per_minute: number;
-  /** Oldest first, at most `POINTS_MAX`. Each says what happened between two writes of the status. */
+  /**
+   * The oldest point comes first, and at most `POINTS_MAX` are kept. Each says what happened between two writes of
+   * the status.
+   */
   readonly points: readonly StatusPoint[];
-  /** What the poller has learned about the upstream, kept for the next invocation. */
+  /** The poller has learned this about the upstream, and keeps it for the next invocation. */
   readonly learned?: LearnedAccount | undefined;
 }
 
 export interface UnreadProject {
   readonly project_id: string;
-  /** When it was last read completely or, when it never was, when it became known. ISO 8601. */
+  /** The project was last read completely at this time or, when it never was, became known then. ISO 8601. */
   readonly since: string;
-  /** How its last poll ended: with a kind of upstream error, `unfinished`, `item_unreadable` or `failed`. */
+  /** Says how its last poll ended: with a kind of upstream error, `unfinished`, `item_unreadable` or `failed`. */
   readonly reason: string;
 }
 
-/** Most unread projects that are named. People do not read a longer list, and the item is billed by the kilobyte. */
+/**
+ * At most this many unread projects are named. People do not read a longer list, and the item is billed by the
+ * kilobyte.
+ */
 export const UNREAD_MAX = 20;
 
 export function longestUnread(projects: readonly UnreadProject[]): readonly UnreadProject[] {
@@ -50,22 +59,24 @@ export interface LearnedAccount {
 }
 
 export interface StatusPoint {
-  /** The end of the time span, milliseconds since the epoch. */
+  /** The time span ended at this time, in milliseconds since the epoch. */
   readonly at_ms: number;
-  /** The length of the time span. */
   readonly duration_ms: number;
   readonly request_count: number;
-  /** Requests that the upstream refused for the rate (429). */
+  /** The upstream refused this many requests for their rate (429). */
   readonly throttled_count: number;
-  /** Recorded transitions whose detection delay is known. */
+  /** This many recorded transitions have a known detection delay. */
   readonly transition_count: number;
-  /** From the upstream's own time of the change to our observation. Undefined without transitions. */
+  /**
+   * The delays count from the upstream's own time of the change to our observation. They are undefined without
+   * transitions.
+   */
   readonly delay_p50_ms: number | undefined;
   readonly delay_p95_ms: number | undefined;
   readonly delay_max_ms: number | undefined;
 }
 
-/** Two hours at a point a minute: as far as a person on call looks back, in one small item. */
+/** At one point a minute these are two hours. People on call look back that far, and the item stays small. */
 export const POINTS_MAX = 120;
 
 export interface Tally {
@@ -84,13 +95,16 @@ type Derived =
 
 export interface StatusSample extends Omit<AccountStatus, Derived> {
   readonly nowMs: number;
-  /** When the tally began, our clock. */
+  /** The tally began at this time, by our clock. */
   readonly sinceMs: number;
-  /** By our clock; undefined while a project was never read completely. */
+  /**
+   * Every project was read completely since this time, by our clock. It is undefined while a project was never read
+   * completely.
+   */
   readonly lastCompleteWalkAtMs: number | undefined;
-  /** By our clock; see `unread_since`. */
+  /** It has the meaning of `unread_since`, by our clock. */
   readonly unreadSinceMs?: number | undefined;
-  /** The longest unread first. */
+  /** The longest unread project comes first. */
   readonly unread?: readonly UnreadProject[];
   readonly tally: Tally;
 }

@@ -1,4 +1,4 @@
-/** The record of a command that started operations, and the decision whether it has settled. */
+/** Decides when a command that started operations has settled, and describes its record. */
 
 import { eventId } from '../journal/event-id.ts';
 import { append, EMPTY_JOURNAL, type Journal } from '../journal/journal.ts';
@@ -12,26 +12,28 @@ export interface CommandRecord extends Journal<CommandSettledEntry> {
   readonly account_id: string;
   readonly project_id: string;
   readonly request_id: string;
-  /** The client that sent it. */
   readonly client_id: string;
-  /** The id of the upstream API's call, such as `restartEndpoint`. */
+  /** Names the upstream API's call, such as `restartEndpoint`. */
   readonly call: string;
   /** W3C Trace Context of the client's request. */
   readonly traceparent?: string | undefined;
   readonly operation_ids: readonly string[];
-  /** By our clock, ISO 8601. */
+  /** The command was sent at this time by our clock, ISO 8601. */
   readonly sent_at: string;
-  /** By our clock, milliseconds since the epoch. The command settles then, whichever operations have not ended. */
+  /**
+   * The command settles at this time, whichever operations have not ended. It is by our clock, in milliseconds since
+   * the epoch.
+   */
   readonly deadline_at_ms: number;
   readonly is_settled: boolean;
 }
 
-/** Statuses in which an operation did what was asked, or did not have to. */
+/** In these statuses an operation did what was asked, or did not have to. */
 const GOOD_ENDS: ReadonlySet<string> = new Set(['finished', 'skipped']);
 
 /**
- * The settled record with its event, or undefined while the command waits for an operation. `operations` are the records of the
- * command's operations that exist, by id.
+ * Returns the settled record with its event, or undefined while the command waits for an operation. `operations` are
+ * those records of the command's operations that exist, by id.
  */
 export function decideSettlement(
   command: CommandRecord,

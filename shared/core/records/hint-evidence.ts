@@ -1,6 +1,9 @@
-/** What the poller has learned of the fields of the project list: plain data, kept in the account's status across restarts. */
+/**
+ * Describes what the poller has learned of the fields of the project list. It is plain data, kept in the account's
+ * status across restarts.
+ */
 
-/** How many transitions a field has shown and missed. The counts fade, so they need not be whole numbers. */
+/** Counts the transitions that a field has shown and missed. The counts fade, so they need not be whole numbers. */
 export interface HintRecall {
   readonly foundCount: number;
   readonly missedCount: number;
@@ -9,8 +12,8 @@ export interface HintRecall {
 export interface FieldEvidence {
   readonly name: string;
   readonly recall: HintRecall;
-  /** Moves of the field that a transition stood behind. */
+  /** Counts the moves of the field that a transition caused. */
   readonly hitCount: number;
-  /** All moves of the field. */
+  /** Counts all moves of the field. */
   readonly moveCount: number;
 }

@@ -1,17 +1,18 @@
 /**
- * Which rows are history and not news. Two kinds of rows that the table does not know are no news: those from before the
- * bridge first saw their project, and those that the bridge may have known once and has forgotten since.
+ * Decides which rows are history and not news. Two kinds of rows that the table does not know are no news: those from
+ * before the bridge first saw their project, and those that the bridge may have known once and has forgotten since.
  */
 
 import { DAY_MS } from '../time/durations.ts';
 import { earlierBy, epochMsOf, normaliseTimestamp, type Timestamp } from '../time/timestamp.ts';
+import type { RecordedAbove } from './recorded-above.ts';
 
 /** The table keeps the record of a settled operation for this long after the last event of it was acknowledged. */
 export const SETTLED_KEPT_MS = 45 * DAY_MS;
 
 /**
- * A row that was created longer ago than this may have been forgotten. The fifteen days below `SETTLED_KEPT_MS` are room
- * for clocks that are wrong.
+ * A row that was created longer ago than this may have been forgotten. The fifteen days below `SETTLED_KEPT_MS` leave
+ * room for clocks that are wrong.
  */
 export const FORGOTTEN_AFTER_MS = 30 * DAY_MS;
 
@@ -19,17 +20,17 @@ export const FORGOTTEN_AFTER_MS = 30 * DAY_MS;
 export const WATERMARK_LAG_MS_MAX = DAY_MS;
 
 export interface FirstSight {
-  /** When the account was first seen, by the upstream's clock. */
+  /** The account was first seen at this time, by the upstream's clock. */
   readonly bootAt: Timestamp;
-  /** When the project was first seen, by the upstream's clock. */
+  /** The project was first seen at this time, by the upstream's clock. */
   readonly seenAt: Timestamp;
-  /** When the upstream created the project, as its list says; undefined when it does not say. */
+  /** The upstream created the project at this time, as its list says. It is undefined when the list does not say. */
   readonly projectCreatedAt: string | undefined;
 }
 
 /**
- * Operations of a project that were created before this time are history. A project that is younger than the bridge has
- * none: its operations are news from the first one on, although the bridge may see the project some minutes late.
+ * Returns the time before which operations of a project are history. A project that is younger than the bridge has no
+ * history: its operations are news from the first one on, although the bridge may see the project some minutes late.
  */
 export function historyEndOf({ bootAt, seenAt, projectCreatedAt }: FirstSight): Timestamp {
   const createdAt = projectCreatedAt === undefined ? undefined : normaliseTimestamp(projectCreatedAt);
@@ -38,29 +39,40 @@ export function historyEndOf({ bootAt, seenAt, projectCreatedAt }: FirstSight): 
   return seenAt;
 }
 
-/** How far a project was recorded, as its own item says. */
+/** Says how far a project was recorded, as its own item shows. */
 export interface RecordedReach {
   readonly watermark?: Timestamp | undefined;
-  /** The newest operation whose end was recorded, where that is known for certain. The others are never forgotten. */
+  /**
+   * The newest operation whose end was recorded was created at this time, where that is known for certain. Newer
+   * operations are never forgotten.
+   */
   readonly recorded_until?: Timestamp | undefined;
   readonly is_unordered?: boolean | undefined;
+  readonly recorded_above?: RecordedAbove | undefined;
   readonly resume?: InterruptedStretch | undefined;
 }
 
-/** What an interrupted walk has recorded: down to `lowest`, and up to `newest` or a little above `head`. */
+/** An interrupted walk has recorded everything down to `lowest`, and up to `newest` or a little above `head`. */
 interface InterruptedStretch {
   readonly head: Timestamp;
   readonly lowest?: Timestamp | undefined;
   readonly newest?: Timestamp | undefined;
 }
 
+/** A row says this of the operation. */
+export interface UnknownRow {
+  readonly id: string;
+  readonly createdAt: Timestamp;
+}
+
 /**
- * Whether an operation that the table does not know may have been recorded and forgotten. Rows that are newer than
- * everything that was ever recorded are news, however old they are: the bridge may have been away for months.
- * `nowMs`: the earlier one of the upstream's clock and ours, so that one wrong clock does not make news history.
+ * Says whether an operation that the table does not know may have been recorded and forgotten. Rows that are newer
+ * than everything that was ever recorded are news, however old they are: the bridge may have been away for months.
+ * `nowMs` is the earlier one of the upstream's clock and ours, so that one wrong clock does not make news history.
  */
-export function mayBeForgotten(createdAt: Timestamp, reach: RecordedReach, nowMs: number): boolean {
+export function mayBeForgotten({ id, createdAt }: UnknownRow, reach: RecordedReach, nowMs: number): boolean {
   if (nowMs - epochMsOf(createdAt) < FORGOTTEN_AFTER_MS) return false;
+  if (reach.recorded_above?.[id] !== undefined) return true;
   return wasReached(createdAt, reach) || wasReachedByInterrupted(createdAt, reach);
 }
 
@@ -69,7 +81,7 @@ function wasReached(
   { watermark, recorded_until, is_unordered }: RecordedReach,
 ): boolean {
   if (recorded_until !== undefined) return createdAt <= recorded_until;
-  // An earlier version has read this list without a note of how far: its age alone decides.
+  // An earlier version has read this list without noting how far, so the age of the row alone decides.
   if (is_unordered === true) return true;
   return watermark !== undefined && isAtMostADayAbove(watermark, createdAt);
 }

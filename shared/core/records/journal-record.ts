@@ -1,4 +1,4 @@
-/** The kinds of record, all of which have a journal, and whether one of them needs further work. */
+/** Lists the kinds of record, all of which have a journal, and decides whether one of them needs further work. */
 
 import type { AccountRecord } from './account-record.ts';
 import type { CommandRecord } from './command-record.ts';
@@ -7,14 +7,14 @@ import type { ProjectRecord } from './project-record.ts';
 
 export type JournalRecord = OperationRecord | ProjectRecord | AccountRecord | CommandRecord;
 
-/** Whether something is left to read or to publish. Such a record stands in the work index. */
+/** Says whether something is left to read or to publish. Such a record is in the work index. */
 export function hasWork(record: JournalRecord): boolean {
   if (record.published < record.revision) return true;
   if (record.kind === 'command') return !record.is_settled;
   return record.kind === 'operation' && isOpen(record);
 }
 
-/** The record with its journal acknowledged up to revision `through`. */
+/** Returns the record with its journal acknowledged up to revision `through`. */
 export function acknowledged<R extends JournalRecord>(record: R, through: number): R {
   return { ...record, published: Math.max(record.published, through) };
 }

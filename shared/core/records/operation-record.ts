@@ -1,4 +1,4 @@
-/** The record of one operation, and the decisions what is recorded next and what becomes an event. */
+/** Decides what is recorded of one operation next, and what becomes an event. */
 
 import { eventId } from '../journal/event-id.ts';
 import { append, EMPTY_JOURNAL, type Journal } from '../journal/journal.ts';
@@ -27,35 +27,41 @@ export interface OperationRecord extends OperationState, Journal<OperationEntry>
   readonly created_at: string;
   readonly updated_at: string;
   readonly sequence: number;
-  /** When this status was first observed, by our clock, ISO 8601. */
+  /** This status was first observed at this time by our clock, ISO 8601. */
   readonly status_observed_at: string;
-  /** Whether the bridge has stopped following the operation. It is false again when the operation changes after all. */
+  /**
+   * It is true when the bridge has stopped following the operation. It is false again when the operation changes
+   * after all.
+   */
   readonly watch_ended: boolean;
-  /** The command through the bridge that started it; undefined when no such command is known. */
+  /** This command through the bridge started the operation. It is undefined when no such command is known. */
   readonly command?: CommandOrigin | undefined;
-  /** The largest stall threshold that was published. */
+  /** It is the largest stall threshold that was published, in milliseconds. */
   readonly stalled_threshold_ms?: number | undefined;
 }
 
-/** Which operations become events although they are older than the bridge's first sight of their account. */
+/** Says which operations become events although they are older than the bridge's first sight of their account. */
 export type Backfill = 'open' | 'all' | 'none';
 
 export interface ReadingContext {
   readonly account_id: string;
   readonly nowMs: number;
   readonly observed_by: ObservedBy;
-  /** Set when the operation is history. It applies only to an operation that is met for the first time. */
+  /** It is set when the operation is history. It applies only to an operation that is met for the first time. */
   readonly history?: { readonly backfill: Backfill } | undefined;
-  /** Whether it was found where a finished walk had already looked. */
+  /** It is true when the operation was found where a finished walk had already looked. */
   readonly late?: boolean | undefined;
-  /** The command that is known to have started it. */
+  /** This command is known to have started the operation. */
   readonly command?: CommandOrigin | undefined;
 }
 
-/** Most characters of an upstream error that records and events keep. A few lines leave the item near one write unit. */
+/**
+ * Records and events keep at most this many characters of an upstream error. A few lines leave the item near one
+ * write unit.
+ */
 export const ERROR_TEXT_CHARACTERS_MAX = 500;
 
-/** The next record with its event, or undefined when the record already says what the reading says. */
+/** Returns the next record with its event, or undefined when the record already says what the reading says. */
 export function decideNextRecord(
   recorded: OperationRecord | undefined,
   reading: Operation,
@@ -77,7 +83,7 @@ export function decideNextRecord(
   return { ...base, sequence, ...append(journal, entry) };
 }
 
-/** The record of an operation that is no longer watched, with the event that says so. */
+/** Returns the record of an operation that is no longer watched, with the event that says so. */
 export function decideWatchEnd(
   recorded: OperationRecord,
   end: { readonly reason: WatchEndReason; readonly nowMs: number },
@@ -95,7 +101,7 @@ export function decideWatchEnd(
   return { ...recorded, watch_ended: true, ...append(recorded, entry) };
 }
 
-/** The record with the event that says that its operation has been open for longer than `threshold_ms`. */
+/** Returns the record with the event that says that its operation has been open for longer than `threshold_ms`. */
 export function decideStall(
   recorded: OperationRecord,
   stall: { readonly threshold_ms: number; readonly open_ms: number; readonly nowMs: number },
@@ -115,17 +121,20 @@ export function decideStall(
   return { ...recorded, stalled_threshold_ms: threshold_ms, ...append(recorded, entry) };
 }
 
-/** Whether the operation must be read again: it has not ended, and its watch has not ended either. */
+/** Says whether the operation must be read again: it has not ended, and its watch has not ended either. */
 export function isOpen(record: Pick<OperationRecord, 'status' | 'watch_ended'>): boolean {
   return !isTerminal(record.status) && !record.watch_ended;
 }
 
-/** Whether nothing is left to do: the operation is not open, and the bus has taken everything that is recorded. */
+/** Says whether nothing is left to do: the operation is not open, and the bus has taken everything that is recorded. */
 export function isSettled(record: OperationRecord): boolean {
   return !isOpen(record) && record.published >= record.revision;
 }
 
-/** Milliseconds since the status was first observed. Never negative, although another machine's clock may have been ahead. */
+/**
+ * Returns the milliseconds since the status was first observed. They are never negative, although another machine's
+ * clock may have been ahead.
+ */
 export function statusAgeMs(record: OperationRecord, nowMs: number): number {
   const since = normaliseTimestamp(record.status_observed_at);
   return since === undefined ? 0 : Math.max(0, nowMs - epochMsOf(since));
@@ -155,7 +164,7 @@ function describe(reading: Operation, context: ReadingContext) {
   };
 }
 
-/** Fields that keep the value of the first reading, because copies of older events are rendered from them. */
+/** These fields keep the value of the first reading, because copies of older events are rendered from them. */
 function immutableFields(recorded: OperationRecord | undefined) {
   if (recorded === undefined) return {};
   const { action, branch_id, endpoint_id, created_at, command, stalled_threshold_ms } = recorded;
@@ -172,11 +181,11 @@ function stateChangedEntry(parts: {
 }): StateChangedEntry {
   const { transition, reading, context, sequence, revision } = parts;
   const { irregular, ...change } = transition;
-  const place = [context.account_id, reading.project_id, reading.id];
+  const identifiers = [context.account_id, reading.project_id, reading.id];
   const content = [change.previous_status, change.status, change.failures_count, reading.updated_at];
   return {
     type: 'state_changed',
-    id: eventId([...place, sequence, ...content]),
+    id: eventId([...identifiers, sequence, ...content]),
     revision,
     sequence,
     ...change,

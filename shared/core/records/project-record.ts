@@ -1,39 +1,49 @@
-/** The record of one project: how far its operations are read, and whether it is visible. */
+/** Decides what is recorded of one project: how far its operations are read, and whether it is visible. */
 
 import { eventId } from '../journal/event-id.ts';
 import { append, EMPTY_JOURNAL, type Journal } from '../journal/journal.ts';
 import type { ProjectSeenEntry, UnreachableReason } from '../journal/journal-entries.ts';
 import { isoTimeOf, type Timestamp } from '../time/timestamp.ts';
 import type { ResumePoint, StoredArrivals, SweepPoint } from './reading-progress.ts';
+import type { RecordedAbove } from './recorded-above.ts';
 
 export interface ProjectRecord extends Journal<ProjectSeenEntry> {
   readonly kind: 'project';
   readonly account_id: string;
   readonly project_id: string;
   readonly is_visible: boolean;
-  /** Whether it counts as not visible because it cannot be read. The list may show it; only a reading makes it visible again. */
+  /**
+   * It is true when the project counts as not visible because it cannot be read. The list may show it, but only a
+   * reading makes it visible again.
+   */
   readonly is_unread?: boolean | undefined;
-  /** Head of the last complete walk; everything up to it is recorded. Undefined before the first complete walk. */
+  /**
+   * The last complete walk began at this head of the list, and everything up to it is recorded. It is undefined
+   * before the first complete walk.
+   */
   readonly watermark?: Timestamp | undefined;
   readonly resume?: ResumePoint | undefined;
-  /** When the last complete sweep ended, by our clock. It decides when to sweep again, and never how deep. */
+  /** The last complete sweep ended at this time, by our clock. It decides when to sweep again, and never how deep. */
   readonly swept_at_ms?: number | undefined;
-  /** The number of complete sweeps. It decides the size of the next sweep's first page (`sweepPageRows`). */
+  /** Counts complete sweeps. It decides the size of the next sweep's first page (`sweepPageRows`). */
   readonly sweep_count?: number | undefined;
-  /** Where an unfinished sweep continues. */
+  /** An unfinished sweep continues here. */
   readonly sweep?: SweepPoint | undefined;
   /** Operations created before this time are history (`historyEndOf`). When undefined, the account's `boot_at` decides. */
   readonly history_until?: Timestamp | undefined;
-  /** The cursor of the list's last row, behind which nothing can appear any more (`listEndOf`). */
+  /** The list's last row has this cursor, behind which nothing can appear any more (`listEndOf`). */
   readonly list_end?: string | undefined;
-  /** Whether the list of its operations is not newest first. */
+  /** It is true when the list of its operations is not newest first. */
   readonly is_unordered?: boolean | undefined;
   /**
-   * The newest operation whose end was recorded. Written where the watermark does not say it: for a list that is not newest
-   * first, and for one that cannot be read any more. What began later is news at any age (`mayBeForgotten`).
+   * The newest operation whose end was recorded was created at this time. It is written where the watermark does not
+   * say it: for a list that is not newest first, and for one that cannot be read any more. What began later is news
+   * at any age (`mayBeForgotten`).
    */
   readonly recorded_until?: Timestamp | undefined;
-  /** How often operations arrived when the watermark last moved, so that a restart need not learn it again. */
+  /** These operations of a list that is not newest first are recorded above `recorded_until`. */
+  readonly recorded_above?: RecordedAbove | undefined;
+  /** Operations arrived this often when the watermark last moved. It is kept so that a restart need not learn it again. */
   readonly arrivals?: StoredArrivals | undefined;
 }
 
@@ -41,15 +51,18 @@ export interface Sighting {
   readonly account_id: string;
   readonly project_id: string;
   readonly nowMs: number;
-  /** False while the projects of an account are listed for the first time: they are recorded silently. */
+  /** It is false while the projects of an account are listed for the first time, and then they are recorded silently. */
   readonly isNews: boolean;
   /** Operations created before this time are history (`historyEndOf`). When undefined, the account's `boot_at` decides. */
   readonly historyUntil?: Timestamp | undefined;
-  /** Whether its operations were read to the end. Only that makes an unread project visible again; a row of the list does not. */
+  /**
+   * It is true when its operations were read to the end. Only that makes an unread project visible again; a row of
+   * the list does not.
+   */
   readonly isRead?: boolean | undefined;
 }
 
-/** The record of a project that is visible, or undefined when the record already says so. */
+/** Returns the record of a project that is visible, or undefined when the record already says so. */
 export function decideDiscovery(
   recorded: ProjectRecord | undefined,
   sighting: Sighting,
@@ -69,7 +82,7 @@ export function decideDiscovery(
   };
 }
 
-/** The record of a project that is no longer visible, or undefined when the record already says so. */
+/** Returns the record of a project that is no longer visible, or undefined when the record already says so. */
 export function decideUnreachable(
   recorded: ProjectRecord,
   nowMs: number,
@@ -80,7 +93,10 @@ export function decideUnreachable(
   return { ...recorded, is_visible: false, ...append(recorded, { ...seen, reason }) };
 }
 
-/** The record of a project that exists and has not been readable for long, or undefined when the record says that it is unreachable. */
+/**
+ * Returns the record of a project that exists and has not been readable for long, or undefined when the record says
+ * that it is unreachable.
+ */
 export function decideUnread(recorded: ProjectRecord, nowMs: number): ProjectRecord | undefined {
   const next = decideUnreachable(recorded, nowMs, 'not_read');
   return next && { ...next, is_unread: true };

@@ -9,13 +9,13 @@ export interface OperationState {
 }
 
 export interface Transition {
-  /** Null at first sight. */
+  /** It is null at first sight. */
   readonly previous_status: string | null;
   readonly status: string;
   readonly failures_count: number;
-  /** Failed attempts since the recorded state, whether or not each was seen. Never negative. */
+  /** Counts the failed attempts since the recorded state, whether or not each was seen. It is never negative. */
   readonly new_failures: number;
-  /** Whether this change should not happen. It is published all the same. */
+  /** It is true when this change should not happen. It is published all the same. */
   readonly irregular: boolean;
 }
 
@@ -23,7 +23,7 @@ export function hasChanged(recorded: OperationState, reading: OperationState): b
   return recorded.status !== reading.status || recorded.failures_count !== reading.failures_count;
 }
 
-/** Undefined when nothing changed. `recorded` must be undefined at first sight. */
+/** Returns undefined when nothing changed. `recorded` must be undefined at first sight. */
 export function decideTransition(
   recorded: OperationState | undefined,
   reading: Pick<Operation, 'status' | 'failures_count'>,

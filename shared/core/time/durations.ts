@@ -1,4 +1,4 @@
-/** Durations in milliseconds, for constants that name their own quantity. */
+/** Gives durations in milliseconds, for constants that name their own quantity. */
 
 export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;

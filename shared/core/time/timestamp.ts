@@ -1,17 +1,23 @@
-/** ISO 8601 times as text that sorts by time. `Date` would cut microseconds, and raw strings of different lengths sort wrongly. */
+/**
+ * Keeps ISO 8601 times as text that sorts by time. `Date` would cut microseconds, and raw strings of different
+ * lengths sort wrongly.
+ */
 
 const ISO_PATTERN =
   /^(\d{4})-(\d{2})-(\d{2})[Tt ](\d{2}):(\d{2}):(\d{2})(?:[.,](\d+))?(?:([Zz])|([+-])(\d{2}):?(\d{2}))$/;
 const FRACTION_DIGITS = 9;
 
-/** The usual form, on a day that every month has, so that no calendar is needed to check it. */
+/** This matches the usual form, on a day that every month has, so that no calendar is needed to check it. */
 const PLAIN_PATTERN =
   /^\d{4}-(?:0[1-9]|1[0-2])-(?:0[1-9]|1\d|2[0-8])T(?:[01]\d|2[0-3]):[0-5]\d:[0-5]\d(?:\.(\d+))?Z$/;
 
-/** A UTC time as `YYYY-MM-DDTHH:MM:SS.nnnnnnnnnZ`; two of them compare as strings. */
+/** A UTC time has the form `YYYY-MM-DDTHH:MM:SS.nnnnnnnnnZ`, so two of them compare as strings. */
 export type Timestamp = string & { readonly __brand: 'Timestamp' };
 
-/** Any ISO 8601 time with a zone, cut (not rounded) to nine fraction digits; undefined when it is not one. */
+/**
+ * Normalises any ISO 8601 time with a zone, and cuts it (without rounding) to nine fraction digits. Returns undefined
+ * when it is not one.
+ */
 export function normaliseTimestamp(text: string): Timestamp | undefined {
   const plain = PLAIN_PATTERN.exec(text);
   if (plain !== null) return inFull(text.slice(0, 19), plain[1] ?? '');
@@ -27,22 +33,25 @@ export function normaliseTimestamp(text: string): Timestamp | undefined {
   return format(epochSeconds, fraction);
 }
 
-/** The second in which an instant lies. Throws `RangeError` beyond the calendar. */
+/** Returns the second in which an instant lies. Throws `RangeError` beyond the calendar. */
 export function secondOf(epochMs: number): Timestamp {
   return format(Math.floor(epochMs / 1_000), '');
 }
 
-/** The time that lies `durationMs`, rounded up to whole seconds, before another. */
+/** Returns the time that lies `durationMs`, rounded up to whole seconds, before another. */
 export function earlierBy(time: Timestamp, durationMs: number): Timestamp {
   return format(epochSecondsOf(time) - Math.ceil(durationMs / 1_000), time.slice(20, 29));
 }
 
-/** A time of our own clock as it stands in records and events: ISO 8601, UTC, milliseconds. Throws `RangeError` beyond the calendar. */
+/**
+ * Returns a time of our own clock as it stands in records and events: ISO 8601, UTC, milliseconds. Throws
+ * `RangeError` beyond the calendar.
+ */
 export function isoTimeOf(epochMs: number): string {
   return new Date(epochMs).toISOString();
 }
 
-/** Milliseconds since the epoch. Only for durations, because microseconds and nanoseconds are cut off. */
+/** Returns milliseconds since the epoch. It serves only for durations, because microseconds and nanoseconds are cut off. */
 export function epochMsOf(time: Timestamp): number {
   return epochSecondsOf(time) * 1_000 + Number(time.slice(20, 23));
 }

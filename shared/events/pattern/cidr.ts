@@ -1,4 +1,4 @@
-/** The `cidr` operator, on Node's own address parser. */
+/** Implements the `cidr` operator with Node's own address parser. */
 
 import { BlockList, isIP } from 'node:net';
 
@@ -26,7 +26,7 @@ export function parseCidr(range: string): Cidr {
   };
 }
 
-/** Plain addresses only: no zone (`fe80::1%eth0`), no IPv4 within IPv6. */
+/** Returns the family of a plain address. A zone (`fe80::1%eth0`) and an IPv4 address within IPv6 are not plain. */
 function familyOf(address: string): 'ipv4' | 'ipv6' | undefined {
   const version = isIP(address);
   if (version === 4) return 'ipv4';

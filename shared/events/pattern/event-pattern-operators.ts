@@ -1,4 +1,4 @@
-/** The members of a pattern's arrays: exact values and the comparison operators. */
+/** Parses the members of a pattern's arrays: exact values and the comparison operators. */
 
 import { parseCidr } from './cidr.ts';
 import { refusePattern } from './invalid-event-pattern-error.ts';
@@ -7,10 +7,10 @@ import { parseWildcard } from './wildcard.ts';
 
 export type Leaf = string | number | boolean | null;
 
-/** Whether one leaf value of the event satisfies an operator. */
+/** Says whether one leaf value of the event satisfies an operator. */
 type LeafTest = (leaf: Leaf) => boolean;
 
-/** One member of a pattern's array; of several, one must hold. */
+/** One of the members of a pattern's array must hold. */
 export type Matcher =
   | { readonly kind: 'test'; readonly holds: LeafTest }
   | { readonly kind: 'exists'; readonly wanted: boolean };
@@ -33,7 +33,7 @@ export function parseMatcher(member: unknown, path: string): Matcher {
   if (Array.isArray(member) || member === undefined) {
     return refusePattern('Match value must be String, number, true, false, or null', path);
   }
-  // 1 and 1.0 are one number once JSON is read; 1 is neither true nor "1".
+  // 1 and 1.0 are one number once JSON is read. 1 is neither true nor "1".
   if (!isObject(member)) return { kind: 'test', holds: (leaf) => leaf === member };
   const [operator, operand] = onlyMemberOf(member, path);
   if (operator === 'exists') {
@@ -89,7 +89,10 @@ function parseCidrTest(operand: unknown, path: string): LeafTest {
   return onText(cidr.contains);
 }
 
-/** Holds for null, numbers and booleans too, never for what is not there: then no leaf reaches the test. */
+/**
+ * The test holds for null, numbers and booleans, too. It never holds for a field that does not exist, because then no
+ * leaf reaches it.
+ */
 function parseAnythingBut(operand: unknown, path: string): LeafTest {
   if (isObject(operand)) return parseAnythingButTest(operand, path);
   const values: readonly unknown[] = Array.isArray(operand) ? operand : [operand];
@@ -114,7 +117,7 @@ function parseAnythingButTest(operand: Readonly<Record<string, unknown>>, path: 
   if (parse === undefined || !NEGATABLE.has(operator)) {
     return refusePattern(`Unsupported anything-but pattern: ${operator}`, path);
   }
-  // Only here may these operators take a list.
+  // These operators may take a list only here.
   const texts: readonly unknown[] = Array.isArray(excluded) ? excluded : [excluded];
   if (texts.length === 0) return refusePattern('Empty arrays are not allowed', path);
   const tests = texts.map((text) => parse(excludedText({ operator, text, path }), path));

@@ -1,6 +1,6 @@
 /**
- * EventBridge event patterns: read with AWS's refusals, matched with AWS's semantics.
- * Source: Amazon EventBridge User Guide, "Comparison operators for use in event patterns"; where it is silent,
+ * Reads EventBridge event patterns with AWS's refusals, and matches them with AWS's semantics. The source is the
+ * Amazon EventBridge User Guide, "Comparison operators for use in event patterns", and where it is silent,
  * github.com/aws/event-ruler, the matcher of EventBridge itself.
  */
 
@@ -15,19 +15,19 @@ export type EventPattern = { readonly kind: 'leaf'; readonly matchers: readonly 
 interface ObjectPattern {
   readonly kind: 'object';
   readonly fields: readonly Field[];
-  /** Each `$or` has one list here, of which one pattern must match. */
+  /** There is one list for each `$or`, and one pattern of each list must match. */
   readonly alternatives: readonly (readonly EventPattern[])[];
 }
 
 type Field = readonly [name: string, pattern: EventPattern];
 
-/** API Reference, PutRule: EventPattern. It also bounds how deep the parser has to go. */
+/** The API Reference sets this bound (PutRule, EventPattern). It also bounds how deep the parser has to go. */
 const PATTERN_CHARACTERS_MAX = 4_096;
 
 /** Matching takes a few stack frames for each step of a path, so this bound keeps it far from the end of the stack. */
 const STEPS_MAX = 500;
 
-/** JSON, or the object itself. Throws `InvalidEventPatternError` with a reason for a person. */
+/** Parses JSON, or takes the object itself. Throws `InvalidEventPatternError` with a reason that a person can read. */
 export function parseEventPattern(source: unknown): EventPattern {
   const text = typeof source === 'string' ? source : toJson(source);
   if (text.length > PATTERN_CHARACTERS_MAX) {
@@ -38,7 +38,7 @@ export function parseEventPattern(source: unknown): EventPattern {
   return parseFields(pattern, '');
 }
 
-/** Total: whatever the event is, the answer is yes or no. */
+/** Returns yes or no for every event, whatever its form. */
 export function matchesEventPattern(pattern: EventPattern, event: unknown): boolean {
   return matches(pattern, event as Json);
 }
@@ -109,7 +109,7 @@ function isAlternatives(value: unknown): value is readonly Readonly<Record<strin
   );
 }
 
-/** The object takes the way that a text takes, so that both are read alike. */
+/** Turns an object into text, so that both are read alike. */
 function toJson(source: unknown): string {
   try {
     return JSON.stringify(source) ?? '';

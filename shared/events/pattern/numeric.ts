@@ -1,4 +1,4 @@
-/** The `numeric` operator: one comparison, or a range from below to above. */
+/** Implements the `numeric` operator: one comparison, or a range from below to above. */
 
 export type Numeric =
   | { readonly kind: 'valid'; readonly holds: (value: number) => boolean }
@@ -14,7 +14,7 @@ const comparisons: ReadonlyMap<unknown, Comparison> = new Map([
   ['>=', (value, limit) => value >= limit],
 ]);
 
-/** User Guide, "Numeric matching": from -5.0e9 to +5.0e9 inclusive. */
+/** Numbers lie from -5.0e9 to +5.0e9 inclusive (User Guide, "Numeric matching"). */
 const LIMIT_MAX = 5_000_000_000;
 
 type Bound =

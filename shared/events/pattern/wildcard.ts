@@ -1,4 +1,4 @@
-/** The `wildcard` operator: `*` stands for any characters, `\*` and `\\` for themselves. */
+/** Implements the `wildcard` operator: `*` stands for any characters, `\*` and `\\` for themselves. */
 
 export type Wildcard =
   | { readonly kind: 'valid'; readonly matches: (text: string) => boolean }
@@ -25,7 +25,10 @@ export function parseWildcard(pattern: string): Wildcard {
   return { kind: 'valid', matches: (text) => matchesLiterals([...literals, literal], text) };
 }
 
-/** Each literal at the first place where it fits: linear, where a regular expression could take for ever. */
+/**
+ * Matches each literal at the first place where it fits. That takes linear time, where a regular expression could
+ * take for ever.
+ */
 function matchesLiterals(literals: readonly string[], text: string): boolean {
   const first = literals[0] ?? '';
   if (literals.length === 1) return text === first;
@@ -35,9 +38,9 @@ function matchesLiterals(literals: readonly string[], text: string): boolean {
   const middle = text.slice(first.length, text.length - last.length);
   let from = 0;
   for (const literal of literals.slice(1, -1)) {
-    const place = middle.indexOf(literal, from);
-    if (place < 0) return false;
-    from = place + literal.length;
+    const position = middle.indexOf(literal, from);
+    if (position < 0) return false;
+    from = position + literal.length;
   }
   return true;
 }

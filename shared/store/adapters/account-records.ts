@@ -13,20 +13,23 @@ export function createAccountRecords(
   noteUnreadable: NoteUnreadable,
 ) {
   return {
-    /** Undefined when there is no such item. Rejects with `UnreadableItemError` when the item cannot be read. */
+    /**
+     * Resolves to undefined when there is no such item. Rejects with `UnreadableItemError` when the item cannot be
+     * read.
+     */
     async readAccount(): Promise<AccountRecord | undefined> {
       const item = await table.get(accountKey(accountId));
       return item && readableRecord('account', item, noteUnreadable);
     },
 
     /**
-     * The fields that decide what is history, also when the rest of the item cannot be read. `unreadable`: these fields
-     * themselves cannot be read. Undefined: there is no such item.
+     * Reads the fields that decide what is history, even when the rest of the item cannot be read. Resolves to
+     * `unreadable` when these fields themselves cannot be read, and to undefined when there is no such item.
      */
     async readOrigin(): Promise<AccountOrigin | 'unreadable' | undefined> {
       const item = await table.get(accountKey(accountId));
       if (item === undefined) return undefined;
-      // Only to note what cannot be read.
+      // This call only notes what cannot be read.
       readableRecordsOf('account', [item], noteUnreadable);
       return originIn(item) ?? 'unreadable';
     },

@@ -1,4 +1,4 @@
-/** Reads the records of commands that operations were started by. */
+/** Reads the records of commands. */
 
 import type { CommandRecord } from '../../core/records/command-record.ts';
 import type { Key, Table } from '../table.ts';
@@ -7,7 +7,7 @@ import { readableRecordsOf } from './readable-records.ts';
 
 export function createCommandRecords(table: Pick<Table, 'getMany'>, noteUnreadable: NoteUnreadable) {
   return {
-    /** In any order, without those that are missing or cannot be read. */
+    /** Resolves to the records in any order, without those that are missing or cannot be read. */
     async readCommands(keys: readonly Key[]): Promise<readonly CommandRecord[]> {
       if (keys.length === 0) return [];
       return readableRecordsOf('command', await table.getMany(keys), noteUnreadable);

@@ -1,4 +1,7 @@
-/** The writes of the protocol: they record what changed together with its event, and acknowledge what is published. */
+/**
+ * Makes the writes of the protocol: they record what changed together with its event, and acknowledge what is
+ * published.
+ */
 
 import { acknowledged, hasWork, type JournalRecord } from '../../core/records/journal-record.ts';
 import type { Clock } from '../../runtime/clock.ts';
@@ -11,16 +14,17 @@ import { expiresAtOf, expiryAttributes } from './retention.ts';
 export function createJournalWrites(table: Pick<Table, 'update'>, clock: Pick<Clock, 'now'>) {
   return {
     /**
-     * Writes state, event and the event's place in the work index at once, if the stored revision is still
-     * `expectedRevision`; undefined: if there is no such record yet. Rejects when the outcome is unknown.
+     * Writes state, event and the entry in the work index at once, if the stored revision is still
+     * `expectedRevision`. When that is undefined, it writes if there is no such record yet. Rejects when the outcome
+     * is unknown.
      */
     async record(next: JournalRecord, expectedRevision: number | undefined): Promise<RecordResult> {
       return resultOf(await table.update(recordUpdate(next, expectedRevision, expiresAtOf(clock))));
     },
 
     /**
-     * Notes that the bus has taken every entry up to revision `through`. When a newer entry was recorded meanwhile, only
-     * `published` rises: the entry and its place in the index belong to that newer revision.
+     * Notes that the bus has taken every entry up to revision `through`. When a newer entry was recorded meanwhile,
+     * only `published` rises: the entry and its key in the index belong to that newer revision.
      */
     async acknowledge(record: JournalRecord, through: number): Promise<void> {
       const result = await table.update(acknowledgeUpdate(record, through, expiresAtOf(clock)));

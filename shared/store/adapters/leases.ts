@@ -1,14 +1,18 @@
-/** The lease item of an account: which process polls it, until when, and what the process before has spent. */
+/**
+ * Reads and writes the lease of an account: which process polls it, until when, and what the previous process has
+ * spent.
+ */
 
 import * as z from 'zod';
 import type { Clock } from '../../runtime/clock.ts';
 import { leaseKey } from '../keys.ts';
-import type { Key, Table } from '../table.ts';
+import type { Condition, Key, Table } from '../table.ts';
 import type { NoteUnreadable } from '../unreadable.ts';
 
 /**
- * The state of the rate limit at the end of a lease: when the next request would leave if all left evenly, milliseconds
- * since the epoch. `whole` counts everything that is sent for the account, `own` only what the poller sends.
+ * The state of the rate limit at the end of a lease says when the next request would leave if all left evenly, in
+ * milliseconds since the epoch. `whole` counts everything that is sent for the account, and `own` only what the
+ * poller sends.
  */
 const leaseSpending = z.object({ whole_next_at_ms: z.number(), own_next_at_ms: z.number() });
 
@@ -19,7 +23,10 @@ export interface LeaseAdapterDeps {
   readonly noteUnreadable: NoteUnreadable;
 }
 
-/** Records are safe without a lease, because every write has its own condition. It keeps two pollers from sending at once. */
+/**
+ * Records are safe without a lease, because every write has its own condition. It keeps two pollers from sending at
+ * once.
+ */
 export function createLeases(
   table: Pick<Table, 'get' | 'update'>,
   accountId: string,
@@ -28,7 +35,10 @@ export function createLeases(
   const key = leaseKey(accountId);
 
   return {
-    /** `false` while another holder's lease has not ended. The same holder may acquire it again, which prolongs it. */
+    /**
+     * Resolves to `false` while another holder's lease has not ended. The same holder may acquire it again, which
+     * prolongs it.
+     */
     async acquireLease(holder: string, durationMs: number): Promise<boolean> {
       const nowMs = clock.now();
       const lease = { kind: 'lease', holder, expires_at_ms: nowMs + durationMs };
@@ -36,14 +46,7 @@ export function createLeases(
         key,
         set: lease,
         remove: ['spending'],
-        condition: {
-          kind: 'any',
-          of: [
-            { kind: 'absent', name: 'expires_at_ms' },
-            { kind: 'less', name: 'expires_at_ms', value: nowMs },
-            { kind: 'equals', name: 'holder', value: holder },
-          ],
-        },
+        condition: isFreeFor(holder, nowMs),
       });
       if (result === 'applied') return true;
       if (!(await hasUnreadableEnd(table, key))) return false;
@@ -61,7 +64,10 @@ export function createLeases(
       });
     },
 
-    /** Undefined when there is no lease item. `spending` is undefined when the last holder did not release its lease. */
+    /**
+     * Resolves to undefined when there is no lease item. `spending` is undefined when the last holder did not release
+     * its lease.
+     */
     async readLease(): Promise<{ readonly spending: LeaseSpending | undefined } | undefined> {
       const item = await table.get(key);
       return item && { spending: leaseSpending.safeParse(item['spending']).data };
@@ -70,10 +76,21 @@ export function createLeases(
 }
 
 /**
- * A lease whose end cannot be read would never end, so it is taken over. It is the only kind of item that is overwritten although
- * it cannot be read.
+ * A lease whose end cannot be read would never end, so it is taken over. It is the only kind of item that is
+ * overwritten although it cannot be read.
  */
 async function hasUnreadableEnd(table: Pick<Table, 'get'>, key: Key): Promise<boolean> {
   const endsAtMs = (await table.get(key))?.['expires_at_ms'];
   return endsAtMs !== undefined && typeof endsAtMs !== 'number';
+}
+
+function isFreeFor(holder: string, nowMs: number): Condition {
+  return {
+    kind: 'any',
+    of: [
+      { kind: 'absent', name: 'expires_at_ms' },
+      { kind: 'less', name: 'expires_at_ms', value: nowMs },
+      { kind: 'equals', name: 'holder', value: holder },
+    ],
+  };
 }

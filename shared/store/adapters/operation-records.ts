@@ -7,9 +7,9 @@ import type { NoteUnreadable } from '../unreadable.ts';
 import { readableRecord, readableRecordsOf } from './readable-records.ts';
 
 export interface OperationsRead {
-  /** By id. */
+  /** The records that can be read are here by id. */
   readonly records: Map<string, OperationRecord>;
-  /** Operations whose item is there and cannot be read. An operation without an item is in neither of the two. */
+  /** The items of these operations exist and cannot be read. An operation without an item is in neither of the two. */
   readonly unreadableIds: ReadonlySet<string>;
 }
 
@@ -19,7 +19,10 @@ export function createOperationRecords(
   noteUnreadable: NoteUnreadable,
 ) {
   return {
-    /** Undefined when there is no such item. Rejects with `UnreadableItemError` when the item cannot be read. */
+    /**
+     * Resolves to undefined when there is no such item. Rejects with `UnreadableItemError` when the item cannot be
+     * read.
+     */
     async readOperation(projectId: string, operationId: string): Promise<OperationRecord | undefined> {
       const item = await table.get(operationKey(accountId, projectId, operationId));
       return item && readableRecord('operation', item, noteUnreadable);

@@ -1,6 +1,6 @@
 /**
- * Keeps each event that the bus refused for good as an item of its own. A parked event has no `expires_at` and is kept until a
- * person deletes it, because only a person can decide whether it is sent again.
+ * Keeps each event that the bus refused for good as an item of its own. A parked event has no `expires_at` and is
+ * kept until a person deletes it, because only a person can decide whether it is sent again.
  */
 
 import type { JournalEntry } from '../../core/journal/journal-entries.ts';
@@ -13,9 +13,9 @@ import type { Table } from '../table.ts';
 
 export interface RefusedEntry {
   readonly entry: JournalEntry;
-  /** The error code of the bus. */
+  /** The bus refused the entry with this error code. */
   readonly code: string;
-  /** The event as it was sent, JSON. */
+  /** The event was sent like this, as JSON. */
   readonly event: string;
 }
 

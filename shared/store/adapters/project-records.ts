@@ -15,13 +15,19 @@ export function createProjectRecords(
   noteUnreadable: NoteUnreadable,
 ) {
   return {
-    /** Undefined when there is no such item. Rejects with `UnreadableItemError` when the item cannot be read. */
+    /**
+     * Resolves to undefined when there is no such item. Rejects with `UnreadableItemError` when the item cannot be
+     * read.
+     */
     async readProject(projectId: string): Promise<ProjectRecord | undefined> {
       const item = await table.get(projectKey(accountId, projectId));
       return item && readableRecord('project', item, noteUnreadable);
     },
 
-    /** One write. `conflict`: the stored watermark is at least as new as this one, and nothing was written. */
+    /**
+     * Makes one write. Resolves to `conflict` when the stored watermark is at least as new as this one, and nothing
+     * was written.
+     */
     async saveProgress(projectId: string, progress: Progress): Promise<RecordResult> {
       return resultOf(await table.update(progressUpdate(accountId, projectId, progress)));
     },
@@ -30,8 +36,9 @@ export function createProjectRecords(
 
 function progressUpdate(accountId: string, projectId: string, progress: Progress): Update {
   const { watermark, resume, sweep, sweptAtMs, sweepCount, arrivals, listEnd } = progress;
-  const { isUnordered, recordedUntil } = progress;
-  const removed = { resume, sweep, is_unordered: isUnordered, recorded_until: recordedUntil };
+  const { isUnordered, recordedUntil, recordedAbove } = progress;
+  const reach = { recorded_until: recordedUntil, recorded_above: recordedAbove };
+  const removed = { resume, sweep, is_unordered: isUnordered, ...reach };
   return {
     key: projectKey(accountId, projectId),
     set: {
@@ -44,16 +51,17 @@ function progressUpdate(accountId: string, projectId: string, progress: Progress
       list_end: listEnd,
       ...(isUnordered && { is_unordered: true }),
       ...(recordedUntil && { recorded_until: recordedUntil }),
+      ...(recordedAbove && { recorded_above: { ...recordedAbove } }),
       ...(resume && { resume: { ...resume } }),
       ...(sweep && { sweep: { ...sweep } }),
       ...(arrivals && { arrivals: { ...arrivals } }),
     },
-    remove: (['resume', 'sweep', 'is_unordered', 'recorded_until'] as const).filter(
-      (name) => removed[name] === null,
-    ),
+    remove: REMOVABLE.filter((name) => removed[name] === null),
     ...(watermark !== undefined && { condition: isNewerThanStored(watermark) }),
   };
 }
+
+const REMOVABLE = ['resume', 'sweep', 'is_unordered', 'recorded_until', 'recorded_above'] as const;
 
 /** A watermark only ever moves forwards. */
 function isNewerThanStored(watermark: Timestamp): Condition {

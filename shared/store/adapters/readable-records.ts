@@ -1,4 +1,4 @@
-/** Reads records out of items, and notes the items that cannot be read; nothing ever writes to such an item. */
+/** Reads records out of items, and notes the items that cannot be read. No code ever writes to such an item. */
 
 import type { JournalRecord } from '../../core/records/journal-record.ts';
 import {
@@ -12,7 +12,7 @@ import {
 import type { Item } from '../table.ts';
 import { type NoteUnreadable, UnreadableItemError } from '../unreadable.ts';
 
-/** For a read of one item. Throws `UnreadableItemError` when the item as a whole cannot be read. */
+/** Reads one item. Throws `UnreadableItemError` when the item as a whole cannot be read. */
 export function readableRecord<K extends JournalRecord['kind']>(
   kind: K,
   item: Item,
@@ -24,7 +24,7 @@ export function readableRecord<K extends JournalRecord['kind']>(
   throw new UnreadableItemError(unreadable ?? { key: { pk: '', sk: '' }, fields: [] });
 }
 
-/** For a read of many items of one kind. It leaves out those that cannot be read. */
+/** Reads many items of one kind. It leaves out those that cannot be read. */
 export function readableRecordsOf<K extends JournalRecord['kind']>(
   kind: K,
   items: readonly Item[],
@@ -33,7 +33,7 @@ export function readableRecordsOf<K extends JournalRecord['kind']>(
   return noted(parseRecordsOf(kind, items), noteUnreadable);
 }
 
-/** The same for items of any kind. */
+/** Reads many items of any kind. It leaves out those that cannot be read. */
 export function readableRecords(
   items: readonly Item[],
   noteUnreadable: NoteUnreadable,

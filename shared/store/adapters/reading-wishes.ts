@@ -1,4 +1,4 @@
-/** Callers ask for a fresh reading of a project; the poller takes these requests and reads the projects soon. */
+/** Stores the wishes of callers for a fresh reading of a project. The poller takes them and reads the projects soon. */
 
 import type { Clock } from '../../runtime/clock.ts';
 import { wishesOf, wishKey } from '../keys.ts';
@@ -13,8 +13,8 @@ export function createReadingWishes(
   const work = wishesOf(accountId);
   return {
     /**
-     * Asks the poller to read the project at once. Within `intervalMs` of another request for the project it changes
-     * nothing: the other one still stands, or was granted just now.
+     * Asks the poller to read the project at once. Within `intervalMs` of another wish for the project it changes
+     * nothing: the other wish still waits, or was fulfilled just now.
      */
     async wishForReading(projectId: string, intervalMs: number): Promise<void> {
       const nowMs = clock.now();
@@ -31,7 +31,7 @@ export function createReadingWishes(
       });
     },
 
-    /** The projects that were asked for since the previous call. */
+    /** Resolves to the projects that were wished for since the previous call. */
     async takeWishes(): Promise<readonly string[]> {
       const keys = await table.queryWork({ work });
       await Promise.all(keys.map((key) => table.update({ key, set: {}, remove: ['work'] })));

@@ -1,6 +1,6 @@
 /**
- * Decides how long the items of the poller are kept. DynamoDB deletes an item some time after the moment that its `expires_at`
- * names, and keeps an item without one for ever. Parked events have none (`parked-events.ts`).
+ * Decides how long the items of the poller are kept. DynamoDB deletes an item some time after the moment that its
+ * `expires_at` names, and keeps an item without one for ever. Parked events have none (`parked-events.ts`).
  */
 
 import { SETTLED_KEPT_MS } from '../../core/records/history.ts';
@@ -9,21 +9,24 @@ import type { Clock } from '../../runtime/clock.ts';
 import type { Update } from '../table.ts';
 
 /**
- * An item that nothing is left to do with is kept for this long after its last write. An item that DynamoDB has not deleted
- * yet is still true, so no reader filters by `expires_at`. What may have been deleted does not count as news
- * (`mayBeForgotten`).
+ * An item is kept for this long after its last write when nothing is left to do with it. An item that DynamoDB has
+ * not deleted yet is still true, so no reader filters by `expires_at`. What may have been deleted does not count as
+ * news (`mayBeForgotten`).
  */
 export const SETTLED_KEPT_SECONDS = SETTLED_KEPT_MS / 1_000;
 
-/** A project that is gone is kept for this much longer than everything else of it, and leaves all lists then. */
+/** A project that is gone is kept for this much longer than everything else of it, and leaves all lists after that. */
 export const GONE_PROJECT_EXTRA_SECONDS = SETTLED_KEPT_MS / 1_000;
 
-/** The value of `expires_at` for an item that is written now: seconds since the epoch. */
+/** Returns the value of `expires_at` for an item that is written now, in seconds since the epoch. */
 export function expiresAtOf(clock: Pick<Clock, 'now'>): number {
   return Math.floor(clock.now() / 1_000) + SETTLED_KEPT_SECONDS;
 }
 
-/** Set when nothing is left to read or publish. Accounts and visible projects are kept for ever. */
+/**
+ * Returns the attributes that let a record expire, for one of which nothing is left to read or publish. Accounts and
+ * visible projects are kept for ever.
+ */
 export function expiryAttributes(record: JournalRecord, expiresAt: number): Update['set'] {
   if (record.kind === 'operation' || record.kind === 'command') return { expires_at: expiresAt };
   const isGone = record.kind === 'project' && !record.is_visible;

@@ -6,26 +6,29 @@ import type { IndexPosition, Key, Table } from '../table.ts';
 import type { NoteUnreadable } from '../unreadable.ts';
 import { readableRecords } from './readable-records.ts';
 
-/** One entry of the work index: of an operation, a command or a project, or (none of these) of the account itself. */
+/**
+ * An entry of the work index names an operation, a command or a project. When it names none of these, it is the
+ * account's own.
+ */
 export interface WorkIndexEntry {
   readonly key: Key;
   readonly projectId: string | undefined;
   readonly operationId: string | undefined;
-  /** The item is a command whose operations have not all ended, or whose end is not published. */
+  /** It is true for a command whose operations have not all ended, or whose end is not published. */
   readonly isCommand: boolean;
 }
 
 export interface WorkPageRequest {
   readonly limit: number;
-  /** Where the previous page ended; undefined for the first page. */
+  /** The previous page ended here. It is undefined for the first page. */
   readonly start?: IndexPosition | undefined;
-  /** Undefined for the whole account. */
+  /** It is undefined for the whole account. */
   readonly projectId?: string | undefined;
 }
 
 export interface WorkIndexPage {
   readonly entries: readonly WorkIndexEntry[];
-  /** Undefined when there is nothing behind this page at the moment. */
+  /** It is undefined when there is nothing behind this page at the moment. */
   readonly next: IndexPosition | undefined;
 }
 
@@ -45,18 +48,24 @@ export function createWorkIndex(
   });
 
   return {
-    /** Everything that is open or that a crash left unpublished. The index can lag, so the items themselves decide. */
+    /**
+     * Resolves to everything that is open or that a crash left unpublished. The index can lag, so the items
+     * themselves decide.
+     */
     async findWork(projectId?: string): Promise<readonly WorkIndexEntry[]> {
       return (await table.queryWork({ work, ...partitionOf(projectId) })).map(entryOf);
     },
 
-    /** At most `limit` of the same: an outage of the bus leaves everything in the index, so it may be large. */
+    /**
+     * Resolves to at most `limit` of the same entries. An outage of the bus leaves everything in the index, so it may
+     * be large.
+     */
     async findWorkPage({ limit, start, projectId }: WorkPageRequest): Promise<WorkIndexPage> {
       const page = await table.queryWorkPage({ work, limit, start, ...partitionOf(projectId) });
       return { entries: page.keys.map(entryOf), next: page.next };
     },
 
-    /** In any order, without those that are missing or cannot be read. */
+    /** Resolves to the records in any order, without those that are missing or cannot be read. */
     async readRecords(keys: readonly Key[]): Promise<readonly JournalRecord[]> {
       return readableRecords(await table.getMany(keys), noteUnreadable);
     },

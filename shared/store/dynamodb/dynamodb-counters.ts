@@ -1,4 +1,4 @@
-/** `TableCounters` over DynamoDB. */
+/** Implements `TableCounters` over DynamoDB. */
 
 import {
   ConditionalCheckFailedException,
@@ -28,7 +28,7 @@ export function createDynamoDbCounters(client: DynamoDBClient, tableName: string
 
 type Expressions = Omit<UpdateCommandInput, 'TableName' | 'Key'>;
 
-/** The map is made anew, by the first who notices that its window is over. */
+/** The first process that notices that the window of the map is over replaces the map. */
 function startingOver({ total, members, time }: MemberIncrement): Expressions {
   const moved = moving(time.move);
   const isOver = 'attribute_not_exists(#members) OR attribute_not_exists(#window) OR #window < :window';
@@ -50,11 +50,11 @@ function startingOver({ total, members, time }: MemberIncrement): Expressions {
   };
 }
 
-/** Window and time are set to what they are, where they are to stay: so the answer says it. */
+/** Window and time are set to the values that they have where they must not change, so that the answer contains them. */
 function addingTo({ total, members, time }: MemberIncrement): Expressions {
   const moved = moving(time.move);
   const entries = Object.entries(members.by);
-  const adds = entries.map((_, place) => `, #members.#m${place} :m${place}`).join('');
+  const adds = entries.map((_, index) => `, #members.#m${index} :m${index}`).join('');
   return {
     UpdateExpression: `SET #window = if_not_exists(#window, :window), #time = ${moved.to} ADD #total :total${adds}`,
     ...(moved.condition !== undefined && { ConditionExpression: moved.condition }),
@@ -63,12 +63,12 @@ function addingTo({ total, members, time }: MemberIncrement): Expressions {
       '#window': members.windowName,
       '#time': time.name,
       ...(entries.length > 0 && { '#members': members.name }),
-      ...Object.fromEntries(entries.map(([name], place) => [`#m${place}`, name])),
+      ...Object.fromEntries(entries.map(([name], index) => [`#m${index}`, name])),
     },
     ExpressionAttributeValues: {
       ':total': total.by,
       ':window': members.window,
-      ...Object.fromEntries(entries.map(([, by], place) => [`:m${place}`, by])),
+      ...Object.fromEntries(entries.map(([, by], index) => [`:m${index}`, by])),
       ...moved.values,
     },
   };
@@ -109,7 +109,7 @@ function countedIn(
   };
 }
 
-/** API Reference, "UpdateItem": a path into a map that is not there is not valid. */
+/** DynamoDB refuses a path into a map that does not exist as not valid (API Reference, "UpdateItem"). */
 function isMissingMap(error: unknown): boolean {
   return (
     error instanceof DynamoDBServiceException &&

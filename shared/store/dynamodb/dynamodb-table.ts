@@ -1,4 +1,7 @@
-/** Implements `Table` over DynamoDB: it compiles updates to expressions, and reads answers that come in pieces to their end. */
+/**
+ * Implements `Table` over DynamoDB: it compiles updates to expressions, and reads answers that come in pieces to
+ * their end.
+ */
 
 import { ConditionalCheckFailedException, type DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import {
@@ -24,22 +27,29 @@ import type {
 import { WORK_INDEX } from '../table.ts';
 import { type Access, readableAttributes } from '../table-access.ts';
 
-/** The most keys of one BatchGetItem call (DynamoDB API Reference, BatchGetItem). */
+/** One BatchGetItem call takes at most this many keys (DynamoDB API Reference, BatchGetItem). */
 const BATCH_KEYS_MAX = 100;
 
-/** A throttled BatchGetItem returns keys unread. The SDK has backed off already, so a few rounds are enough. */
-export const BATCH_ROUNDS_MAX = 8;
+/** A throttled BatchGetItem returns keys unread. The SDK has backed off already, so a few attempts are enough. */
+export const BATCH_ATTEMPTS_MAX = 8;
 
-/** Keys of one index page. A key has about 120 bytes, and a page ends at 1 MB (DynamoDB API Reference, Query). */
+/**
+ * One index page has at most this many keys. A key has about 120 bytes, and a page ends at 1 MB (DynamoDB API
+ * Reference, Query).
+ */
 export const WORK_PAGE_KEYS = 5_000;
 
 /**
- * Most pages that `queryWork` reads, because it holds all keys in memory: 100,000 keys take 20 MB of 256. Beyond this bound it
- * rejects with `work_index_too_large`; an index that can grow that far must be read page by page.
+ * `queryWork` reads at most this many pages, because it holds all keys in memory: 100,000 keys take 20 MB of 256.
+ * Beyond this bound it rejects with `work_index_too_large`; an index that can grow that far must be read page by
+ * page.
  */
 export const WORK_PAGES_MAX = 20;
 
-/** `access` names the attributes that are asked for, since the function's role allows no others. Undefined asks for all. */
+/**
+ * `access` names the attributes that are asked for, since the function's role allows no others. When it is undefined,
+ * all are asked for.
+ */
 export function createDynamoDbTable(
   client: DynamoDBClient,
   tableName: string,
@@ -88,11 +98,11 @@ async function getBatch(
   const items: Item[] = [];
   // A key from an index page has further fields, which BatchGetItem would refuse.
   let left: Record<string, unknown>[] = keys.map(({ pk, sk }) => ({ pk, sk }));
-  for (let round = 0; left.length > 0; round++) {
-    if (round === BATCH_ROUNDS_MAX) {
+  for (let attempt = 0; left.length > 0; attempt++) {
+    if (attempt === BATCH_ATTEMPTS_MAX) {
       throw new AppError(
         'table_throttled',
-        `Table ${tableName} left ${left.length} keys unread after ${round} rounds`,
+        `Table ${tableName} left ${left.length} keys unread after ${attempt} attempts`,
       );
     }
     const RequestItems = { [tableName]: { Keys: left, ConsistentRead: true, ...projection(access, keys) } };
@@ -103,14 +113,17 @@ async function getBatch(
   return items;
 }
 
-/** Asks for the attributes that may be read in the partitions of these keys. DynamoDB itself refuses any other partition. */
+/**
+ * Asks for the attributes that may be read in the partitions of these keys. DynamoDB itself refuses any other
+ * partition.
+ */
 function projection(access: Pick<Access, 'reads'> | undefined, keys: readonly Key[]) {
   if (access === undefined) return {};
   const names = [...new Set(keys.flatMap(({ pk }) => readableAttributes(access, pk) ?? []))];
   if (names.length === 0) return {};
   return {
-    ProjectionExpression: names.map((_, place) => `#a${place}`).join(', '),
-    ExpressionAttributeNames: Object.fromEntries(names.map((name, place) => [`#a${place}`, name])),
+    ProjectionExpression: names.map((_, index) => `#a${index}`).join(', '),
+    ExpressionAttributeNames: Object.fromEntries(names.map((name, index) => [`#a${index}`, name])),
   };
 }
 

@@ -181,7 +181,7 @@ export const authCalls = {
     section: 'Auth integration',
     body: z.looseObject({ delete_data: z.boolean().optional() }),
     isBodyOptional: true,
-    answer: z.unknown(),
+    answer: nothing,
     status: 200,
   }),
   /**
@@ -249,8 +249,9 @@ export const authCalls = {
     reach: 'path_project',
     summary: 'Delete an OAuth provider',
     section: 'OAuth providers',
-    answer: z.unknown(),
+    answer: nothing,
     status: 204,
+    otherStatus: 200,
   }),
   /**
    * Lists the origins to which the auth provider may redirect.

@@ -110,6 +110,7 @@ export const computeCalls = {
     section: 'Computes',
     answer: endpointWithOperations.optional(),
     status: 200,
+    otherStatus: 204,
   }),
   /**
    * Restarts an active compute; its connections are dropped.

@@ -12,13 +12,13 @@ const endpointId = z.string().regex(/^ep-[a-z0-9-]{1,60}$/);
 export const branchId = z.string().regex(/^br-[a-z0-9-]{1,60}$/);
 
 /**
- * A name that people choose freely: everything but what has a meaning in a path, before or after a proxy has decoded it. It is
- * percent-encoded when it is sent.
+ * A name that people choose freely may have everything but what has a meaning in a path, before or after a proxy has
+ * decoded it. It is percent-encoded when it is sent.
  */
 const NAME = String.raw`(?!\.{1,2}(?:/|$))[^/\\%?#\p{Cc}]{1,255}`;
 const objectName = z.string().regex(new RegExp(`^${NAME}$`, 'u'));
 
-/** The key of a stored object: such names with slashes between them. */
+/** The key of a stored object consists of such names with slashes between them. */
 const objectKey = z.string().regex(new RegExp(`^${NAME}(?:/${NAME}){0,30}$`, 'u'));
 
 export const idSchemas = {

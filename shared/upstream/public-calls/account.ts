@@ -1,4 +1,7 @@
-/** The account and its organizations: keys, people, billing, networks, regions. None of these calls stays within a project. */
+/**
+ * Lists the calls about the account and its organizations: keys, people, billing, networks, regions. None of them stays
+ * within a project.
+ */
 
 import type { PublicCalls } from './public-call.ts';
 
@@ -114,11 +117,13 @@ export const accountCalls = {
     scope: 'network:write',
     summary: 'Assign a VPC endpoint to an organization',
     fields: 'label',
+    answer: 'nothing',
   },
   deleteOrganizationVpcEndpoint: {
     request: `DELETE ${NETWORK}/{vpc_endpoint_id}`,
     scope: 'network:delete',
     summary: 'Withdraw a VPC endpoint from an organization',
+    answer: 'nothing',
   },
   listRegions: {
     request: 'GET /regions',

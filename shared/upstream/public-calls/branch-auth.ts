@@ -1,4 +1,4 @@
-/** The auth integration of a branch, which replaces that of a project. */
+/** Lists the calls about the auth integration of a branch, which replaces that of a project. */
 
 import type { PublicCalls } from './public-call.ts';
 
@@ -25,6 +25,7 @@ export const branchAuthCalls = {
     scope: 'auth:delete',
     summary: 'Delete the auth integration of a branch',
     fields: 'delete_data',
+    answer: 'nothing',
   },
   updateBranchAuthConfig: {
     request: `PATCH ${AUTH}/config`,
@@ -43,12 +44,14 @@ export const branchAuthCalls = {
     summary: 'Add a trusted domain to a branch',
     fields: 'domain auth_provider',
     status: 201,
+    answer: 'nothing',
   },
   deleteTrustedDomains: {
     request: `DELETE ${AUTH}/domains`,
     scope: 'auth:redirects',
     summary: 'Delete trusted domains of a branch',
     fields: 'auth_provider domains[].domain',
+    answer: 'nothing',
   },
   getAuthWebhook: {
     request: `GET ${AUTH}/webhooks`,
@@ -103,6 +106,7 @@ export const branchAuthCalls = {
     request: `DELETE ${AUTH}/oauth_providers/{oauth_provider_id}`,
     scope: 'auth:providers',
     summary: 'Delete an OAuth provider of a branch',
+    answer: 'nothing',
   },
   getBranchEmailServer: {
     request: `GET ${AUTH}/email_provider`,

@@ -1,4 +1,4 @@
-/** Branches, with their schemas, their masking rules and their snapshots. */
+/** Lists the calls about branches, with their schemas, their masking rules and their snapshots. */
 
 import type { PublicCalls } from './public-call.ts';
 

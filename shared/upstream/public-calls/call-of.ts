@@ -1,18 +1,19 @@
-/** A call of the public table in the form in which it is sent: any JSON object and any parameter pass, and the upstream judges them. */
+/** Turns a call of the public table into the form in which it is sent: any JSON object and any parameter pass, and the upstream judges them. */
 
 import * as z from 'zod';
 import type { Call, Reach } from '../calls/call.ts';
 import { declaredBody } from './declared-body.ts';
 import type { PublicCall } from './public-call.ts';
 
-/** Built once for all calls, because schemas are built at every cold start. */
+/** All calls share these schemas, because schemas are built at every cold start. */
 const anyObject = z.looseObject({});
 const anyAnswer = z.unknown();
+const noAnswer = z.undefined();
 
-/** What a caller who is limited to projects may send. */
+/** A caller who is limited to projects may send only these. */
 export interface DeclaredFields {
   readonly query: readonly string[];
-  /** Built when it is asked for, because most processes never meet a limited caller of most calls. */
+  /** The schema is built when it is asked for, because most processes never meet a limited caller of most calls. */
   readonly body: () => z.ZodObject;
 }
 
@@ -27,7 +28,7 @@ export function callOf(call: PublicCall): Call {
     section: 'The public API',
     query: anyObject,
     ...(method !== 'GET' && { body: anyObject, isBodyOptional: true }),
-    answer: anyAnswer,
+    answer: call.answer === 'nothing' || status === 204 ? noAnswer : anyAnswer,
     status,
     ...(otherStatus !== undefined && { otherStatus }),
   };

@@ -1,4 +1,4 @@
-/** Computes, databases, roles and the Data API of a branch. */
+/** Lists the calls about computes, databases, roles and the Data API of a branch. */
 
 import type { PublicCalls } from './public-call.ts';
 

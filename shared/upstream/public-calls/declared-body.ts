@@ -1,4 +1,4 @@
-/** The schema of a body of which only the names of some fields are known. */
+/** Makes the schema of a body of which only the names of some fields are known. */
 
 import * as z from 'zod';
 

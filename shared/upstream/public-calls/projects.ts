@@ -1,4 +1,4 @@
-/** Projects, their permissions, transfers, key sets and VPC endpoints, and what they consume. */
+/** Lists the calls about projects: their permissions, transfers, key sets, VPC endpoints and consumption. */
 
 import type { PublicCalls } from './public-call.ts';
 
@@ -139,11 +139,13 @@ export const projectCalls = {
     scope: 'network:write',
     summary: 'Limit a project to a VPC endpoint',
     fields: 'label',
+    answer: 'nothing',
   },
   deleteVpcEndpoint: {
     request: 'DELETE /projects/{project_id}/vpc_endpoints/{vpc_endpoint_id}',
     scope: 'network:delete',
     summary: 'Withdraw a VPC endpoint from a project',
+    answer: 'nothing',
   },
   getConnectionUri: {
     request: 'GET /projects/{project_id}/connection_uri',

@@ -1,4 +1,4 @@
-/** The table of calls of the public API beside those of the specification (client release 2.7.3), each with its scope. */
+/** Joins the calls of the public API that the specification does not have (client release 2.7.3), each with its scope. */
 
 import { accountCalls } from './account.ts';
 import { branchAuthCalls } from './branch-auth.ts';

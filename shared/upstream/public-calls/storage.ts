@@ -1,4 +1,4 @@
-/** Object storage, functions, the AI gateway and the credentials of a branch. */
+/** Lists the calls about object storage, functions, the AI gateway and the credentials of a branch. */
 
 import type { PublicCalls } from './public-call.ts';
 
@@ -33,7 +33,12 @@ export const storageCalls = {
     summary: 'List the objects of a bucket',
     query: 'prefix delimiter cursor limit',
   },
-  downloadObject: { request: `GET ${OBJECT}/download`, scope: 'storage:read', summary: 'Download an object' },
+  downloadObject: {
+    request: `GET ${OBJECT}/download`,
+    scope: 'storage:read',
+    summary: 'Download an object',
+    answer: 'file',
+  },
   deleteObject: {
     request: `DELETE ${OBJECT}`,
     scope: 'storage:delete',

@@ -21,7 +21,7 @@ import { createMemoryIndexes } from '../../store/memory-indexes.ts';
 const PROJECT_ID = anOperation().project_id;
 const SECOND_MS = 1_000;
 
-/** The content of a cursor, which its callers never look into. */
+/** Returns the content of a cursor, which its callers never look into. */
 const inside = (cursor: string) =>
   decodeCursor(
     z.looseObject({
@@ -66,7 +66,7 @@ function setUp() {
       return next;
     },
     record: (record: JournalRecord) => store.record(record, undefined),
-    /** Everything that the feed tells from this cursor on, and where it stands then. */
+    /** Resolves to every event of the feed from this cursor on, and to where the feed stands then. */
     readOn: async (cursor: string, limit?: number) => {
       const events: FeedEvent[] = [];
       let place = cursor;
@@ -117,7 +117,7 @@ describe('a feed from the beginning', () => {
     expect(events.map(({ detail }) => detail['sequence'])).toEqual([1, 2, 3, 4]);
   });
 
-  test('gives nothing twice to whoever reads on', async () => {
+  test('gives nothing twice to a reader who reads on', async () => {
     const { move, readOn, feed } = setUp();
     await move('a', 'running');
     const { cursor } = await readOn(feed.start('beginning'));
@@ -139,7 +139,7 @@ describe('a feed from the beginning', () => {
     expect(namesOf((await readOn(page.cursor, 1)).events)).toEqual(['b running', 'c running']);
   });
 
-  test('takes a hundred items a page when nobody says how many', async () => {
+  test('takes a hundred items a page when no limit is given', async () => {
     const { feed, move } = setUp();
     for (let place = 0; place < ITEMS_PER_QUERY + 1; place++) await move(`${place}`, 'running');
 
@@ -253,7 +253,7 @@ describe('a feed that goes on', () => {
     expect(namesOf([...first.events, ...read.events, ...next.events])).toContain('behind running');
   });
 
-  test('remembers so many told events, and begins to repeat beyond them rather than to lose', async () => {
+  test('remembers a bounded number of events that it gave out, and repeats events beyond it instead of losing any', async () => {
     const { feed, move, readOn, pass } = setUp();
     const count = TOLD_MAX + 30;
     for (let place = 0; place < count; place++) await move(`${place}`, 'running');

@@ -1,4 +1,4 @@
-/** Consumers recognise copies of an event by its id: copies share it, and no two events do. */
+/** Consumers recognize copies of an event by its id: copies share it, and no two events do. */
 
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -27,7 +27,7 @@ describe('the id of a Command Settled', () => {
   };
   const ended = (id: string, status = 'finished') => aRecord({ id, status });
 
-  test('is the same whenever and by whomever it is found out', () => {
+  test('is the same at any time and for whichever process finds it', () => {
     const records = [ended('a'), ended('b')];
 
     expect(settle({}, ...records)).toBe(settle({}, ...records.toReversed()));
@@ -56,7 +56,7 @@ describe('the id of a State Changed', () => {
   const first = (fields: Parameters<typeof anOperation>[0] = {}, account_id = 'main') =>
     lastId(decideNextRecord(undefined, anOperation(fields), aContext({ account_id })));
 
-  test('is the same whoever sees the change, and whenever', () => {
+  test('is the same for every observer of the change and at every time', () => {
     const reading = anOperation();
     const seen = decideNextRecord(
       undefined,
@@ -95,7 +95,7 @@ describe('the id of a State Changed', () => {
   });
 });
 
-describe('the ids of what is said beside states', () => {
+describe('the ids of entries other than changes of state', () => {
   const record = aRecord();
 
   test('differ by the reason of an end, and from those of other operations', () => {

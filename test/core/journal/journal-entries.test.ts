@@ -75,7 +75,7 @@ describe.each(samples)('a stored entry of %s', (_name, schema, sample) => {
     expect(parses({ type: '' })).toBe(false);
   });
 
-  test('has a place from one on, in whole numbers', () => {
+  test('has a revision from one on, in whole numbers', () => {
     expect(parses({ revision: 0 })).toBe(false);
     expect(parses({ revision: 1.5 })).toBe(false);
     expect(parses({ revision: 7 })).toBe(true);

@@ -96,11 +96,11 @@ describe('a journal', () => {
 });
 
 describe('a record stands in the work index', () => {
-  const told = { ...aRecord({ status: 'finished' }), published: 1 };
+  const published = { ...aRecord({ status: 'finished' }), published: 1 };
 
   test.each([
-    ['an operation whose event is not published', { ...told, published: 0 }, true],
-    ['one that has ended and is told of', told, false],
+    ['an operation whose event is not published', { ...published, published: 0 }, true],
+    ['one that has ended and is published', published, false],
     ['one that is open', { ...aRecord(), published: 1 }, true],
     ['one whose watch has ended', { ...aRecord(), published: 1, watch_ended: true }, false],
     ['a command that is not settled', commandRecord('a-1', 'r-1'), true],
@@ -125,8 +125,8 @@ describe('a record stands in the work index', () => {
   });
 
   test('with an acknowledgement that never goes back', () => {
-    expect(acknowledged(told, 0).published).toBe(1);
-    expect(acknowledged({ ...told, published: 0 }, 1).published).toBe(1);
+    expect(acknowledged(published, 0).published).toBe(1);
+    expect(acknowledged({ ...published, published: 0 }, 1).published).toBe(1);
   });
 });
 

@@ -1,10 +1,11 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import {
+  commandBurstOf,
   commandLimitOf,
-  PARTS_PER_MINUTE,
   PERMIT_MS,
   REQUESTS_PER_MINUTE_MAX,
+  SHARES_PER_MINUTE,
   sharedRequestsPerMinute,
   USAGE_LOOK_MS,
   USAGE_NOTE_MS,
@@ -12,12 +13,14 @@ import {
 } from '../../../shared/core/rates/account-rate.ts';
 import { type RateLimit, spend, UNUSED, waitMs } from '../../../shared/core/rates/rate-limit.ts';
 
+const MINUTE_MS = 60_000;
+
 const rate = (poller: number, commands: number) => ({
   pollerRequestsPerMinute: poller,
   commandRequestsPerMinute: commands,
 });
 
-/** The most requests that leave within `durationMs`, from a bucket that was full. */
+/** Returns the largest number of requests that leave within `durationMs`, from a bucket that was full. */
 function mostWithin(limit: RateLimit, durationMs: number): number {
   let [state, nowMs, count] = [UNUSED, 1_000_000, 0];
   const endMs = nowMs + durationMs;
@@ -41,7 +44,7 @@ describe('commands that the poller does not know of yet', () => {
         const most = mostWithin(commandLimitOf(commands), seenLateMs + PERMIT_MS);
 
         expect(unknownCommandsMax(commands)).toBeGreaterThanOrEqual(most);
-        // Every command that is assumed here is a poll less.
+        // Every command that is assumed here is one poll less.
         expect(unknownCommandsMax(commands)).toBeLessThanOrEqual(most + 2);
       }),
     );
@@ -49,8 +52,8 @@ describe('commands that the poller does not know of yet', () => {
 });
 
 describe('the bucket of the poller and of commands', () => {
-  test('has both parts, while what is not known yet fits beside them', () => {
-    expect(sharedRequestsPerMinute(rate(PARTS_PER_MINUTE.poller, PARTS_PER_MINUTE.commands))).toBe(600);
+  test('has both shares, while what is not known yet fits beside them', () => {
+    expect(sharedRequestsPerMinute(rate(SHARES_PER_MINUTE.poller, SHARES_PER_MINUTE.commands))).toBe(600);
     expect(sharedRequestsPerMinute(rate(400, 0))).toBe(400);
   });
 
@@ -72,5 +75,24 @@ describe('the bucket of the poller and of commands', () => {
     expect(sharedRequestsPerMinute(rate(700, 0))).toBe(700);
     expect(sharedRequestsPerMinute(rate(700, 250))).toBe(700 - unknownCommandsMax(250));
     expect(sharedRequestsPerMinute(rate(700, 650))).toBe(428);
+  });
+});
+
+describe('the limit of commands', () => {
+  test('lets eight in a hundred of a minute leave at once, in whole commands', () => {
+    expect([commandBurstOf(250), commandBurstOf(100), commandBurstOf(99)]).toEqual([20, 8, 7]);
+  });
+
+  test('lets no more commands leave in a minute than it says, however late or early each uses its permit', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 2, max: 650 }), (commands) => {
+        const limit = commandLimitOf(commands);
+        const stretchMs = MINUTE_MS + PERMIT_MS + limit.toleranceMs;
+        const placeCount = stretchMs / limit.intervalMs + 1;
+
+        expect(placeCount).toBeLessThanOrEqual(commands + 1e-6);
+        expect(placeCount).toBeGreaterThan(commands - 0.1);
+      }),
+    );
   });
 });

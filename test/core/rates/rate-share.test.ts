@@ -80,7 +80,7 @@ describe('how long a refused share is left alone', () => {
   });
 });
 
-/** A sliding window of 700 a minute that both send into; the other one sends evenly and takes no notice. */
+/** Plays a sliding window of 700 a minute that both send into. The other one sends evenly and takes no notice. */
 function shareOneLimit({ otherShare, hours }: { readonly otherShare: number; readonly hours: number }) {
   const limit = rateLimitOf(700, 20);
   const endMs = hours * 60 * MINUTE_MS;

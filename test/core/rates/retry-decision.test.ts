@@ -1,6 +1,9 @@
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import {
+  ATTEMPTS_MAX,
+  callerPauseMs,
   decideRetry,
+  type FailedAttempt,
   PAUSE_MS_MAX,
   parseRetryAfter,
   RETRY_AFTER_MS_MAX,
@@ -75,5 +78,67 @@ describe('a Retry-After', () => {
 
   test.each([undefined, null])('that is missing is none (%s)', (header) => {
     expect(parseRetryAfter(header, NOON_MS)).toBeUndefined();
+  });
+});
+
+describe('a failed call', () => {
+  const failed = (fields: Partial<FailedAttempt> = {}): FailedAttempt => ({
+    kind: 'unavailable',
+    method: 'GET',
+    status: 500,
+    attempt: 1,
+    dice: 0,
+    retryAfterMs: undefined,
+    ...fields,
+  });
+  const isRetried = (fields: Partial<FailedAttempt>) => decideRetry(failed(fields)).kind === 'retry';
+
+  test('is repeated after its pause', () => {
+    expect(decideRetry(failed({ attempt: 2 }))).toEqual({ kind: 'retry', delayMs: 250 });
+  });
+
+  test('is repeated three times', () => {
+    expect(ATTEMPTS_MAX).toBe(4);
+    expect([3, 4, 5].map((attempt) => isRetried({ attempt }))).toEqual([true, false, false]);
+  });
+
+  test.each(['rate_limited', 'unavailable', 'network', 'timeout', 'malformed_answer'] as const)(
+    'that reads is repeated after %s, which can pass',
+    (kind) => {
+      expect(isRetried({ kind, status: undefined })).toBe(true);
+    },
+  );
+
+  test.each(['not_found', 'forbidden', 'unauthorized', 'rejected', 'cancelled'] as const)(
+    'that reads is not repeated after %s',
+    (kind) => {
+      expect(isRetried({ kind, status: 503 })).toBe(false);
+    },
+  );
+
+  test.each([
+    [423, true],
+    [429, true],
+    [503, true],
+    [500, false],
+    [404, false],
+    [undefined, false],
+  ])(
+    'that changes something is repeated after %s: %s, since only some refusals prove that no work was done',
+    (status, is) => {
+      expect(isRetried({ method: 'POST', status })).toBe(is);
+    },
+  );
+});
+
+describe('the pause of a caller who waits', () => {
+  test('is at most two seconds while the upstream names none', () => {
+    const pause = (attempt: number) => callerPauseMs({ attempt, dice: 1, retryAfterMs: undefined });
+
+    expect([pause(1), pause(4), pause(5)]).toEqual([250, 2_000, 2_000]);
+  });
+
+  test('is never shorter than the upstream asks for', () => {
+    expect(callerPauseMs({ attempt: 1, dice: 0, retryAfterMs: 7_000 })).toBe(7_000);
   });
 });

@@ -23,7 +23,7 @@ const sample = (fields: Partial<StatusSample> = {}): StatusSample => ({
 });
 
 describe('the status of an account', () => {
-  test('tells what happened since the last time', () => {
+  test('says what happened since the last write', () => {
     expect(nextStatus(undefined, sample())).toEqual({
       account_id: 'main',
       written_at: '2026-01-15T12:00:00.000Z',

@@ -63,7 +63,7 @@ describe('a command', () => {
     ]);
   });
 
-  test('has failed once nobody watches its failed operation any more', () => {
+  test('has failed once its failed operation is not watched any more', () => {
     const given_up = decideWatchEnd(b('failed'), { reason: 'not_retried', nowMs: NOON_MS });
 
     expect(settle([a('finished'), given_up])?.entries).toMatchObject([{ outcome: 'failed' }]);

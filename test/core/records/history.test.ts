@@ -1,21 +1,19 @@
-/** Which rows that the table does not know are forgotten ones, and how a project's item comes to say so. */
+/** Tests which rows that the table does not know count as forgotten, and how a project's item comes to say so. */
 
 import { describe, expect, test } from 'vitest';
-import {
-  resumePoint,
-  startWalk,
-  takePage,
-  type WalkGoal,
-  type WalkPage,
-} from '../../../functions/poller/walk-plan/page-walk.ts';
-import { decideProgress, type PollOutcome } from '../../../functions/poller/walk-plan/walk-progress.ts';
+import { startWalk, takePage } from '../../../functions/poller/walk-plan/page-walk.ts';
+import type { PollOutcome } from '../../../functions/poller/walk-plan/poll-outcome.ts';
+import { resumePoint } from '../../../functions/poller/walk-plan/resume-point.ts';
+import { decideProgress } from '../../../functions/poller/walk-plan/walk-progress.ts';
+import type { WalkGoal, WalkPage } from '../../../functions/poller/walk-plan/walk-state.ts';
 import {
   FORGOTTEN_AFTER_MS,
   mayBeForgotten,
   type RecordedReach,
 } from '../../../shared/core/records/history.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
-import { normaliseTimestamp, type Timestamp } from '../../../shared/core/time/timestamp.ts';
+import { RECORDED_ABOVE_MAX } from '../../../shared/core/records/recorded-above.ts';
+import { normaliseTimestamp, secondOf, type Timestamp } from '../../../shared/core/time/timestamp.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const at = (day: number, hour = 0): Timestamp =>
@@ -24,7 +22,7 @@ const at = (day: number, hour = 0): Timestamp =>
   ) as Timestamp;
 const LONG_AFTER_MS = Date.parse(at(28)) + FORGOTTEN_AFTER_MS;
 const isForgotten = (createdAt: Timestamp, reach: RecordedReach, nowMs = LONG_AFTER_MS) =>
-  mayBeForgotten(createdAt, reach, nowMs);
+  mayBeForgotten({ id: 'op-1', createdAt }, reach, nowMs);
 
 describe('a row that the table does not know', () => {
   test('is news for thirty days, whatever is recorded', () => {
@@ -47,10 +45,17 @@ describe('a row that the table does not know', () => {
     expect(isForgotten(at(10, 6), reach)).toBe(false);
   });
 
-  test('of an unordered list is judged by its age alone only while nobody has noted how far it was recorded', () => {
+  test('of an unordered list is judged by its age alone only while it is not noted how far the list was recorded', () => {
     expect(isForgotten(at(15), { is_unordered: true })).toBe(true);
     expect(isForgotten(at(15), { is_unordered: true, recorded_until: at(14) })).toBe(false);
     expect(isForgotten(at(14), { is_unordered: true, recorded_until: at(14) })).toBe(true);
+  });
+
+  test('of an unordered list may be forgotten above that when the item names it', () => {
+    const reach = { is_unordered: true, recorded_until: at(14) };
+
+    expect(isForgotten(at(15), { ...reach, recorded_above: { 'op-1': 0 } })).toBe(true);
+    expect(isForgotten(at(15), { ...reach, recorded_above: { 'op-2': 0 } })).toBe(false);
   });
 
   test('may be forgotten in the stretch that an interrupted walk has recorded, and nowhere below it', () => {
@@ -161,6 +166,7 @@ const progressOf = (
     arrivals: undefined,
     listEnd: undefined,
     newestRecorded: undefined,
+    ended: [],
     nowMs: Date.parse(at(28)) + DAY_MS,
     ...outcome,
   });
@@ -228,6 +234,40 @@ describe('the item of a project', () => {
     });
     expect(progressOf({ ...project, recorded_until: at(19) }, { walk })?.recordedUntil).toBeUndefined();
     expect(progressOf({ ...project, recorded_until: at(21) }, { walk })?.recordedUntil).toBeUndefined();
+  });
+
+  test('names what is recorded of an unordered list above that, until a complete walk reaches it', () => {
+    const interrupted = walkOf(
+      { isUnordered: true },
+      page([11, 19, 12], 'a', at(20)),
+      page([22], 'b', at(23)),
+    );
+    const ended = [11, 19, 22].map((day) => ({ id: `op-${day}`, createdAt: at(day) }));
+    const project = { is_unordered: true, recorded_until: at(12) } as const;
+    const noted = progressOf(project, { walk: interrupted, ended })?.recordedAbove ?? {};
+    expect(Object.keys(noted)).toEqual(['op-22', 'op-19']);
+
+    const again = { ...project, recorded_above: noted };
+    expect(progressOf(again, { walk: interrupted, ended })?.recordedAbove).toBeUndefined();
+
+    const complete = walkOf({ isUnordered: true }, page([11, 19, 12], undefined, at(20)));
+    const after = progressOf(again, { walk: complete, ended: [] });
+    expect(after).toMatchObject({ recordedUntil: at(19) });
+    expect(Object.keys(after?.recordedAbove ?? {})).toEqual(['op-22']);
+  });
+
+  test('names no history of an unordered list, and at most 64 operations: the newest', () => {
+    const walk = walkOf({ isUnordered: true, newsSince: at(2) }, page([11, 19, 12], 'a', at(20)));
+    const second = (place: number) => secondOf(Date.parse(at(2)) + place * 1_000);
+    const ended = Array.from({ length: 100 }, (_, place) => ({
+      id: `op-${place}`,
+      createdAt: second(place - 20),
+    }));
+    const names = Object.keys(progressOf({ is_unordered: true }, { walk, ended })?.recordedAbove ?? {});
+
+    expect(names).toHaveLength(RECORDED_ABOVE_MAX);
+    expect(names.at(0)).toBe('op-99');
+    expect(names).not.toContain('op-19');
   });
 
   test('says that nothing of an unordered list is recorded for sure until it was read to its end once', () => {

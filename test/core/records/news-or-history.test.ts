@@ -12,7 +12,7 @@ describe('the end of the history of a project', () => {
   test.each([
     ['it is older than the bridge', '2026-01-09T23:59:59Z', seenAt],
     ['the list does not say when it was created', undefined, seenAt],
-    ['the list says it in a way that nobody can read', 'long ago', seenAt],
+    ['the list names a time that cannot be read', 'long ago', seenAt],
     ['it was created when the bridge came', '2026-01-10T00:00:00Z', BOOT_AT],
     ['it is younger than the bridge', '2026-01-10T12:00:00Z', BOOT_AT],
   ])('is right when %s', (_when, projectCreatedAt, expected) => {
@@ -31,7 +31,7 @@ describe('a row that the table does not know', () => {
   const ROW = '2026-02-01T00:00:00.000000000Z' as Timestamp;
   const RIPE_MS = epochMsOf(ROW) + FORGOTTEN_AFTER_MS;
   const mayBe = (reach: Parameters<typeof mayBeForgotten>[1], nowMs = RIPE_MS) =>
-    mayBeForgotten(ROW, reach, nowMs);
+    mayBeForgotten({ id: 'op-1', createdAt: ROW }, reach, nowMs);
 
   test('is news for thirty days', () => {
     expect(mayBe({ watermark: ROW }, RIPE_MS - 1)).toBe(false);
@@ -42,7 +42,7 @@ describe('a row that the table does not know', () => {
     expect(mayBe({})).toBe(false);
   });
 
-  test('is news when it is more than a day newer than the watermark, which may lag by so much', () => {
+  test('is news when it is more than a day newer than the watermark, which may lag by a day', () => {
     expect(mayBe({ watermark: earlierBy(ROW, DAY_MS) })).toBe(true);
     expect(mayBe({ watermark: earlierBy(ROW, DAY_MS + 1_000) })).toBe(false);
   });

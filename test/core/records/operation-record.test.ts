@@ -141,7 +141,7 @@ describe('records', () => {
     ['all', 'running', 1],
     ['none', 'finished', 0],
     ['none', 'running', 0],
-  ] as const)('backfill %s tells %s history with %i events', (backfill, status, count) => {
+  ] as const)('backfill %s publishes %s history with %i events', (backfill, status, count) => {
     const record = decideNextRecord(undefined, anOperation({ status }), aContext({ history: { backfill } }));
 
     expect(record?.entries).toHaveLength(count);
@@ -155,7 +155,7 @@ describe('records', () => {
     expect(last(next)).toMatchObject({ sequence: 1, previous_status: 'running', status: 'finished' });
   });
 
-  test('a watch that ended is told once, without a place in the chain of states', () => {
+  test('a watch that ended is published once, and has no sequence in the chain of states', () => {
     const failed = aRecord({ status: 'failed', failures_count: 1 });
     const ended = decideWatchEnd(failed, { reason: 'not_retried', nowMs: NOON_MS });
 

@@ -12,7 +12,7 @@ const sighting = { account_id: 'main', project_id: 'a', nowMs: NOON_MS, isNews: 
 const historyUntil = '2026-01-15T11:00:00.000000000Z' as Timestamp;
 const OBSERVED_AT = '2026-01-15T12:00:00.000Z';
 
-/** With everything that is kept of a project beside its events. */
+/** This record has everything that is kept of a project beside its events. */
 const kept: ProjectRecord = {
   kind: 'project',
   account_id: 'main',
@@ -37,7 +37,7 @@ const gone = (): ProjectRecord => {
 };
 
 describe('a project that is seen', () => {
-  test('for the first time is told of, and is the first entry of its journal', () => {
+  test('for the first time is published, as the first entry of its journal', () => {
     expect(decideDiscovery(undefined, { ...sighting, historyUntil })).toEqual({
       kind: 'project',
       account_id: 'main',
@@ -52,7 +52,7 @@ describe('a project that is seen', () => {
     });
   });
 
-  test('while the account itself is seen for the first time is recorded and not told of', () => {
+  test('while the account itself is seen for the first time is recorded and not published', () => {
     expect(decideDiscovery(undefined, { ...sighting, isNews: false })).toEqual({
       kind: 'project',
       account_id: 'main',
@@ -80,13 +80,13 @@ describe('a project that is seen', () => {
     expect(entries[1]).toMatchObject({ type: 'project_discovered', revision: 2 });
   });
 
-  test('again is told of also when the account is being listed for the first time', () => {
+  test('again is published also when the account is being listed for the first time', () => {
     expect(decideDiscovery(gone(), { ...sighting, isNews: false })?.revision).toBe(2);
   });
 });
 
 describe('a project that cannot be seen any more', () => {
-  test('is told of with the reason that it is gone, and keeps what is known of it', () => {
+  test('is published with the reason that it is gone, and keeps what is known of it', () => {
     expect(gone()).toEqual({
       ...kept,
       is_visible: false,
@@ -103,7 +103,7 @@ describe('a project that cannot be seen any more', () => {
     });
   });
 
-  test('is told of once', () => {
+  test('is published once', () => {
     expect(decideUnreachable(gone(), NOON_MS)).toBeUndefined();
     expect(decideUnread(gone(), NOON_MS)).toBeUndefined();
   });
@@ -112,7 +112,7 @@ describe('a project that cannot be seen any more', () => {
 describe('a project that is there and cannot be read', () => {
   const unread = () => decideUnread(kept, NOON_MS) ?? kept;
 
-  test('is told of with that reason', () => {
+  test('is published with that reason', () => {
     expect(unread()).toMatchObject({
       is_visible: false,
       is_unread: true,
@@ -134,7 +134,7 @@ describe('a project that is there and cannot be read', () => {
   });
 });
 
-test('each event of a project has an id of its own, by account, project, place and kind', () => {
+test('each event of a project has an id of its own, by account, project, revision and kind', () => {
   const ids = [
     decideDiscovery(undefined, sighting),
     decideDiscovery(undefined, { ...sighting, account_id: 'other' }),

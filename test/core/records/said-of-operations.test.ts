@@ -1,4 +1,7 @@
-/** What entries say beside the state: they are what consumers read, and their ids must never change between versions. */
+/**
+ * Tests what entries say beside the state. Consumers read it, and the ids of entries must never change between
+ * versions.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { planAcknowledgement, planBatches } from '../../../shared/core/journal/relay-plan.ts';
@@ -32,7 +35,7 @@ describe('a State Changed', () => {
     expect(entryOf({})).toMatchObject({ total_duration_ms: undefined, error: undefined });
   });
 
-  test('is late only where somebody says so', () => {
+  test('is late only where its context says so', () => {
     expect(entryOf({}, { late: true })).toMatchObject({ late: true });
     expect(entryOf({}, { late: false })).toMatchObject({ late: undefined });
     expect(entryOf({})).toMatchObject({ late: undefined });
@@ -65,7 +68,7 @@ test.each([
   expect(decideTransition(recorded, { status: to, failures_count })?.irregular).toBe(irregular);
 });
 
-describe('what is said beside states', () => {
+describe('entries other than changes of state', () => {
   const record = aRecord();
 
   test('of the end of a watch is why, and in which state', () => {
@@ -134,7 +137,7 @@ describe('what is said beside states', () => {
   });
 });
 
-/** As the first version has written them. */
+/** The first version has written entries with these ids. */
 const GOLDEN = [
   '29aaaa27bd4fbd143c6a3476ed057361',
   'a584f50d70225bde05313733ef131dd2',

@@ -174,7 +174,7 @@ export const fieldCases: readonly FieldCase[] = [
   [[{ exists: true }], { constructor: 'x' }, false],
 ];
 
-/** Whole patterns and whole events, with the answer. */
+/** These are whole patterns and whole events, with the answer. */
 export const wholeCases: readonly (readonly [pattern: object, event: object, isMatch: boolean])[] = [
   // All fields must match.
   [{ a: [1], b: [2] }, { a: 1, b: 2, c: 3 }, true],
@@ -202,7 +202,7 @@ export const wholeCases: readonly (readonly [pattern: object, event: object, isM
   [{ 'a.b': { c: [3] }, a: { b: { $or: [{ d: [1] }, { e: [2] }] } } }, { a: { b: { c: 3 } } }, false],
   [{ $or: [{ 'a.b': [1] }, { 'a.c': [2] }] }, { a: { c: 2 } }, true],
   [{ 'a..b': ['x'] }, { a: { '': { b: 'x' } } }, true],
-  // So is a dot in the name of an event's own field.
+  // A dot in the name of an event's own field is such a step, too.
   [{ a: { b: ['x'] } }, { 'a.b': 'x' }, true],
   [{ 'a.b': ['x'] }, { 'a.b': 'x' }, true],
   [{ a: { b: ['x'], c: ['y'] } }, { 'a.b': 'x', a: { c: 'y' } }, true],
@@ -259,7 +259,7 @@ export const wholeCases: readonly (readonly [pattern: object, event: object, isM
   [{ $or: [{ prefix: 'x' }, { suffix: 'y' }] }, { $or: 'xz' }, true],
 ];
 
-/** Patterns that AWS refuses, with a word of the reason. */
+/** AWS refuses these patterns. A word of the reason stands beside each. */
 export const refusedPatterns: readonly (readonly [pattern: unknown, reason: RegExp])[] = [
   ['not json', /not JSON/],
   ['', /not JSON/],

@@ -1,7 +1,7 @@
 import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createLocalFifoQueue, type LocalFifoQueue } from '../../../infra/local/aws/fifo-queue.ts';
 import { type LocalAws, startLocalAws } from '../../../infra/local/aws/local-aws.ts';
+import { createLocalFifoQueue, type LocalFifoQueue } from '../../../infra/local/aws/services/fifo-queue.ts';
 import { createSqsWakes } from '../../../shared/commands/queue/sqs-wakes.ts';
 
 interface QueueUnderTest {

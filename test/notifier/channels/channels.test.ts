@@ -1,4 +1,7 @@
-/** The list of channels: what follows from it must be unambiguous, and no channel may be there that nothing set up. */
+/**
+ * Tests the list of channels: what follows from it must be unambiguous, and no channel may be there that nothing set
+ * up.
+ */
 
 import { describe, expect, test } from 'vitest';
 import {

@@ -75,7 +75,7 @@ const threadOf = (result: object): Thread | undefined =>
   'thread' in result ? (result.thread as Thread) : undefined;
 
 describe('Slack, by another implementation', () => {
-  test('a bot posts one message per incident, grows it, and tells the end in its thread', async () => {
+  test('a bot posts one message per incident, grows it, and reports the end in its thread', async () => {
     const id = await channelId();
     const bot = channelWith(JSON.stringify({ token: TOKEN, channel: id }));
 

@@ -1,4 +1,4 @@
-/** Which channels hear of a notice. */
+/** Tests which channels report a notice. */
 
 import { describe, expect, test } from 'vitest';
 import { routeOf } from '../../../functions/notifier/deciding/route.ts';

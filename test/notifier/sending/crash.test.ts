@@ -1,6 +1,7 @@
 /**
- * Crashes at every step: a run of the notifier ends at its n-th call to the table or a channel, before or after the call had its
- * effect, for every n. Afterwards every notice is reported on every channel, and at most one message was sent twice.
+ * Crashes at every step: a run of the notifier ends at its n-th call to the table or a channel, before or after the
+ * call had its effect, for every n. Afterwards every notice is reported on every channel, and at most one message was
+ * sent twice.
  */
 
 import { describe, expect, test } from 'vitest';
@@ -72,7 +73,7 @@ async function runWithCrash(crashAt: number, when: 'before' | 'after') {
   };
 }
 
-/** Messages that repeat a notice which an earlier message reported. */
+/** Counts the messages that repeat a notice which an earlier message reported. */
 function repeatedMessageCount({ messages }: ChannelUnderTest): number {
   const reported = new Set<string>();
   return messages.filter(({ message }) => {

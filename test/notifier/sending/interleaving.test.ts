@@ -1,7 +1,7 @@
 /**
- * Several notifiers work on one table at once. Every call waits for its turn, and a seed decides whose turn it is, which process
- * dies, when a channel is down, and what the queue repeats or reorders. In the end every notice is reported on every channel, and a
- * death explains each message that was repeated.
+ * Runs several notifiers on one table at once. Every call waits for its turn, and a seed decides whose turn it is,
+ * which process dies, when a channel is down, and what the queue repeats or reorders. In the end every notice is
+ * reported on every channel, and a death explains each message that was repeated.
  */
 
 import { describe, expect, test } from 'vitest';
@@ -17,7 +17,7 @@ const ROUNDS = 6;
 const PROCESSES = 3;
 
 describe('notifiers at the same time', () => {
-  test('tell everything on every channel, and nothing twice, while none dies', async () => {
+  test('report everything on every channel, and nothing twice, while none dies', async () => {
     for (let seed = 1; seed <= SEEDS; seed++) {
       const { notifier, sentIds, deathCount } = await run(seed, 0);
 
@@ -138,7 +138,7 @@ function createTurns(random: () => number, deathShare: number) {
   };
 }
 
-/** Mulberry32, a small generator that gives the same numbers on every machine. */
+/** Makes Mulberry32, a small generator that gives the same numbers on every machine. */
 function randomOf(seed: number): () => number {
   let state = seed;
   return () => {

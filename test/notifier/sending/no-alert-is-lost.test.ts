@@ -1,4 +1,7 @@
-/** Cases in which an earlier notifier lost, repeated or hid alerts. Each test failed before the defect was mended. */
+/**
+ * Tests cases in which an earlier notifier lost, repeated or hid alerts. Each test failed before the defect was
+ * mended.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { plainSlack } from '../../../functions/notifier/channels/render-slack.ts';
@@ -12,7 +15,7 @@ function sortedIds(events: readonly { readonly detail: { readonly id: string } }
   return events.map(({ detail }) => detail.id).toSorted();
 }
 
-/** The largest number of messages that started within any span of this length. */
+/** Returns the largest number of messages that started within any span of this length. */
 function mostWithin(times: readonly number[], spanMs: number): number {
   return Math.max(
     0,

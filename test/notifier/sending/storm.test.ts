@@ -1,4 +1,7 @@
-/** A storm within the limits of the real channels: how soon all of it is reported, how much is read, and how large messages get. */
+/**
+ * Tests a storm within the limits of the real channels: how soon all of it is reported, how much is read, and how
+ * large messages get.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { MAIL_PACE } from '../../../functions/notifier/channels/email.ts';
@@ -52,7 +55,7 @@ function aRealNotifier() {
   return { ...notifier, deps, readCount };
 }
 
-/** An id in the form that the upstream gives its operations. */
+/** Makes an id in the form that the upstream gives its operations. */
 function uuid(random: { next(): number }): string {
   const hex = Array.from({ length: 32 }, () => Math.floor(random.next() * 16).toString(16)).join('');
   return hex.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

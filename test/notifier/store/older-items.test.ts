@@ -1,4 +1,7 @@
-/** Items that versions before 2026-11 wrote: waiting notices in them are reported, and reported ones are not reported again. */
+/**
+ * Tests items that versions before 2026-11 wrote: waiting notices in them are reported, and reported ones are not
+ * reported again.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { aNotice, aNotifier, anEvent, idsOf } from '../channel-under-test.ts';
@@ -60,7 +63,7 @@ describe('the item of an incident as an older version wrote it', () => {
   });
 });
 
-describe('a channel whose own item somebody has changed by hand', () => {
+describe('a channel whose own item was changed by hand', () => {
   test.each([
     [
       'every field is something else',

@@ -1,4 +1,7 @@
-/** Secrets in whatever text of the upstream an alert repeats: none is in any message, and none in a stored notice's error. */
+/**
+ * Puts secrets into every text of the upstream that an alert repeats. None is in any message, and none in a stored
+ * notice's error.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { renderMail } from '../../../functions/notifier/channels/render-mail.ts';
@@ -50,7 +53,7 @@ const FIELDS = [
 ] as const;
 type Field = (typeof FIELDS)[number];
 
-/** Alone, within a sentence, and where an error is cut off. */
+/** A secret stands alone, within a sentence, and where an error is cut off. */
 const PLACES: readonly (readonly [string, (secret: string) => string])[] = [
   ['alone', (secret) => secret],
   ['in a sentence', (secret) => `could not connect with ${secret} after 3 attempts`],
@@ -69,7 +72,7 @@ function noticeWith(field: Field, text: string, id = 'a'): Notice {
   return notice;
 }
 
-/** Everything that reaches people, by the channel that brings it. */
+/** Returns everything that reaches people, by the channel that brings it. */
 function messagesWith(field: Field, text: string): Readonly<Record<string, string>> {
   const of = (count: number) =>
     Array.from({ length: count }, (_, place) => noticeWith(field, text, `event-${place}`));

@@ -51,7 +51,7 @@ function noticeWith(payload: string, id = 'a') {
   return notice;
 }
 
-/** All texts of the message that Slack interprets. */
+/** Returns all texts of the message that Slack interprets. */
 function slackTexts(value: unknown): readonly string[] {
   if (typeof value !== 'object' || value === null) return [];
   const own = 'text' in value && typeof value.text === 'string' ? [value.text] : [];

@@ -67,7 +67,7 @@ describe('a project is gone', () => {
       for (let step = 1; step < 30; step++) {
         const nowMs = step * 2 * MINUTE_MS;
         absence = afterNotFound(absence, nowMs);
-        // Never twice in a row.
+        // The project never misses two listings in a row.
         const projectIds = new Set(step % 2 === 0 || random.next() < 0.2 ? [ID] : []);
         absence = afterListing(absence, ID, { listing: aListing({ projectIds }), nowMs });
         expect(isGone(absence, 'list')).toBe(false);

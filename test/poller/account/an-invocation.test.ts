@@ -1,4 +1,4 @@
-/** What one invocation reports and measures; alarms read it. */
+/** Tests what one invocation reports and measures. Alarms read it. */
 
 import { describe, expect, test } from 'vitest';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
@@ -42,7 +42,7 @@ describe('an invocation', () => {
     expect(measured(account, 'WalkAgeMs')).toEqual([]);
   });
 
-  test('measures a refused key each time, so that the alarm stays on, and says so once', async () => {
+  test('measures a refused key each time, so that the alarm stays on, and logs it once', async () => {
     const account = anAccount();
     await account.poll(20_000);
     expect(measured(account, 'KeyRejected')).toEqual([]);

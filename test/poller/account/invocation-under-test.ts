@@ -1,4 +1,7 @@
-/** Sets up what the loops of one invocation share, for tests of one part at a time: real store, scripted list, a clock that a test moves. */
+/**
+ * Sets up what the loops of one invocation share, for tests of one loop at a time: a real store, a scripted list, and
+ * a clock that a test moves.
+ */
 
 import type { AccountDeps, InvocationDeps } from '../../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
@@ -7,7 +10,7 @@ import { noCounts } from '../../../functions/poller/account/invocation-counts.ts
 import { leftoversAtStart } from '../../../functions/poller/account/relay/leftovers.ts';
 import { createBoundReports } from '../../../functions/poller/account/status/report-bound.ts';
 import { createTally } from '../../../functions/poller/account/status/tally.ts';
-import { createPollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
+import { createPollPlanner, type PollResult } from '../../../functions/poller/planner/poll-planner.ts';
 import { firstAccountRecord } from '../../../shared/core/records/account-record.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
@@ -32,7 +35,7 @@ interface ListPage {
 }
 
 interface AccountScript {
-  /** The pages by cursor; the page at the beginning has the name `''`. */
+  /** Holds the pages by cursor. The page at the beginning has the name `''`. */
   pages: Readonly<Record<string, ListPage | UpstreamErrorKind>>;
   operations: Readonly<Record<string, readonly Operation[] | UpstreamErrorKind>>;
   serverDateMs: (() => number | undefined) | undefined;
@@ -66,6 +69,7 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
   const script: AccountScript = { pages: { '': {} }, operations: {}, serverDateMs: undefined };
   const listCalls: ListCall[] = [];
   const operationCalls: string[] = [];
+  const operationOptions: (CallOptions | undefined)[] = [];
   const logs: (Readonly<Record<string, unknown>> & { event: string })[] = [];
   const measures: (readonly [string, number])[] = [];
   const events: Readonly<Record<string, unknown>>[] = [];
@@ -76,9 +80,15 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
     failureBackoffMsMax: 300_000,
     listing: { intervalMsMax: 60_000, hintIntervalMsMin: 1_250 },
   });
-  /** What the planner was given. */
-  const planned: { readonly pages: unknown[][]; readonly added: string[]; readonly removed: string[] } = {
+  /** Notes what the planner was given. */
+  const planned: {
+    readonly pages: unknown[][];
+    readonly reports: (readonly [projectId: string, result: PollResult, atMs: number])[];
+    readonly added: string[];
+    readonly removed: string[];
+  } = {
     pages: [],
+    reports: [],
     added: [],
     removed: [],
   };
@@ -97,8 +107,9 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
           serverDateMs: dateOf(),
         };
       },
-      async listOperations({ projectId }) {
+      async listOperations({ projectId }, options) {
         operationCalls.push(projectId);
+        operationOptions.push(options);
         const rows = script.operations[projectId] ?? [];
         if (typeof rows === 'string') throw failureOf(rows);
         return { operations: [...rows], malformedRowCount: 0, cursor: undefined, serverDateMs: dateOf() };
@@ -129,6 +140,10 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
       removeProjects(ids) {
         planned.removed.push(...ids);
         planner.removeProjects(ids);
+      },
+      report(projectId, result, atMs) {
+        planned.reports.push([projectId, result, atMs]);
+        planner.report(projectId, result, atMs);
       },
       reportPage(page, shown, atMs) {
         planned.pages.push([page, shown, atMs]);
@@ -171,13 +186,14 @@ export function anInvocation(fields: Partial<AccountDeps> = {}) {
   };
   return {
     ...begin(),
-    /** The next invocation of the same process, with the same memory. */
+    /** Begins the next invocation of the same process, with the same memory. */
     begin,
     accountDeps,
     memory,
     script,
     listCalls,
     operationCalls,
+    operationOptions,
     logs,
     measures,
     events,

@@ -1,4 +1,4 @@
-/** The planner's promise: whatever is urgent, nobody waits for more than four rounds of all projects (ADR 6). */
+/** Tests the planner's promise: whatever is urgent, no project waits for more than four rounds (ADR 6). */
 
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../shared/runtime/random.ts';
@@ -10,11 +10,11 @@ const oneInFive = (id: string) => Number(id.slice(1)) % 5 === 0;
 
 const oneInThree = (id: string) => Number(id.slice(1)) % 3 === 0;
 
-/** As an earlier process has left them. */
+/** Returns histories as an earlier process has left them. */
 const historiesOf = (projectIds: readonly string[]) =>
   new Map(projectIds.map((id) => [id, { arrivalCount: 8, observedMs: 24 * 60 * MINUTE_MS }]));
 
-describe.each(SEEDS)('with seed %i, nobody waits for more than four rounds', (seed) => {
+describe.each(SEEDS)('with seed %i, no project waits for more than four rounds', (seed) => {
   test.each([true, false])('when a fifth of 500 projects is always active (known before: %s)', (isKnown) => {
     const projectIds = projects(500);
     const histories = isKnown ? historiesOf(projectIds) : new Map();
@@ -45,7 +45,7 @@ describe.each(SEEDS)('with seed %i, nobody waits for more than four rounds', (se
     expect(run.longestWaitRounds()).toBeLessThanOrEqual(4);
   });
 
-  test('when somebody wishes for six readings a second', () => {
+  test('when a caller wishes for six readings a second', () => {
     const random = seededRandom(seed);
     const run = runPlanner({ projectIds: projects(300), requestsPerMinute: 350, seed });
     run.pass(10 * MINUTE_MS, {

@@ -1,4 +1,4 @@
-/** Everything that can happen to the planner, drawn by seed, and how long each project waited against what it is promised. */
+/** Draws by seed what can happen to the planner, and compares how long each project waited with the promise. */
 
 import { createPollPlanner, type PollDecision } from '../../../functions/poller/planner/poll-planner.ts';
 import type { Random } from '../../../shared/runtime/random.ts';
@@ -11,12 +11,12 @@ export interface Adversary {
   readonly random: Random;
   readonly projectCount: number;
   readonly requestsPerMinute: number;
-  /** Of the permits, those that reach the planner. */
+  /** This share of the permits reaches the planner. */
   readonly permitShare: number;
   readonly pollIntervalMsMin: number;
-  /** Events a permit. */
+  /** This many events of each kind happen per permit. */
   readonly rates: Readonly<Record<EventKind, number>>;
-  /** Of the projects, those that the urgent events choose from. */
+  /** The urgent events choose from this share of the projects. */
   readonly favouriteShare: number;
   readonly failureShare: number;
   readonly leftoverShare: number;
@@ -61,12 +61,12 @@ export function drawAdversary(random: Random, seed: number): Adversary {
 }
 
 interface Known {
-  /** What the wait is counted from: it became known, its last reading ended, or its rest is over. */
+  /** The wait counts from this time: the project became known, its last reading ended, or its rest is over. */
   sinceMs: number;
   isFirst: boolean;
   failureCount: number;
   restsUntilMs: number;
-  /** The largest number of turns since then. */
+  /** This is the largest number of turns since then. */
   turnCountMax: number;
 }
 
@@ -124,7 +124,7 @@ export function runAgainst(adversary: Adversary) {
       [...known.keys()],
       adversary.isKnown ? new Map(added.map((id) => [id, history])) : new Map(),
     );
-    // One more for the page of the list.
+    // The page of the list is one more turn.
     for (const state of known.values()) state.turnCountMax = Math.max(state.turnCountMax, known.size + 1);
   }
 
@@ -188,7 +188,7 @@ export function runAgainst(adversary: Adversary) {
       waits.push({ id, waitedMs: nowMs - state.sinceMs, boundMs: boundMs(state), isFirst: state.isFirst });
   }
 
-  /** As the theorem says it. */
+  /** Returns the bound that the theorem states. */
   function boundMs({ isFirst, failureCount, restsUntilMs, sinceMs, turnCountMax }: Known): number {
     const roundMs = turnCountMax * fullPermitMs;
     const slowedMs = 2 * roundMs * (1 / adversary.permitShare - 1);

@@ -1,4 +1,7 @@
-/** The planner on virtual time: one permit after the other at the pace of the rate limit, and who waited for how long. */
+/**
+ * Runs the planner on virtual time, one permit after the other at the pace of the rate limit, and notes how long each
+ * project waited.
+ */
 
 import type {
   ArrivalHistory,
@@ -23,7 +26,7 @@ export const quiet: ProjectActivity = {
   observedMs: DAY_MS,
 };
 
-/** An operation was always begun just now. */
+/** An operation of this project has always begun just now. */
 export const busy = (nowMs: number): ProjectActivity => ({ ...quiet, openSinceMs: nowMs });
 
 export const readWell: PollResult = {
@@ -37,7 +40,7 @@ export interface LoadSettings extends Partial<PlannerLimits> {
   readonly projectIds: readonly string[];
   readonly histories?: ReadonlyMap<string, ArrivalHistory>;
   readonly requestsPerMinute: number;
-  /** Share of the permits that really come; the rest was spent by others. */
+  /** This share of the permits really comes. Others have spent the rest. */
   readonly permitShare?: number;
   readonly seed: number;
 }
@@ -45,7 +48,7 @@ export interface LoadSettings extends Partial<PlannerLimits> {
 export interface Load {
   readonly activityOf?: (projectId: string, nowMs: number) => ProjectActivity;
   readonly resultOf?: (projectId: string, nowMs: number) => Partial<PollResult>;
-  /** Called again and again, so long after the last time. */
+  /** It is called every `everyMs`. */
   readonly happens?: (plan: PollPlanner, nowMs: number) => void;
   readonly everyMs?: number;
 }
@@ -74,7 +77,7 @@ export function runPlanner(settings: LoadSettings) {
     readCount: (id: string) => readCounts.get(id) ?? 0,
     waitedMs: (id: string) => nowMs - (readAtMs.get(id) ?? startedAtMs),
     unreadCount: () => projectIds.filter((id) => !readCounts.has(id)).length,
-    /** Those that are waiting now included. */
+    /** Projects that wait now are included. */
     longestWaitRounds: () => {
       const waiting = projectIds.map((id) => nowMs - (readAtMs.get(id) ?? startedAtMs));
       return Math.max(longestWaitMs, ...waiting) / Math.max(roundMs, MINUTE_MS / 4);
@@ -90,7 +93,7 @@ export function runPlanner(settings: LoadSettings) {
     },
   };
 
-  /** A reading takes no time: what is under way is no part of these questions. */
+  /** A reading takes no time here, because these tests do not ask about readings under way. */
   function serve(decision: PollDecision, load: Load): void {
     if (decision.kind !== 'poll') return;
     const { projectId } = decision;

@@ -31,7 +31,7 @@ const quiet: ProjectActivity = {
 
 const listing = { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000 };
 
-/** The last page of the list. */
+/** Returns the last page of the list. */
 function pageOf(rows: readonly ProjectRow[], end: Partial<PageEnd> = {}) {
   return { rows, isEmpty: rows.length === 0, cursor: undefined, ...end };
 }
@@ -138,7 +138,7 @@ describe('the planner', () => {
     expect(old.get('p0')).toBeGreaterThanOrEqual(young.get('p1') ?? 0);
   });
 
-  test('starves nobody, however many projects are hot', () => {
+  test('starves no project, however many others are hot', () => {
     const ids = Array.from({ length: 50 }, (_, index) => `p${index}`);
     const counts = pollFor(aPlanner(...ids), 10 * MINUTE_MS, (id, nowMs) =>
       id === 'p0' ? quiet : { ...quiet, openSinceMs: nowMs },
@@ -202,6 +202,69 @@ describe('the planner', () => {
   });
 });
 
+describe('what one project asks for', () => {
+  const ids = (plan: PollPlanner, nowMs: number, count: number) =>
+    Array.from({ length: count }, () => {
+      const decision = plan.next(nowMs);
+      return decision.kind === 'poll' ? decision.projectId : decision.kind;
+    });
+  /** Hands every project out, and reports them in this order: they come again within their stride. */
+  const readInOrder = (plan: PollPlanner, order: readonly string[]) => {
+    ids(plan, 0, order.length);
+    for (const id of order) plan.report(id, { ...result, activity: quiet }, 0);
+  };
+
+  test('is nothing when it is not polled: a report of it changes nothing', () => {
+    const plan = aPlanner('a');
+    plan.report('unknown', result, 0);
+    plan.wish('unknown');
+
+    expect(plan.historyOf('unknown')).toBeUndefined();
+    expect(plan.waitingCount()).toBe(0);
+    expect(ids(plan, 0, 2)).toEqual(['a', 'wait']);
+  });
+
+  test('is a reading before its turn when a caller wishes for it, once its interval is over', () => {
+    const plan = aPlanner('a', 'b', 'c');
+    readInOrder(plan, ['b', 'c', 'a']);
+    plan.wish('c');
+
+    expect(plan.waitingCount()).toBe(1);
+    expect(ids(plan, 5_000, 3)).toEqual(['c', 'b', 'a']);
+    expect(plan.waitingCount()).toBe(0);
+  });
+
+  test('is a reading after the poll interval when its events did not reach the bus, before those by weight', () => {
+    const plan = aPlanner('a', 'b', 'c');
+    readInOrder(plan, ['b', 'a', 'c']);
+    plan.markHot('a');
+    expect(ids(plan, 1_000, 1)).toEqual(['a']);
+    plan.report('a', { ...result, hasLeftovers: true }, 1_000);
+
+    expect(plan.next(1_000)).toEqual({ kind: 'wait', untilMs: 5_000 });
+    expect(ids(plan, 6_000, 3)).toEqual(['b', 'a', 'c']);
+  });
+
+  test('with events that did not reach the bus is no reading before the poll interval is over', () => {
+    const plan = aPlanner('a');
+    ids(plan, 0, 1);
+    plan.report('a', { ...result, hasLeftovers: true }, 1_000);
+
+    expect(plan.next(5_999)).toEqual({ kind: 'wait', untilMs: 6_000 });
+    expect(ids(plan, 6_000, 1)).toEqual(['a']);
+  });
+
+  test('is soon a reading, once its compute can be suspended', () => {
+    const names = Array.from({ length: 300 }, (_, place) => `p${place}`);
+    const counts = pollFor(aPlanner('busy', ...names), 10 * MINUTE_MS, (id, nowMs) =>
+      // A second after each reading, the compute was last used five minutes ago.
+      id === 'busy' ? { ...quiet, activeSinceMs: [nowMs + 1_000 - 5 * MINUTE_MS] } : quiet,
+    );
+
+    expect(counts.get('busy')).toBeGreaterThan(3 * (counts.get('p7') ?? 0));
+  });
+});
+
 describe('the reason to go on', () => {
   const poll = (plan: PollPlanner, nowMs: number, fields: Partial<PollResult> = {}) => {
     const decision = plan.next(nowMs);
@@ -254,12 +317,40 @@ describe('the reason to go on', () => {
     expect(plan.need(30_001, 30_001)).toMatchObject({ hasReadAll: false });
     expect(plan.need(30_000, 61_000)).toMatchObject({ hasReadAll: true, hasWork: true });
   });
+
+  test('is a new project that was never read', () => {
+    const plan = aPlanner('a', 'b');
+    plan.next(0);
+
+    expect(plan.need(0, 0).hasWork).toBe(true);
+  });
+
+  test('is no project that had failed before the invocation began', () => {
+    const plan = aPlanner('a');
+    plan.next(0);
+    plan.report('a', { ...result, hasFailed: true }, 0);
+
+    expect(plan.need(30_000, 30_000).hasReadAll).toBe(true);
+  });
+
+  test('counts projects and pages of the list in the round after which a project is overdue', () => {
+    const plan = createPollPlanner({ ...limits, requestsPerMinute: 60, listing });
+    const ids = Array.from({ length: 15 }, (_, place) => `p${place}`);
+    plan.setProjects(ids);
+    for (const [place] of ids.slice(0, 5).entries())
+      plan.reportPage(place, pageOf([{ id: `p${place}` }], place < 4 ? { cursor: `p${place}` } : {}), 0);
+    for (const _ of ids) plan.next(0);
+    for (const id of ids) plan.report(id, { ...result, activity: quiet }, 0);
+
+    expect(plan.need(0, 79_999).hasWork).toBe(false);
+    expect(plan.need(0, 80_000).hasWork).toBe(true);
+  });
 });
 
 describe('the pages of the project list', () => {
   const full = pageOf([{ id: 'a' }], { cursor: 'a' });
 
-  /** Polls whoever has a turn now, and says which pages had one. */
+  /** Polls every project and page that has a turn now, and returns which pages had one. */
   function pagesAt(plan: PollPlanner, nowMs: number) {
     const pages: unknown[] = [];
     for (let decision = plan.next(nowMs); decision.kind !== 'wait'; decision = plan.next(nowMs)) {
@@ -302,7 +393,7 @@ describe('the pages of the project list', () => {
       const silent = { ...listing, hintIntervalMsMin: undefined };
       const plan = createPollPlanner({ ...limits, requestsPerMinute, listing: silent });
       plan.setProjects([]);
-      // Twice: only with the last of them it is known how many there are.
+      // The pages are read twice, because only the last of them shows how many there are.
       for (let count = 0; count < 2 * pageCount; count++) {
         const page = count % pageCount;
         plan.reportPage(
@@ -355,7 +446,18 @@ describe('the pages of the project list', () => {
     expect(counts[1]).toBeGreaterThan(29);
   });
 
-  test('that cannot be read are tried again later and later, and keep nobody waiting', () => {
+  test('come for their hints no sooner than their own interval, which is not that of projects', () => {
+    const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
+    plan.setProjects(['a']);
+    plan.reportPage(0, pageOf([{ id: 'a' }]), 0);
+    pagesAt(plan, 0);
+    plan.reportPage(0, pageOf([{ id: 'a' }]), 1_000);
+
+    expect(plan.next(1_999)).toEqual({ kind: 'wait', untilMs: 2_000 });
+    expect(pagesAt(plan, 2_000)).toEqual([[0, undefined]]);
+  });
+
+  test('that cannot be read are tried again less and less often, and keep no project waiting', () => {
     const plan = createPollPlanner({ ...limits, requestsPerMinute: 700, listing });
     plan.setProjects(['a']);
     plan.reportPage(0, pageOf([{ id: 'a' }]), 0);
@@ -402,8 +504,8 @@ describe('the project list as a hint', () => {
     expect(plan.next(500)).toMatchObject({ kind: 'wait' });
   });
 
-  test('a field that never tells loses its share of the requests', () => {
-    const listsIn = (tells: boolean) => {
+  test('a field that never shows a transition loses its share of the requests', () => {
+    const listsIn = (shows: boolean) => {
       const ids = Array.from({ length: 100 }, (_, index) => `p${index}`);
       const plan = createPollPlanner(withHints);
       plan.setProjects(ids);
@@ -417,7 +519,7 @@ describe('the project list as a hint', () => {
         else if (decision.kind === 'list') {
           nowMs += MINUTE_MS / withHints.requestsPerMinute;
           listCount += 1;
-          const rows = ids.map((id) => ({ id, updated_at: tells ? values.get(id) : 'never' }));
+          const rows = ids.map((id) => ({ id, updated_at: shows ? values.get(id) : 'never' }));
           plan.reportPage(decision.page, pageOf(rows), nowMs);
         } else {
           nowMs += MINUTE_MS / withHints.requestsPerMinute;
@@ -431,5 +533,18 @@ describe('the project list as a hint', () => {
     };
 
     expect(listsIn(false)).toBeLessThan(listsIn(true) / 5);
+  });
+
+  test('keeps what was learned of its fields across restarts', () => {
+    const before = createPollPlanner(withHints);
+    before.setProjects(['a']);
+    for (let value = 0; value < 3; value++) before.reportPage(0, pageOf([{ id: 'a', updated_at: value }]), 0);
+    const after = createPollPlanner(withHints);
+    after.restoreHints(before.hintEvidence());
+
+    expect(after.hintEvidence()).toEqual(before.hintEvidence());
+    expect(after.hintEvidence()).toContainEqual(
+      expect.objectContaining({ name: 'updated_at', moveCount: 2 }),
+    );
   });
 });

@@ -1,4 +1,7 @@
-/** Wishes of callers are weight within a small share: they are fulfilled soon, and nobody else notices them. */
+/**
+ * Wishes of callers have weight within a small share: they are fulfilled soon, and hardly delay the readings of other
+ * projects.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../shared/runtime/random.ts';
@@ -9,7 +12,10 @@ const ids = Array.from({ length: 100 }, (_, place) => `p${place}`);
 const own = ids.slice(0, 12);
 const others = ids.slice(12);
 
-/** Readings of the projects in ten minutes, while a caller of twelve projects wishes for six readings a second, or nobody does. */
+/**
+ * Returns the readings of the projects in ten minutes. A caller of twelve projects wishes for six readings a second,
+ * unless `hasWishes` is false.
+ */
 function readings(seed: number, hasWishes: boolean) {
   const random = seededRandom(seed);
   const settings = { projectIds: ids, requestsPerMinute: 600, pollIntervalMsMin: 1_000, seed };
@@ -29,7 +35,7 @@ describe.each(SEEDS)('with seed %i', (seed) => {
     expect(after.own).toBeGreaterThan(before.own);
   });
 
-  test('a project is read for wishes at most once in a poll interval, also when nobody else needs the request', () => {
+  test('a project is read for wishes at most once in a poll interval, even when no other turn needs the permit', () => {
     const intervalMs = 5_000;
     const settings = { projectIds: ['p0'], requestsPerMinute: 600, pollIntervalMsMin: intervalMs, seed };
     const run = runPlanner(settings);
@@ -73,7 +79,7 @@ test('a wish for a project that is being read is fulfilled by a reading that beg
   expect(plan.need(0, 1_030).hasWork).toBe(false);
 });
 
-test('a permit that nobody else needs serves commands and hints beyond their shares', () => {
+test('a permit that no other turn needs serves commands and hints beyond their shares', () => {
   const settings = { projectIds: ['p0'], requestsPerMinute: 600, pollIntervalMsMin: 60_000, seed: 1 };
   const run = runPlanner(settings);
   run.pass(MINUTE_MS, { everyMs: 100, happens: (plan) => plan.markHot('p0') });

@@ -3,7 +3,7 @@ import { askForNewestRecorded } from '../../../functions/poller/project/newest-r
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { IndexQuery } from '../../../shared/store/table.ts';
 
-/** `open`: how many of the newest operations have not ended. */
+/** `open` says how many of the newest operations have not ended. */
 function aProject({ open, ended }: { readonly open: number; readonly ended: number }) {
   const all = Array.from({ length: open + ended }, (_, place) => `op-${String(999 - place)}`);
   const queries: IndexQuery[] = [];

@@ -1,4 +1,4 @@
-/** A project that cannot be read: its newest record is looked up once, while the table still has it. */
+/** Tests a project that cannot be read: its newest record is looked up once, while the table still has it. */
 
 import { describe, expect, test } from 'vitest';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
@@ -78,7 +78,7 @@ describe('a project that cannot be read', () => {
     expect(asked).toEqual([]);
   });
 
-  test('is left as it is where nobody can look it up', async () => {
+  test('is left as it is when no port can look it up', async () => {
     const { script, poll, stored } = aProject();
     script.rows = endedRows(2, { newestMs: NOON_MS - MINUTE_MS });
     await poll();
@@ -101,7 +101,7 @@ describe('a reading of the operations', () => {
     return readCount;
   }
 
-  test('is told of once it is there, before anything is published', async () => {
+  test('is reported once it is there, before anything is published', async () => {
     const order: string[] = [];
     const { script, poll, deps } = aProject();
     script.rows = [anOperation({ created_at: atMs(NOON_MS - 1_000) })];

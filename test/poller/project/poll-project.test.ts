@@ -45,18 +45,18 @@ describe('what a poll records', () => {
       { ...commandRecord(PROJECT_ID, 'request-1'), operation_ids: ['by-command'] },
       undefined,
     );
-    script.rows = [row('by-command', 1_000), row('by-nobody', 2_000)];
+    script.rows = [row('by-command', 1_000), row('by-no-command', 2_000)];
 
     await poll();
 
     expect(events).toMatchObject([
-      { operation_id: 'by-nobody' },
+      { operation_id: 'by-no-command' },
       { operation_id: 'by-command', command: { client_id: 'an-app', request_id: 'request-1' } },
     ]);
     expect(events[0]).not.toHaveProperty('command');
   });
 
-  test('and what a full journal defers is counted, and the full journal is said once per outage', async () => {
+  test('and what a full journal defers is counted, and the full journal is logged once per outage', async () => {
     const { script, poll, deps, measures, logs, pass } = aProject();
     deps.bus.publish = async (published) => published.map(() => ({ kind: 'retry', code: 'down' }) as never);
     for (let count = 1; count <= 66; count++) {
@@ -71,7 +71,7 @@ describe('what a poll records', () => {
   });
 });
 
-describe('what a poll says of itself', () => {
+describe('what a poll reports of itself', () => {
   test('names how often something happens there and the project as it was before', async () => {
     const { script, poll } = aProject();
     script.rows = endedRows(4, { newestMs: NOON_MS - MINUTE_MS });
@@ -149,8 +149,8 @@ describe('a command of the project', () => {
   });
 });
 
-describe('a project of which nobody knows what is history', () => {
-  test('waits, since everything might be announced as news', async () => {
+describe('a project whose history has no known end', () => {
+  test('waits, since all its history might be published as news', async () => {
     const { script, poll, events } = aProject();
     script.rows = [row('a', 1_000)];
 
@@ -202,7 +202,7 @@ describe('open and unpublished items of a project', () => {
 describe('a stall', () => {
   const stallThresholdsMs = { default: [10 * MINUTE_MS, HOUR_MS] };
 
-  test('is told once per threshold, of an operation that this poll has read', async () => {
+  test('is recorded once per threshold, of an operation that this poll has read', async () => {
     const { script, poll, pass, takeEvents } = aProject({ stallThresholdsMs });
     script.rows = [row('slow', 1_000)];
     await poll();
@@ -220,7 +220,7 @@ describe('a stall', () => {
     expect(takeEvents()).toMatchObject([{ type: 'Operation Stalled', threshold_ms: HOUR_MS }]);
   });
 
-  test('is not told of an operation that this poll could not read', async () => {
+  test('is not recorded of an operation that this poll could not read', async () => {
     const { script, poll, pass, takeEvents } = aProject({ stallThresholdsMs });
     script.rows = [row('slow', 1_000)];
     await poll();
@@ -233,7 +233,7 @@ describe('a stall', () => {
     expect(takeEvents()).toEqual([]);
   });
 
-  test('is not told after the deadline', async () => {
+  test('is not recorded after the deadline', async () => {
     const { script, poll, pass, takeEvents } = aProject({ stallThresholdsMs });
     script.rows = [row('slow', 1_000)];
     await poll();
@@ -250,7 +250,7 @@ describe('a stall', () => {
     expect(takeEvents()).toEqual([]);
   });
 
-  test('is left to whoever has changed the operation meanwhile', async () => {
+  test('is left to the process that has changed the operation meanwhile', async () => {
     const { script, poll, pass, takeEvents, deps } = aProject({ stallThresholdsMs });
     script.rows = [row('slow', 1_000)];
     await poll();
@@ -325,7 +325,7 @@ describe('a sweep', () => {
     expect(stored()).not.toHaveProperty('sweep_count');
   });
 
-  test('that fails is not done, is logged with its reason, delays nobody, and is tried again ten minutes later', async () => {
+  test('that fails is not done, is logged with its reason, delays nothing, and is tried again ten minutes later', async () => {
     const { script, poll, pass, stored, logs, calls } = await swept();
     pass(DAY_MS);
     let count = 0;
@@ -346,7 +346,7 @@ describe('a sweep', () => {
     expect(logs).toHaveLength(1);
   });
 
-  test('that is refused for the key says so, since that concerns the whole account', async () => {
+  test('that is refused for the key reports that, since it concerns the whole account', async () => {
     const { script, poll, pass } = await swept();
     pass(DAY_MS);
     let count = 0;
@@ -373,7 +373,7 @@ describe('a sweep', () => {
     expect(stored()).toMatchObject({ sweep_count: 1 });
   });
 
-  test('begins anew when the upstream refuses the place where it stopped', async () => {
+  test('begins anew when the upstream refuses the cursor where it stopped', async () => {
     const { script, poll, pass, put, stored } = await swept();
     pass(DAY_MS);
     put({ sweep: { bound: '2026-01-08T11:59:00.000000000Z', cursor: 'row-2' } });
@@ -438,7 +438,7 @@ describe('progress of a project', () => {
     expect(stored()).toMatchObject({ arrivals: { count: 3 } });
   });
 
-  test('beside a watermark that somebody else has moved further is written without it', async () => {
+  test('beside a watermark that another process has moved further is written without it', async () => {
     const walkLimits = { firstPageRows: 5, widePageRows: 10, pagesMax: 9, overlapMs: 5 * MINUTE_MS };
     const { script, poll, pass, put, stored, deps } = aProject({ sweepIntervalMs: DAY_MS, walkLimits });
     script.rows = endedRows(3, { newestMs: NOON_MS - MINUTE_MS });
@@ -458,7 +458,7 @@ describe('progress of a project', () => {
     expect(stored()).toMatchObject({ watermark: '2026-01-20T00:00:00.000000000Z', sweep_count: 1 });
   });
 
-  test('moves the watermark after so many newer rows, and not before', async () => {
+  test('moves the watermark once as many newer rows were seen as the setting names, and not before', async () => {
     const { script, poll, stored } = aProject({ watermarkStepRows: 3 });
     script.rows = endedRows(1, { newestMs: NOON_MS - 10 * MINUTE_MS });
     await poll();

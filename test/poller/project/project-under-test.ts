@@ -1,4 +1,7 @@
-/** Polls of one project, one call at a time: the production code over the in-memory table, a scripted list and a clock that stands still. */
+/**
+ * Polls one project, one call at a time: the production code runs over the in-memory table, a scripted list and a
+ * clock that stands still.
+ */
 
 import { emptyMemory } from '../../../functions/poller/project/memory/project-memory.ts';
 import type { PollOptions, PollRequest } from '../../../functions/poller/project/poll-deps.ts';
@@ -18,7 +21,7 @@ export const MINUTE_MS = 60_000;
 export const HOUR_MS = 60 * MINUTE_MS;
 export const DAY_MS = 24 * HOUR_MS;
 
-/** Whole seconds, as the upstream writes them. */
+/** Returns whole seconds, as the upstream writes them. */
 export const atMs = (epochMs: number): string => `${new Date(epochMs).toISOString().slice(0, 19)}Z`;
 
 export const BOOT_AT = '2026-01-15T11:00:00.000000000Z' as Timestamp;
@@ -32,16 +35,16 @@ interface OperationCall {
 }
 
 interface ProjectScript {
-  /** Newest first. */
+  /** The newest row comes first. */
   rows: Operation[];
-  /** Read one by one, and shown by no page. */
+  /** These operations are read one by one, and no page shows them. */
   hidden: Operation[];
-  /** The most rows of a page, whatever is asked for. */
+  /** A page holds at most this many rows, whatever is asked for. */
   pageRowsMax: number;
   malformedRowCount: number;
-  /** Undefined: the upstream does not say what time it is. */
+  /** It is undefined when the upstream does not say what time it is. */
   serverDateMs: (() => number | undefined) | undefined;
-  /** Before each call. */
+  /** It is called before each call of the upstream. */
   fails: (call: OperationCall) => UpstreamErrorKind | undefined;
 }
 
@@ -127,7 +130,7 @@ export function aProject(fields: Partial<PollOptions> = {}) {
     store,
     table,
     memory: () => memory,
-    /** The process ends, and another one goes on with the table alone. */
+    /** Ends the process, and lets another one go on with the table alone. */
     restart: () => {
       memory = emptyMemory();
     },
@@ -135,7 +138,7 @@ export function aProject(fields: Partial<PollOptions> = {}) {
       nowMs += durationMs;
     },
     nowMs: () => nowMs,
-    /** The project's item as it is stored. */
+    /** Returns the project's item as it is stored. */
     stored: () => table.sync.peek(projectKey('main', PROJECT_ID)),
     put: (set: Parameters<typeof table.sync.update>[0]['set']) =>
       void table.sync.update({
@@ -144,19 +147,19 @@ export function aProject(fields: Partial<PollOptions> = {}) {
       }),
     poll: (request: Partial<PollRequest> = {}) =>
       pollProject(deps, { projectId: PROJECT_ID, bootAt: BOOT_AT, ...request }, memory),
-    /** What was called since the last time, shortly. */
+    /** Returns in short form what was called since the last time. */
     takeCalls: () =>
       calls
         .splice(0)
         .map(({ name, cursor, limit, operationId }) =>
           [name, operationId, cursor, limit].filter((part) => part !== undefined).join(' '),
         ),
-    /** What was published since the last time. */
+    /** Returns what was published since the last time. */
     takeEvents: () => events.splice(0),
   };
 }
 
-/** `count` ended operations, newest first, `stepMs` apart. */
+/** Returns `count` ended operations, newest first, `stepMs` apart. */
 export function endedRows(
   count: number,
   { newestMs, stepMs = 10_000, name = 'row' }: { newestMs: number; stepMs?: number; name?: string },

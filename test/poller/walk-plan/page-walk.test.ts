@@ -1,19 +1,16 @@
 import { describe, expect, test } from 'vitest';
 import { listEndOf } from '../../../functions/poller/project/memory/list-end.ts';
 import { reachOf, rowsToShow } from '../../../functions/poller/project/memory/page-reach.ts';
-import {
-  boundOf,
-  isInReach,
-  resumePoint,
-  startSweep,
-  startWalk,
-  sweepPageRows,
-  takePage,
-  type WalkGoal,
-  type WalkLimits,
-  type WalkPage,
-  type WalkState,
-} from '../../../functions/poller/walk-plan/page-walk.ts';
+import { startWalk, takePage } from '../../../functions/poller/walk-plan/page-walk.ts';
+import { resumePoint } from '../../../functions/poller/walk-plan/resume-point.ts';
+import { startSweep, sweepPageRows } from '../../../functions/poller/walk-plan/sweep-walk.ts';
+import { boundOf, isInReach } from '../../../functions/poller/walk-plan/walk-bound.ts';
+import type {
+  WalkGoal,
+  WalkLimits,
+  WalkPage,
+  WalkState,
+} from '../../../functions/poller/walk-plan/walk-state.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 
 const limits: WalkLimits = { firstPageRows: 3, widePageRows: 10, pagesMax: 4, overlapMs: 5_000 };
@@ -25,7 +22,7 @@ const goal = (fields: Partial<WalkGoal> = {}): WalkGoal => ({
   ...fields,
 });
 
-/** Rows created in these seconds, and a cursor unless it is null. */
+/** Returns rows created in these seconds, and a cursor unless it is null. */
 function page(seconds: readonly number[], cursor: string | null = 'next'): WalkPage {
   const operations = seconds.map((value) => ({ id: `operation-${value}`, created_at: second(value) }));
   return { operations, malformedRowCount: 0, cursor: cursor ?? undefined };

@@ -1,18 +1,14 @@
-/** Pages at the edges of a walk: unreadable times, ties, malformed rows, and what is known of rows that came while it went on. */
+/**
+ * Tests pages at the edges of a walk: unreadable times, ties, malformed rows, and what is known of rows that came
+ * while it went on.
+ */
 
 import { describe, expect, test } from 'vitest';
-import {
-  boundOf,
-  isInReach,
-  resumePoint,
-  SWEEP_DEPTH_MS,
-  startSweep,
-  startWalk,
-  takePage,
-  type WalkGoal,
-  type WalkPage,
-  type WalkState,
-} from '../../../functions/poller/walk-plan/page-walk.ts';
+import { startWalk, takePage } from '../../../functions/poller/walk-plan/page-walk.ts';
+import { resumePoint } from '../../../functions/poller/walk-plan/resume-point.ts';
+import { SWEEP_DEPTH_MS, startSweep } from '../../../functions/poller/walk-plan/sweep-walk.ts';
+import { boundOf, isInReach } from '../../../functions/poller/walk-plan/walk-bound.ts';
+import type { WalkGoal, WalkPage, WalkState } from '../../../functions/poller/walk-plan/walk-state.ts';
 import type { ResumePoint } from '../../../shared/core/records/reading-progress.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
 
@@ -21,7 +17,7 @@ const text = (second: number) => `2026-01-15T12:00:${String(second).padStart(2, 
 const at = (second: number) => text(second).replace('Z', '.000000000Z') as Timestamp;
 const UNREADABLE = -1;
 
-/** Rows created in these seconds, newest first if the list is in order. */
+/** Returns rows created in these seconds, newest first if the list is in order. */
 function page(seconds: readonly number[], fields: Partial<WalkPage> = {}): WalkPage {
   const operations = seconds.map((second, place) => ({
     id: `row-${second}-${place}`,
@@ -192,7 +188,7 @@ describe('the newest row that was there when a walk began', () => {
     expect(cycle({}, page([40, 39], { readAt: at(40) }))).toEqual({ beganAt: at(40), newest: at(39) });
   });
 
-  test('is not known when nobody says what time it was', () => {
+  test('is not known when no clock shows the time', () => {
     expect(cycle({}, page([10, 30]))).toEqual({ beganAt: undefined, newest: undefined });
   });
 

@@ -1,10 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { startSweep, startWalk, type WalkState } from '../../../functions/poller/walk-plan/page-walk.ts';
-import {
-  decideProgress,
-  type PollOutcome,
-  withoutWatermark,
-} from '../../../functions/poller/walk-plan/walk-progress.ts';
+import { startWalk } from '../../../functions/poller/walk-plan/page-walk.ts';
+import type { PollOutcome } from '../../../functions/poller/walk-plan/poll-outcome.ts';
+import { startSweep } from '../../../functions/poller/walk-plan/sweep-walk.ts';
+import { decideProgress, withoutWatermark } from '../../../functions/poller/walk-plan/walk-progress.ts';
+import type { WalkState } from '../../../functions/poller/walk-plan/walk-state.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import type { ResumePoint, SweepPoint } from '../../../shared/core/records/reading-progress.ts';
 import type { Timestamp } from '../../../shared/core/time/timestamp.ts';
@@ -43,6 +42,7 @@ const decide = (fields: Partial<PollOutcome>) =>
     arrivals: undefined,
     listEnd: undefined,
     newestRecorded: undefined,
+    ended: [],
     nowMs: NOON_MS,
     ...fields,
   });
@@ -117,15 +117,15 @@ describe('a complete walk', () => {
 });
 
 describe('an interrupted walk', () => {
-  test('leaves its place and no watermark', () => {
+  test('leaves a resume point and no watermark', () => {
     expect(decide({ walk: interrupted })).toEqual({ resume: { head: NEW, cursor: 'row-9' } });
   });
 
-  test('leaves nothing when it has no place', () => {
+  test('leaves nothing when it has no resume point', () => {
     expect(decide({ walk: { ...interrupted, lastCursor: undefined } })).toBeUndefined();
   });
 
-  test('writes its place once', () => {
+  test('writes its resume point once', () => {
     const project = aProject({ resume: { head: NEW, cursor: 'row-9' } });
 
     expect(decide({ walk: interrupted, project })).toBeUndefined();
@@ -134,7 +134,7 @@ describe('an interrupted walk', () => {
   test.each([
     ['its cursor', { head: NEW, cursor: 'row-1' }],
     ['its head', { head: OLD, cursor: 'row-9' }],
-  ])('writes its place again when %s has moved', (_what, resume) => {
+  ])('writes its resume point again when %s has moved', (_what, resume) => {
     expect(decide({ walk: interrupted, project: aProject({ resume }) })).toEqual({
       resume: { head: NEW, cursor: 'row-9' },
     });
@@ -151,7 +151,7 @@ describe('a sweep', () => {
     expect(decide({ project, sweep: sweptThrough })).toMatchObject({ sweepCount: 7 });
   });
 
-  test('that is done takes its place away', () => {
+  test('that is done removes its resume point', () => {
     const stored: SweepPoint = { bound: sweepBound, cursor: 'row-3' };
 
     expect(decide({ project: aProject({ sweep: stored }), sweep: sweptThrough })).toMatchObject({
@@ -167,7 +167,7 @@ describe('a sweep', () => {
   });
 
   test.each(['walking', 'interrupted'] as const)(
-    'that is still %s is not done, and leaves its place with the bound with which it began',
+    'that is still %s is not done, and leaves its resume point with the bound with which it began',
     (outcome) => {
       const walk = { ...complete, head: OLD };
 
@@ -177,7 +177,7 @@ describe('a sweep', () => {
     },
   );
 
-  test('of a project of which nothing is stored is done and leaves its place all the same', () => {
+  test('of a project of which nothing is stored is done and leaves a resume point all the same', () => {
     const walk = { ...complete, head: undefined };
 
     expect(decide({ walk, project: undefined, sweep: sweptThrough })).toEqual({
@@ -189,7 +189,7 @@ describe('a sweep', () => {
     ).toEqual({ sweep: { bound: sweepBound, cursor: 'row-3' } });
   });
 
-  test('that has no place leaves the stored one', () => {
+  test('that has no resume point leaves the stored one', () => {
     const project = aProject({ sweep: { bound: sweepBound, cursor: 'row-3' } });
 
     expect(
@@ -231,7 +231,7 @@ describe('a list that is not newest first', () => {
     });
   });
 
-  test('is not forgotten after a part of it: the disorder may stand in the other part', () => {
+  test('is not forgotten after half of it: the disorder may be in the other half', () => {
     const resumed = { ...same, goal: { ...same.goal, resume: { head: OLD, cursor: 'row-1' } } };
 
     expect(decide({ walk: resumed, project: unordered })).toBeUndefined();
@@ -249,7 +249,7 @@ describe('how far a project was recorded', () => {
   const UNKNOWN = at('0001-01-01T00:00:00');
   const met = { ...complete, head: OLD, isUnordered: true, hasMetDisorder: true };
 
-  test('is said by the watermark, and nothing else says it then', () => {
+  test('is the watermark, and no other field holds it then', () => {
     expect(decide({ project: aProject({ recorded_until: OLD }) })).toEqual({
       watermark: NEW,
       resume: null,
@@ -264,7 +264,7 @@ describe('how far a project was recorded', () => {
     });
   });
 
-  test('is said of an unordered list by the newest row that was there when a complete walk began', () => {
+  test('is, for an unordered list, the newest row that was there when a complete walk began', () => {
     expect(decide({ walk: { ...met, newest: LATER } })).toMatchObject({ recordedUntil: LATER });
     const project = aProject({ is_unordered: true, recorded_until: LATER });
     expect(decide({ project, walk: { ...met, newest: LATER } })).toBeUndefined();
@@ -284,7 +284,7 @@ describe('how far a project was recorded', () => {
     expect(decide({ walk, project: aProject({ is_unordered: true }) })).toBeUndefined();
   });
 
-  test('is said of a project that cannot be read by its newest record, above the watermark or the resume point', () => {
+  test('is, for a project that cannot be read, its newest record, above the watermark or the resume point', () => {
     const walk: WalkState = { ...begun, outcome: 'walking' };
     const resume: ResumePoint = { head: OLD, cursor: 'row-1' };
 

@@ -1,7 +1,7 @@
 /** Derives everything that differs between two wide runs from the seed alone. */
 
 import { pollOptionsFor } from '../../../functions/poller/account/poller-limits.ts';
-import type { WalkLimits } from '../../../functions/poller/walk-plan/page-walk.ts';
+import type { WalkLimits } from '../../../functions/poller/walk-plan/walk-state.ts';
 import type { Backfill } from '../../../shared/core/records/operation-record.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
 import { WIDE_FAULT_RATES, type WideFault, wideFaultKinds } from './faults.ts';

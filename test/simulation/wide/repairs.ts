@@ -10,7 +10,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'short-pages',
     mistake: 'point 1: a page with fewer rows than were asked for ends a walk',
-    file: 'functions/poller/walk-plan/page-walk.ts',
+    file: 'functions/poller/walk-plan/last-page.ts',
     find: 'if (cursor === undefined || operations.length + malformedRowCount === 0) return true;',
     replace: `const rowCount = operations.length + malformedRowCount;
   if (cursor === undefined || rowCount < (before.next?.limit ?? 1)) return true;`,
@@ -65,6 +65,13 @@ export const mutants: readonly Mutant[] = [
     replace: 'if (recorded_until !== undefined && is_unordered !== true) return createdAt <= recorded_until;',
   },
   {
+    name: 'what-is-recorded-above-is-not-named',
+    mistake: 'point 2: of an unordered list, what an interrupted walk has recorded is published again',
+    file: 'shared/core/records/history.ts',
+    find: 'if (reach.recorded_above?.[id] !== undefined) return true;',
+    replace: 'void id;',
+  },
+  {
     name: 'unread-project-keeps-its-day',
     mistake: 'point 2: what began soon before a project could not be read for weeks is history',
     file: 'functions/poller/project/save-progress.ts',
@@ -81,7 +88,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'unordered-list-begins-anew',
     mistake: 'point 8: an unordered list has no resume point',
-    file: 'functions/poller/walk-plan/page-walk.ts',
+    file: 'functions/poller/walk-plan/resume-point.ts',
     find: 'if (lastCursor === undefined) return undefined;',
     replace: 'if (lastCursor === undefined || isUnordered) return undefined;',
   },

@@ -7,7 +7,9 @@ import type { Violation } from '../check-history.ts';
 import { checkAccount, checkKey } from './checker/check-account.ts';
 import { checkCommands } from './checker/check-commands.ts';
 import { checkCopies } from './checker/check-copies.ts';
+import { checkDelays } from './checker/check-delays.ts';
 import { checkFeed } from './checker/check-feed.ts';
+import { checkHealth } from './checker/check-health.ts';
 import { checkLiveness } from './checker/check-liveness.ts';
 import { checkOperations } from './checker/check-operations.ts';
 import { checkProjects } from './checker/check-projects.ts';
@@ -20,6 +22,7 @@ import { runSchedule } from './cloud/lambda.ts';
 import type { WideFault } from './faults.ts';
 import { sendCommands } from './people/commander.ts';
 import { readFeed } from './people/feed-reader.ts';
+import { watchHealth } from './people/health-watcher.ts';
 import { operate } from './people/operator.ts';
 import { DAY_MS, type WidePlan } from './plan.ts';
 import { type Stage, setTheWideStage } from './stage.ts';
@@ -44,6 +47,8 @@ const CHECKS: readonly Check[] = [
   checkKey,
   checkRate,
   checkLiveness,
+  checkHealth,
+  checkDelays,
   checkTelemetry,
   checkFeed,
 ];
@@ -60,6 +65,7 @@ export async function simulateWide(
   void runSchedule(stage);
   void sendCommands(stage);
   void readFeed(stage);
+  void watchHealth(stage);
   operate(stage);
   for (const phase of timeline.phases) {
     world.isChaotic = phase.isChaotic;

@@ -1,5 +1,6 @@
 /** Everything that one wide run has on its stage. */
 
+import type { Health } from '../../../functions/api/bridge/decide-health.ts';
 import { createMemoryTable } from '../memory-table.ts';
 import type { Process } from '../scheduler.ts';
 import type { BusSide } from './cloud/bus.ts';
@@ -49,6 +50,8 @@ export interface Stage {
   /** Ids of events that the consumer of the feed has got. */
   readonly fed: Map<string, string>;
   readonly feedFailures: string[];
+  /** What a look at the account's health has shown, and when. */
+  readonly healthSeen: { readonly atMs: number; readonly health: Health }[];
   /** Items that another version wrote in a way that this one cannot read: partition and sort key, with a space between. */
   readonly unreadable: Set<string>;
   /** When the table was set back, and to which time. */
@@ -69,7 +72,7 @@ export function setTheWideStage(
     timeline,
     upstream: createVirtualUpstream(world, truth, source),
     tableSide: { table: createMemoryTable(), index: createIndexCopy(world) },
-    bus: { delivered: [], refused: [], misuse: [], outages: outagesOf(world, timeline) },
+    bus: { delivered: [], untaken: [], misuse: [], outages: outagesOf(world, timeline) },
     ear: createEar(world),
     secret: { key: 'key-0' },
     secretChanges: [],
@@ -78,6 +81,7 @@ export function setTheWideStage(
     commands: [],
     fed: new Map(),
     feedFailures: [],
+    healthSeen: [],
     unreadable: new Set(),
     restores: [],
   };

@@ -32,7 +32,7 @@ const AFTERWARDS_MS = 2.5 * DAY_MS;
 const FORGETS_AFTER_MS = 28 * DAY_MS;
 
 /** A project that failed last, or an account that was asked to wait, is left alone for this time. */
-const LEFT_ALONE_MS = 5 * MINUTE_MS;
+export const LEFT_ALONE_MS = 5 * MINUTE_MS;
 
 /** Every project is read to its end before it can be forgotten, also one that failed last. */
 const LONG_PEACE_MS_MIN = 7 * MINUTE_MS;
@@ -88,6 +88,11 @@ export function timelineOf(plan: WidePlan): Timeline {
   if (moreCalmMs > 0) add({ name: 'more calm', isChaotic: false, invocationEveryMs: MINUTE_MS }, moreCalmMs);
   add({ name: 'afterwards', isChaotic: false, invocationEveryMs: AFTERWARDS_MS / 4 }, AFTERWARDS_MS);
   return { phases, busy: [busy, again], calm, endMs: nowMs };
+}
+
+/** From then on invocations are rare. */
+export function calmEndMs({ phases, calm }: Timeline): number {
+  return phases.findLast(({ name }) => name === 'more calm')?.toMs ?? calm.toMs;
 }
 
 export function phaseAt({ phases }: Timeline, atMs: number): Phase | undefined {

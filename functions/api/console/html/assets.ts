@@ -1,4 +1,7 @@
-/** The style and the script of the console: two files whose names change with their content, so that browsers may keep them. */
+/**
+ * Holds the style and the script of the console. Their names change with their content, so that browsers may keep
+ * them for ever.
+ */
 
 import { createHash } from 'node:crypto';
 
@@ -86,7 +89,10 @@ const hashOf = (text: string) => createHash('sha256').update(text).digest('hex')
 export const STYLE_PATH = `/console/assets/style-${hashOf(STYLE)}.css`;
 export const SCRIPT_PATH = `/console/assets/script-${hashOf(SCRIPT)}.js`;
 
-/** The Content-Security-Policy of every page: only own files, nothing inline, no frames, and forms only to this origin. */
+/**
+ * Every page has this Content-Security-Policy: it allows only own files, nothing inline, no frames, and forms only to
+ * this origin.
+ */
 export const CONSOLE_POLICY = [
   "default-src 'none'",
   "script-src 'self'",

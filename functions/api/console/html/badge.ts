@@ -1,4 +1,4 @@
-/** The status of an operation or of a compute as a coloured word with a mark. */
+/** Shows the status of an operation or of a compute as a coloured word with a mark. */
 
 import { html } from 'hono/html';
 import type { Html } from './markup.ts';
@@ -17,10 +17,10 @@ const TONES: Readonly<Record<string, string>> = {
   init: 'busy',
 };
 
-/** The mark stands beside the word, for people who cannot tell the colours apart. */
+/** A mark stands beside the word, for people who cannot distinguish the colours. */
 const MARKS: Readonly<Record<string, string>> = { good: '●', calm: '○', bad: '▲', busy: '◐', odd: '?' };
 
-/** The class name of the status's colour; `odd` for a status that is not known. */
+/** Returns the class name of the status's colour, which is `odd` for an unknown status. */
 export function toneOf(status: string): string {
   return TONES[status] ?? 'odd';
 }

@@ -1,4 +1,4 @@
-/** Charts as SVG, made on the server: they need no script, and a screen reader reads their titles. */
+/** Draws charts as SVG on the server. They need no script, and a screen reader reads their titles. */
 
 import { html } from 'hono/html';
 import type { StatusPoint } from '../../../../shared/core/records/account-status.ts';

@@ -1,4 +1,4 @@
-/** A table of events; each row can be opened to show the whole event as JSON. */
+/** Shows events as a table. Each row can be opened, and then shows the whole event as JSON. */
 
 import { html } from 'hono/html';
 import type { FeedEvent } from '../../read-model/feed-event.ts';

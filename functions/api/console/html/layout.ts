@@ -1,4 +1,4 @@
-/** The frame around every page. */
+/** Makes the frame around every page. */
 
 import { html } from 'hono/html';
 import { SCRIPT_PATH, STYLE_PATH } from './assets.ts';
@@ -7,11 +7,11 @@ import type { Html } from './markup.ts';
 export interface Frame {
   readonly title: string;
   readonly content: Html;
-  /** The visitor; undefined on a page that needs no session. */
+  /** `who` is the visitor. It is undefined on a page that needs no session. */
   readonly who?:
     | { readonly clientId: string; readonly formKey: string; readonly mayAudit: boolean }
     | undefined;
-  /** The feed's cursor at the time of the page; undefined: the page does not refresh itself. */
+  /** The cursor is the feed's end when the page was made. Without `live`, the page does not refresh itself. */
   readonly live?: { readonly cursor: string; readonly about: string } | undefined;
 }
 

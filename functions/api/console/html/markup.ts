@@ -1,17 +1,17 @@
-/** Small pieces of HTML that every page uses. The template escapes all text, and nothing here undoes that. */
+/** Makes small pieces of HTML that every page uses. The template escapes all text, and nothing here undoes that. */
 
 import { html } from 'hono/html';
 import type { HtmlEscapedString } from 'hono/utils/html';
 
 export type Html = HtmlEscapedString | Promise<HtmlEscapedString>;
 
-/** A list of names and values; a pair without a value is left out. */
+/** Makes a list of names and values, and leaves out each pair without a value. */
 export function facts(pairs: readonly (readonly [string, Html | string | number | undefined])[]): Html {
   const shown = pairs.filter(([, value]) => value !== undefined && value !== '');
   return html`<dl class="facts">${shown.map(([name, value]) => html`<div><dt>${name}</dt><dd>${value}</dd></div>`)}</dl>`;
 }
 
-/** The sentence that stands where a list would be. */
+/** Makes the sentence that stands where a list would be. */
 export function empty(sentence: string): Html {
   return html`<p class="empty">${sentence}</p>`;
 }
@@ -20,7 +20,7 @@ export function json(value: unknown): Html {
   return html`<pre tabindex="0">${JSON.stringify(value, null, 2)}</pre>`;
 }
 
-/** The content of a page that has only one thing to say. */
+/** Makes the content of a page that has only one thing to say. */
 export function simple(title: string, sentence: string): Html {
   return html`<h1>${title}</h1><p class="empty">${sentence}</p>`;
 }

@@ -1,4 +1,4 @@
-/** The addresses of pages. */
+/** Builds the addresses of pages. */
 
 export function projectPath(accountId: string, projectId: string): string {
   return `/console/accounts/${encodeURIComponent(accountId)}/projects/${encodeURIComponent(projectId)}`;

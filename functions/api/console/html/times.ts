@@ -1,15 +1,15 @@
-/** Times and durations for people. */
+/** Formats times and durations for people. */
 
 import { html } from 'hono/html';
 import type { Html } from './markup.ts';
 
-/** In UTC. The script of the page turns it into the reader's time zone and keeps UTC as the title. */
+/** Shows the time in UTC. The script of the page turns it into the reader's time zone and keeps UTC as the title. */
 export function time(iso: string | undefined): Html {
   if (iso === undefined || Number.isNaN(Date.parse(iso))) return html`<span class="quiet">unknown</span>`;
   return html`<time datetime="${iso}">${utc(iso)}</time>`;
 }
 
-/** `2026-01-15 12:00:00 UTC`. */
+/** Returns a time such as `2026-01-15 12:00:00 UTC`. */
 export function utc(iso: string): string {
   return `${iso.slice(0, 19).replace('T', ' ')} UTC`;
 }

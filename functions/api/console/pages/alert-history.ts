@@ -1,4 +1,4 @@
-/** Which alerts about an operation were sent, by channel, as the items of the notifier say. */
+/** Reads from the notifier's items which alerts about an operation were sent, by channel. */
 
 import { incidentOf, keyPart } from '../../../../shared/alerts/incident-key.ts';
 import type { NoticeOutcome } from '../../../../shared/alerts/notice-outcome.ts';
@@ -9,18 +9,21 @@ import type { Table } from '../../../../shared/store/table.ts';
 
 export interface SentAlerts {
   readonly channel: string;
-  /** Events of the operation that were sent on the channel. */
+  /** Counts the events of the operation that were sent on the channel. */
   readonly sentCount: number;
-  /** Events that wait for the channel or for a digest. */
+  /** Counts the events that wait for the channel or for a digest. */
   readonly waitingCount: number;
-  /** Events that the channel refused for good, and that are therefore not shown there. */
+  /** Counts the events that the channel refused for good and therefore does not show. */
   readonly refusedCount: number;
 }
 
-/** The latest events that are looked up: an operation that fails all day has more than a page can show. */
+/**
+ * At most this many latest events are looked up, because an operation that fails all day has more than a page can
+ * show.
+ */
 const EVENTS_MAX = 50;
 
-/** Leaves out the channels that had no alert about this operation. */
+/** Returns one entry per channel that had an alert about this operation. */
 export async function readAlertHistory(
   table: Pick<Table, 'get'>,
   channels: readonly string[],
@@ -57,7 +60,10 @@ async function readChannel(
   };
 }
 
-/** Reads what versions before 2026-11 kept in the item of the incident: the alerts that were sent, and those that wait. */
+/**
+ * Reads what versions before 2026-11 kept in the item of the incident: the alerts that were sent, and those that
+ * wait.
+ */
 async function readOlder(
   table: Pick<Table, 'get'>,
   channel: string,

@@ -1,4 +1,4 @@
-/** The audit as a table, with filters that stand in the address. */
+/** Shows the audit as a table. Its filters stand in the address of the page. */
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
@@ -25,7 +25,7 @@ export function buildAudit(deps: RefusalDeps): BuildPage {
   };
 }
 
-/** A filter of the address that cannot be read is ignored. */
+/** Reads the filters of the address, and ignores those that cannot be read. */
 function auditQueryOf(c: Context) {
   const value = (field: string) => c.req.query(field)?.slice(0, 100).trim() || undefined;
   const asked = FILTERS.map((field) => [
@@ -40,7 +40,7 @@ function auditQueryOf(c: Context) {
   });
 }
 
-/** A time from the form has no zone and is taken as UTC, as the label says. */
+/** Takes a time from the form as UTC, as the label says, because it has no zone. */
 function timeOf(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   const parsed = Date.parse(/Z$|[+-]\d\d:\d\d$/.test(text) ? text : `${text}Z`);
@@ -55,10 +55,10 @@ function auditPage(view: {
   const { accountId, filter, page } = view;
   const { items, next, unreadable } = page;
   return html`<h1>Audit</h1>
-<p class="quiet">Who asked for what, and what came of it, for 400 days: commands, sign-ins and reads that showed secrets.</p>
+<p class="quiet">The audit keeps for 400 days who asked for what and how it ended: commands, sign-ins, and reads that showed secrets.</p>
 ${filterForm(filter)}
-${unreadable === 0 ? '' : html`<p class="verdict" role="status">${unreadable} records of this stretch cannot be read and are left out.</p>`}
-${items.length === 0 ? empty(next === undefined ? 'No record fits.' : 'No record of this stretch fits. Older ones may be on the next page.') : rowsOf(accountId, items)}
+${unreadable === 0 ? '' : html`<p class="verdict" role="status">${unreadable} records on this page cannot be read and are left out.</p>`}
+${items.length === 0 ? empty(next === undefined ? 'No record matches.' : 'No record on this page matches. The next page may have older ones.') : rowsOf(accountId, items)}
 ${next === undefined ? '' : html`<p><a class="button" href="?${[queryOf(filter), `cursor=${encodeURIComponent(next)}`].filter(Boolean).join('&')}">Older</a></p>`}`;
 }
 

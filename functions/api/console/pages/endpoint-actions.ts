@@ -1,4 +1,4 @@
-/** What can be done with a compute from a page, and the page that asks before it is done. */
+/** Lists what a visitor can do with a compute, and makes the page that asks before it is done. */
 
 import { html } from 'hono/html';
 import type { Route } from '../../serving/route.ts';
@@ -11,7 +11,7 @@ export type EndpointAction = keyof typeof ROUTE_IDS;
 
 export const ENDPOINT_ACTIONS = ['start', 'restart'] as const satisfies readonly EndpointAction[];
 
-/** Undefined when the configuration does not open the call. */
+/** Returns undefined when the configuration does not open the call. */
 export function routeOfAction(routes: readonly Route[], action: EndpointAction): Route | undefined {
   return routes.find(({ id }) => id === ROUTE_IDS[action]);
 }
@@ -22,13 +22,13 @@ export function confirmPage(parts: {
   readonly projectId: string;
   readonly endpointId: string;
   readonly formKey: string;
-  /** The Idempotency-Key of the command, so that a form that is sent twice is one command. */
+  /** The command gets this Idempotency-Key, so that a form that is sent twice is one command. */
   readonly commandKey: string;
 }): Html {
   const { action, accountId, projectId, endpointId, formKey, commandKey } = parts;
   const what = action === 'start' ? 'Start' : 'Restart';
   return html`<div class="sign"><h1>${what} ${endpointId}?</h1>
-<p>In project <code>${projectId}</code>. ${action === 'restart' ? 'All connections to it are dropped.' : 'It begins to cost.'}</p>
+<p>This compute belongs to project <code>${projectId}</code>. ${action === 'restart' ? 'A restart drops all connections to it.' : 'It costs money while it runs.'}</p>
 <form method="post"><input type="hidden" name="form_key" value="${formKey}"><input type="hidden" name="command_key" value="${commandKey}">
 <button class="do">${what} it</button> <a class="button" href="${projectPath(accountId, projectId)}">Back</a></form></div>`;
 }

@@ -1,4 +1,4 @@
-/** The filter of events, as it stands in the address of a page and in the form on it. */
+/** Reads and writes the filter of events in the address of a page and in the form on it. */
 
 import type { Context } from 'hono';
 import { html } from 'hono/html';
@@ -27,7 +27,7 @@ export function filterOf(c: Context): FeedFilter {
   };
 }
 
-/** The query string of an address, without a question mark. */
+/** Returns the query string of an address, without a question mark. */
 export function queryOf(filter: FeedFilter): string {
   return Object.entries(filter)
     .flatMap(([name, value]) => (value === undefined ? [] : [`${name}=${encodeURIComponent(value)}`]))

@@ -1,4 +1,4 @@
-/** The latest events, with a filter. */
+/** Shows the latest events, with a filter. */
 
 import { html } from 'hono/html';
 import { isVisibleTo } from '../../bridge/event-routes.ts';
@@ -10,13 +10,16 @@ import { filterForm, filterOf, queryOf } from './event-filter.ts';
 import { type BuildPage, READING_REFUSED } from './page.ts';
 import { checkReading } from './permission.ts';
 
+/** One page of events stays short enough to read, and the link below it leads to older ones. */
+const EVENTS_PER_PAGE = 50;
+
 export function buildEvents(deps: RefusalDeps): BuildPage {
   return async (c, visitor) => {
     const { caller, model } = visitor;
     if (!checkReading(deps, visitor, caller.account_id)) return READING_REFUSED;
     const filter = filterOf(c);
     const cursor = c.req.query('cursor') || undefined;
-    const { items, next } = await model.feed.recent({ limit: 50, cursor, filter });
+    const { items, next } = await model.feed.recent({ limit: EVENTS_PER_PAGE, cursor, filter });
     const events = items.filter(isVisibleTo(caller));
     const content = eventsPage({ accountId: model.accountId, events, filter, more: next });
     return { title: 'Events', about: '*', content };
@@ -34,6 +37,6 @@ function eventsPage(view: {
   return html`<h1>Events</h1>
 ${filterForm('/console/events', filter, 'Show')}
 <p><a class="button" href="/console/subscribe${query === '' ? '' : `?${query}`}">Subscribe to these</a></p>
-${events.length === 0 ? empty('No event fits. Older ones may be on the next page.') : eventTable(accountId, events)}
+${events.length === 0 ? empty('No event on this page matches. The next page may have older ones.') : eventTable(accountId, events)}
 ${more === undefined ? '' : html`<p><a class="button" href="?${[query, `cursor=${more}`].filter(Boolean).join('&')}">Older</a></p>`}`;
 }

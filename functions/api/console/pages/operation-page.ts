@@ -1,4 +1,7 @@
-/** One operation, which the link of an alert leads to: first the verdict, then who started it, then everything else that is known. */
+/**
+ * Shows one operation. Alerts link to this page, so the verdict comes first, then who started it, then everything
+ * else.
+ */
 
 import { html } from 'hono/html';
 import type { CommandRecord } from '../../../../shared/core/records/command-record.ts';
@@ -67,9 +70,11 @@ interface OperationView {
   readonly events: readonly FeedEvent[];
   readonly command: CommandRecord | undefined;
   readonly alerts: readonly SentAlerts[];
-  /** Other operations of the project that are open. */
+  /** These are the other open operations of the project. */
   readonly others: readonly OperationRecord[];
-  /** The upstream's present answer; undefined when it gives none, or the caller may not ask. */
+  /**
+   * This is the upstream's present answer. It is undefined when the upstream gives none, or the caller may not ask.
+   */
   readonly upstream: unknown;
   readonly nowMs: number;
 }
@@ -91,7 +96,7 @@ ${facts([
   ],
   ['Failed attempts', record.failures_count],
   ['Started by', startedBy(record, command)],
-  ['People were told', alertWords(view.alerts)],
+  ['Alerts', alertWords(view.alerts)],
   ['Branch', record.branch_id && html`<span class="id">${record.branch_id}</span>`],
   ['Compute', record.endpoint_id && html`<span class="id">${record.endpoint_id}</span>`],
   ['Operation', html`<span class="id">${operation_id}</span>`],
@@ -99,21 +104,22 @@ ${facts([
 <h2>What happened</h2>
 ${historyTable(events)}
 ${command === undefined ? '' : commandPart(account_id, command)}
-<h2>Also going on in this project</h2>
-${others.length === 0 ? html`<p class="empty">Nothing else is open.</p>` : html`<ul>${others.map((other) => html`<li><a href="${operationPath(account_id, project_id, other.operation_id)}">${other.action}</a> ${badge(other.status)} <span class="quiet">${age(other.created_at, nowMs)}</span></li>`)}</ul>`}
-<h2>As the upstream has it</h2>
-${view.upstream === undefined ? html`<p class="empty">It does not answer, or this token may not ask.</p>` : html`<details id="upstream"><summary>Its own fields</summary>${json(view.upstream)}</details>`}`;
+<h2>Other open operations of this project</h2>
+${others.length === 0 ? html`<p class="empty">No other operation is open.</p>` : html`<ul>${others.map((other) => html`<li><a href="${operationPath(account_id, project_id, other.operation_id)}">${other.action}</a> ${badge(other.status)} <span class="quiet">${age(other.created_at, nowMs)}</span></li>`)}</ul>`}
+<h2>What the upstream says</h2>
+${view.upstream === undefined ? html`<p class="empty">The upstream does not answer, or this token may not ask it.</p>` : html`<details id="upstream"><summary>All fields of the upstream</summary>${json(view.upstream)}</details>`}`;
 }
 
 function alertWords(alerts: readonly SentAlerts[]): string {
-  if (alerts.length === 0) return 'no, nothing of it was worth an alert, or no channel is set up';
+  if (alerts.length === 0)
+    return 'None were sent: nothing about it required an alert, or no channel is set up.';
   return alerts
     .map(({ channel, sentCount, waitingCount, refusedCount }) =>
       [
         channel,
         sentCount > 0 && `${sentCount} sent`,
-        waitingCount > 0 && `${waitingCount} waiting for a digest or the channel`,
-        refusedCount > 0 && `${refusedCount} refused by the channel and not shown to anybody there`,
+        waitingCount > 0 && `${waitingCount} waiting for a digest or for the channel`,
+        refusedCount > 0 && `${refusedCount} refused by the channel, which does not show them`,
       ]
         .filter(Boolean)
         .join(', '),
@@ -122,21 +128,22 @@ function alertWords(alerts: readonly SentAlerts[]): string {
 }
 
 function meaningOf(record: OperationRecord): string {
-  if (record.watch_ended) return 'Nobody watches it any more: it was not retried, or it has vanished.';
-  if (record.status === 'failed') return 'It may still be retried; the bridge keeps watching.';
+  if (record.watch_ended)
+    return 'The bridge no longer watches it: it was not retried, or it has vanished from the upstream.';
+  if (record.status === 'failed') return 'The upstream may still retry it, and the bridge keeps watching.';
   if (isOpen(record)) return 'It has not ended.';
   return record.failures_count > 0 ? 'It has ended, after failed attempts.' : 'It has ended.';
 }
 
 function startedBy({ command }: OperationRecord, record: CommandRecord | undefined): Html {
-  if (command === undefined) return html`<span class="quiet">not through this bridge</span>`;
+  if (command === undefined) return html`<span class="quiet">It was not started through this bridge.</span>`;
   return html`${command.client_id}${record === undefined ? '' : html` (${record.call})`} <span class="quiet id">${command.request_id}</span>`;
 }
 
-/** Oldest first: every status, how the bridge came to know it, and how long it lasted. */
+/** Shows every status, oldest first, with how the bridge came to know it and how long it lasted. */
 function historyTable(events: readonly FeedEvent[]): Html {
   if (events.length === 0)
-    return html`<p class="empty">It had ended before the bridge first saw this account; no event tells of it.</p>`;
+    return html`<p class="empty">It had ended before the bridge first saw this account, so no event reports it.</p>`;
   return html`<table class="stack"><thead><tr><th>When</th><th>What</th><th>Seen by</th><th>Event</th></tr></thead>
 <tbody>${events.map((event, index) => {
     const { status, new_failures: newFailures, observed_by: seenBy } = event.detail;

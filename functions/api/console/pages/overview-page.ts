@@ -1,4 +1,4 @@
-/** The overview of an account: whether events are on time, what is open, and what failed last. */
+/** Shows the overview of an account: whether events are on time, what is open, and what failed last. */
 
 import { html } from 'hono/html';
 import { maySee } from '../../../../shared/callers/authorize.ts';
@@ -19,6 +19,15 @@ import type { Visitor } from '../session/visitor.ts';
 import type { RefusalDeps } from '../session/visitor-traces.ts';
 import { type BuildPage, READING_REFUSED } from './page.ts';
 import { checkReading } from './permission.ts';
+
+/** The page shows the latest failures at a glance. The page of events lists all of them. */
+const FAILURES_SHOWN = 10;
+
+/** One page of projects stays short enough to read, and the link below it leads to the next. */
+const PROJECTS_PER_PAGE = 50;
+
+/** More open operations than this are counted instead of listed, so that the page stays small while a backlog drains. */
+const OPEN_SHOWN = 50;
 
 export type OverviewDeps = HealthDeps & RefusalDeps;
 
@@ -49,8 +58,8 @@ async function readOverview(
   const [{ status, health }, open, failures, projects] = await Promise.all([
     readHealth(deps, model, caller),
     model.openOperations(),
-    model.feed.recent({ limit: 10, filter: { status: 'failed' } }),
-    model.projects({ limit: 50, cursor }),
+    model.feed.recent({ limit: FAILURES_SHOWN, filter: { status: 'failed' } }),
+    model.projects({ limit: PROJECTS_PER_PAGE, cursor }),
   ]);
   const isVisible = ({ project_id }: { readonly project_id: string }) => maySee(caller, project_id);
   return {
@@ -58,7 +67,7 @@ async function readOverview(
     status,
     health,
     open: open.filter(isVisible),
-    failures: failures.items.filter(isVisibleTo(caller)).slice(0, 10),
+    failures: failures.items.filter(isVisibleTo(caller)).slice(0, FAILURES_SHOWN),
     projects: projects.items.filter(isVisible),
     moreProjects: projects.next,
     nowMs: deps.clock.now(),
@@ -74,9 +83,9 @@ ${cards(overview)}
 <h2>Detection delay, two hours</h2>
 ${delayChart(status?.points ?? [], nowMs)}
 <h2>Open operations</h2>
-${open.length === 0 ? empty('Nothing is running, and nothing has failed without an end.') : openTable(accountId, open, nowMs)}
+${open.length === 0 ? empty('No operation is open.') : openTable(accountId, open, nowMs)}
 <h2>Latest failures</h2>
-${failures.length === 0 ? empty('No failure is remembered.') : eventTable(accountId, failures)}
+${failures.length === 0 ? empty('No failure is recorded.') : eventTable(accountId, failures)}
 <h2>Projects</h2>
 ${overview.projects.length === 0 ? empty('No project has been seen yet.') : html`<ul>${overview.projects.map(({ project_id, is_visible }) => html`<li><a class="id" href="${projectPath(accountId, project_id)}">${project_id}</a>${is_visible ? '' : html` <span class="quiet">unreachable</span>`}</li>`)}</ul>`}
 ${overview.moreProjects === undefined ? '' : html`<p><a class="button" href="?projects=${overview.moreProjects}">More projects</a></p>`}`;
@@ -84,14 +93,14 @@ ${overview.moreProjects === undefined ? '' : html`<p><a class="button" href="?pr
 
 function openTable(accountId: string, open: readonly OperationRecord[], nowMs: number): Html {
   return html`<table class="stack"><thead><tr><th>Operation</th><th>Project</th><th>Status</th><th>Since</th></tr></thead>
-<tbody>${open.slice(0, 50).map(
+<tbody>${open.slice(0, OPEN_SHOWN).map(
     (record) => html`<tr>
 <td><a href="${operationPath(accountId, record.project_id, record.operation_id)}">${record.action}</a></td>
 <td><a class="id" href="${projectPath(accountId, record.project_id)}">${record.project_id}</a></td>
 <td>${badge(record.status)}${record.failures_count > 0 ? html` <span class="quiet">${record.failures_count} failed</span>` : ''}</td>
 <td>${time(record.created_at)} <span class="quiet">${age(record.created_at, nowMs)}</span></td></tr>`,
   )}</tbody></table>
-${open.length > 50 ? html`<p class="quiet">and ${open.length - 50} more</p>` : ''}`;
+${open.length > OPEN_SHOWN ? html`<p class="quiet">and ${open.length - OPEN_SHOWN} more</p>` : ''}`;
 }
 
 function cards({ status, health, open, nowMs }: Overview): Html {
@@ -101,11 +110,14 @@ function cards({ status, health, open, nowMs }: Overview): Html {
 <div class="card">Every project read<b>${age(status?.last_complete_walk_at, nowMs)}</b></div>
 <div class="card">Rate limit used<b>${used === undefined ? 'unknown' : `${used} %`}</b><span class="quiet">of ${status?.requests_per_minute ?? '?'} a minute</span></div>
 <div class="card">Detection delay<b>${last?.delay_p50_ms === undefined ? 'no change seen' : duration(last.delay_p50_ms)}</b><span class="quiet">median of the last minute</span></div>
-<div class="card">Open operations<b>${open.length}</b><span class="quiet">${health.unpublished.count} unsent events</span></div>
+<div class="card">Open operations<b>${open.length}</b><span class="quiet">${health.unpublished.count} unpublished events</span></div>
 </div>`;
 }
 
-/** How much of the account's rate limit the last minute has used; undefined while the poller has not reported. */
+/**
+ * Returns how much of the account's rate limit the last minute has used, in per cent; undefined while the poller has
+ * not reported.
+ */
 function usedPercent(status: AccountStatus | undefined): number | undefined {
   const last = status?.points.at(-1);
   if (last === undefined || status === undefined) return undefined;

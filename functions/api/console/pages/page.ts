@@ -1,4 +1,7 @@
-/** A page of the console: what one is made of, and how it is shown to a visitor or to a person who has not signed in. */
+/**
+ * Defines what a page of the console is made of, and shows it to a visitor, or the sign-in form to a person without a
+ * session.
+ */
 
 import type { Context } from 'hono';
 import { type Frame, page } from '../html/layout.ts';
@@ -8,7 +11,10 @@ import { signInPage } from '../session/sign-in-page.ts';
 import type { Visitor } from '../session/visitor.ts';
 
 export type Page = Omit<Frame, 'who' | 'live'> & {
-  /** The project or operation whose events refresh the page; `*`: any event; absent: the page does not refresh itself. */
+  /**
+   * Events about this project or operation refresh the page. With `*` any event does. Without `about` the page does
+   * not refresh itself.
+   */
   readonly about?: string;
   readonly status?: 200 | 403 | 404;
 };
@@ -36,7 +42,7 @@ export function showPage(c: Context, visitor: Visitor, { about, status = 200, ..
   return c.html(page({ ...frame, who, live }), status);
 }
 
-/** The form to sign in with, which leads back to the page that was asked for. */
+/** Shows the form to sign in with, which leads back to the page that was asked for. */
 export function showSignIn(c: Context, problem?: string) {
   const { pathname, search } = new URL(c.req.url);
   const next = c.req.method === 'GET' ? `${pathname}${search}` : '/console';

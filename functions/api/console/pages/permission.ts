@@ -1,11 +1,11 @@
-/** Whether a visitor may see a page. A refusal leaves a log line and a count. */
+/** Decides whether a visitor may see a page. A refusal leaves a log line and a count. */
 
 import { maySee } from '../../../../shared/callers/authorize.ts';
 import type { Scope } from '../../../../shared/callers/scopes.ts';
 import type { Visitor } from '../session/visitor.ts';
 import { noteVisitorRefusal, type RefusalDeps } from '../session/visitor-traces.ts';
 
-/** `projectId`: the project that the page is about; undefined: the page is about the account. */
+/** `projectId` names the project that the page is about. Without it the page is about the account. */
 export function checkReading(
   deps: RefusalDeps,
   visitor: Visitor,
@@ -20,7 +20,7 @@ export function checkReading(
   return false;
 }
 
-/** `call`: the page or the action that needs the scope. */
+/** `call` names the page or the action that needs the scope. */
 export function checkScope(deps: RefusalDeps, visitor: Visitor, scope: Scope, call: string): boolean {
   if (visitor.caller.scopes.has(scope)) return true;
   noteVisitorRefusal(deps, visitor, 'scope-missing', call);

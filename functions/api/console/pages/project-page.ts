@@ -1,4 +1,4 @@
-/** One project: its operations, its computes, and what can be done with them. */
+/** Shows one project: its operations, its computes, and what the visitor can do with them. */
 
 import { html } from 'hono/html';
 import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
@@ -15,6 +15,9 @@ import { type BuildPage, NOTHING_HERE } from './page.ts';
 import { checkReading } from './permission.ts';
 import { type Compute, type RouteDeps, readComputes } from './upstream-view.ts';
 
+/** One page of operations stays short enough to read, and the link below it leads to older ones. */
+const OPERATIONS_PER_PAGE = 50;
+
 export interface ProjectDeps extends RefusalDeps, RouteDeps {
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -25,7 +28,7 @@ export function buildProject(deps: ProjectDeps): BuildPage {
     if (!checkReading(deps, visitor, accountId, projectId)) return NOTHING_HERE;
     const { caller, model, session, pepper } = visitor;
     const [operations, computes] = await Promise.all([
-      model.operations(projectId, { limit: 50, cursor: c.req.query('cursor') || undefined }),
+      model.operations(projectId, { limit: OPERATIONS_PER_PAGE, cursor: c.req.query('cursor') || undefined }),
       readComputes(deps, caller, projectId),
     ]);
     const isEmpty = operations.items.length === 0 && computes === undefined;
@@ -45,7 +48,7 @@ export function buildProject(deps: ProjectDeps): BuildPage {
   };
 }
 
-/** The actions whose calls the configuration opens. */
+/** Returns the actions whose calls the configuration opens. */
 function openActions({ routes }: RouteDeps): readonly EndpointAction[] {
   return ENDPOINT_ACTIONS.filter((action) => routeOfAction(routes, action) !== undefined);
 }
@@ -55,9 +58,9 @@ interface ProjectView {
   readonly projectId: string;
   readonly operations: readonly OperationRecord[];
   readonly more: string | undefined;
-  /** Undefined: the caller may not see them, or the upstream did not answer. */
+  /** The list is undefined when the caller may not see it, or the upstream did not answer. */
   readonly computes: readonly Compute[] | undefined;
-  /** The actions that the caller's scopes and the configuration allow. */
+  /** The caller's scopes and the configuration allow these actions. */
   readonly actions: readonly EndpointAction[];
   readonly formKey: string;
   readonly isReadRequested: boolean;
@@ -68,7 +71,7 @@ function projectPage(view: ProjectView): Html {
   const { accountId, projectId, operations, nowMs } = view;
   return html`<p class="crumbs"><a href="/console">Account ${accountId}</a></p>
 <h1>${projectId}</h1>
-<form method="post" action="${projectPath(accountId, projectId)}/read"><input type="hidden" name="form_key" value="${view.formKey}"><button>Read it afresh now</button>${view.isReadRequested ? html` <span role="status">Asked for; what is new shows here.</span>` : ''}</form>
+<form method="post" action="${projectPath(accountId, projectId)}/read"><input type="hidden" name="form_key" value="${view.formKey}"><button>Read this project now</button>${view.isReadRequested ? html` <span role="status">The poller was asked. New operations appear on this page.</span>` : ''}</form>
 <h2>Computes</h2>
 ${computeTable(view)}
 <h2>Operations</h2>
@@ -91,12 +94,12 @@ ${view.more === undefined ? '' : html`<p><a class="button" href="?cursor=${view.
 function computeTable({ accountId, projectId, computes: list, actions }: ProjectView): Html {
   if (list === undefined)
     return empty(
-      'They cannot be shown: the token has no scope computes:read, or the upstream does not answer.',
+      'The computes cannot be shown: the token lacks the scope computes:read, or the upstream does not answer.',
     );
   if (list.length === 0) return empty('This project has no compute.');
   const path = (endpointId: string, action: EndpointAction) =>
     endpointActionPath(accountId, projectId, { endpointId, action });
-  return html`<table class="stack"><thead><tr><th>Compute</th><th>Kind</th><th>State</th><th>Branch</th><th>Do</th></tr></thead>
+  return html`<table class="stack"><thead><tr><th>Compute</th><th>Kind</th><th>State</th><th>Branch</th><th>Action</th></tr></thead>
 <tbody>${list.map(
     ({
       id,

@@ -1,4 +1,4 @@
-/** How to subscribe to the events that a filter shows: the pattern, tried on recent events, and where to put it. */
+/** Shows how to subscribe to the events of a filter: the pattern, tried on recent events, and where to put it. */
 
 import { html } from 'hono/html';
 import { EVENT_SOURCE } from '../../../../shared/events/event-names.ts';
@@ -16,7 +16,7 @@ export interface SubscribeDeps extends RefusalDeps {
   readonly busName: string;
 }
 
-/** The latest events that a pattern is tried on. */
+/** A pattern is tried on this many latest events. */
 const TRIED_EVENTS = 200;
 
 export function buildSubscribe(deps: SubscribeDeps): BuildPage {
@@ -58,14 +58,14 @@ function subscribePage(view: {
   const cdk = `new events.CfnRule(this, 'MyRule', {\n  eventBusName: '${busName}',\n  eventPattern: ${text.replaceAll('\n', '\n  ')},\n  targets: [{ id: 'queue', arn: queue.queueArn }],\n});`;
   return html`<h1>Subscribe</h1>
 ${filterForm('/console/subscribe', filter, 'Make the pattern')}
-<p class="verdict" role="status">Would have matched ${tested.matched} of the last ${tested.of} events</p>
+<p class="verdict" role="status">The pattern matches ${tested.matched} of the last ${tested.of} events.</p>
 ${snippet('pattern', 'EventBridge pattern', text)}
 ${snippet('cdk', 'AWS CDK', cdk)}
 ${snippet('cli', 'AWS CLI', cli)}
-<p class="quiet">Deliveries are at least once: drop a <code>detail.id</code> that you have seen. Leave replays out with <code>"replay-name": [{"exists": false}]</code> where they would hurt.</p>`;
+<p class="quiet">EventBridge can deliver an event more than once, so ignore a <code>detail.id</code> that you have seen. The condition <code>"replay-name": [{"exists": false}]</code> leaves replays out.</p>`;
 }
 
-/** The pattern of an EventBridge rule. An empty filter gives a pattern for every event of the bridge. */
+/** Returns the pattern of an EventBridge rule. An empty filter gives a pattern for every event of the bridge. */
 function patternOf({ detail_type, ...rest }: FeedFilter): object {
   const detail = Object.fromEntries(
     Object.entries(rest).flatMap(([name, value]) => (value === undefined ? [] : [[name, [value]]])),

@@ -1,4 +1,7 @@
-/** What a page shows of the upstream. It goes through the API's own routes, so that visitors see no more than their tokens may see. */
+/**
+ * Reads what a page shows of the upstream. It uses the API's own routes, so that visitors see no more than their
+ * tokens may see.
+ */
 
 import type { Caller } from '../../../../shared/callers/authorize.ts';
 import type { ApiAnswer, Route } from '../../serving/route.ts';
@@ -10,7 +13,6 @@ export interface RouteCall {
 }
 
 export interface RouteDeps {
-  /** The API's own routes. */
   readonly routes: readonly Route[];
   readonly call: (route: Route, request: RouteCall) => Promise<ApiAnswer>;
 }
@@ -22,7 +24,10 @@ export interface Compute {
   readonly branchId: string;
 }
 
-/** The body of a success, parsed. Undefined when the caller may not ask, or the upstream gave no usable answer. */
+/**
+ * Resolves to the parsed body of a success; to undefined when the caller may not ask, or the upstream gave no usable
+ * answer.
+ */
 export async function readUpstream(
   { routes, call }: RouteDeps,
   routeId: string,
@@ -35,7 +40,7 @@ export async function readUpstream(
   return JSON.parse(new TextDecoder().decode(answer.body)) as unknown;
 }
 
-/** Undefined when the caller may not ask, or the upstream gave no usable answer. */
+/** Resolves to undefined when the caller may not ask, or the upstream gave no usable answer. */
 export async function readComputes(
   deps: RouteDeps,
   caller: Caller,

@@ -1,9 +1,12 @@
-/** What the console reads of a browser's request: its form, where the form comes from, and where it may lead back to. */
+/** Reads a browser's request: its form, where the form comes from, and where it may lead back to. */
 
 import type { Context } from 'hono';
 import { readCapped } from '../../serving/body/read-capped.ts';
 
-/** A browser names the origin of a form. Without an `Origin` header no page of another site has sent the request. */
+/**
+ * Returns whether the form comes from this origin. A browser always names the origin of a form, so a request without
+ * an `Origin` header comes from no page of another site.
+ */
 export function isOwnOrigin(c: Context): boolean {
   const origin = c.req.header('origin');
   return (
@@ -15,15 +18,17 @@ export function isHttps(c: Context): boolean {
   return new URL(c.req.url).protocol === 'https:';
 }
 
-/** Whether a path leads to a page of the console, and to no other site. */
+/** Returns whether a path leads to a page of the console, and to no other site. */
 export function isOwnPath(path: string): boolean {
   return /^\/console(\/[\w./%?=&+-]*)?$/.test(path) && !path.includes('//');
 }
 
-/** The longest form has a token of an issuer in it, usually of two kilobytes at most; servers refuse eight. */
+/**
+ * The longest form holds a token of an issuer, which usually has at most two kilobytes. Many servers refuse eight.
+ */
 const FORM_BYTES_MAX = 16_000;
 
-/** Undefined when the body is too large, or is no form. */
+/** Resolves to undefined when the body is too large, or is no form. */
 export async function formOf(c: Context): Promise<URLSearchParams | undefined> {
   const type = c.req.header('content-type')?.split(';')[0]?.trim().toLowerCase();
   if (type !== 'application/x-www-form-urlencoded') return undefined;

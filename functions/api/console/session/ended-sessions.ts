@@ -1,12 +1,14 @@
-/** Sessions of the console that their holders have ended. Their cookies last longer, and are refused. */
+/** Keeps the sessions of the console that their holders have ended. Their cookies last longer, and are refused. */
 
 import { endedSessionKey } from '../../../../shared/store/keys.ts';
 import type { Table } from '../../../../shared/store/table.ts';
 
-/** The attributes of an ended session's item. */
+/** The item of an ended session has these attributes. */
 export const ENDED_SESSION_ATTRIBUTES = ['ended_at_ms'] as const;
 
-/** The item is kept past the end of the session, after which the session is refused for its own end. */
+/**
+ * The item is kept this long past the end of the session, after which the cookie is refused because it has expired.
+ */
 const KEPT_LONGER_SECONDS = 3_600;
 
 export interface EndedSessions {

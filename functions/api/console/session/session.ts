@@ -1,4 +1,7 @@
-/** A session of the console: who is signed in and until when, in a cookie that is authenticated and sent only to the console's own pages. */
+/**
+ * Keeps a session of the console in a cookie: who is signed in, and until when. The cookie is authenticated, and
+ * browsers send it only to the console's own pages.
+ */
 
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import * as z from 'zod';
@@ -7,9 +10,9 @@ import { SCOPES } from '../../../../shared/callers/scopes.ts';
 import type { Secret } from '../../../../shared/runtime/secret.ts';
 
 const sessionSchema = z.union([
-  /** A session that began with a token of the bridge. The token is looked up for every page. */
+  /** This session began with a token of the bridge. The token is looked up for every page. */
   z.strictObject({ id: z.string().max(60), token_id: z.string().max(40), ends_at_ms: z.number() }),
-  /** A session that began with a token of the issuer. It keeps what the token said when the session began. */
+  /** This session began with a token of the issuer. It keeps what the token said at that time. */
   z.strictObject({
     id: z.string().max(60),
     caller: z.strictObject({
@@ -29,10 +32,16 @@ const SESSION_MS = 3_600_000;
 
 const COOKIE = 'bridge_session';
 
-/** With this prefix, browsers accept the cookie only over https, so a page on http can neither set nor replace it (RFC 6265bis, 4.1.3.1). */
+/**
+ * Browsers accept a cookie with this prefix only over https, so a page on http can neither set nor replace it (RFC
+ * 6265bis, 4.1.3.1).
+ */
 const SECURE_COOKIE = `__Secure-${COOKIE}`;
 
-/** `id`: a random id, by which the session can be ended. The session never lasts longer than the credentials that it began with. */
+/**
+ * `id` is random, and the session can be ended by it. The session never lasts longer than the credentials that it
+ * began with.
+ */
 export function sessionOf(
   caller: Caller,
   {
@@ -56,7 +65,7 @@ export function sessionOf(
   };
 }
 
-/** The caller of a session that began with a token of the issuer; undefined for another session. */
+/** Returns the caller of a session that began with a token of the issuer, and undefined for another session. */
 export function callerIn(session: Session): Caller | undefined {
   if (!('caller' in session)) return undefined;
   const { client_id, account_id, scopes, project_ids } = session.caller;
@@ -68,7 +77,7 @@ export function seal(session: Session, pepper: Secret): string {
   return `${payload}.${macOf('session', payload, pepper)}`;
 }
 
-/** Undefined when the cookie was changed or made up, or when the session is over. */
+/** Returns undefined when the cookie was changed or made up, or when the session is over. */
 export function open(sealed: string, pepper: Secret, nowMs: number): Session | undefined {
   const [payload = '', mac = ''] = sealed.split('.');
   if (!isSame(mac, macOf('session', payload, pepper))) return undefined;
@@ -76,7 +85,10 @@ export function open(sealed: string, pepper: Secret, nowMs: number): Session | u
   return parsed.success && nowMs < parsed.data.ends_at_ms ? parsed.data : undefined;
 }
 
-/** The key in every form of the session. Another site cannot know it, so a form with it comes from a page of the session. */
+/**
+ * Returns the key that stands in every form of the session. Another site cannot know it, so a form with it comes from
+ * a page of the session.
+ */
 export function formKey(session: Session, pepper: Secret): string {
   return macOf('form', JSON.stringify(session), pepper);
 }
@@ -85,7 +97,10 @@ export function isFormKey(presented: unknown, session: Session, pepper: Secret):
   return typeof presented === 'string' && isSame(presented, formKey(session, pepper));
 }
 
-/** With `SameSite=Strict` the cookie is not sent when a link of another site is followed: such a page opens signed out. */
+/**
+ * Returns the `Set-Cookie` header. With `SameSite=Strict` the cookie is not sent when a link of another site is
+ * followed, so such a page opens signed out.
+ */
 export function cookieHeader(value: string, maxAgeSeconds: number, isHttps: boolean): string {
   const [name, secure] = isHttps ? [SECURE_COOKIE, '; Secure'] : [COOKIE, ''];
   return `${name}=${value}; Path=/console; Max-Age=${maxAgeSeconds}; HttpOnly; SameSite=Strict${secure}`;

@@ -1,4 +1,4 @@
-/** The form to sign in with: a token is exchanged for a session of an hour. */
+/** Shows the form that exchanges a token for a session of an hour. */
 
 import { html } from 'hono/html';
 import type { Html } from '../html/markup.ts';
@@ -12,7 +12,7 @@ export function signInPage({
 }): Html {
   return html`<div class="sign">
 <h1>Sign in</h1>
-<p>With a token of this bridge, or an access token of the configured issuer. The session ends after an hour, or when a token of the bridge does.</p>
+<p>Use a token of this bridge, or an access token of the configured issuer. The session ends after an hour, and earlier if the bridge token expires or is revoked.</p>
 ${problem === undefined ? '' : html`<p class="notice bad" role="alert">${problem}</p>`}
 <form method="post" action="/console/sign-in">
 <input type="hidden" name="next" value="${next}">
@@ -20,6 +20,6 @@ ${problem === undefined ? '' : html`<p class="notice bad" role="alert">${problem
 <input id="token" name="token" type="password" autocomplete="off" spellcheck="false" required placeholder="opb_...">
 <button class="do">Sign in</button>
 </form>
-<p class="quiet">No token? Whoever runs the bridge makes one: <code>npm run tokens -- create</code>.</p>
+<p class="quiet">Do you have no token? The operators of the bridge create one with <code>npm run tokens -- create</code>.</p>
 </div>`;
 }

@@ -1,4 +1,4 @@
-/** What a visitor of the console leaves behind: log lines and counts of refusals, and audit records of sessions. */
+/** Records what a visitor of the console did: log lines and counts of refusals, and audit records of sessions. */
 
 import type { AuditLog } from '../../../../shared/commands/audit-log.ts';
 import { reportAuditFailure } from '../../../../shared/commands/audit-trail.ts';
@@ -18,10 +18,10 @@ export interface SessionTraceDeps extends RefusalDeps {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** Who has a session, whether or not a page is shown. */
+/** The holder of a session, to whom a page may or may not be shown, has these fields. */
 export type SessionHolder = Pick<Visitor, 'caller' | 'session'>;
 
-/** `call`: the page, or what was asked for on it. */
+/** `call` names the page, or what was asked for on it. */
 export function noteVisitorRefusal(
   deps: RefusalDeps,
   visitor: SessionHolder,
@@ -31,7 +31,7 @@ export function noteVisitorRefusal(
   noteRefusal(deps.telemetry, reason, askerOf(deps, visitor, call));
 }
 
-/** The beginning or the end of a session: one log line, one count, and one record of the audit. */
+/** Notes the beginning or the end of a session with one log line, one count, and one record of the audit. */
 export async function noteSession(
   deps: SessionTraceDeps,
   visitor: SessionHolder,

@@ -1,4 +1,4 @@
-/** The person who looks at a page, as the session in the cookie says. */
+/** Finds out who looks at a page, from the session in the cookie. */
 
 import type { Context } from 'hono';
 import type { Caller } from '../../../../shared/callers/authorize.ts';
@@ -13,11 +13,11 @@ import type { EndedSessions } from './ended-sessions.ts';
 import { callerIn, cookieOf, open, type Session } from './session.ts';
 
 export interface VisitorDeps {
-  /** By account id. */
+  /** The keys are account ids. */
   readonly readModels: ReadonlyMap<string, ReadModel>;
   readonly authenticator: Pick<Authenticator, 'holderOf'>;
   readonly endedSessions: Pick<EndedSessions, 'isEnded'>;
-  /** Keys the seals of sessions and cursors. */
+  /** The pepper keys the seals of sessions and cursors. */
   readonly pepper: () => Promise<Secret>;
   readonly clock: Pick<Clock, 'now'>;
 }
@@ -26,11 +26,11 @@ export interface Visitor {
   readonly caller: Caller;
   readonly session: Session;
   readonly pepper: Secret;
-  /** Of the caller's account, with the caller's cursors. */
+  /** The model shows the caller's account and seals the caller's cursors. */
   readonly model: ReadModel;
 }
 
-/** Undefined when there is no session, or it is over, or its token or its account exists no more. */
+/** Resolves to undefined when there is no session, or it is over, or its token or its account exists no more. */
 export async function visitorOf(deps: VisitorDeps, c: Context): Promise<Visitor | undefined> {
   const pepper = await deps.pepper();
   const cookie = cookieOf(c.req.header('cookie'), isHttps(c)) ?? '';

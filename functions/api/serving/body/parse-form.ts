@@ -7,14 +7,14 @@ const DEPTH_MAX = 4;
 
 type Tree = { [name: string]: Tree | string };
 
-/** A text that is no number where a number belongs stays text, so that the schema refuses the field by its name. */
+/** Keeps a text that is no number where a number belongs, so that the schema refuses the field by its name. */
 export function parseForm(text: string, schema: z.ZodObject): unknown {
   const root: Tree = Object.create(null) as Tree;
   for (const [name, value] of new URLSearchParams(text)) place(root, name, value);
   return typed(root, schema);
 }
 
-/** A name that does not nest properly, or occurs twice, is kept whole, so that the schema refuses it as unknown. */
+/** Keeps a name whole that does not nest properly or occurs twice, so that the schema refuses it as unknown. */
 function place(root: Tree, name: string, value: string): void {
   const path = name.split(/[[\]]+/).filter((part) => part !== '');
   if (path.length === 0 || path.length > DEPTH_MAX || !/^[^[\]]+(\[[^[\]]+\])*$/.test(name)) {

@@ -1,23 +1,23 @@
 /**
- * When a project counts as gone. A 404 of its operations means that it is deleted or that the key has no permission, and a
- * list can be partial. So both have to show its absence, several times and over some time. What a listing proves is decided
- * for each project by itself.
+ * Decides when a project counts as gone. A 404 of its operations means that it is deleted or that the key has no
+ * permission, and a list can be partial. So both have to show its absence, several times and over some time. What a
+ * listing proves is decided for each project by itself.
  */
 
 import { MINUTE_MS } from '../../../../shared/core/time/durations.ts';
 import type { ListingResult } from '../../planner/project-list/listing.ts';
 
-/** What is known of a project since the first 404 of its operations. A good answer ends the absence. */
+/** Says what is known of a project since the first 404 of its operations. A good answer ends the absence. */
 export interface Absence {
   readonly firstNotFoundAtMs: number;
   readonly lastNotFoundAtMs: number;
   readonly notFoundCount: number;
-  /** Consecutive listings that began after the first 404 and do not show the project. */
+  /** Counts the consecutive listings that began after the first 404 and do not show the project. */
   readonly absentCount: number;
-  /** How many of these listings leave no doubt. */
+  /** Counts those of these listings that leave no doubt. */
   readonly wholeAbsentCount: number;
   readonly lastAbsentAtMs: number | undefined;
-  /** Listings that showed the project although its operations answer 404. */
+  /** Counts the listings that showed the project although its operations answer 404. */
   readonly listedCount: number;
   readonly lastListedAtMs: number | undefined;
 }
@@ -25,28 +25,43 @@ export interface Absence {
 /** Fewer 404s than this may be an accident of the service, and no listing is read for them. */
 const NOT_FOUND_COUNT_MIN = 3;
 
-/** When the listings leave no doubt, two of them are enough, with 404s for a minute, which is the shortest period of an alarm. */
+/**
+ * When the listings leave no doubt, two of them are enough, with 404s for a minute, which is the shortest period of
+ * an alarm.
+ */
 const CERTAIN = { absentCount: 2, spanMs: MINUTE_MS } as const;
 
-/** When each listing leaves a doubt: a row that cannot be read may be the project's own, and it may stay so for hours. */
+/**
+ * Each of these listings leaves a doubt: a row that cannot be read may be the project's own, and it may stay so for
+ * hours.
+ */
 export const DOUBTFUL = { absentCount: 3, spanMs: 10 * MINUTE_MS } as const;
 
-/** The pause between two listings that leave a doubt: three of them cover the time for which the project has to be absent. */
+/**
+ * Two listings that leave a doubt are at least this far apart. Three of them cover the time for which the project has
+ * to be absent.
+ */
 const DOUBTFUL_LISTING_INTERVAL_MS = DOUBTFUL.spanMs / 2;
 
 /** For a project that is listed and answers 404, listings are read less and less often, down to one an hour. */
 const LISTED_INTERVAL_MS_MAX = 60 * MINUTE_MS;
 
-/** The share of the rate limit for all projects that answer 404: in a large deletion they would crowd out the others. */
+/**
+ * All projects that answer 404 together get at most this share of the rate limit. In a large deletion they would
+ * crowd out the others.
+ */
 export const NOT_FOUND_SHARE_MAX = 0.2;
 
 /** A fixed project that is gone is read once in this time, to see whether it is back. */
 const GONE_INTERVAL_MS = 15 * MINUTE_MS;
 
-/** `list`: the project list can be read. `none`: the projects are fixed, so the 404s are the only evidence. */
+/**
+ * `list` says that the project list can be read. `none` says that the projects are fixed, so the 404s are the only
+ * evidence.
+ */
 export type Evidence = 'list' | 'none';
 
-/** `known` undefined: this is the first 404. */
+/** `known` is undefined at the first 404. */
 export function afterNotFound(known: Absence | undefined, nowMs: number): Absence {
   const first = {
     firstNotFoundAtMs: nowMs,
@@ -61,7 +76,10 @@ export function afterNotFound(known: Absence | undefined, nowMs: number): Absenc
   return { ...before, lastNotFoundAtMs: nowMs, notFoundCount: before.notFoundCount + 1 };
 }
 
-/** The absence after a listing that has ended. A listing without the project says nothing if it began before the first 404. */
+/**
+ * Returns the absence after a listing that has ended. A listing without the project says nothing if it began before
+ * the first 404.
+ */
 export function afterListing(
   absence: Absence,
   projectId: string,
@@ -78,7 +96,7 @@ export function afterListing(
   };
 }
 
-/** A page of the list shows the project: the count of listings without it begins anew. */
+/** Returns the absence after a page of the list has shown the project: the count of listings without it begins anew. */
 export function afterShown(absence: Absence, nowMs: number): Absence {
   return {
     ...absence,
@@ -89,7 +107,7 @@ export function afterShown(absence: Absence, nowMs: number): Absence {
   };
 }
 
-/** Whether both the 404s and the listings have covered the time that their certainty asks for. */
+/** Says whether both the 404s and the listings have covered the time that their certainty asks for. */
 export function isGone(absence: Absence, evidence: Evidence): boolean {
   const { firstNotFoundAtMs, lastNotFoundAtMs, notFoundCount, absentCount, wholeAbsentCount } = absence;
   if (notFoundCount < NOT_FOUND_COUNT_MIN) return false;
@@ -100,7 +118,7 @@ export function isGone(absence: Absence, evidence: Evidence): boolean {
   return absentCount >= DOUBTFUL.absentCount && Math.min(spanMs, absentMs) >= DOUBTFUL.spanMs;
 }
 
-/** Whether another listing could decide about this project; one listing serves all projects that ask for it. */
+/** Says whether another listing could decide about this project. One listing serves all projects that ask for it. */
 export function asksForListing(absence: Absence, nowMs: number): boolean {
   if (absence.notFoundCount < NOT_FOUND_COUNT_MIN) return false;
   const { lastAbsentAtMs, lastListedAtMs, absentCount, wholeAbsentCount } = absence;
@@ -114,15 +132,16 @@ export function asksForListing(absence: Absence, nowMs: number): boolean {
 }
 
 /**
- * Whether the listing has shown every project that existed, so that a project that appears later is news. A row that cannot
- * be read may hide a project, so the list is read a few times more; a project that is unavailable is known all the same.
+ * Says whether the listing has shown every project that existed, so that a project that appears later is news. A row
+ * that cannot be read may hide a project, so the list is read a few times more. An unavailable project is known all
+ * the same.
  */
 export function provesFirstListing(listing: ListingResult, listingCount: number): boolean {
   const isComplete = listing.malformedRowCount === 0 && listing.end === 'end';
   return isComplete || listingCount >= DOUBTFUL.absentCount;
 }
 
-/** Milliseconds for which a project that answers 404 is left alone at least. */
+/** Returns the milliseconds for which a project that answers 404 rests at least. */
 export function restMs({
   notFoundProjectCount,
   requestsPerMinute,
@@ -136,7 +155,10 @@ export function restMs({
   return isKnownGone ? Math.max(GONE_INTERVAL_MS, shareMs) : shareMs;
 }
 
-/** Whether the listing leaves no doubt. The service itself says that a list with unavailable projects is incomplete. */
+/**
+ * Says whether the listing leaves no doubt. The service itself says that a list with unavailable projects is
+ * incomplete.
+ */
 function isCertain({ unavailableCount, malformedRowCount, end }: ListingResult): boolean {
   return unavailableCount === 0 && malformedRowCount === 0 && end === 'end';
 }

@@ -1,4 +1,7 @@
-/** When the bridge first saw the account: what is older is history, and a project that is first seen later is news. */
+/**
+ * Fixes when the bridge first saw the account: what is older is history, and a project that is first seen later is
+ * news.
+ */
 
 import { firstAccountRecord } from '../../../../shared/core/records/account-record.ts';
 import { secondOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
@@ -10,16 +13,19 @@ import type { AccountReader } from '../status/publish-health.ts';
 import { provesFirstListing } from './absence.ts';
 import type { Listings } from './listings.ts';
 
-/** What one invocation knows of it. */
+/** Says what one invocation knows of the account's origin. */
 export interface AccountOrigin {
-  /** Undefined: the account was never seen, or its item cannot be read. */
+  /** It is undefined when the account was never seen, or its item cannot be read. */
   bootAt: Timestamp | undefined;
-  /** The account's item is there and does not say what is history: projects that were never read have to wait. */
+  /** The account's item exists and does not say what is history, so projects that were never read have to wait. */
   isUnreadable: boolean;
 }
 
 export interface OriginStore extends AccountReader, RecordWriter {
-  /** Undefined: the account has no item yet. `unreadable`: the item does not say what is history. */
+  /**
+   * Resolves to undefined when the account has no item yet, and to `unreadable` when the item does not say what is
+   * history.
+   */
   readOrigin(): Promise<StoredOrigin | 'unreadable' | undefined>;
 }
 
@@ -28,8 +34,8 @@ export interface OriginDeps {
 }
 
 /**
- * At the beginning of an invocation. Another process may have read the first whole listing since this environment last looked, and
- * then what appears from now on is new to this one, too.
+ * Reads the origin at the beginning of an invocation. Another process may have read the first whole listing since this
+ * environment last looked, and then a project that appears from now on is news to this process, too.
  */
 export async function readOrigin({ store }: OriginDeps, listings: Listings): Promise<AccountOrigin> {
   const origin = await store.readOrigin();
@@ -39,8 +45,8 @@ export async function readOrigin({ store }: OriginDeps, listings: Listings): Pro
 }
 
 /**
- * The account's first answer ever fixes, once and by the upstream's own clock, what counts as history. Without a readable
- * origin it is unknown whether a project is news: only those that are recorded are polled.
+ * The first answer that the upstream ever gives fixes, by the upstream's own clock, what counts as history. Without a
+ * readable origin it is unknown whether a project is news, so only recorded projects are polled.
  */
 export async function bootAccount(
   { store }: OriginDeps,
@@ -54,20 +60,20 @@ export async function bootAccount(
 }
 
 async function createAccount(store: OriginDeps['store'], serverDateMs: number) {
-  // Whole seconds, as rows have them: an operation that was created in this very second is new.
+  // Rows show whole seconds, and so does this time: an operation that was created in this very second is news.
   const first = firstAccountRecord(store.accountId, secondOf(serverDateMs));
   await store.record(first, undefined);
   return (await store.readOrigin()) ?? first;
 }
 
-/** A listing that has come to its end, and how many have, this one included. */
+/** Says which listing has come to its end, and how many have, this one included. */
 export interface EndedListing {
   readonly listings: Listings;
   readonly listing: ListingResult;
   readonly count: number;
 }
 
-/** From the first listing on a project that appears is news, and operations older than the account are history. */
+/** From the first listing on, a project that appears is news, and operations older than the account are history. */
 export async function recordFirstListing(
   { store }: OriginDeps,
   origin: AccountOrigin,

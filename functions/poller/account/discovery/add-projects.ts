@@ -1,4 +1,4 @@
-/** Adds projects to those that are polled, as soon as a page shows them: no page removes one. */
+/** Adds projects to those that are polled, as soon as a page shows them. No page removes a project. */
 
 import { historyEndOf } from '../../../../shared/core/records/history.ts';
 import { decideDiscovery, type ProjectRecord } from '../../../../shared/core/records/project-record.ts';
@@ -16,7 +16,7 @@ import type { Discovery } from './discovery.ts';
 import type { ReadPage } from './fetch-list-page.ts';
 import { rememberProject } from './known-projects.ts';
 
-/** Table calls at once while a first listing is stored. */
+/** This many calls of the table run at once while a first listing is stored. */
 const SIGHTINGS_AT_ONCE = 8;
 
 export interface SightingDeps extends RecordAndRelayDeps {
@@ -28,11 +28,11 @@ export interface SightingDeps extends RecordAndRelayDeps {
   readonly fixedProjectIds?: readonly string[] | undefined;
 }
 
-/** What adding projects needs of a page. */
+/** Adding projects needs these fields of a page. */
 export type ShownProjects = Pick<ListingPage, 'projectIds' | 'unavailableProjectIds'> &
   Pick<ReadPage, 'createdAtOf' | 'serverDateMs'>;
 
-/** False when the invocation was stopped before every project was added. */
+/** Resolves to false when the invocation was stopped before every project was added. */
 export async function addProjects(
   deps: SightingDeps,
   discovery: Discovery,
@@ -74,15 +74,15 @@ async function addAll(
     await forEachConcurrently(added, SIGHTINGS_AT_ONCE, add, deps.signal);
   } finally {
     for (const projectId of added) addedNow.delete(projectId);
-    // Also after a failure: those that were added before it are polled.
+    // After a failure, too, the projects that were added before it are polled.
     const polled = added.filter((id) => projects.memories.has(id));
     deps.planner.addProjects(polled, histories);
   }
 }
 
 /**
- * Until the account was listed once, a crash may have delayed the sighting of what was there from the beginning: then the
- * account's first sight counts.
+ * Until the account was listed once, a crash may have delayed the sighting of projects that were there from the
+ * beginning. The account's first sight counts for them.
  */
 function historyUntil(
   { origin, listings }: Pick<Discovery, 'origin' | 'listings'>,
@@ -95,7 +95,7 @@ function historyUntil(
   return historyEndOf({ bootAt, seenAt: secondOf(serverDateMs), projectCreatedAt });
 }
 
-/** What an earlier process has learned of a project that this one meets for the first time. */
+/** Recalls what an earlier process has learned of a project that this one meets for the first time. */
 async function addOne(
   deps: SightingDeps,
   { projects, listings, origin }: Discovery,
@@ -104,13 +104,14 @@ async function addOne(
 ): Promise<ArrivalHistory | undefined> {
   const recorded = await readProject(deps.store, projectId);
   if (recorded === 'unreadable') {
-    // It is polled in its turn all the same, and each poll finds out whether it can be read by now.
+    // The project gets its turns all the same, and each poll finds out whether the item can be read by now.
     rememberProject(projects, projectId);
     return undefined;
   }
-  // Whether it is news cannot be said before the account's item can be read again.
+  // Until the account's item can be read again, it is unknown whether the project is news.
   if (origin.isUnreadable && recorded === undefined) return undefined;
-  // The configuration names it whether it can be seen or not: only an answer of its own says that it is back.
+  // The configuration names the project whether or not it can be seen, so only an answer of its own says that it is
+  // back.
   if (deps.fixedProjectIds !== undefined && recorded?.is_visible === false)
     projects.unreachable.add(projectId);
   else if (!origin.isUnreadable) {
@@ -120,7 +121,7 @@ async function addOne(
     const next = decideDiscovery(recorded, sighting);
     if (next !== undefined) await recordAndRelay(deps, next, recorded);
   }
-  // A poll of it may have begun meanwhile, and what that remembers stays.
+  // A poll of the project may have begun meanwhile, and what that remembers stays.
   rememberProject(projects, projectId);
   projects.sighted.add(projectId);
   const { arrivals } = recorded ?? {};

@@ -1,4 +1,7 @@
-/** Reads the whole project list when it is needed: to know the projects at first, and as evidence of what is gone. */
+/**
+ * Reads the whole project list when it is needed: at first to know the projects, and later as evidence of which are
+ * gone.
+ */
 
 import type { UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
@@ -34,7 +37,7 @@ export async function discoverProjects(deps: DiscoveryDeps, discovery: Discovery
   if (result !== undefined) await endListing(deps, discovery, result);
 }
 
-/** Counts only the time in which a listing is read: a night, or a month, may lie between two invocations. */
+/** Counts only the time in which a listing is read, because a night or a month may lie between two invocations. */
 async function measureReading<T>(
   { clock }: Pick<DiscoveryDeps, 'clock'>,
   listings: Listings,
@@ -50,7 +53,10 @@ async function measureReading<T>(
   }
 }
 
-/** The configuration is the list. Undefined when the invocation was stopped before every project was added. */
+/**
+ * Takes the projects that the configuration lists. Resolves to undefined when the invocation was stopped before all
+ * were added.
+ */
 async function takeFixedProjects(
   deps: DiscoveryDeps,
   discovery: Discovery,
@@ -67,7 +73,10 @@ async function takeFixedProjects(
   return listing.result();
 }
 
-/** No list shows these projects, so the upstream's clock comes from the operations of the first one that can be read. */
+/**
+ * No list shows these projects, so the upstream's clock comes from the operations of the first project that can be
+ * read.
+ */
 async function upstreamNowMs(
   { upstream, clock, signal }: Pick<DiscoveryDeps, 'upstream' | 'clock' | 'signal'>,
   projectIds: readonly string[],
@@ -81,11 +90,11 @@ async function upstreamNowMs(
       if (kind !== 'not_found' && kind !== 'forbidden') throw error;
     }
   }
-  // None of them can be seen, so the bridge's own clock has to do.
+  // The bridge's own clock has to do when none of the projects can be seen.
   return clock.now();
 }
 
-/** Undefined when the invocation was stopped before the end of the list. */
+/** Resolves to undefined when the invocation was stopped before the end of the list. */
 async function readListing(deps: DiscoveryDeps, discovery: Discovery): Promise<ListingResult | undefined> {
   const { clock, planner, signal } = deps;
   const { listings, origin } = discovery;
@@ -124,7 +133,8 @@ async function endListing(
   { projects, listings, origin }: Discovery,
   listing: ListingResult,
 ): Promise<void> {
-  // When the table fails here, the same listing is recorded a moment later; until then a new project counts as an old one.
+  // When the table fails here, the same listing is recorded a moment later. Until then a new project does not count
+  // as news.
   await recordFirstListing(deps, origin, { listings, listing, count: listings.count + 1 });
   listings.underWay = undefined;
   const isFirst = listings.endedAtMs === undefined;

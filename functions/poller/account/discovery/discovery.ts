@@ -1,4 +1,4 @@
-/** What one invocation works with while it finds out which projects there are. */
+/** Describes what one invocation works with while it finds out which projects there are. */
 
 import type { AccountOrigin } from './account-origin.ts';
 import type { KnownProjects } from './known-projects.ts';
@@ -8,6 +8,6 @@ export interface Discovery {
   readonly projects: KnownProjects;
   readonly listings: Listings;
   readonly origin: AccountOrigin;
-  /** Projects that a page of the list is adding at the moment, so that no other page adds them, too. */
+  /** A page of the list is adding these projects at the moment, so no other page adds them, too. */
   readonly addedNow: Set<string>;
 }

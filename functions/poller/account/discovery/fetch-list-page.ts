@@ -7,14 +7,14 @@ import type { UpstreamClient } from '../../../../shared/upstream/upstream-client
 import type { ShownPage } from '../../planner/poll-planner.ts';
 import type { ListingPage } from '../../planner/project-list/listing.ts';
 
-/** The most projects that the list gives on one page (public contract; the specification shows no paging). */
+/** The list gives at most this many projects on one page (public contract; the specification shows no paging). */
 export const PROJECT_PAGE_ROWS = 400;
 
 export interface ReadPage extends ShownPage, ListingPage {
   readonly cursor: string | undefined;
-  /** When the upstream created each project, by its id, as far as the page says. */
+  /** Maps the id of each project to the time at which the upstream created it, as far as the page says. */
   readonly createdAtOf: ReadonlyMap<string, string>;
-  /** The upstream's clock when it answered, milliseconds since the epoch. */
+  /** The upstream's clock showed this time when it answered, in milliseconds since the epoch. */
   readonly serverDateMs: number;
 }
 
@@ -22,11 +22,11 @@ export interface ListPageDeps {
   readonly upstream: Pick<UpstreamClient, 'listProjects'>;
   readonly clock: Pick<Clock, 'now'>;
   readonly telemetry: Pick<Telemetry, 'measure'>;
-  /** Aborted when the invocation stops. */
+  /** It is aborted when the invocation stops. */
   readonly signal: AbortSignal;
 }
 
-/** `cursor` undefined: the beginning of the list. `permit` undefined: the request has to take its own. */
+/** `cursor` is undefined at the beginning of the list. `permit` is undefined when the request has to take its own. */
 export async function fetchListPage(
   { upstream, clock, telemetry, signal }: ListPageDeps,
   cursor: string | undefined,

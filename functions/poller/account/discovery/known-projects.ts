@@ -1,16 +1,16 @@
-/** The projects of an account, as a warm environment knows them. */
+/** Keeps the projects of an account, as a warm environment knows them. */
 
 import { emptyMemory, type ProjectMemory } from '../../project/memory/project-memory.ts';
 import type { Absence } from './absence.ts';
 
 export interface KnownProjects {
-  /** What is remembered of each project that is polled, by its id. */
+  /** Maps the id of each project that is polled to what is remembered of it. */
   readonly memories: Map<string, ProjectMemory>;
-  /** Those of them whose record this process has read or written; the others were left over by an earlier process. */
+  /** This process has read or written the records of these projects. An earlier process has left the others. */
   readonly sighted: Set<string>;
-  /** Projects whose operations answer 404 and that wait for evidence. */
+  /** The operations of these projects answer 404, and evidence of their absence is being collected. */
   readonly absences: Map<string, Absence>;
-  /** Fixed projects that are published as unreachable; they are polled seldom. */
+  /** These fixed projects are published as unreachable, and are polled seldom. */
   readonly unreachable: Set<string>;
 }
 
@@ -18,14 +18,14 @@ export function noKnownProjects(): KnownProjects {
   return { memories: new Map(), sighted: new Set(), absences: new Map(), unreachable: new Set() };
 }
 
-/** What is remembered of the project; from now on it is one of those that are polled. */
+/** Returns what is remembered of the project, which is one of those that are polled from now on. */
 export function rememberProject({ memories }: KnownProjects, projectId: string): ProjectMemory {
   const memory = memories.get(projectId) ?? emptyMemory();
   memories.set(projectId, memory);
   return memory;
 }
 
-/** Of all projects that are polled, those that are not published as unreachable. */
+/** Returns all polled projects that are not published as unreachable. */
 export function visibleIdsOf({ memories, unreachable }: KnownProjects): readonly string[] {
   return [...memories.keys()].filter((id) => !unreachable.has(id));
 }

@@ -1,27 +1,27 @@
-/** The readings of the whole project list: which one is under way, and when the next one is due. */
+/** Keeps the readings of the whole project list, and decides when the next one is due. */
 
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Listing } from '../../planner/project-list/listing.ts';
 import type { KnownProjects } from './known-projects.ts';
 import { isEvidenceWanted } from './lose-projects.ts';
 
-/** What a warm environment keeps of the listings of its account. */
+/** A warm environment keeps this of the listings of its account. */
 export interface Listings {
-  /** It may take several invocations. */
+  /** One listing may take several invocations. It is undefined when none is under way. */
   underWay: Listing | undefined;
-  /** Whether pages of it are being read at the moment. */
+  /** It is true while pages of the listing under way are being read. */
   isBeingRead: boolean;
-  /** When a page of a listing could not be read. */
+  /** A page of a listing last failed at this time. It is undefined when none has. */
   failedAtMs: number | undefined;
-  /** When the latest listing came to its end; undefined: none has. */
+  /** The latest listing came to its end at this time. It is undefined when none has. */
   endedAtMs: number | undefined;
-  /** For how long the latest listing was being read. */
+  /** The latest listing was read for this long. */
   durationMs: number;
-  /** For how long the listing under way has been read so far. */
+  /** The listing under way has been read for this long so far. */
   readingMs: number;
-  /** How many have come to their end. */
+  /** This many listings have come to their end. */
   count: number;
-  /** The list was read as a whole once, so a project that appears is new. */
+  /** It is true when the list was read as a whole once, so that a project that appears is news. */
   areSightingsNews: boolean;
 }
 
@@ -38,7 +38,10 @@ export function noListings(): Listings {
   };
 }
 
-/** Listings take at most a third of the time, so that those of a large account leave the limit to its polls. */
+/**
+ * A listing is followed by a rest of twice its length, so that the listings of a large account leave the limit to its
+ * polls.
+ */
 const REST_PER_LISTING = 2;
 
 export interface ListingSchedule {
@@ -48,11 +51,14 @@ export interface ListingSchedule {
 }
 
 export interface ListingIntervals {
-  /** Between two readings of the whole project list, while one is needed; otherwise its pages have turns of their own. */
+  /**
+   * Two readings of the whole project list are at least this far apart while listings are needed. At other times only
+   * its pages are read, in their own turns.
+   */
   readonly discoveryIntervalMs: number;
 }
 
-/** A listing that the end of an invocation has cut goes on in the next one. */
+/** Says whether a listing is due. One that the end of an invocation has interrupted goes on in the next invocation. */
 export function isListingDue(
   { clock, limits, fixedProjectIds }: ListingSchedule,
   listings: Listings,

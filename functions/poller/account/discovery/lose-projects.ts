@@ -1,4 +1,7 @@
-/** Projects whose operations answer 404: they wait together for evidence, and what is gone is published as unreachable once. */
+/**
+ * Collects evidence about projects whose operations answer 404, and publishes once that a project which is gone
+ * cannot be reached.
+ */
 
 import { decideDiscovery, decideUnreachable } from '../../../../shared/core/records/project-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
@@ -19,20 +22,20 @@ import {
 } from './absence.ts';
 import type { KnownProjects } from './known-projects.ts';
 
-/** Table calls at once while the projects that a listing has proved gone are recorded. */
+/** This many calls of the table run at once while the projects that a listing has proved gone are recorded. */
 const LOSSES_AT_ONCE = 8;
 
 export interface LossDeps extends RecordAndRelayDeps {
   readonly store: RecordAndRelayDeps['store'] & ProjectReader;
   readonly clock: Clock;
   readonly planner: Pick<PollPlanner, 'removeProjects'>;
-  /** Called for each project that is found gone. */
+  /** It is called for each project that is found gone. */
   readonly onLost: (projectId: string) => void;
   readonly signal: AbortSignal;
   readonly fixedProjectIds?: readonly string[] | undefined;
 }
 
-/** The project's operations answered 404: once there is evidence enough that it is gone, that is published. */
+/** Counts a 404 of the project's operations. Once there is enough evidence that the project is gone, that is published. */
 export async function countNotFound(
   deps: LossDeps,
   projects: KnownProjects,
@@ -46,7 +49,10 @@ export async function countNotFound(
   if (isGone(absence, evidenceOf(deps))) await lose(deps, projects, [projectId]);
 }
 
-/** The project's operations answered: a fixed project that was published as unreachable is published as back. */
+/**
+ * Takes a good answer of the project's operations. A fixed project that was published as unreachable is published as
+ * back.
+ */
 export async function endAbsence(
   deps: Omit<LossDeps, 'planner' | 'onLost' | 'signal'>,
   { absences, unreachable }: KnownProjects,
@@ -61,7 +67,7 @@ export async function endAbsence(
   unreachable.delete(projectId);
 }
 
-/** The listings without a project that the page shows have to begin anew. */
+/** A page of the list shows these projects, so the count of listings without them begins anew. */
 export function restartAbsences({ absences }: KnownProjects, page: ListingPage, nowMs: number): void {
   if (absences.size === 0) return;
   for (const id of [...page.projectIds, ...page.unavailableProjectIds]) {
@@ -74,7 +80,7 @@ export function isEvidenceWanted({ absences }: KnownProjects, nowMs: number): bo
   return [...absences.values()].some((absence) => asksForListing(absence, nowMs));
 }
 
-/** One listing judges everything that waits. */
+/** Judges all projects that wait by one listing. */
 export async function judgeMissingProjects(
   deps: LossDeps,
   projects: KnownProjects,
@@ -91,7 +97,10 @@ export async function judgeMissingProjects(
   if (gone.length > 0) await lose(deps, projects, gone);
 }
 
-/** Milliseconds for which a project that has just answered 404 is left alone; undefined: it is treated as any other. */
+/**
+ * Returns the milliseconds for which a project that has just answered 404 rests, or undefined when it is treated as
+ * any other.
+ */
 export function restMsOf(
   { absences, unreachable }: KnownProjects,
   projectId: string,
@@ -109,20 +118,20 @@ function evidenceOf({ fixedProjectIds }: Pick<LossDeps, 'fixedProjectIds'>): Evi
 
 async function lose(deps: LossDeps, projects: KnownProjects, projectIds: readonly string[]): Promise<void> {
   await forEachConcurrently(projectIds, LOSSES_AT_ONCE, async (projectId) => {
-    // An answer may have come meanwhile.
+    // The project may have answered meanwhile.
     if (deps.signal.aborted || !projects.absences.has(projectId)) return;
     if (await recordLoss(deps, projectId)) forget(deps, projects, projectId);
   });
 }
 
-/** False when another process has changed the record meanwhile: the next 404 or listing decides again. */
+/** Resolves to false when another process has changed the record meanwhile. The next 404 or listing decides again. */
 async function recordLoss(deps: LossDeps, projectId: string): Promise<boolean> {
   const record = await deps.store.readProject(projectId);
   const next = record && decideUnreachable(record, deps.clock.now());
   return next === undefined || (await recordAndRelay(deps, next, record));
 }
 
-/** A fixed project goes on being polled, seldom, because nothing else would show that it is back. */
+/** A fixed project is still polled, seldom, because nothing else would show that it is back. */
 function forget(deps: LossDeps, projects: KnownProjects, projectId: string): void {
   projects.absences.delete(projectId);
   deps.onLost(projectId);

@@ -1,4 +1,7 @@
-/** Reads one page of the project list in its turn: new projects are added, and those whose fields moved are polled soon. */
+/**
+ * Reads one page of the project list in its turn. New projects are added, and projects whose fields moved are polled
+ * soon.
+ */
 
 import type { Permit } from '../../../../shared/upstream/request-budget.ts';
 import type { PollDecision, PollPlanner } from '../../planner/poll-planner.ts';

@@ -1,18 +1,21 @@
-/** What an invocation knows of events that were recorded and are not published yet. */
+/** Keeps what an invocation knows of events that were recorded and are not published yet. */
 
 import type { RelayReport } from '../../../../shared/protocol/relay-records.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 
 export interface Leftovers {
-  /** An unpublished event was seen since the last pass over the index began. */
+  /** It is true when an unpublished event was seen since the last pass over the index began. */
   areExpected: boolean;
-  /** The last page made progress and the pass goes on: the invocation is needed. */
+  /** It is true while a pass goes on whose last page made progress. The invocation is needed then. */
   areDraining: boolean;
-  /** When the oldest entry that the last page held was recorded; undefined: no entry is known to be unpublished. */
+  /**
+   * The oldest entry that the last page held was recorded at this time. It is undefined when no entry is known to be
+   * unpublished.
+   */
   oldestAtMs: number | undefined;
 }
 
-/** At the beginning of an invocation, an earlier one may have left anything behind. */
+/** Returns the state at the beginning of an invocation: an earlier one may have left anything behind. */
 export function leftoversAtStart(): Leftovers {
   return { areExpected: true, areDraining: false, oldestAtMs: undefined };
 }

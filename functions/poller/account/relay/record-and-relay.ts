@@ -9,8 +9,8 @@ export interface RecordAndRelayDeps extends RelayDeps {
 }
 
 /**
- * False when another process has changed the item since `before` was read (undefined: there was none): then nothing is
- * written and nothing is published.
+ * Resolves to false when another process has changed the item since `before` was read. Then nothing is written and
+ * nothing is published. `before` is undefined when there was no item.
  */
 export async function recordAndRelay(
   deps: RecordAndRelayDeps,

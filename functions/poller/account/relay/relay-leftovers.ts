@@ -1,6 +1,6 @@
 /**
- * Publishes what a crash or an outage of the bus left unpublished, also of projects that are not polled any more: a page of the
- * work index at a time, beside the polls and never before them.
+ * Publishes what a crash or an outage of the bus left unpublished, including events of projects that are not polled
+ * any more. It takes a page of the work index at a time, beside the polls and never before them.
  */
 
 import { oldestFirst, oldestPendingMs } from '../../../../shared/core/journal/relay-plan.ts';
@@ -15,29 +15,36 @@ import type { IndexPosition, Key } from '../../../../shared/store/table.ts';
 import type { PollPlanner } from '../../planner/poll-planner.ts';
 import { type Leftovers, measureRelay } from './leftovers.ts';
 
-/** Keys of one page: two reads of a hundred items, and twenty calls of the bus at the most usual size. */
+/**
+ * One page has this many keys, which takes two reads of a hundred items, and twenty calls of the bus at the most
+ * usual size.
+ */
 const PAGE_KEYS = 200;
 
-/** Four calls of ten entries go out side by side: enough to see whether the bus is back, and no storm while it is not. */
+/**
+ * After a page of which nothing got through, each page has this many keys. Four calls of ten entries are enough to
+ * see whether the bus is back, and no storm while it is not.
+ */
 const PROBE_KEYS = 40;
 
 /**
- * An event costs half a millisecond of a whole core (`npm run bench:drain`), and 256 MB of Lambda have a seventh of one: at this
- * rate three fifths of it are left to the polls. 100,000 events drain in a quarter of an hour.
+ * At most this many events a second are published. An event costs half a millisecond of a whole core (`npm run
+ * bench:drain`), and 256 MB of Lambda have a seventh of one, so three fifths of it are left to the polls. 100,000
+ * events drain in a quarter of an hour.
  */
 export const EVENTS_PER_SECOND_MAX = 110;
 
-/** The pause after a page of which nothing got through; it doubles with each such page. */
+/** The relay pauses for this long after a page of which nothing got through. The pause doubles with each such page. */
 const BACKOFF_MS_MIN = 1_000;
 const BACKOFF_MS_MAX = 30_000;
 
-/** The time between two looks at whether a poll has left something over. */
+/** The relay looks this often whether a poll has left events unpublished. */
 const LOOK_MS = 1_000;
 
-/** Where records with unpublished events are found. */
+/** Records with unpublished events are found here. */
 export interface LeftoverStore {
   findWorkPage(request: WorkPageRequest): Promise<WorkIndexPage>;
-  /** Of all kinds; an item that cannot be read is left out. */
+  /** Reads records of all kinds. An item that cannot be read is left out. */
   readRecords(keys: readonly Key[]): Promise<readonly JournalRecord[]>;
 }
 
@@ -48,14 +55,17 @@ export interface LeftoverDeps extends RelayDeps, SettleDeps {
   readonly signal: AbortSignal;
 }
 
-/** What the invocation learns from the relay of its leftovers. */
+/** The invocation learns this from the relay of its leftovers. */
 export interface LeftoverEvents {
-  /** The projects of one page of the index; called in the first pass only. */
+  /** Takes the projects of one page of the index. It is called in the first pass only. */
   onProjects(projectIds: readonly string[]): void;
   onPublished(eventCount: number): void;
 }
 
-/** Until the invocation stops. The first pass goes over everything, and later ones follow when something was left over. */
+/**
+ * Runs until the invocation stops. The first pass goes over everything, and later passes follow when something was
+ * left unpublished.
+ */
 export async function relayLeftovers(
   deps: LeftoverDeps,
   leftovers: Leftovers,
@@ -76,7 +86,7 @@ export async function relayLeftovers(
   }
 }
 
-/** How many entries were published. */
+/** Resolves to the number of entries that were published. */
 async function passOverIndex(
   deps: LeftoverDeps,
   leftovers: Leftovers,
@@ -106,7 +116,7 @@ async function passOverIndex(
   return publishedCount;
 }
 
-/** Undefined: the invocation stops, or the index cannot be read and is left to the next pass. */
+/** Resolves to undefined when the invocation stops, or when the index cannot be read and is left to the next pass. */
 async function findPage(
   { store, telemetry, signal }: LeftoverDeps,
   leftovers: Leftovers,
@@ -129,16 +139,16 @@ function projectIdsOf({ entries }: WorkIndexPage): readonly string[] {
 
 interface PageOutcome {
   readonly publishedCount: number;
-  /** Something was to be published and nothing got through, or the page could not be dealt with. */
+  /** It is true when events were due and none got through, or when the page could not be dealt with. */
   readonly hasFailed: boolean;
   readonly reason: string;
-  /** How long to rest, so that the rate stays within its bound. */
+  /** The relay rests for this long, so that the rate stays within its bound. */
   readonly restMs: number;
 }
 
 const NOTHING_RELAYED: PageOutcome = { publishedCount: 0, hasFailed: false, reason: '', restMs: 0 };
 
-/** One page that fails holds up no other: it is met again by the next pass. */
+/** Relays one page. A page that fails holds up no other, and the next pass meets it again. */
 async function relayPage(
   deps: LeftoverDeps,
   leftovers: Leftovers,
@@ -162,7 +172,7 @@ async function relayPage(
   }
 }
 
-/** The records of the page with unpublished entries; commands that have ended are settled first. */
+/** Reads the records of the page that have unpublished entries. Commands that have ended are settled first. */
 async function readPage(
   deps: LeftoverDeps,
   { entries }: WorkIndexPage,
@@ -189,7 +199,7 @@ function outcomeOf(
   };
 }
 
-/** Where an operation or a command is open, a transition is to be expected. */
+/** A transition is to be expected where an operation or a command is open. */
 function markHot(planner: Pick<PollPlanner, 'markHot'>, records: readonly JournalRecord[]): void {
   for (const record of records) {
     const isHot =

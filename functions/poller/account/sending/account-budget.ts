@@ -1,12 +1,15 @@
-/** The poller's bucket of one account: as wide as both parts of the rate limit together, and never narrower than its own. */
+/**
+ * Builds the poller's bucket of one account: as wide as the shares of poller and commands together, and never
+ * narrower than its own share.
+ */
 
 import { type AccountRate, sharedRequestsPerMinute } from '../../../../shared/core/rates/account-rate.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { createRequestBudget, type PollerBudget } from '../../../../shared/upstream/request-budget.ts';
 
 /**
- * Requests that may leave at once after a quiet moment: as many as the fastest rate saves up between two invocations. One route
- * allows 40 a second, and what is kept for a burst is missing from the steady rate.
+ * This many requests may leave at once after a quiet moment: as many as the fastest rate saves up between two
+ * invocations. One route allows 40 a second, and what is kept for a burst is missing from the steady rate.
  */
 export const REQUEST_BURST = 6;
 

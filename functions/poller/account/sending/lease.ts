@@ -1,23 +1,27 @@
 /**
- * Which process polls an account. Safety of the records rests on conditional writes and not on the lease, but the rate limit
- * rests on it: a process sends only while its lease holds by its own clocks, and hands over what it has spent.
+ * Decides which process polls an account. The safety of the records rests on conditional writes and not on the lease,
+ * but the rate limit rests on the lease: a process sends only while its lease holds by its own clocks, and hands over
+ * what it has spent.
  */
 
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { LeaseSpending } from '../../../../shared/store/adapters/leases.ts';
 
 export interface Lease {
-  /** False: another process holds the lease. */
+  /** Resolves to false when another process holds the lease. */
   acquire(durationMs: number): Promise<boolean>;
-  /** Whether this process may still send to the upstream. */
+  /** Says whether this process may still send to the upstream. */
   holds(): boolean;
   release(): Promise<void>;
 }
 
 interface LeaseStore {
-  /** `false` while the lease of another holder has not ended. */
+  /** Resolves to `false` while the lease of another holder has not ended. */
   acquireLease(holder: string, durationMs: number): Promise<boolean>;
-  /** Undefined when there is no lease item. `spending` is undefined when the last holder did not release its lease. */
+  /**
+   * Resolves to undefined when there is no lease item. `spending` is undefined when the last holder did not release
+   * its lease.
+   */
   readLease(): Promise<{ readonly spending: LeaseSpending | undefined } | undefined>;
   /** Ends the lease, and stores what its holder has spent for the next one. */
   releaseLease(holder: string, spending?: LeaseSpending): Promise<void>;
@@ -26,16 +30,19 @@ interface LeaseStore {
 export interface LeaseDeps {
   readonly store: LeaseStore;
   readonly clock: Pick<Clock, 'now'>;
-  /** Milliseconds that only ever rise, whatever is done to the clock of the machine. */
+  /** Returns milliseconds that only ever rise, even when the clock of the machine is changed. */
   readonly monotonicMs: () => number;
   readonly newId: () => string;
   readonly budget: SpendingBudget;
 }
 
-/** What a process has spent of the rate limit, for the process after it. */
+/** Hands over what a process has spent of the rate limit to the process after it. */
 interface SpendingBudget {
   spending(): LeaseSpending;
-  /** Undefined: the process before did not hand over what it has spent, so everything it may have spent is assumed. */
+  /**
+   * `spending` is undefined when the previous process did not hand over what it has spent. Then everything that it
+   * may have spent is assumed.
+   */
   takeOver(spending: LeaseSpending | undefined): void;
 }
 
@@ -52,7 +59,7 @@ export function createLease({ store, clock, monotonicMs, newId, budget }: LeaseD
     async acquire(durationMs) {
       const holder = newId();
       const before = await store.readLease();
-      // From before the write: the table counts from some time after it.
+      // The lease counts from before the write, because the table counts from some time after it.
       const times = { fromMs: clock.now(), fromMonotonicMs: monotonicMs() };
       if (!(await store.acquireLease(holder, durationMs))) return false;
       held = { holder, durationMs, ...times };
@@ -60,7 +67,7 @@ export function createLease({ store, clock, monotonicMs, newId, budget }: LeaseD
       return true;
     },
 
-    /** Both clocks are asked: one stands still while some machines are frozen, and the other one can be set. */
+    /** Asks both clocks, because one stands still while some machines are frozen, and the other one can be changed. */
     holds() {
       if (held === undefined) return false;
       const elapsedMs = Math.max(clock.now() - held.fromMs, monotonicMs() - held.fromMonotonicMs);

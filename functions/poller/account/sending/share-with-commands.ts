@@ -1,25 +1,28 @@
-/** Commands through the API spend the same rate limit: what they have sent since the last look is taken out of the poller's bucket. */
+/** Takes what commands have sent through the API out of the poller's bucket, because both spend the same rate limit. */
 
 import { USAGE_LOOK_MS, unknownCommandsMax } from '../../../../shared/core/rates/account-rate.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { PollerBudget } from '../../../../shared/upstream/request-budget.ts';
 
 interface CommandsPort {
-  /** How many requests commands have ever sent for this account. */
+  /** Resolves to the number of requests that commands have ever sent for this account. */
   sentCount(): Promise<number>;
-  /** The part of the rate limit that is reserved for commands. */
+  /** Commands may send this many requests a minute. */
   readonly requestsPerMinute: number;
 }
 
 export interface SharingDeps {
-  /** Who spends the same rate limit through the API; undefined: nothing does. */
+  /** The API spends the same rate limit. When this is undefined, it does not. */
   readonly commands?: CommandsPort | undefined;
   readonly budget: Pick<PollerBudget, 'charge'>;
   readonly clock: Clock;
   readonly signal: AbortSignal;
 }
 
-/** What a warm environment keeps: how many requests commands had sent at the last look; undefined: there was none. */
+/**
+ * A warm environment keeps this: how many requests commands had sent at the last look. It is undefined when there was
+ * no look.
+ */
 export interface CommandCount {
   sentCount: number | undefined;
 }
@@ -29,7 +32,7 @@ export async function shareWithCommands(
   known: CommandCount,
 ): Promise<void> {
   if (commands === undefined) return;
-  // What was sent long before this invocation or this process no longer counts against any minute.
+  // Requests that left long before this invocation or this process no longer count against any minute.
   let newMax = unknownCommandsMax(commands.requestsPerMinute);
   let assumedCount = 0;
   while (!signal.aborted) {
@@ -41,7 +44,7 @@ export async function shareWithCommands(
       assumedCount = 0;
       newMax = Number.POSITIVE_INFINITY;
     } catch {
-      // The table is busy, and meanwhile commands may use all of their part.
+      // While the table is busy, commands may use all of their share.
       const perLook = Math.ceil((commands.requestsPerMinute * USAGE_LOOK_MS) / 60_000);
       budget.charge(perLook);
       assumedCount += perLook;

@@ -1,9 +1,9 @@
-/** Acquires the lease, and waits a moment for the invocation that still holds it. */
+/** Acquires the lease, and waits a moment for an invocation that still holds it. */
 
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Lease } from './lease.ts';
 
-/** The invocation of the last minute may still be ending: without a wait, the whole minute would be lost. */
+/** The invocation of the last minute may still be ending. Without this wait, the whole minute would be lost. */
 const LEASE_WAIT_MS_MAX = 5_000;
 const LEASE_LOOK_MS = 250;
 
@@ -13,7 +13,7 @@ export interface LeaseWaitDeps {
   readonly signal: AbortSignal;
 }
 
-/** False: another process still holds the lease, or the invocation stops. */
+/** Resolves to false when another process still holds the lease, or the invocation stops. */
 export async function waitForLease(
   { lease, clock, signal }: LeaseWaitDeps,
   leaseMs: number,

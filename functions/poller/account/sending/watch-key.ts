@@ -1,16 +1,16 @@
 /**
- * While the upstream refuses the key, nothing is sent, and the secret is read again every few seconds: a valid key is
- * noticed within the invocation.
+ * Reads the secret again every few seconds while the upstream refuses the key and nothing is sent, so that a valid
+ * key is noticed within the invocation.
  */
 
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { GuardedKeySource } from '../../../../shared/upstream/key-source.ts';
 
-/** A look costs $0.000005, so a key that stays wrong for a day costs nine cents. */
+/** One look costs $0.000005, so a key that stays wrong for a day costs nine cents. */
 const LOOK_MS = 5_000;
 
 export interface KeyWatchDeps {
-  /** Where the key comes from that is sent to the upstream. */
+  /** The key that is sent to the upstream comes from here. */
   readonly key: Pick<GuardedKeySource, 'hasAnother'>;
   readonly clock: Clock;
   readonly signal: AbortSignal;

@@ -1,4 +1,7 @@
-/** Since when each project was not read to its end, and the event about one that stays unread while others are read. */
+/**
+ * Keeps since when each project was not read to its end, and publishes an event about one that stays unread while
+ * others are read.
+ */
 
 import {
   type AccountStatus,
@@ -17,22 +20,22 @@ import type { PollReport } from '../../project/poll-project.ts';
 import type { ProjectReader } from '../../project/read-stored.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
 
-/** What a warm environment knows of the readings of each project. */
+/** A warm environment knows this of the readings of each project. */
 export interface ProjectReadings {
-  /** When each project was last read to its end by this process. */
+  /** This process last read each project to its end at this time. */
   readonly completedAtMs: Map<string, number>;
-  /** Since when a project is known that this process has not read to its end. */
+  /** Each of these projects has been known since this time, and this process has not read it to its end. */
   readonly knownAtMs: Map<string, number>;
-  /** Projects whose last poll did not read them to the end. */
+  /** The last poll of these projects did not read them to the end. */
   readonly unread: Map<string, NotRead>;
-  /** The process before this one knew a project since then that was never read completely. */
+  /** The previous process knew a project since this time that was never read completely. */
   unreadBeforeMs: number | undefined;
 }
 
 interface NotRead {
-  /** Its last complete reading or, when there was none, since when it is known. */
+  /** The last complete reading was at this time. When there was none, the project became known then. */
   readonly sinceMs: number;
-  /** Since then it has failed while other requests of the account were answered. */
+  /** The project has failed since this time, while other requests of the account were answered. */
   readonly aloneSinceMs: number;
   readonly reason: string;
 }
@@ -46,16 +49,19 @@ export interface ReadingDeps extends RecordAndRelayDeps {
   readonly clock: Clock;
 }
 
-/** A failure of some minutes is the upstream's usual trouble; by then six attempts have failed. */
+/**
+ * A project is published as unreachable after this time. The upstream often fails for some minutes, and by then six
+ * attempts have failed.
+ */
 const UNREACHABLE_AFTER_MS = 10 * 60_000;
 
 /**
- * Reasons that are never published. A long first reading goes on; an item of the table that cannot be read cannot be written
- * either; and whether a project that answers 404 is gone is decided by `lose-projects.ts`.
+ * These reasons are never published. A long first reading goes on; an item of the table that cannot be read cannot be
+ * written either; and `lose-projects.ts` decides whether a project that answers 404 is gone.
  */
 const NOT_PUBLISHED: ReadonlySet<string> = new Set(['unfinished', 'item_unreadable', 'not_found']);
 
-/** `project`: its record as the poll has read it before. */
+/** `project` is the record as the poll has read it before. */
 export async function markRead(
   deps: ReadingDeps,
   readings: ProjectReadings,
@@ -70,11 +76,11 @@ export async function markRead(
   if (next !== undefined) await recordAndRelay(deps, next, project);
 }
 
-/** How a poll has failed to read its project. */
+/** Says how a poll has failed to read its project. */
 export interface FailedReading {
   readonly projectId: string;
   readonly reason: string;
-  /** Other requests of the account are answered. */
+  /** It is true when other requests of the account are answered. */
   readonly areOthersAnswered: boolean;
 }
 
@@ -86,7 +92,8 @@ export async function markUnread(
   const nowMs = deps.clock.now();
   const known = readings.unread.get(projectId);
   const sinceMs = known?.sinceMs ?? readAtMs(readings, projectId) ?? nowMs;
-  // From the first failure: with many projects the last complete reading may lie long before it.
+  // The time counts from the first failure, because with many projects the last complete reading may lie long before
+  // it.
   const isAlone = areOthersAnswered && known !== undefined && !NOT_PUBLISHED.has(known.reason);
   const aloneSinceMs = isAlone ? known.aloneSinceMs : nowMs;
   readings.unread.set(projectId, { sinceMs, aloneSinceMs, reason });
@@ -97,27 +104,28 @@ export async function markUnread(
   if (next !== undefined) await recordAndRelay(deps, next, record);
 }
 
-/** Why a poll did not read its project to the end. `report` undefined: it ended with `error`. */
+/** Returns why a poll did not read its project to the end. `report` is undefined when the poll ended with `error`. */
 export function unreadReason(report: PollReport | undefined, error: unknown): string {
   if (report !== undefined) return report.failure ?? 'unfinished';
   if (isUnreadable(error)) return 'item_unreadable';
   return isUpstreamError(error) ? error.kind : 'failed';
 }
 
-/** Begins to count the age of projects that this process has not read yet. `projectIds`: all that can be seen. */
+/** Begins to count the age of projects that this process has not read yet. `projectIds` are all that can be seen. */
 export function startReadingAges(
   readings: ProjectReadings,
   projectIds: readonly string[],
   nowMs: number,
 ): void {
   for (const id of projectIds) if (readAtMs(readings, id) === undefined) readings.knownAtMs.set(id, nowMs);
-  // One of the projects without a reading is the one that the process before had never read; it is not known which.
+  // One of the projects without a reading is the one that the previous process had never read. It is unknown which.
   if (projectIds.every((id) => readings.completedAtMs.has(id))) readings.unreadBeforeMs = undefined;
 }
 
 /**
- * When the project that was read longest ago was read to its end; of a project that was never read to its end, since when it
- * is known. Undefined: no project can be seen. `projectIds`: all that can be seen.
+ * Returns when the project that was read longest ago was read to its end. A project that was never read to its end
+ * counts from when it became known. It is undefined when no project can be seen. `projectIds` are all that can be
+ * seen.
  */
 export function oldestReadingMs(
   readings: ProjectReadings,
@@ -127,7 +135,10 @@ export function oldestReadingMs(
   return earliestMs([...times, readings.unreadBeforeMs]);
 }
 
-/** The oldest of the last complete readings; undefined while a project has none. `projectIds`: all that can be seen. */
+/**
+ * Returns the oldest of the last complete readings, or undefined while a project has none. `projectIds` are all that
+ * can be seen.
+ */
 export function lastCompleteWalkAtMs(
   { completedAtMs }: ProjectReadings,
   projectIds: readonly string[],
@@ -136,18 +147,22 @@ export function lastCompleteWalkAtMs(
   return earliestMs([...completedAtMs.values()]);
 }
 
-/** In a new process: the projects that the one before it could not read, so that their ages go on. */
+/**
+ * Takes over the projects that another process could not read, so that their ages go on. A warm process may have
+ * read them later than that one.
+ */
 export function recallReadings(readings: ProjectReadings, status: AccountStatus | undefined): void {
   const { unread_projects = [], unread_since, last_complete_walk_at } = status ?? {};
   for (const { project_id, since, reason } of unread_projects) {
-    const sinceMs = Date.parse(since);
+    const sinceMs = Math.max(Date.parse(since), readings.completedAtMs.get(project_id) ?? 0);
     if (!Number.isNaN(sinceMs)) readings.unread.set(project_id, { sinceMs, aloneSinceMs: sinceMs, reason });
   }
-  if (unread_since !== undefined && last_complete_walk_at === undefined)
+  const isNew = readings.completedAtMs.size === 0;
+  if (isNew && unread_since !== undefined && last_complete_walk_at === undefined)
     readings.unreadBeforeMs = Date.parse(unread_since);
 }
 
-/** For the status: the projects that were tried and not read to their end, the longest first. */
+/** Returns for the status the projects that were tried and not read to their end, the longest unread first. */
 export function unreadProjects(
   { unread }: ProjectReadings,
   isKnown: (projectId: string) => boolean,
@@ -163,12 +178,15 @@ export function unreadProjects(
   );
 }
 
-/** When the project was last read to its end or, when it never was, since when it is known; undefined: it is not known yet. */
+/**
+ * Returns when the project was last read to its end or, when it never was, when it became known. It is undefined when
+ * the project is not known yet.
+ */
 function readAtMs({ completedAtMs, unread, knownAtMs }: ProjectReadings, id: string): number | undefined {
   return completedAtMs.get(id) ?? unread.get(id)?.sinceMs ?? knownAtMs.get(id);
 }
 
-/** No spread into `Math.min`: 100,000 arguments almost fill the stack. */
+/** A spread into `Math.min` would almost fill the stack with 100,000 arguments. */
 function earliestMs(times: readonly (number | undefined)[]): number | undefined {
   return times.reduce<number | undefined>(
     (earliest, time) => (time === undefined ? earliest : Math.min(time, earliest ?? time)),

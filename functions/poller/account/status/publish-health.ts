@@ -1,4 +1,4 @@
-/** Publishes, once each, that events of the account will be late and that they are on time again. */
+/** Publishes that events of the account will be late, and that they are on time again, once each. */
 
 import { isJournalFull } from '../../../../shared/core/journal/journal.ts';
 import type { DegradedReason } from '../../../../shared/core/journal/journal-entries.ts';
@@ -8,15 +8,18 @@ import { toError } from '../../../../shared/runtime/errors.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
 
-/** How the upstream answers this account, as far as this process has seen it. */
+/** Says how the upstream answers this account, as far as this process has seen it. */
 export interface AccountHealth {
-  /** When the upstream last answered a request as it should; undefined: not yet. */
+  /** The upstream last answered a request as it should at this time. It is undefined when it has not yet. */
   answeredAtMs: number | undefined;
-  /** Since when no poll has succeeded; undefined: the last one did, or none was tried. */
+  /** No poll has succeeded since this time. It is undefined when the last one did, or none was tried. */
   failingSinceMs: number | undefined;
-  /** The upstream refuses the key, and the secret holds no other one: nothing is sent. */
+  /** It is true when the upstream refuses the key and the secret holds no other one. Nothing is sent then. */
   isKeyRejected: boolean;
-  /** Subscribers know that events of the account are late. Each invocation begins with what the account's item says. */
+  /**
+   * It is true when subscribers know that events of the account are late. Each invocation begins with what the
+   * account's item says.
+   */
   isDegraded: boolean;
 }
 
@@ -46,7 +49,10 @@ export async function readHealth({ store }: Pick<HealthDeps, 'store'>, health: A
   health.isDegraded = account?.degraded_reason !== undefined;
 }
 
-/** At the end of an invocation. One that has polled nothing and met no trouble has learned nothing of the account's health. */
+/**
+ * Publishes the account's health at the end of an invocation. One that has polled nothing and met no trouble has
+ * learned nothing about it.
+ */
 export async function publishHealthAtEnd(
   deps: HealthDeps,
   health: AccountHealth,
@@ -57,7 +63,7 @@ export async function publishHealthAtEnd(
   if (reason !== undefined || !isUndecided) await publishHealth(deps, health, reason);
 }
 
-/** Nothing is sent from now on. Logs and publishes that once for each key that the upstream refuses. */
+/** Stops all sending. Logs and publishes that once for each key that the upstream refuses. */
 export async function publishRejectedKey(deps: HealthDeps, health: AccountHealth): Promise<void> {
   if (health.isKeyRejected) return;
   health.isKeyRejected = true;
@@ -68,7 +74,7 @@ export async function publishRejectedKey(deps: HealthDeps, health: AccountHealth
   try {
     await publishHealth(deps, health, 'key_rejected');
   } catch (error) {
-    // The end of the invocation publishes it again; the loop that met the refusal goes on.
+    // The end of the invocation publishes the health again, and the loop that met the refusal goes on.
     deps.telemetry.log('warn', 'health.not_published', { reason: toError(error).name });
   }
 }
@@ -89,13 +95,13 @@ export async function publishRecovery(
   await publishHealth(deps, health, undefined);
 }
 
-/** The account is not failing from now on, whether or not what was read is published before the invocation ends. */
+/** Notes that the account is not failing, whether or not what was read is published before the invocation ends. */
 export function markOperationsRead(health: AccountHealth, nowMs: number): void {
   health.answeredAtMs = nowMs;
   health.failingSinceMs = undefined;
 }
 
-/** `reason` undefined: the account is well. */
+/** `reason` is undefined when the account is well. */
 async function publishHealth(
   deps: HealthDeps,
   health: AccountHealth,
@@ -117,7 +123,7 @@ function degradedReason(
   return failingMs(health, clock.now()) >= limits.failingMsMax ? 'upstream_failing' : undefined;
 }
 
-/** For how long no poll has succeeded, milliseconds; 0 when the last one did. */
+/** Returns for how many milliseconds no poll has succeeded, or 0 when the last one did. */
 export function failingMs({ failingSinceMs }: AccountHealth, nowMs: number): number {
   return failingSinceMs === undefined ? 0 : nowMs - failingSinceMs;
 }

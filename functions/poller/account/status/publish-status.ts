@@ -1,4 +1,4 @@
-/** Writes how the account is doing, about once a minute; a failure to write it is no failure of the poller. */
+/** Writes how the account is doing, about once a minute. A failure to write it is no failure of the poller. */
 
 import { oldestPendingMs } from '../../../../shared/core/journal/relay-plan.ts';
 import {
@@ -17,15 +17,18 @@ import { type ProjectReadings, recallReadings } from './project-readings.ts';
 import type { BoundReports } from './report-bound.ts';
 import { DELAYS_MAX, type TallyKeeper } from './tally.ts';
 
-/** Into an invocation of a minute: late enough to have something to report, and early enough that its end is reported, too. */
+/**
+ * The status is first written this long after the beginning of an invocation: late enough to have something to
+ * report, and early enough that the end of a minute is reported, too.
+ */
 const FIRST_MS = 10_000;
 
-/** Alarms look at minutes; each write costs a few units. */
+/** The status is written this often. Alarms look at minutes, and each write costs a few units. */
 const INTERVAL_MS = 50_000;
 
-/** What a warm environment keeps of the status. */
+/** A warm environment keeps this of the status. */
 export interface StatusMemory {
-  /** As it was last read or written. */
+  /** The status as it was last read or written is kept for the next write. */
   stored: AccountStatus | undefined;
   writtenAtMs: number | undefined;
 }
@@ -48,30 +51,35 @@ export interface StatusDeps {
   readonly signal: AbortSignal;
 }
 
-/** What the status says of the projects. */
+/** The status says this of the projects. */
 type ProjectsSummary = Required<
   Pick<StatusSample, 'project_count' | 'lastCompleteWalkAtMs' | 'unreadSinceMs' | 'unread'>
 >;
 
-/** Where the figures come from that other rooms keep. */
+/** Other parts of the poller keep these figures. */
 export interface StatusSources {
   summarise(nowMs: number): ProjectsSummary;
-  /** When the oldest unpublished entry that the relay has met was recorded; undefined: it has met none. */
+  /** Returns when the oldest unpublished entry that the relay has met was recorded, or undefined when it has met none. */
   oldestLeftoverAtMs(): number | undefined;
 }
 
-/** In a new process: what the one before it has found out. Without it everything is found out again. */
+/**
+ * Recalls, at the beginning of an invocation, what another process has found out since this one last wrote the
+ * status. A new process takes over what was learned of the upstream, too. Otherwise everything has to be found out again.
+ */
 export async function recallStatus(
   { status, planner, budget, telemetry }: Pick<StatusDeps, 'status' | 'planner' | 'budget' | 'telemetry'>,
   memory: StatusMemory,
   readings: ProjectReadings,
 ): Promise<void> {
-  if (memory.stored !== undefined) return;
   try {
-    memory.stored = await status.read();
-    recallReadings(readings, memory.stored);
-    const { learned } = memory.stored ?? {};
-    if (learned === undefined) return;
+    const before = memory.stored;
+    const stored = await status.read();
+    if (stored === undefined || stored.written_at === before?.written_at) return;
+    memory.stored = stored;
+    recallReadings(readings, stored);
+    const { learned } = stored;
+    if (learned === undefined || before !== undefined) return;
     budget.restore(learned.limit);
     planner.restoreHints(learned.hints);
   } catch (error) {
@@ -93,7 +101,7 @@ export async function publishStatusRepeatedly(
   }
 }
 
-/** An invocation that ends early has something to report all the same. */
+/** Writes the status when it is due. An invocation that ends early has something to report all the same. */
 export async function publishStatusIfDue(
   deps: StatusDeps,
   memory: StatusMemory,
@@ -130,7 +138,10 @@ async function publishStatus(deps: StatusDeps, memory: StatusMemory, sources: St
   memory.stored = next;
 }
 
-/** Beyond this many the status says that there are at least as many: counting a backlog would cost more than it says. */
+/**
+ * The status counts at most this many and then says that there are at least as many, because counting a backlog would
+ * cost more than the number is worth.
+ */
 export const WORK_COUNTED_MAX = 5_000;
 
 async function findWork({ store, telemetry }: Pick<StatusDeps, 'store' | 'telemetry'>) {
@@ -139,7 +150,7 @@ async function findWork({ store, telemetry }: Pick<StatusDeps, 'store' | 'teleme
   return entries;
 }
 
-/** How many items are read for their age; the age of what the relay has met beyond them is known besides. */
+/** At most this many items are read for their age. The relay knows the age of what it has met beyond them. */
 export const WORK_READ_MAX = 100;
 
 async function unpublishedAgeMs(

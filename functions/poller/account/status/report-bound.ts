@@ -1,8 +1,8 @@
-/** Reports that a bound was met: once per invocation and bound, because a bound that is met is met again at once. */
+/** Reports that a bound was met, once per invocation and bound, because a bound that is met is met again at once. */
 
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 
-/** Each has a row in docs/limits.md. */
+/** Each of these bounds has a row in docs/limits.md. */
 export const BOUND_NAMES = ['projects', 'list_pages', 'barren_pages', 'delays_kept'] as const;
 
 export type BoundName = (typeof BOUND_NAMES)[number];
@@ -11,7 +11,7 @@ export interface BoundReports {
   report(bound: BoundName, value: number): void;
 }
 
-/** For one invocation. */
+/** Creates the reports of one invocation. */
 export function createBoundReports(telemetry: Telemetry): BoundReports {
   const reported = new Set<BoundName>();
   return {

@@ -1,14 +1,14 @@
-/** Counts what the account's status shows, on its way to the metrics. */
+/** Counts what the account's status shows. Every figure is passed on to the metrics. */
 
 import type { Tally } from '../../../../shared/core/records/account-status.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 
 export interface TallyKeeper {
-  /** What was counted since the last time. */
+  /** Returns what was counted since the last call. */
   take(): Tally;
 }
 
-/** Delays of one minute that are kept; more of them do not change a percentile. */
+/** At most this many delays of one minute are kept. More of them do not change a percentile. */
 export const DELAYS_MAX = 5_000;
 
 export function createTally<T extends Telemetry>(

@@ -1,12 +1,18 @@
-/** How often operations begin in all projects together: the prior belief about a project that has not shown any yet. */
+/**
+ * Counts how often operations begin in all projects together. That rate is the prior belief about a project that has
+ * shown none yet.
+ */
 
 import { ARRIVALS_PER_MS_ASSUMED } from './poll-intensity.ts';
 import type { ArrivalHistory } from './project-activity.ts';
 
 export interface ArrivalRates {
-  /** Counts one project's history instead of the one that was counted before; undefined: none. */
+  /**
+   * Counts one project's history instead of the one that was counted before. `undefined` stands for a history that
+   * does not exist.
+   */
   replace(before: ArrivalHistory | undefined, after: ArrivalHistory | undefined): void;
-  /** Arrivals per millisecond of a mean project. */
+  /** Returns how many operations begin in a mean project per millisecond. */
   perMsMean(): number;
 }
 

@@ -1,25 +1,25 @@
-/** What one page of a project's operations says about how soon the next transition is to be expected. */
+/** Derives from one page of a project's operations how soon the next transition is to be expected. */
 
 import { isTerminal, type Operation } from '../../../../shared/core/records/operation.ts';
 
-/** How many operations began in which time. Suspends are left out, because a running compute announces them. */
+/** Says how many operations began in which time. Suspends are left out, because a running compute announces them. */
 export interface ArrivalHistory {
   readonly arrivalCount: number;
   readonly observedMs: number;
 }
 
-/** What one page shows. `observedMs`: the time that the page reaches back. */
+/** Describes what one page shows. `observedMs` is the time that the page reaches back. */
 export interface ProjectActivity extends ArrivalHistory {
-  /** Creation of the youngest open operation, by the upstream's clock; undefined when none is open. */
+  /** The youngest open operation was created at this time, by the upstream's clock. It is undefined when none is open. */
   readonly openSinceMs: number | undefined;
-  /** When each running compute was last seen to start; a suspend of it can follow. */
+  /** Each running compute was last seen to start at one of these times. It can be suspended some minutes later. */
   readonly activeSinceMs: readonly number[];
 }
 
 /**
- * What is known after one more page. The page of a busy project reaches back an hour or two: by itself it would describe
- * this hour and not the day, while the page of a quiet project describes a whole day. So a page counts for the time that has
- * passed since the page before.
+ * Returns what is known after one more page. The page of a busy project reaches back only an hour or two, and the
+ * page of a quiet project a whole day. So a page counts only for the time that has passed since the page before;
+ * otherwise the rate of a busy project would be that of its last hour.
  */
 export function longRunHistory(
   before: ArrivalHistory | undefined,
@@ -48,7 +48,7 @@ const HISTORY_MS_MAX = 24 * 3_600_000;
 const SUSPEND_ACTION = 'suspend_compute';
 const START_ACTION = 'start_compute';
 
-/** `rows`: newest first. `isWhole`: the list ends with them. `nowMs`: milliseconds since the epoch. */
+/** `rows` are newest first. `isWhole` says that the list ends with them. `nowMs` is in milliseconds since the epoch. */
 export function activityOf(rows: readonly ActivityRow[], isWhole: boolean, nowMs: number): ProjectActivity {
   let openSinceMs: number | undefined;
   let arrivalCount = 0;

@@ -1,31 +1,34 @@
-/** Reads the project list as a hint source: which projects' fields moved since the listing before. */
+/**
+ * Reads the project list as a source of hints: it finds the projects of which a field has moved since the listing
+ * before.
+ */
 
 import type { FieldEvidence, HintRecall } from '../../../../shared/core/records/hint-evidence.ts';
 import { cautiousRecall, noteHint, RECALL_MIN, UNTRIED } from './hint-recall.ts';
 
-/** Which of them moves with an operation is not specified, so each is measured. */
+/** The specification does not say which of these fields moves with an operation, so the bridge measures each of them. */
 const HINT_FIELDS = ['updated_at', 'compute_last_active_at', 'active_time'] as const;
 
-/** A row of the project list, as far as it can be a hint. */
+/** This is the part of a row of the project list that can be a hint. */
 export type ProjectRow = { readonly id: string } & Partial<
   Readonly<Record<(typeof HINT_FIELDS)[number], unknown>>
 >;
 
 export interface HintFields {
-  /** The projects whose believed fields moved. A project met for the first time has not moved. */
+  /** Returns the projects of which a believed field has moved. A project that is met for the first time has not moved. */
   takeListing(rows: readonly ProjectRow[]): readonly string[];
-  /** A poll found a transition there: the last listing or the next one shows which fields have moved with it. */
+  /** Learns that a poll has found a transition there: the last listing or the next one shows which fields moved with it. */
   takeTransition(projectId: string): void;
-  /** Lower estimate of the share of transitions, 0 to 1, that the best field shows. */
+  /** Returns a lower estimate of the share of transitions, from 0 to 1, that the best field shows. */
   recall(): number;
   forget(projectId: string): void;
-  /** What was learned of each field, to be kept across restarts. */
+  /** Returns what was learned of each field, for the status that is kept across restarts. */
   evidence(): readonly FieldEvidence[];
   /** Evidence of fields that are no longer read is ignored. */
   restore(evidence: readonly FieldEvidence[]): void;
 }
 
-/** A false alarm costs a request; a field that is wrong ten times as often as right is worth none. */
+/** A false alarm costs a request, so a field is no longer believed once it is wrong ten times as often as right. */
 const FALSE_ALARMS_PER_HIT_MAX = 10;
 
 interface Field {
@@ -35,23 +38,21 @@ interface Field {
   moveCount: number;
 }
 
-/** What is remembered of a project between two listings. */
+/** The process remembers this of a project between two listings. */
 interface KnownRow {
-  /** Of each field, as the last listing showed it. */
+  /**
+   * The value of each field in the last listing, in the order of `HINT_FIELDS`, is kept to be compared with the next
+   * one.
+   */
   values: readonly unknown[];
-  /** A transition was found since the last listing, and no field had moved before. */
+  /** It is true when a transition was found since the last listing, and no field had moved before. */
   awaitsProof: boolean;
-  /** Of each field: whether it moved at the last listing. Empty once a transition has explained the moves. */
+  /** It says of each field whether it moved at the last listing. It is empty once a transition has explained the moves. */
   moved: readonly boolean[];
 }
 
 export function createHintFields(): HintFields {
-  const fields: readonly Field[] = HINT_FIELDS.map((name) => ({
-    name,
-    recall: UNTRIED,
-    hitCount: 0,
-    moveCount: 0,
-  }));
+  const fields = HINT_FIELDS.map(untriedField);
   const rows = new Map<string, KnownRow>();
 
   return {
@@ -59,7 +60,7 @@ export function createHintFields(): HintFields {
       const ids: string[] = [];
       for (const row of listed) {
         const moved = takeRow(row);
-        if (moved.some((didMove, place) => didMove && isBelieved(fields[place]))) ids.push(row.id);
+        if (moved.some((didMove, index) => didMove && isBelieved(fields[index]))) ids.push(row.id);
       }
       return ids;
     },
@@ -80,7 +81,10 @@ export function createHintFields(): HintFields {
     restore: (evidence) => restoreFields(fields, evidence),
   };
 
-  /** Which fields moved since the listing before; none for a project that is met for the first time. */
+  /**
+   * Returns for each field whether it moved since the listing before. Of a project that is met for the first time,
+   * none has.
+   */
   function takeRow(row: ProjectRow): readonly boolean[] {
     const values = fields.map(({ name }) => row[name]);
     const known = rows.get(row.id);
@@ -88,7 +92,7 @@ export function createHintFields(): HintFields {
       rows.set(row.id, { values, awaitsProof: false, moved: [] });
       return [];
     }
-    const moved = values.map((value, place) => value !== undefined && value !== known.values[place]);
+    const moved = values.map((value, index) => value !== undefined && value !== known.values[index]);
     countMoves(fields, moved);
     if (known.awaitsProof) countTransition(fields, moved);
     Object.assign(known, { values, moved, awaitsProof: false });
@@ -96,16 +100,20 @@ export function createHintFields(): HintFields {
   }
 }
 
+function untriedField(name: Field['name']): Field {
+  return { name, recall: UNTRIED, hitCount: 0, moveCount: 0 };
+}
+
 function countMoves(fields: readonly Field[], moved: readonly boolean[]): void {
-  fields.forEach((field, place) => {
-    if (moved[place] === true) field.moveCount += 1;
+  fields.forEach((field, index) => {
+    if (moved[index] === true) field.moveCount += 1;
   });
 }
 
-/** A transition stood behind these moves: each field has shown it or missed it. */
+/** A transition caused these moves, so each field has either shown it or missed it. */
 function countTransition(fields: readonly Field[], moved: readonly boolean[]): void {
-  fields.forEach((field, place) => {
-    const didMove = moved[place] === true;
+  fields.forEach((field, index) => {
+    const didMove = moved[index] === true;
     if (didMove) field.hitCount += 1;
     field.recall = noteHint(field.recall, didMove);
   });

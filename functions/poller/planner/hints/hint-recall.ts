@@ -1,20 +1,23 @@
-/** How reliably a field of the project list shows transitions: the share of them that moved it, learned while polling. */
+/** Estimates how reliably a field of the project list shows transitions, by the share of transitions that moved it. */
 
 import type { HintRecall } from '../../../../shared/core/records/hint-evidence.ts';
 
-/** A field of which nothing is known. It is worth a try, and soon given up when it never shows anything. */
+/** This stands for a field of which nothing is known. It is worth a try, and soon given up when it never shows anything. */
 export const UNTRIED: HintRecall = { foundCount: 0, missedCount: 0 };
 
-/** Older evidence fades beyond this many observations, so that a changed service is believed after about as many new ones. */
+/**
+ * Older evidence fades beyond this many observations, so that a changed service is believed after about as many new
+ * ones.
+ */
 const EVIDENCE_COUNT_MAX = 400;
 
 /** The estimate lies this many standard deviations below the mean, so that little evidence counts for little. */
 const DEVIATIONS_BELOW = 1;
 
-/** The least recall that is assumed: a field that shows nothing is still read now and then, because it may begin to move. */
+/** At least this recall is assumed. A field that shows nothing is still read now and then, because it may begin to move. */
 export const RECALL_MIN = 0.005;
 
-/** The greatest recall that is assumed: a project that no field ever shows must still be polled. */
+/** At most this recall is assumed, because a project that no field ever shows must still be polled. */
 const RECALL_MAX = 0.99;
 
 export function noteHint(recall: HintRecall, hasMoved: boolean): HintRecall {
@@ -26,7 +29,7 @@ export function noteHint(recall: HintRecall, hasMoved: boolean): HintRecall {
   };
 }
 
-/** A low quantile of the Beta posterior with a flat prior, by its mean and deviation. */
+/** Returns a low quantile of the Beta posterior with a flat prior, computed from its mean and deviation. */
 export function cautiousRecall({ foundCount, missedCount }: HintRecall): number {
   const total = foundCount + missedCount + 2;
   const mean = (foundCount + 1) / total;

@@ -1,28 +1,33 @@
-/** One reading of the whole project list, page by page: what it has shown so far, where it goes on, and how it ended. */
+/**
+ * Describes one reading of the whole project list, page by page: what it has shown so far, where it goes on, and how
+ * it ended.
+ */
 
-/** Of an account with more projects, only this many are polled: more would need more memory than a poller has. */
+/** At most this many projects of an account are polled, because more would need more memory than a poller has. */
 export const PROJECTS_MAX = 100_000;
 
-/** As many pages as projects, so that a list with one row per page is read to its end, too. */
+/**
+ * A listing reads at most this many pages: as many as projects, so that a list with one row per page is read to its
+ * end, too.
+ */
 export const LIST_PAGES_MAX = 100_000;
 
-/** After this many consecutive pages without a new project, the list is taken to go round in circles. */
+/** After this many consecutive pages without a new project, the list is assumed to repeat itself. */
 export const BARREN_PAGES_MAX = 100;
 
 export interface ListingPage {
-  /** Projects whose rows could be read. */
   readonly projectIds: readonly string[];
-  /** Projects of which the service says that it could not list them in time. */
+  /** The service says that it could not list these projects in time. */
   readonly unavailableProjectIds: readonly string[];
   readonly malformedRowCount: number;
-  /** Where the next page begins; a page has a cursor even when nothing follows. */
+  /** The next page begins at this cursor. A page has one even when nothing follows. */
   readonly cursor: string | undefined;
 }
 
-/** `end`: the list has ended. Every other value names the bound that was met before the end. */
+/** `end` says that the list has ended. Every other value names the bound that was met before the end. */
 type ListingEnd = 'end' | 'projects' | 'list_pages' | 'barren_pages';
 
-/** What a complete listing, or one that met a bound, has shown. */
+/** Says what a listing has shown that is complete or has met a bound. */
 export interface ListingResult {
   readonly startedAtMs: number;
   readonly projectIds: ReadonlySet<string>;
@@ -34,10 +39,10 @@ export interface ListingResult {
 export interface Listing {
   readonly startedAtMs: number;
   readonly pageCount: number;
-  /** Where the next page begins; undefined: at the beginning. */
+  /** The next page begins here. It is undefined before the first page. */
   readonly cursor: string | undefined;
   take(page: ListingPage): void;
-  /** Undefined while there is more to read. */
+  /** Returns undefined while there is more to read. */
   result(): ListingResult | undefined;
 }
 

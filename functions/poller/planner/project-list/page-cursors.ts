@@ -1,19 +1,25 @@
-/** Where each page of the project list begins. Pages are read one by one, so a page tells where the next one begins now. */
+/**
+ * Keeps where each page of the project list begins. Pages are read one by one, so each page shows where the next one
+ * begins now.
+ */
 
 import { LIST_PAGES_MAX } from './listing.ts';
 
 export interface PageCursors {
   readonly count: number;
-  /** Undefined: the beginning of the list. */
+  /** Returns undefined for the beginning of the list. */
   cursorOf(page: number): string | undefined;
   /** Learns from what a page has shown: it may bring another page, move the next one or end the list. */
   take(page: number, end: PageEnd): void;
 }
 
-/** How a page ended. The number of its rows says nothing: the service may hold back any number of the rows asked for. */
+/**
+ * Says how a page ended. The number of its rows says nothing: the service may hold back any number of the rows asked
+ * for.
+ */
 export interface PageEnd {
   readonly isEmpty: boolean;
-  /** Where the next page begins; a page has a cursor even when nothing follows. */
+  /** The next page begins at this cursor. A page has one even when nothing follows. */
   readonly cursor: string | undefined;
 }
 
@@ -35,8 +41,8 @@ export function createPageCursors(pagesMax = LIST_PAGES_MAX): PageCursors {
 
   /** A page that begins where this one or an earlier one begins would show the same rows again. */
   function leadsBack(page: number, cursor: string): boolean {
-    const place = cursors.indexOf(cursor);
-    return place !== -1 && place <= page;
+    const index = cursors.indexOf(cursor);
+    return index !== -1 && index <= page;
   }
 
   function truncate(count: number): void {

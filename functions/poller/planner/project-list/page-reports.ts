@@ -1,4 +1,7 @@
-/** The turns of the pages of the project list: they follow the list as it grows and shrinks, and come again by what they tell. */
+/**
+ * Decides what the reading of a page of the project list means: the turns of the pages follow the list as it grows
+ * and shrinks, and come again by the hints that they give.
+ */
 
 import type { HintFields } from '../hints/hint-fields.ts';
 import { type BackoffLimits, backoffMs, endReading, restAfterFailure } from '../queues/end-reading.ts';
@@ -8,19 +11,22 @@ import type { PageEnd } from './page-cursors.ts';
 import type { ListingLimits, PageTurns } from './page-turns.ts';
 
 export interface PageReports {
-  /** A reading of the page has ended. Undefined: it failed. */
+  /** Takes the end of a reading of the page. `shown` is undefined when the reading failed. */
   report(page: number, shown: PageReading | undefined, nowMs: number): void;
-  /** The list has proved that its fields show almost every transition, and each of its pages was read since then. */
+  /**
+   * Says whether the list has proved that its fields show almost every transition, and each of its pages was read
+   * since then.
+   */
   haveShownAllSince(sinceMs: number): boolean;
 }
 
 interface PageReading extends PageEnd {
-  /** Expected transitions per millisecond, at any time, of all projects on the page together. */
+  /** This is the number of transitions per millisecond that is expected of all projects on the page together. */
   readonly cold: number;
 }
 
 export interface PageLimits extends BackoffLimits {
-  /** Undefined: the project list is never read. */
+  /** The project list is never read when this is undefined. */
   readonly listing: ListingLimits | undefined;
 }
 
@@ -61,7 +67,7 @@ export function createPageReports(
     }
   }
 
-  /** By its weight as a source of hints, and after the usual interval at the latest. */
+  /** The page is read again by its weight as a source of hints, and after the usual interval at the latest. */
   function queueAgain(turn: Turn, nowMs: number): void {
     const { byWeight, rests, deadlines } = queues;
     const intervalMs = list.intervalMs();

@@ -1,15 +1,15 @@
-/** The turns of the pages of the project list: how many there are, where each begins, and how often each is read. */
+/** Keeps one turn for each page of the project list, and derives how often each page is read. */
 
 import { newTurn, type Turn } from '../queues/turn.ts';
 import { createPageCursors, type PageEnd } from './page-cursors.ts';
 
 export interface PageTurns {
   readonly turns: readonly Turn[];
-  /** Undefined: the beginning of the list. */
+  /** Returns undefined for the beginning of the list. */
   cursorOf(page: number): string | undefined;
   /** Follows a page that was read: it may have shown that there are more pages, or fewer. */
   take(page: number, end: PageEnd): ListChange;
-  /** Milliseconds between two readings of a page at most, while no other turn has to come first. */
+  /** Returns the longest time between two readings of a page while no other turn has to come first, in milliseconds. */
   intervalMs(): number;
 }
 
@@ -19,13 +19,16 @@ interface ListChange {
 }
 
 export interface ListingLimits {
-  /** Each page is read once in this time, or in a large account once in at most five times it: a new project is found by then. */
+  /**
+   * Each page is read once in this time, or in a large account once in at most five times it. A new project is found
+   * by then.
+   */
   readonly intervalMsMax: number;
-  /** Two readings of a page for its hints are at least this far apart; undefined: the list gives no hints. */
+  /** Two readings of a page for its hints are at least this far apart. It is undefined when the list gives no hints. */
   readonly hintIntervalMsMin: number | undefined;
 }
 
-/** The share of the rate limit for pages that give no hints. A list of 5,000 projects has 13 pages. */
+/** Pages that give no hints get this share of the rate limit. A list of 5,000 projects has 13 pages. */
 const LISTING_SHARE_MAX = 0.005;
 
 /** A new project never waits longer than this many usual intervals until its page is read. */
@@ -33,7 +36,7 @@ const LISTING_DELAY_MAX = 5;
 
 const NO_CHANGE: ListChange = { added: [], gone: [] };
 
-/** `listing`, undefined: the project list is never read. */
+/** `listing` is undefined when the project list is never read. */
 export function createPageTurns(listing: ListingLimits | undefined, requestsPerMinute: number): PageTurns {
   const pages = createPageCursors();
   const turns: Turn[] = [];
@@ -47,18 +50,18 @@ export function createPageTurns(listing: ListingLimits | undefined, requestsPerM
     },
     intervalMs() {
       if (listing === undefined) return Number.POSITIVE_INFINITY;
-      // New projects are rare: looking for them is worth a small part of the limit, however many pages there are.
+      // New projects are rare, so looking for them is worth a small share of the limit, however many pages there are.
       const affordableMs = (pages.count * 60_000) / (LISTING_SHARE_MAX * requestsPerMinute);
       const usualMs = listing.intervalMsMax;
       return Math.min(Math.max(usualMs, affordableMs), LISTING_DELAY_MAX * usualMs);
     },
   };
 
-  /** Adds or drops turns, so that there are as many as the list has pages. */
+  /** Adds or drops turns, so that the list has one turn per page. */
   function followPages(): ListChange {
     const gone = turns.splice(pages.count);
     const addedCount = pages.count - turns.length;
-    const added = Array.from({ length: addedCount }, (_, place) => pageTurn(turns.length + place));
+    const added = Array.from({ length: addedCount }, (_, index) => pageTurn(turns.length + index));
     turns.push(...added);
     return { added, gone };
   }

@@ -1,14 +1,14 @@
-/** What the end of a reading means for its turn, and how long the turn rests after a failure. */
+/** Decides what the end of a reading means for its turn, and how long the turn rests after a failure. */
 
 import type { Turn } from './turn.ts';
 import type { TurnQueues } from './turn-queues.ts';
 
-/** Back-off after the first of several consecutive failures; most failures have passed by then. */
+/** A turn rests for this long after the first of several consecutive failures. Most failures have passed by then. */
 const FAILURE_BACKOFF_MS = 5_000;
 
 export interface BackoffLimits {
   readonly pollIntervalMsMin: number;
-  /** The back-off doubles with each consecutive failure, up to this. */
+  /** The back-off doubles with each consecutive failure, up to this time. */
   readonly failureBackoffMsMax: number;
 }
 
@@ -26,12 +26,12 @@ export function endReading(
   turn.isPressing = false;
   turn.polledAtMs = nowMs;
   turn.failureCount = hasFailed ? turn.failureCount + 1 : 0;
-  // The first reading of the project list is reported for a turn that was never handed out.
+  // The first reading of the project list is reported for a turn that was never given out.
   byWeight.leave(turn);
   rests.delete(turn);
 }
 
-/** After its rest the turn comes by its weight: however many turns fail, the others keep their share. */
+/** Lets the turn rest and come by its weight afterwards. However many turns fail, the others keep their share. */
 export function restAfterFailure(queues: TurnQueues, turn: Turn, untilMs: number): void {
   const { byWeight, rests, byUrgency, deadlines } = queues;
   deadlines.leave(turn);
@@ -40,7 +40,7 @@ export function restAfterFailure(queues: TurnQueues, turn: Turn, untilMs: number
   rests.set(turn, untilMs);
 }
 
-/** Milliseconds for which a turn rests after this many consecutive failures. */
+/** Returns the milliseconds for which a turn rests after this many consecutive failures. */
 export function backoffMs(limits: BackoffLimits, failureCount: number): number {
   const firstMs = Math.max(FAILURE_BACKOFF_MS, limits.pollIntervalMsMin);
   return Math.min(firstMs * 2 ** (failureCount - 1), limits.failureBackoffMsMax);

@@ -1,19 +1,25 @@
-/** Which waiting turn gets the next permit: one by its deadline, a pressing one within its share, or the next one by weight. */
+/**
+ * Decides which waiting turn gets the next permit: one by its deadline, a pressing one within its share, or the next
+ * one by weight.
+ */
 
 import type { Turn } from './turn.ts';
 import { leaveQueues, type TurnQueues } from './turn-queues.ts';
 
 export interface NextTurn {
-  /** The turn whose reading begins now. Undefined: no turn may be read at this moment. */
+  /** Returns the turn whose reading begins now, or undefined when no turn may be read at this moment. */
   take(nowMs: number): Turn | undefined;
-  /** When the next turn may be read at the earliest, milliseconds since the epoch; infinite when no turn waits for a time. */
+  /**
+   * Returns when the next turn may be read at the earliest, in milliseconds since the epoch. It is infinite when no
+   * turn waits for a time.
+   */
   nextChangeMs(): number;
 }
 
-/** `intervalMsMin`: the shortest time between two readings of the turn, when nothing asks for one. */
+/** `intervalMsMin` returns the shortest time between two readings of the turn when nothing asks for one. */
 export function createNextTurn(queues: TurnQueues, intervalMsMin: (turn: Turn) => number): NextTurn {
   const { rests, byUrgency, deadlines } = queues;
-  /** The previous permit went to a turn by its deadline, so this one does not. */
+  /** It is true when the previous permit went to a turn by its deadline, and then this one does not. */
   let wasReserved = false;
 
   return {
@@ -36,7 +42,7 @@ export function createNextTurn(queues: TurnQueues, intervalMsMin: (turn: Turn) =
   }
 }
 
-/** Turns that were read too short a time ago rest until their interval is over. */
+/** Turns that were read less than their interval ago rest until it is over. */
 function takeByWeight(
   { byWeight, rests }: TurnQueues,
   intervalMsMin: (turn: Turn) => number,

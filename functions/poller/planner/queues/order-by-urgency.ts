@@ -1,6 +1,7 @@
 /**
- * Projects that are to be read before their turn. Each kind of urgency has weight within a bounded share of the permits: in
- * any sequence of w permits a kind gets at most its share of w + SAVED_PERMITS_MAX, unless no other turn needs the permit.
+ * Orders the projects that are to be read before their turn by weight. Each kind of urgency has a bounded share of
+ * the permits: in any sequence of w permits a kind gets at most its share of w + SAVED_PERMITS_MAX, unless no other
+ * turn needs the permit.
  */
 
 import { createPriorityQueue, type PriorityQueue } from './priority-queue.ts';
@@ -8,35 +9,39 @@ import type { Turn, Urgency } from './turn.ts';
 
 export interface OrderByUrgency {
   readonly size: number;
-  /** Asks for a reading, not before `fromMs`. Two requests for one turn count as one, for the stronger reason. */
+  /** Asks for a reading at `fromMs` or later. Two requests for one turn count as one, for the stronger reason. */
   ask(turn: Turn, urgency: Urgency, fromMs: number): void;
   has(turn: Turn): boolean;
-  /** Drops the request: a reading begins, or the project is gone. */
+  /** Drops the request, because a reading begins or the project is gone. */
   fulfil(turn: Turn): void;
-  /** The next one within the shares. */
+  /** Returns the next turn within the shares. */
   take(nowMs: number): Turn | undefined;
-  /** The next one, for a permit that no other turn needs. */
+  /** Returns the next turn for a permit that no other turn needs. */
   takeBeyondShares(nowMs: number): Turn | undefined;
-  /** Adds one permit to the shares; called for each permit that is not reserved for deadlines. */
+  /** Adds one permit to the shares. It is called for each permit that is not reserved for deadlines. */
   earnPermit(): void;
-  /** When the first of them may be read, milliseconds since the epoch; infinite when there is none. */
+  /**
+   * Returns when the first of the turns may be read, in milliseconds since the epoch. It is infinite when there is
+   * none.
+   */
   firstAtMs(): number;
 }
 
 export type UrgencyShares = Readonly<Record<Urgency, number>>;
 
 /**
- * Shares of the permits that are not reserved for deadlines. The tenth that is left is for turns by weight in any case.
- * Command: its operations are known from its answer, and after one reading the project has the weight of an open operation.
- * Hint: a true hint is the best use of a request; the list flags at most as many projects as change.
- * Wish: it comes from one caller, and it costs readings of all other projects.
+ * Each kind gets its share of the permits that are not reserved for deadlines; the tenth that is left always goes to
+ * turns by weight. A command gets this share because its operations are known from its answer, and after one reading
+ * its project has the weight of an open operation. A hint gets the most, because a true hint is the best use of a
+ * request, and the list flags at most as many projects as change. A wish gets the least, because it comes from one
+ * caller and costs readings of all other projects.
  */
 const URGENCY_SHARES: UrgencyShares = { command: 0.3, hint: 0.5, wish: 0.1 };
 
 /** The share of this many permits can be saved up, so that the projects of one page of the list can be read in a row. */
 const SAVED_PERMITS_MAX = 100;
 
-/** The strongest first: its requests have least to wait for, and there are fewest of them. */
+/** The kinds are sorted with the strongest first. Its requests have least to wait for, and there are fewest of them. */
 const URGENCIES: readonly Urgency[] = ['command', 'hint', 'wish'];
 
 export function strongerOf(a: Urgency | undefined, b: Urgency): Urgency {
@@ -46,7 +51,7 @@ export function strongerOf(a: Urgency | undefined, b: Urgency): Urgency {
 interface UrgentTurns {
   readonly queue: PriorityQueue<Turn>;
   readonly share: number;
-  /** Permits that may be used at once. */
+  /** The turns of this kind may use this many permits at once. */
   saved: number;
 }
 

@@ -1,19 +1,19 @@
-/** The order by weight: the turn with the smallest virtual finish comes next, and comes again one stride later. */
+/** Orders the turns by weight: the turn with the smallest virtual finish comes next, and comes again one stride later. */
 
 import { createPriorityQueue } from './priority-queue.ts';
 import type { Turn } from './turn.ts';
 
 export interface OrderByWeight {
-  /** Fixes when the turn comes, in virtual time after the present; 0: before all turns whose time is still to come. */
+  /** Fixes when the turn comes, in virtual time from now. At 0 it comes before all turns whose time is still to come. */
   assign(turn: Turn, virtualDelay: number): void;
   /** Fixes the time of the turn somewhere within its stride, so that turns that begin together do not stay together. */
   spread(turn: Turn): void;
-  /** Lets the turn wait here for its time. */
+  /** Lets the turn wait here until it is taken. */
   join(turn: Turn): void;
-  /** Shortens the wait of a waiting turn to this part of it, 0 to 1. */
+  /** Shortens the wait of a waiting turn to this fraction of it, from 0 to 1. */
   shorten(turn: Turn, part: number): void;
   leave(turn: Turn): void;
-  /** Takes the next turn out; undefined: no turn waits here. */
+  /** Takes out the next turn, or returns undefined when no turn waits here. */
   take(): Turn | undefined;
 }
 

@@ -1,4 +1,7 @@
-/** A binary heap: the item with the smallest number comes first, and of equal numbers the item that was put in first. */
+/**
+ * Keeps items in a binary heap: the item with the smallest number comes first, and of equal numbers the item that was
+ * put in first.
+ */
 
 export interface PriorityQueue<T> {
   readonly size: number;
@@ -18,7 +21,7 @@ interface QueueEntry<T> {
 
 interface HeapEntry<T> extends QueueEntry<T> {
   readonly order: number;
-  /** The position in the heap, so that taking the item out needs no search. */
+  /** The entry knows its position in the heap, so that taking it out needs no search. */
   index: number;
 }
 

@@ -25,17 +25,17 @@ import { createPriorityQueue } from './priority-queue.ts';
 import type { Turn } from './turn.ts';
 
 export interface ReadingDeadlines {
-  /** The deadline of a turn that was read at `sinceMs` and may be read again. */
+  /** Gives a deadline to a turn that was read at `sinceMs` and may be read again. */
   follow(turn: Turn, sinceMs: number): void;
-  /** A turn that this process has never read: it is late at once. */
+  /** Gives a deadline to a turn that this process has never read: it is late at once. */
   welcome(turn: Turn, nowMs: number): void;
-  /** The turn is being read, rests or is gone. */
+  /** Removes the deadline of a turn that is being read, rests or is gone. */
   leave(turn: Turn): void;
-  /** The turn that has to be read with one of the next two permits, so that all late turns are read in time. */
+  /** Returns the turn that has to be read with one of the next two permits, so that all late turns are read in time. */
   due(nowMs: number): Turn | undefined;
-  /** The first turn has waited for the whole cap, or was never read. */
+  /** Says whether the first turn has waited for the whole cap, or was never read. */
   isOverdue(nowMs: number): boolean;
-  /** How long after its last reading a turn becomes late. */
+  /** Returns how long after its last reading a turn becomes late, in milliseconds. */
   lateAfterMs(): number;
 }
 
@@ -44,7 +44,7 @@ export interface DeadlineLimits {
   readonly pollIntervalMsMin: number;
 }
 
-/** A round polls every project once. By the square root alone, a few projects would wait for a dozen rounds. */
+/** A turn waits at most this many rounds. By the square root alone, a few projects would wait for a dozen. */
 const STALENESS_ROUNDS_MAX = 4;
 
 /** In a small account a round takes seconds, and a minute is still soon. */
@@ -53,7 +53,7 @@ const STALENESS_MS_MIN = 60_000;
 /** `due` is served with every second permit, so commands and busy projects never wait behind a crowd of quiet ones. */
 const PERMITS_PER_DUE_TURN = 2;
 
-/** `turnCount`: of all turns, those that are under way or rest as well. */
+/** `turnCount` returns the number of all turns, including those that are under way or rest. */
 export function createReadingDeadlines(limits: DeadlineLimits, turnCount: () => number): ReadingDeadlines {
   const early = createPriorityQueue<Turn>();
   const late = createPriorityQueue<Turn>();
@@ -97,12 +97,12 @@ export function createReadingDeadlines(limits: DeadlineLimits, turnCount: () => 
   }
 }
 
-/** Between two permits, when only the rate limit says when they come. */
+/** Returns the time between two permits, when only the rate limit says when they come. */
 function permitMs({ requestsPerMinute }: DeadlineLimits): number {
   return 60_000 / requestsPerMinute;
 }
 
-/** Two rounds: enough to read every turn with the permits that `due` is served with. */
+/** Returns two rounds: enough time to read every turn with the permits that `due` is served with. */
 function lateMsMax(limits: DeadlineLimits, turnCount: number): number {
   return PERMITS_PER_DUE_TURN * turnCount * permitMs(limits);
 }

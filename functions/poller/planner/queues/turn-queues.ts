@@ -1,4 +1,4 @@
-/** Where the turns wait for their next reading, and how a turn enters and leaves its places. */
+/** Keeps the turns that wait for their next reading, and lets a turn join and leave the queues. */
 
 import { createOrderByUrgency, type OrderByUrgency, type UrgencyShares } from './order-by-urgency.ts';
 import { createOrderByWeight, type OrderByWeight } from './order-by-weight.ts';
@@ -7,20 +7,18 @@ import { createReadingDeadlines, type DeadlineLimits, type ReadingDeadlines } fr
 import type { Turn } from './turn.ts';
 
 /**
- * The places of the turns. A turn that waits stands in `byWeight` or in `rests`. It stands in `deadlines` as well unless it
- * rests after a failure, and in `byUrgency` as well if a command, a hint or a wish asks for it. A turn that is being read
- * stands nowhere.
+ * A turn that waits is in `byWeight` or in `rests`. It is in `deadlines` as well unless it rests after a failure, and
+ * in `byUrgency` as well if a command, a hint or a wish asks for it. A turn that is being read is in no queue.
  */
 export interface TurnQueues {
-  /** By weight. */
   readonly byWeight: OrderByWeight;
-  /** Turns that must not be read before a point in time, by that time in milliseconds since the epoch. */
+  /** These turns must not be read before a point in time, which is their priority, in milliseconds since the epoch. */
   readonly rests: PriorityQueue<Turn>;
   readonly byUrgency: OrderByUrgency;
   readonly deadlines: ReadingDeadlines;
 }
 
-/** `turnCount`: of all turns, those that are under way or rest as well. */
+/** `turnCount` returns the number of all turns, including those that are under way or rest. */
 export function createTurnQueues(
   limits: DeadlineLimits & { readonly urgencyShares?: UrgencyShares | undefined },
   turnCount: () => number,
@@ -33,7 +31,7 @@ export function createTurnQueues(
   };
 }
 
-/** The turn begins its reading, or its project or page is gone. */
+/** Takes the turn out of all queues, because its reading begins, or its project or page is gone. */
 export function leaveQueues({ byWeight, rests, byUrgency, deadlines }: TurnQueues, turn: Turn): void {
   byWeight.leave(turn);
   rests.delete(turn);
@@ -41,20 +39,20 @@ export function leaveQueues({ byWeight, rests, byUrgency, deadlines }: TurnQueue
   deadlines.leave(turn);
 }
 
-/** The turn comes before every turn whose time by weight is still to come. */
+/** Puts the turn before every turn whose time by weight is still to come. */
 export function joinFirst({ byWeight }: TurnQueues, turn: Turn): void {
   byWeight.assign(turn, 0);
   byWeight.join(turn);
 }
 
-/** The turn comes again after its stride. Its first time is somewhere within the stride, apart from the other turns. */
+/** Lets the turn come again after its stride. Its first time is somewhere within the stride, apart from the other turns. */
 export function joinByWeight({ byWeight }: TurnQueues, turn: Turn): void {
   if (turn.isSpread) byWeight.assign(turn, turn.stride);
   else byWeight.spread(turn);
   byWeight.join(turn);
 }
 
-/** Turns whose rest is over wait by weight again. */
+/** Lets turns whose rest is over wait by weight again. */
 export function wakeRested(queues: TurnQueues, nowMs: number): void {
   const { rests } = queues;
   for (let first = rests.first(); first !== undefined; first = rests.first()) {
@@ -67,7 +65,7 @@ export function wakeRested(queues: TurnQueues, nowMs: number): void {
 function wake({ byWeight, deadlines }: TurnQueues, turn: Turn, nowMs: number): void {
   if (turn.page !== undefined) byWeight.assign(turn, 0);
   byWeight.join(turn);
-  // A rest after a failure may be longer than the cap; from here on there are two rounds left.
+  // A rest after a failure may be longer than the cap; from here on the turn waits for at most two rounds.
   if (turn.failureCount > 0)
     deadlines.follow(turn, Math.max(turn.polledAtMs, nowMs - deadlines.lateAfterMs()));
 }

@@ -1,41 +1,53 @@
-/** What the planner keeps of each project and of each page of the project list. */
+/** Describes what the planner keeps of each project and of each page of the project list. */
 
 import type { ArrivalHistory, ProjectActivity } from '../activity/project-activity.ts';
 
-/** Why a project is to be read before its turn: a command through the bridge, a hint of the list, or a caller's wish. */
+/**
+ * Says why a project is to be read before its turn: a command through the bridge, a hint of the list, or a caller's
+ * wish.
+ */
 export type Urgency = 'command' | 'hint' | 'wish';
 
-/** The turn of a project, or of a page of the project list. */
+/** The turn of a project, or of a page of the project list, says when it is read next. */
 export interface Turn {
   readonly id: string;
-  /** Which page of the project list, from 0; undefined: a project. */
+  /** The pages of the project list are numbered from 0. It is undefined for the turn of a project. */
   readonly page: number | undefined;
   activity: ProjectActivity | undefined;
   history: ArrivalHistory | undefined;
-  /** When this process last learned of its activity, milliseconds since the epoch; undefined: never. */
+  /**
+   * This process last learned of the activity at this time, in milliseconds since the epoch. It is undefined when it
+   * never has.
+   */
   learnedAtMs: number | undefined;
-  /** Expected transitions per millisecond, at any time; for a page, those of all projects on it. */
+  /**
+   * The planner expects this many transitions per millisecond at any time. For a page it is the sum of all projects
+   * on it.
+   */
   cold: number;
-  /** Virtual time between two readings: the smaller it is, the more often they come. */
+  /** Virtual time passes by this much between two readings: the smaller it is, the more often they come. */
   stride: number;
-  /** Virtual time of the next reading. */
+  /** The next reading comes at this virtual time. */
   finish: number;
   isUnderWay: boolean;
-  /** What asks for a reading that cannot begin yet: one is under way, or the last one has failed. */
+  /** This asks for a reading that cannot begin yet, because one is under way or the last one has failed. */
   wanted: Urgency | undefined;
-  /** Under way because of a command, a hint or a wish. */
+  /** It is true while a reading is under way because of a command, a hint or a wish. */
   isPressing: boolean;
-  /** It has begun somewhere within its stride; turns that start together without that would stay together for ever. */
+  /**
+   * The turn has begun somewhere within its stride. Turns that start together without that would stay together for
+   * ever.
+   */
   isSpread: boolean;
   /** The last poll left events that did not reach the bus. */
   hasLeftovers: boolean;
-  /** When the last reading ended, milliseconds since the epoch. */
+  /** The last reading ended at this time, in milliseconds since the epoch. */
   polledAtMs: number;
-  /** Consecutive failures; 0 after a reading that succeeded. */
+  /** Counts consecutive failures. It is 0 after a reading that succeeded. */
   failureCount: number;
 }
 
-/** `cold`: expected transitions per millisecond; the stride goes with its square root. */
+/** `cold` is the number of expected transitions per millisecond. The stride is one over its square root. */
 export function newTurn(id: string, cold: number, page?: number): Turn {
   return {
     id,

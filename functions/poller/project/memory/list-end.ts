@@ -1,21 +1,21 @@
 /**
- * Where a project's list ends. A page carries a cursor even when nothing follows it, so the end of a short list costs one more
- * request. Once nothing can appear behind that end any more, the request is spared.
+ * Decides where a project's list ends. A page carries a cursor even when nothing follows it, so the end of a short
+ * list costs one more request. Once nothing can appear behind that end any more, the request is spared.
  */
 
 import { epochMsOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
 
 export interface ListEnd {
-  /** The cursor of the list's last row. */
+  /** The list's last row has this cursor. */
   readonly cursor: string;
-  /** Whether it is certain that nothing can appear behind this cursor any more. */
+  /** It is true when nothing can appear behind this cursor any more. */
   readonly isProven: boolean;
 }
 
 /**
- * A row may become visible up to `overlapMs` after its creation. When the last row is older than that and nothing stands behind
- * it, no older row appears any more, or only a sweep finds it. `nowMs`: the earlier of the upstream's clock and ours, so that
- * one wrong clock proves nothing.
+ * A row may become visible up to `overlapMs` after its creation. When the last row is older than that and nothing
+ * stands behind it, no older row appears any more, or only a sweep finds it. `nowMs` is the earlier of the upstream's
+ * clock and ours, so that one wrong clock proves nothing.
  */
 export function listEndOf(
   cursor: string,

@@ -1,22 +1,23 @@
 /** Derives how far back one page of a list reaches, and how many rows a page needs to show the open operations, too. */
 
 import type { Operation } from '../../../../shared/core/records/operation.ts';
-import type { WalkLimits } from '../../walk-plan/page-walk.ts';
+import type { WalkLimits } from '../../walk-plan/walk-state.ts';
 
-/** How far back a first page reached, by the upstream's clock. */
+/** Says how far back a first page reached, by the upstream's clock. */
 export interface PageReach {
   readonly rowCount: number;
-  /** Creation of the newest and of the oldest row. */
+  /** The newest and the oldest row were created at these times, in milliseconds since the epoch. */
   readonly newestMs: number;
   readonly oldestMs: number;
 }
 
-/** Safety margin: operations may arrive faster before the next page is read. */
+/** The page size has this safety margin, because operations may arrive faster before the next page is read. */
 const ROWS_MARGIN = 1.5;
 
 /**
- * Page size that also covers operations created at `createdMs`. The limit counts requests and not rows, so one larger page
- * is cheaper than a GET per operation. Undefined: the usual page shows them, or no page does.
+ * Returns the page size that also covers operations created at `createdMs`. The limit counts requests and not rows,
+ * so one larger page is cheaper than a GET per operation. Returns undefined when the usual page shows them, or no
+ * page does.
  */
 export function rowsToShow(
   createdMs: readonly number[],
@@ -34,7 +35,7 @@ export function rowsToShow(
   return most > firstPageRows ? Math.min(widePageRows, inSteps) : undefined;
 }
 
-/** Undefined when the page does not show how often rows come. */
+/** Returns undefined when the page does not show how often rows come. */
 export function reachOf(rows: readonly Pick<Operation, 'created_at'>[]): PageReach | undefined {
   const times = rows.map(({ created_at }) => Date.parse(created_at)).filter((time) => !Number.isNaN(time));
   if (times.length < 2) return undefined;

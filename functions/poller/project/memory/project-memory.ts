@@ -1,4 +1,4 @@
-/** What one process remembers of a project between polls. Losing it costs requests and reads, never data. */
+/** Describes what one process remembers of a project between polls. Losing it costs requests and reads, never data. */
 
 import type { IndexPosition } from '../../../../shared/store/table.ts';
 import type { ListEnd } from './list-end.ts';
@@ -6,27 +6,33 @@ import type { PageReach } from './page-reach.ts';
 import { NO_SETTLED_ROWS, type SettledRows } from './settled-rows.ts';
 
 export interface ProjectMemory {
-  /** Settled operations of the last walk: their rows need no read of the table while they do not change. */
+  /** The last walk met these settled operations. Their rows need no read of the table while they do not change. */
   settled: SettledRows;
-  /** When each open operation was last read, by our clock. */
+  /** Each open operation was last read at this time, by our clock. */
   readonly readAtMs: Map<string, number>;
-  /** When each open operation that answers 404 did so first, by our clock. */
+  /** Each open operation that answers 404 did so first at this time, by our clock. */
   readonly missingSinceMs: Map<string, number>;
-  /** Where the next poll continues in the project's part of the work index; undefined: at its beginning. */
+  /**
+   * The next poll continues here in the project's part of the work index. It is undefined at the beginning of that
+   * part.
+   */
   nextEntries: IndexPosition | undefined;
-  /** How far back the first page of the last walk reached; it sizes the next one. */
+  /** The first page of the last walk reached back this far, which sizes the next first page. */
   reach: PageReach | undefined;
-  /** Rows of the last first page, when it had fewer than were asked for: a page of this list may hold no more. */
+  /**
+   * The last first page had only this many rows, fewer than were asked for, so a page of this list may hold no more.
+   * It is undefined when that page was full.
+   */
   pageRowsMax: number | undefined;
-  /** Where the list was seen to end. */
+  /** The list was seen to end here. */
   listEnd: ListEnd | undefined;
-  /** When the last sweep failed, by our clock; undefined when it succeeded or none has run. */
+  /** The last sweep failed at this time, by our clock. It is undefined when that sweep succeeded or none has run. */
   sweepFailedAtMs: number | undefined;
-  /** Consecutive walks that the upstream did not answer to the end. */
+  /** Counts the consecutive walks that the upstream did not answer to the end. */
   failureCount: number;
-  /** The newest recorded operation was looked up after the first of these failures. */
+  /** It is true once the newest recorded operation was looked up after the first of these failures. */
   isReachNoted: boolean;
-  /** Names of the log lines that are written once about this project. */
+  /** The log lines with these names were written, and are not written again about this project. */
   readonly logged: Set<string>;
 }
 

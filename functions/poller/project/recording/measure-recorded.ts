@@ -10,7 +10,7 @@ export interface MeasureDeps {
   readonly telemetry: Telemetry;
 }
 
-/** `isFirstWalk`: no walk of the project was completed before this poll. */
+/** `isFirstWalk` is true when no walk of the project was completed before this poll. */
 export function measureRecorded(
   { clock, telemetry }: MeasureDeps,
   record: OperationRecord,

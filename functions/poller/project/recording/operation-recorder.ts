@@ -1,4 +1,7 @@
-/** The one way in which a poll records operations. It owns what the poll knows to be stored of them. */
+/**
+ * Records the operations of one poll, and keeps what the poll knows to be stored of them. A poll records operations
+ * in no other way.
+ */
 
 import type { Operation } from '../../../../shared/core/records/operation.ts';
 import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
@@ -22,9 +25,9 @@ export interface RecorderDeps extends MeasureDeps {
 }
 
 export interface OperationRecorder {
-  /** Operations as they are known to be stored, by id. Each was read before any later upstream read, or written after it. */
+  /** These operations, by id, are known to be stored. Each was read before any later upstream read, or written after it. */
   readonly records: ReadonlyMap<string, OperationRecord>;
-  /** How many transitions were recorded. */
+  /** Returns how many transitions were recorded. */
   readonly transitionCount: () => number;
   /** Compares a reading with a record that was read before it, and writes the difference. */
   readonly recordReading: (
@@ -38,7 +41,7 @@ export interface OperationRecorder {
   readonly note: (record: OperationRecord) => void;
 }
 
-/** `stored`: the operations that the poll has read from the table before it asks the upstream. */
+/** `stored` are the operations that the poll has read from the table before it asks the upstream. */
 export function createOperationRecorder(
   deps: RecorderDeps,
   stored: ReadonlyMap<string, OperationRecord>,

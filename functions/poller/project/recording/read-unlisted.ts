@@ -55,7 +55,7 @@ async function readOne(
   }
 }
 
-/** The list of this project answered in this very poll, so a 404 is not a lack of permission for the project. */
+/** The list of this project has answered in this very poll, so a 404 does not mean that the key may not see the project. */
 async function takeMissing(
   nowMs: number,
   recorder: OperationRecorder,
@@ -66,7 +66,10 @@ async function takeMissing(
   if (nowMs - missingSinceMs >= VANISHED_AFTER_MS) await endWatch(nowMs, recorder, record, 'vanished');
 }
 
-/** The watch ends only after a reading of this poll that changed nothing: the operation is failed now, not just when it was last recorded. */
+/**
+ * Ends the watch only after a reading of this poll that changed nothing: the operation is failed now, and not only
+ * when it was last recorded.
+ */
 async function endWatchIfOver(
   nowMs: number,
   recorder: OperationRecorder,

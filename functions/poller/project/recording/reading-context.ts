@@ -1,4 +1,7 @@
-/** Derives what a record says of the circumstances of a reading: who observed it, whether it is history, whether it came late. */
+/**
+ * Derives what a record says of the circumstances of a reading: who observed it, whether it is history, whether it
+ * came late.
+ */
 
 import type { CommandOrigin } from '../../../../shared/core/journal/journal-entries.ts';
 import type { CommandRecord } from '../../../../shared/core/records/command-record.ts';
@@ -10,9 +13,9 @@ import type {
 } from '../../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
 import { epochMsOf, normaliseTimestamp, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
-import type { WalkLimits } from '../../walk-plan/page-walk.ts';
+import type { WalkLimits } from '../../walk-plan/walk-state.ts';
 
-/** Which part of a poll has read an operation. */
+/** Says which part of a poll has read an operation. */
 export type Observer = 'poll' | 'sweep';
 
 export interface ReadingOptions {
@@ -20,12 +23,12 @@ export interface ReadingOptions {
   readonly walkLimits: Pick<WalkLimits, 'overlapMs'>;
 }
 
-/** What is known of the project of every reading of one poll. */
+/** Every reading of one poll shares what is known of its project. */
 export interface ReadingProject {
-  /** As it was stored before the poll. */
+  /** This record was stored before the poll. */
   readonly project: ProjectRecord | undefined;
   readonly commands: readonly CommandRecord[];
-  /** The account's `boot_at`: it ends the history of a project that has no end of its own. */
+  /** The account's `boot_at` ends the history of a project that has no end of its own. */
   readonly bootAt: Timestamp | undefined;
 }
 
@@ -50,13 +53,13 @@ export function readingContextOf(
   return { ...context, late: isBehindWatermark(project?.watermark, createdAt, walkLimits.overlapMs) };
 }
 
-/** The command's own record names the operations that it started, for the case that the poll meets them first. */
+/** Returns the command whose own record names the operation, for the case that the poll meets the operation first. */
 function commandOf(commands: readonly CommandRecord[], operationId: string): CommandOrigin | undefined {
   const command = commands.find(({ operation_ids }) => operation_ids.includes(operationId));
   return command && { client_id: command.client_id, request_id: command.request_id };
 }
 
-/** An earlier walk has read that part of the list: the row became visible late, or stood between two pages. */
+/** Says whether an earlier walk has read that part of the list: the row became visible late, or stood between two pages. */
 function isBehindWatermark(
   watermark: Timestamp | undefined,
   createdAt: Timestamp | undefined,

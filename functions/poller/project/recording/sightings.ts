@@ -1,4 +1,4 @@
-/** Which operations one poll has seen at the upstream, and when the process has read or missed each of them last. */
+/** Notes which operations one poll has seen at the upstream, and when the process has last read or missed each of them. */
 
 import { isTerminal, type Operation } from '../../../../shared/core/records/operation.ts';
 import type { OperationState } from '../../../../shared/core/records/transition.ts';
@@ -12,19 +12,24 @@ export interface Sightings {
   readonly takeSingle: (operationId: string) => void;
   /** Takes a 404 of a single operation. Returns when it was first missed since its last reading, by our clock. */
   readonly takeMissing: (operationId: string, nowMs: number) => number;
-  /** Whether this poll has read the operation. */
+  /** Says whether this poll has read the operation. */
   readonly hasRead: (operationId: string) => boolean;
-  /** When the process has last read the open operation, by our clock; undefined when it does not know. */
+  /**
+   * Returns when the operation of a row of this poll was created. It is undefined when there is no such row, or no
+   * readable time.
+   */
+  readonly createdAtOf: (operationId: string) => Timestamp | undefined;
+  /** Returns when the process has last read the open operation, by our clock, or undefined when it does not know. */
   readonly lastReadMs: (operationId: string) => number | undefined;
-  /** Rows that are newer than the watermark. */
+  /** Returns the number of rows that are newer than the watermark. */
   readonly newerRowCount: () => number;
   /** Remembers for the next poll that the operation is settled in this state. */
   readonly takeSettled: (operationId: string, state: OperationState) => void;
-  /** Settled operations among the rows in reach, by id. */
+  /** These operations among the rows in reach are settled, by id. */
   readonly settled: ReadonlyMap<string, OperationState>;
 }
 
-/** `watermark`: as it was stored before the poll. */
+/** `watermark` is the one that was stored before the poll. */
 export function createSightings(
   clock: Clock,
   { readAtMs, missingSinceMs }: Pick<ProjectMemory, 'readAtMs' | 'missingSinceMs'>,
@@ -32,6 +37,7 @@ export function createSightings(
 ): Sightings {
   const readIds = new Set<string>();
   const newerIds = new Set<string>();
+  const createdAtById = new Map<string, Timestamp>();
   const settled = new Map<string, OperationState>();
   const take = (operationId: string) => {
     readIds.add(operationId);
@@ -41,6 +47,7 @@ export function createSightings(
   return {
     takeRow({ id, status, created_at }) {
       const createdAt = normaliseTimestamp(created_at);
+      if (createdAt !== undefined) createdAtById.set(id, createdAt);
       if (watermark !== undefined && createdAt !== undefined && createdAt > watermark) newerIds.add(id);
       take(id);
       if (!isTerminal(status)) readAtMs.set(id, clock.now());
@@ -55,6 +62,7 @@ export function createSightings(
       return sinceMs;
     },
     hasRead: (operationId) => readIds.has(operationId),
+    createdAtOf: (operationId) => createdAtById.get(operationId),
     lastReadMs: (operationId) => readAtMs.get(operationId),
     newerRowCount: () => newerIds.size,
     takeSettled: (operationId, state) => void settled.set(operationId, state),

@@ -1,21 +1,25 @@
-/** Decides when an operation counts as stalled: when it is open for longer than its action usually takes. */
+/** Decides when an operation counts as stalled: it is open for longer than its action usually takes. */
 
 import { isTerminal } from '../../../../shared/core/records/operation.ts';
 import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import { epochMsOf, normaliseTimestamp } from '../../../../shared/core/time/timestamp.ts';
 
-/** Thresholds of each action, milliseconds, ascending. Those of `default` apply to every action that has none of its own. */
+/**
+ * Each action has thresholds in milliseconds, in ascending order. Those of `default` apply to every action that has
+ * none of its own.
+ */
 export type StallThresholdsMs = Readonly<Record<string, readonly number[]>>;
 
 export interface Stall {
   readonly threshold_ms: number;
-  /** The time since the upstream created the operation. */
+  /** This many milliseconds have passed since the upstream created the operation. */
   readonly open_ms: number;
 }
 
 /**
- * The largest threshold that the operation has passed and that no event was recorded for; undefined when there is none. A
- * failed operation is not stalled: it waits for a retry that may never come, and its failure is recorded.
+ * Returns the largest threshold that the operation has passed and that no event was recorded for, or undefined when
+ * there is none. A failed operation is not stalled: it waits for a retry that may never come, and its failure is
+ * recorded.
  */
 export function dueStall(
   record: OperationRecord,

@@ -3,8 +3,9 @@
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../shared/core/time/durations.ts';
 
 /**
- * A failed operation may be retried hours later ("States and transitions"), so it is watched at a falling rate: a few dozen of
- * them at a constant rate would use up the whole rate limit. Any other open operation is expected to change soon after it began.
+ * A failed operation may be retried hours later ("States and transitions"), so it is watched at a falling rate: a few
+ * dozen of them at a constant rate would use up the whole rate limit. Any other open operation is expected to change
+ * soon after it began.
  */
 const WATCH_STEPS = {
   failed: [
@@ -23,7 +24,10 @@ const WATCH_STEPS = {
 /** A failed operation that was not retried for this long is not watched any more, and an event says so. */
 export const FAILED_WATCH_MS_MAX = 30 * DAY_MS;
 
-/** An operation counts as vanished after two 404 answers at least this far apart, since a single one can be a passing refusal. */
+/**
+ * An operation counts as vanished after two 404 answers at least this far apart, since a single one can be a passing
+ * refusal.
+ */
 export const VANISHED_AFTER_MS = MINUTE_MS;
 
 export function watchIntervalMs(status: string, ageMs: number): number {
@@ -31,7 +35,10 @@ export function watchIntervalMs(status: string, ageMs: number): number {
   return (steps.find((step) => ageMs < step.untilAgeMs) ?? steps[steps.length - 1])?.intervalMs ?? HOUR_MS;
 }
 
-/** `ageMs`: since the status was first observed. `sinceReadMs`: since the last reading; undefined when unknown. */
+/**
+ * `ageMs` counts from the first observation of the status. `sinceReadMs` counts from the last reading, and is
+ * undefined when that is unknown.
+ */
 export function isReadDue(status: string, ageMs: number, sinceReadMs: number | undefined): boolean {
   return sinceReadMs === undefined || sinceReadMs >= watchIntervalMs(status, ageMs);
 }

@@ -1,4 +1,4 @@
-/** Fetches one page of a project's operations, and says which time it shows. */
+/** Fetches one page of a project's operations, and notes at which time it was read. */
 
 import { secondOf, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
@@ -6,7 +6,7 @@ import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { Permit } from '../../../../shared/upstream/request-budget.ts';
 import type { OperationPage, UpstreamClient } from '../../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError, type UpstreamError } from '../../../../shared/upstream/upstream-error.ts';
-import type { WalkRequest } from '../../walk-plan/page-walk.ts';
+import type { WalkRequest } from '../../walk-plan/walk-state.ts';
 
 export interface FetchDeps {
   readonly upstream: Pick<UpstreamClient, 'listOperations'>;
@@ -17,12 +17,12 @@ export interface FetchDeps {
 export interface ListedProject {
   readonly projectId: string;
   readonly signal?: AbortSignal | undefined;
-  /** The permit for the first request. */
+  /** The first request leaves with this permit. It takes its own when this is undefined. */
   readonly permit?: Permit | undefined;
 }
 
 export interface FetchedPage extends OperationPage {
-  /** When the page was read, by the upstream's clock, or by ours when the answer does not show it. */
+  /** The page was read at this time by the upstream's clock, or by ours when the answer does not show it. */
   readonly readAt: Timestamp;
 }
 
@@ -43,7 +43,7 @@ export async function fetchPage(
   }
 }
 
-/** The earlier of the upstream's clock and ours, so that one wrong clock neither proves nor hides anything. */
+/** Returns the earlier of the upstream's clock and ours, so that one wrong clock neither proves nor hides anything. */
 export function earlierNowMs(clock: Clock, page: Pick<FetchedPage, 'serverDateMs'> | undefined): number {
   return Math.min(clock.now(), page?.serverDateMs ?? Number.POSITIVE_INFINITY);
 }

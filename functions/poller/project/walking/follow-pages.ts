@@ -1,33 +1,37 @@
-/** Follows one page plan: fetches each page that the plan asks for, and records all its rows before the plan moves on. */
+/**
+ * Follows the plan of one walk: fetches each page that the plan asks for, and records all its rows before the plan
+ * moves on.
+ */
 
 import {
   isUpstreamError,
   type UpstreamError,
   type UpstreamErrorKind,
 } from '../../../../shared/upstream/upstream-error.ts';
-import { takePage, type WalkRequest, type WalkState } from '../../walk-plan/page-walk.ts';
+import { takePage } from '../../walk-plan/page-walk.ts';
+import type { WalkRequest, WalkState } from '../../walk-plan/walk-state.ts';
 import type { FetchedPage } from './fetch-page.ts';
 
-/** What is done for each page of a plan. */
+/** These two steps are taken for each page of a plan. */
 export interface PageSteps {
   readonly fetch: (request: WalkRequest) => Promise<FetchedPage | UpstreamError>;
-  /** `state`: with this page taken. Returns whether every row in reach is known to be recorded. */
+  /** `state` has this page taken already. Resolves to true when every row in reach is known to be recorded. */
   readonly record: (state: WalkState, page: FetchedPage) => Promise<boolean>;
 }
 
-export interface StoredPlace {
-  /** Where an earlier poll has stopped; undefined: nowhere. */
+export interface StoredCursor {
+  /** An earlier poll has stopped at this cursor. It is undefined when none has. */
   readonly storedCursor: string | undefined;
-  /** The walk from the head of the list, without that cursor. */
+  /** Returns the walk from the head of the list, without that cursor. */
   readonly restart: () => WalkState;
 }
 
 export interface PagesResult {
-  /** `outcome` is `complete` only when every row in reach was dealt with. */
+  /** Its `outcome` is `complete` only when every row in reach was dealt with. */
   readonly state: WalkState;
-  /** The last page that was answered. */
+  /** The upstream answered this page last. It is undefined when it answered none. */
   readonly lastPage: FetchedPage | undefined;
-  /** Why the upstream could not be read to the end; undefined when it could. */
+  /** Says why the upstream could not be read to the end. It is undefined when it could. */
   readonly failure: UpstreamErrorKind | undefined;
 }
 
@@ -35,14 +39,14 @@ export interface PagesResult {
 export async function followPages(
   steps: PageSteps,
   start: WalkState,
-  stored: StoredPlace,
+  stored: StoredCursor,
 ): Promise<PagesResult> {
   let state = start;
   let lastPage: FetchedPage | undefined;
   while (state.next !== undefined) {
     const page = await steps.fetch(state.next);
     if (isUpstreamError(page)) {
-      if (!isRefusedPlace(page, state, stored)) return { state, lastPage, failure: page.kind };
+      if (!isRefusedCursor(page, state, stored)) return { state, lastPage, failure: page.kind };
       state = stored.restart();
       continue;
     }
@@ -56,6 +60,6 @@ export async function followPages(
 }
 
 /** A stored cursor that the upstream refuses must not hold the project up for ever: the walk starts again at the head. */
-function isRefusedPlace(error: UpstreamError, state: WalkState, { storedCursor }: StoredPlace): boolean {
+function isRefusedCursor(error: UpstreamError, state: WalkState, { storedCursor }: StoredCursor): boolean {
   return error.kind === 'rejected' && storedCursor !== undefined && state.next?.cursor === storedCursor;
 }

@@ -1,20 +1,21 @@
-/** The daily sweep: reads deeper than a walk, with other page ends, for rows that every walk has missed. */
+/**
+ * Sweeps a project's list once a day: reads deeper than a walk, with other page ends, and so finds rows that every
+ * walk has missed.
+ */
 
 import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
-import {
-  boundOf,
-  SWEEP_DEPTH_MS,
-  startSweep,
-  sweepPageRows,
-  type WalkLimits,
-  type WalkState,
-} from '../../walk-plan/page-walk.ts';
+import { SWEEP_DEPTH_MS, startSweep, sweepPageRows } from '../../walk-plan/sweep-walk.ts';
+import { boundOf } from '../../walk-plan/walk-bound.ts';
+import type { WalkLimits, WalkState } from '../../walk-plan/walk-state.ts';
 import type { ProjectMemory } from '../memory/project-memory.ts';
 import { followPages, type PageSteps, type PagesResult } from './follow-pages.ts';
 
-/** A failed sweep is not tried again with every poll: what it looks for is rare, and the walk has read what is new. */
+/**
+ * A failed sweep is tried again after this time and not with every poll: what it looks for is rare, and the walk has
+ * read what is new.
+ */
 const RETRY_AFTER_MS = 10 * 60_000;
 
 export interface SweepOptions {
@@ -30,15 +31,15 @@ export interface SweepDeps {
 
 export interface SweptProject {
   readonly projectId: string;
-  /** As it was stored before the poll. */
+  /** This record was stored before the poll. */
   readonly project: ProjectRecord | undefined;
-  /** The walk of the same poll, which comes first. */
+  /** The walk of the same poll comes first. */
   readonly walk: WalkState;
 }
 
 type SweepMemory = Pick<ProjectMemory, 'pageRowsMax' | 'sweepFailedAtMs'>;
 
-/** Undefined when no sweep is due. A sweep follows a complete walk, so that what is new never waits for it. */
+/** Resolves to undefined when no sweep is due. A sweep follows a complete walk, so that what is new never waits for it. */
 export async function sweepOperations(
   { clock, telemetry, options }: SweepDeps,
   { projectId, project, walk }: SweptProject,
@@ -63,7 +64,7 @@ export async function sweepOperations(
   return result;
 }
 
-/** `sweptAtMs`: when the last sweep was completed, milliseconds since the epoch; 0: never. */
+/** `sweptAtMs` is the end of the last complete sweep in milliseconds since the epoch, or 0 when there was none. */
 function isDue(
   nowMs: number,
   sweptAtMs: number,

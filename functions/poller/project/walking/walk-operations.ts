@@ -9,13 +9,9 @@ import type { Telemetry } from '../../../../shared/runtime/telemetry.ts';
 import type { OperationPage } from '../../../../shared/upstream/upstream-client.ts';
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
 import { activityOf, type ProjectActivity } from '../../planner/activity/project-activity.ts';
-import {
-  boundOf,
-  startWalk,
-  type WalkGoal,
-  type WalkLimits,
-  type WalkRequest,
-} from '../../walk-plan/page-walk.ts';
+import { startWalk } from '../../walk-plan/page-walk.ts';
+import { boundOf } from '../../walk-plan/walk-bound.ts';
+import type { WalkGoal, WalkLimits, WalkRequest } from '../../walk-plan/walk-state.ts';
 import { listEndOf } from '../memory/list-end.ts';
 import { logOnce } from '../memory/log-once.ts';
 import { reachOf, rowsToShow } from '../memory/page-reach.ts';
@@ -26,7 +22,7 @@ import { followPages, type PageSteps, type PagesResult } from './follow-pages.ts
 export interface WalkOptions {
   readonly walkLimits: WalkLimits;
   readonly backfill: Backfill;
-  /** How far below its head the first walk of a project goes, unless all history is wanted. */
+  /** The first walk of a project goes this far below its head, unless all history is wanted. */
   readonly backfillDepthMs: number;
 }
 
@@ -38,18 +34,18 @@ export interface WalkDeps {
 
 export interface WalkedProject {
   readonly projectId: string;
-  /** As it was stored before the poll. */
+  /** This record was stored before the poll. */
   readonly project: ProjectRecord | undefined;
-  /** The account's `boot_at`; undefined when it cannot be read. */
+  /** The account has this `boot_at`. It is undefined when it cannot be read. */
   readonly bootAt: Timestamp | undefined;
-  /** Operations as they are known to be stored; the first page is sized to show those that are open. */
+  /** These operations are known to be stored. The first page is sized to show those that are open. */
   readonly records: ReadonlyMap<string, OperationRecord>;
 }
 
 type WalkMemory = Pick<ProjectMemory, 'reach' | 'pageRowsMax' | 'listEnd' | 'logged'>;
 
 export interface WalkResult extends PagesResult {
-  /** What the newest page says about how soon to come back; undefined when none was read. */
+  /** The newest page says how soon to come back. It is undefined when none was read. */
   readonly activity: ProjectActivity | undefined;
 }
 
@@ -98,7 +94,7 @@ function goalOf(
   };
 }
 
-/** Returns whether the page is the whole list. `storedEnd`: the cursor behind which nothing can appear, as it is stored. */
+/** Returns whether the page is the whole list. `storedEnd` is the stored cursor behind which nothing can appear. */
 function learnFromFirstPage(
   memory: WalkMemory,
   { operations, malformedRowCount, cursor }: OperationPage,

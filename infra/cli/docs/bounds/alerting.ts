@@ -1,4 +1,4 @@
-/** Bounds of alerts, as docs/limits.md lists them. */
+/** Lists the bounds of alerts, for docs/limits.md. */
 
 import { CHANNEL_KINDS } from '../../../../functions/notifier/channels/channels.ts';
 import { PAUSE_MS_MAX } from '../../../../functions/notifier/deciding/channel-pace.ts';

@@ -3,23 +3,22 @@
 import type { BoundName } from '../../../../functions/poller/account/status/report-bound.ts';
 
 export interface Bound {
-  /** What the bound limits. */
+  /** The name says what the bound limits. */
   readonly name: string;
   /** The value is the constant itself, so that the page cannot drift from the code. */
   readonly value: number;
   /**
-   * The unit of the value as it is read aloud: "40 pages", "60 s". Values in `ms` and `bytes` are shown in larger
-   * units.
+   * The unit is read aloud with the value: "40 pages", "60 s". Values in `ms` and `bytes` are shown in larger units.
    */
   readonly unit: string;
-  /** Why the bound exists, and why it has this size. */
+  /** The reason says why the bound exists, and why it has this size. */
   readonly reason: string;
   readonly whenMet: string;
-  /** Which metric, log line, event or answer reports that the bound was met. */
+  /** The signal names the metric, log line, event or answer that reports that the bound was met. */
   readonly signal: string;
 }
 
-/** All bounds of one part of the bridge. */
+/** A group has all bounds of one part of the bridge. */
 export interface BoundGroup {
   readonly title: string;
   readonly bounds: readonly Bound[];

@@ -1,4 +1,4 @@
-/** Bounds of reading, recording and publishing operations, as docs/limits.md lists them. */
+/** Lists the bounds of reading, recording and publishing operations, for docs/limits.md. */
 
 import {
   POLLS_END_MS,
@@ -16,15 +16,17 @@ import { WARM_ACCOUNTS_MAX } from '../../../../functions/poller/account/warm-acc
 import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/memory/settled-rows.ts';
 import { WORK_ENTRIES_MAX } from '../../../../functions/poller/project/read-stored.ts';
 import { FAILED_WATCH_MS_MAX } from '../../../../functions/poller/project/recording/watch-rate.ts';
-import { SWEEP_DEPTH_MS, UNORDERED_PAGES_MAX } from '../../../../functions/poller/walk-plan/page-walk.ts';
+import { UNORDERED_PAGES_MAX } from '../../../../functions/poller/walk-plan/page-walk.ts';
+import { SWEEP_DEPTH_MS } from '../../../../functions/poller/walk-plan/sweep-walk.ts';
 import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../../../shared/core/journal/journal.ts';
 import { BATCH_BYTES_MAX, BATCH_ENTRIES_MAX } from '../../../../shared/core/journal/relay-plan.ts';
 import { POINTS_MAX } from '../../../../shared/core/records/account-status.ts';
 import { FORGOTTEN_AFTER_MS } from '../../../../shared/core/records/history.ts';
 import { ERROR_TEXT_CHARACTERS_MAX } from '../../../../shared/core/records/operation-record.ts';
+import { RECORDED_ABOVE_MAX } from '../../../../shared/core/records/recorded-above.ts';
 import { PUBLISH_CALLS_AT_ONCE } from '../../../../shared/protocol/relay-records.ts';
 import {
-  BATCH_ROUNDS_MAX,
+  BATCH_ATTEMPTS_MAX,
   WORK_PAGE_KEYS,
   WORK_PAGES_MAX,
 } from '../../../../shared/store/dynamodb/dynamodb-table.ts';
@@ -61,6 +63,15 @@ export const pollingBounds: BoundGroup = {
       whenMet:
         'The row counts as history and is not published. A row that is a day newer than everything recorded is published at any age.',
       signal: 'Log line `rows.forgotten`',
+    },
+    {
+      name: 'Operations of an unordered list that its item names because no complete walk has come to them',
+      value: RECORDED_ABOVE_MAX,
+      unit: 'operations',
+      reason: 'The item of such a project is written with every poll, and a write is billed by its size.',
+      whenMet:
+        'The newest are named. An older one is published once more, with the same id, if the list cannot be read for 45 days at that moment.',
+      signal: 'Log line `rows.not_noted`',
     },
     {
       name: 'Rows of one project that are kept in memory while a walk takes several polls',
@@ -172,10 +183,10 @@ export const pollingBounds: BoundGroup = {
       signal: 'Event `Operation Watch Ended` with `reason: not_retried`',
     },
     {
-      name: 'Rounds of one batch read of the table',
-      value: BATCH_ROUNDS_MAX,
-      unit: 'rounds',
-      reason: 'The SDK has already waited before each round.',
+      name: 'Attempts of one batch read of the table',
+      value: BATCH_ATTEMPTS_MAX,
+      unit: 'attempts',
+      reason: 'The SDK has already waited before each attempt.',
       whenMet: 'The poll or the request fails, and the next one tries again.',
       signal: 'Log line `poll.failed` or `request.failed` with `table_throttled`',
     },

@@ -1,4 +1,4 @@
-/** Bounds of the project list, and of when a project counts as gone, as docs/limits.md lists them. */
+/** Lists the bounds of the project list, and of when a project counts as gone, for docs/limits.md. */
 
 import { DOUBTFUL, NOT_FOUND_SHARE_MAX } from '../../../../functions/poller/account/discovery/absence.ts';
 import { PROJECT_PAGE_ROWS } from '../../../../functions/poller/account/discovery/fetch-list-page.ts';

@@ -1,4 +1,4 @@
-/** Bounds of the API, the console and the feed, as docs/limits.md lists them. */
+/** Lists the bounds of the API, the console and the feed, for docs/limits.md. */
 
 import { FILTERED_PAGES_MAX } from '../../../../functions/api/bridge/operation-routes.ts';
 import { PAGE_MAX } from '../../../../functions/api/bridge/page-query.ts';

@@ -1,4 +1,4 @@
-/** Bounds of what is sent to the upstream and taken from it, as docs/limits.md lists them. */
+/** Lists the bounds of what is sent to the upstream and taken from it, for docs/limits.md. */
 
 import { REQUESTS_PER_MINUTE_MAX } from '../../../../shared/core/rates/account-rate.ts';
 import {

@@ -2,10 +2,10 @@
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import * as commands from '../../world/auth-commands.ts';
-import { canonicalOrigin } from '../../world/origin.ts';
+import * as commands from '../../world/auth/auth-commands.ts';
+import { canonicalOrigin } from '../../world/auth/origin.ts';
 import { refusal, type UpstreamEnv } from '../upstream-context.ts';
-import { AUTH_PATH, applyOutcome, authProvider, inPathProject, withBody } from './requests.ts';
+import { AUTH_PATHS, applyOutcome, authProvider, inPathProject, withBody } from './requests.ts';
 
 /** A redirect URI's domain is "an origin with scheme" (specification). */
 const origin = z
@@ -18,20 +18,24 @@ const domainsBody = z.object({
 });
 
 export function addDomainRoutes(app: Hono<UpstreamEnv>): void {
-  app.get(`${AUTH_PATH}/domains`, (c) =>
+  for (const path of AUTH_PATHS) addRoutes(app, `${path}/domains`);
+}
+
+function addRoutes(app: Hono<UpstreamEnv>, path: string): void {
+  app.get(path, (c) =>
     inPathProject(c, ({ auth }) => {
       if (auth.integration === undefined) return refusal(c, 404, 'auth integration not found');
       return c.json({ domains: auth.domains });
     }),
   );
-  app.post(`${AUTH_PATH}/domains`, (c) =>
+  app.post(path, (c) =>
     withBody(c, domainBody, (body) =>
       inPathProject(c, (project) =>
         applyOutcome(c, project, commands.addDomain(project.auth, body.domain), 201),
       ),
     ),
   );
-  app.delete(`${AUTH_PATH}/domains`, (c) =>
+  app.delete(path, (c) =>
     withBody(c, domainsBody, ({ domains }) =>
       inPathProject(c, (project) => {
         const names = domains.map(({ domain }) => domain);

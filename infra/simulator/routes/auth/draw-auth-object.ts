@@ -1,7 +1,7 @@
 /** Draws the id, the secrets and the creation time of a new auth object. */
 
 import type { Random } from '../../../../shared/runtime/random.ts';
-import { drawSecret, drawUuid } from '../../world/names.ts';
+import { drawSecret, drawUuid } from '../../world/state/names.ts';
 import type { World } from '../../world/world.ts';
 
 /** A new auth object is drawn from these. */

@@ -2,10 +2,18 @@
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import * as commands from '../../world/auth-commands.ts';
-import type { EmailServer } from '../../world/auth-state.ts';
+import * as commands from '../../world/auth/auth-commands.ts';
+import type { EmailServer } from '../../world/state/auth-state.ts';
 import { refusal, type UpstreamEnv } from '../upstream-context.ts';
-import { AUTH_PATH, applyOutcome, emailAddress, inPathProject, text, withBody } from './requests.ts';
+import {
+  AUTH_PATH,
+  applyOutcome,
+  BRANCH_AUTH_PATH,
+  emailAddress,
+  inPathProject,
+  text,
+  withBody,
+} from './requests.ts';
 
 const emailServerBody = z.discriminatedUnion('type', [
   z.object({ type: z.literal('shared') }),
@@ -21,13 +29,18 @@ const emailServerBody = z.discriminatedUnion('type', [
 ]);
 
 export function addEmailServerRoutes(app: Hono<UpstreamEnv>): void {
-  app.get(`${AUTH_PATH}/email_server`, (c) =>
+  addRoutes(app, `${AUTH_PATH}/email_server`);
+  addRoutes(app, `${BRANCH_AUTH_PATH}/email_provider`);
+}
+
+function addRoutes(app: Hono<UpstreamEnv>, path: string): void {
+  app.get(path, (c) =>
     inPathProject(c, ({ auth }) => {
       if (auth.integration === undefined) return refusal(c, 404, 'auth integration not found');
       return c.json(auth.emailServer satisfies EmailServer);
     }),
   );
-  app.patch(`${AUTH_PATH}/email_server`, (c) =>
+  app.patch(path, (c) =>
     withBody(c, emailServerBody, (body) =>
       inPathProject(c, (project) =>
         applyOutcome(c, project, commands.updateEmailServer(project.auth, body), 200),

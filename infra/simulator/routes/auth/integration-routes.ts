@@ -4,14 +4,16 @@
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import * as commands from '../../world/auth-commands.ts';
-import { drawSecret } from '../../world/names.ts';
-import { productionBranchIdOf } from '../../world/project-state.ts';
-import { refusal, type UpstreamEnv } from '../upstream-context.ts';
+import * as commands from '../../world/auth/auth-commands.ts';
+import { drawSecret } from '../../world/state/names.ts';
+import type { ProjectState } from '../../world/state/project-state.ts';
+import { refusal, type UpstreamContext, type UpstreamEnv } from '../upstream-context.ts';
 import { type AuthRouteDeps, drawAuthObject } from './draw-auth-object.ts';
 import {
   AUTH_PATH,
   applyOutcome,
+  authProvider,
+  BRANCH_AUTH_PATH,
   inPathProject,
   inProject,
   projectFields,
@@ -25,6 +27,7 @@ const createIntegrationBody = z.object({
   database_name: text.optional(),
   role_name: text.optional(),
 });
+const branchIntegrationBody = z.object({ auth_provider: authProvider, database_name: text.optional() });
 /** The specification takes "the production branch" for an integration, and no other one. */
 const NOT_PRODUCTION = 'is not the production branch of the project';
 const keysBody = z.object(projectFields);
@@ -32,15 +35,10 @@ const keysBody = z.object(projectFields);
 export function addIntegrationRoutes(app: Hono<UpstreamEnv>, deps: AuthRouteDeps): void {
   app.post('/api/v2/projects/auth/create', (c) =>
     withBody(c, createIntegrationBody, (body) =>
-      inProject(c, body.project_id, (project) => {
-        if (!project.branchIds.has(body.branch_id)) return refusal(c, 404, 'branch not found');
-        if (body.branch_id !== productionBranchIdOf(project))
-          return refusal(c, 400, `invalid request: branch_id: ${body.branch_id} ${NOT_PRODUCTION}`);
-        const drawing = drawAuthObject(deps);
-        return applyOutcome(c, project, commands.createIntegration(project.auth, body, drawing), 201);
-      }),
+      inProject(c, body.project_id, (project) => create(c, project, body, deps)),
     ),
   );
+  addBranchRoutes(app, deps);
   app.post('/api/v2/projects/auth/keys', (c) =>
     withBody(c, keysBody, (body) =>
       inProject(c, body.project_id, (project) =>
@@ -60,6 +58,34 @@ export function addIntegrationRoutes(app: Hono<UpstreamEnv>, deps: AuthRouteDeps
       return applyOutcome(c, project, commands.deleteIntegration(project.auth), 200);
     }),
   );
+}
+
+function addBranchRoutes(app: Hono<UpstreamEnv>, deps: AuthRouteDeps): void {
+  app.get(BRANCH_AUTH_PATH, (c) => inPathProject(c, ({ auth }) => c.json(auth.integration)));
+  app.post(BRANCH_AUTH_PATH, (c) =>
+    withBody(c, branchIntegrationBody, ({ database_name }) =>
+      inProject(c, c.req.param('project_id'), (project) =>
+        create(c, project, { branch_id: c.req.param('branch_id'), database_name }, deps),
+      ),
+    ),
+  );
+  app.delete(BRANCH_AUTH_PATH, (c) =>
+    inPathProject(c, (project) => applyOutcome(c, project, commands.deleteIntegration(project.auth), 200)),
+  );
+}
+
+function create(
+  c: UpstreamContext,
+  project: ProjectState,
+  request: { readonly branch_id: string; readonly database_name?: string | undefined },
+  deps: AuthRouteDeps,
+): Response {
+  const { branch_id } = request;
+  if (!project.branches.has(branch_id)) return refusal(c, 404, 'branch not found');
+  if (branch_id !== project.defaultBranchId)
+    return refusal(c, 400, `invalid request: branch_id: ${branch_id} ${NOT_PRODUCTION}`);
+  const drawing = drawAuthObject(deps);
+  return applyOutcome(c, project, commands.createIntegration(project.auth, request, drawing), 201);
 }
 
 export function addTransferRoute(app: Hono<UpstreamEnv>, { idDice }: AuthRouteDeps): void {

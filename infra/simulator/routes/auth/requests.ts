@@ -4,17 +4,21 @@
  */
 
 import * as z from 'zod';
-import type { AuthOutcome, SdkKeySet } from '../../world/auth-commands.ts';
-import { AUTH_PROVIDER } from '../../world/auth-commands.ts';
-import type { EmailServer, OauthProvider } from '../../world/auth-state.ts';
-import { canonicalEmailAddress } from '../../world/email-address.ts';
-import type { ProjectState } from '../../world/project-state.ts';
+import type { AuthOutcome, SdkKeySet } from '../../world/auth/auth-commands.ts';
+import { AUTH_PROVIDER } from '../../world/auth/auth-commands.ts';
+import { canonicalEmailAddress } from '../../world/auth/email-address.ts';
+import type { EmailServer, OauthProvider } from '../../world/state/auth-state.ts';
+import type { ProjectState } from '../../world/state/project-state.ts';
 import { findProject } from '../find-project.ts';
 import { parseBody } from '../request-body.ts';
 import { refusal, type UpstreamContext } from '../upstream-context.ts';
 
 /** This is the base path of the auth calls that name their project in the path. */
 export const AUTH_PATH = '/api/v2/projects/:project_id/auth';
+
+/** The public contract deprecates the calls of the project for those of the branch, which do the same. */
+export const BRANCH_AUTH_PATH = '/api/v2/projects/:project_id/branches/:branch_id/auth';
+export const AUTH_PATHS = [AUTH_PATH, BRANCH_AUTH_PATH] as const;
 
 export const text = z.string().min(1).max(2_000);
 export const emailAddress = z
@@ -58,7 +62,11 @@ export function applyOutcome(
     : c.json(outcome.value, status === 204 ? 200 : status);
 }
 
-/** Does the same for calls that name their project in the path. */
+/** Finds the project of the path. A path that names a branch, too, must name the branch of the integration. */
 export function inPathProject(c: UpstreamContext, act: (project: ProjectState) => Response): Response {
-  return inProject(c, c.req.param('project_id') ?? '', act);
+  return inProject(c, c.req.param('project_id') ?? '', (project) => {
+    const branchId = c.req.param('branch_id');
+    const isElsewhere = branchId !== undefined && branchId !== project.auth.integration?.branch_id;
+    return isElsewhere ? refusal(c, 404, 'auth integration not found') : act(project);
+  });
 }

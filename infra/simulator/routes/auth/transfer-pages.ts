@@ -2,7 +2,7 @@
 
 import type { Hono } from 'hono';
 import { html } from 'hono/html';
-import { confirmTransfer } from '../../world/auth-commands.ts';
+import { confirmTransfer } from '../../world/auth/auth-commands.ts';
 import type { World } from '../../world/world.ts';
 import type { UpstreamEnv } from '../upstream-context.ts';
 

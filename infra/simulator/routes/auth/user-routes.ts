@@ -2,12 +2,13 @@
 
 import type { Hono } from 'hono';
 import * as z from 'zod';
-import * as commands from '../../world/auth-commands.ts';
+import * as commands from '../../world/auth/auth-commands.ts';
 import type { UpstreamEnv } from '../upstream-context.ts';
 import { type AuthRouteDeps, drawAuthObject } from './draw-auth-object.ts';
 import {
-  AUTH_PATH,
+  AUTH_PATHS,
   applyOutcome,
+  BRANCH_AUTH_PATH,
   emailAddress,
   inPathProject,
   inProject,
@@ -15,12 +16,12 @@ import {
   withBody,
 } from './requests.ts';
 
-const userBody = z.object({
-  ...projectFields,
+const userFields = z.object({
   email: emailAddress,
   // A user name has 1 to 255 characters (specification "Limits").
   name: z.string().min(1).max(255).optional(),
 });
+const userBody = userFields.extend(projectFields);
 
 export function addUserRoutes(app: Hono<UpstreamEnv>, deps: AuthRouteDeps): void {
   app.post('/api/v2/projects/auth/user', (c) =>
@@ -31,9 +32,18 @@ export function addUserRoutes(app: Hono<UpstreamEnv>, deps: AuthRouteDeps): void
       }),
     ),
   );
-  app.delete(`${AUTH_PATH}/users/:auth_user_id`, (c) =>
-    inPathProject(c, (project) =>
-      applyOutcome(c, project, commands.deleteUser(project.auth, c.req.param('auth_user_id')), 204),
+  app.post(`${BRANCH_AUTH_PATH}/users`, (c) =>
+    withBody(c, userFields, (body) =>
+      inPathProject(c, (project) => {
+        const drawing = drawAuthObject(deps);
+        return applyOutcome(c, project, commands.createUser(project.auth, body, drawing), 201);
+      }),
     ),
   );
+  for (const path of AUTH_PATHS)
+    app.delete(`${path}/users/:auth_user_id`, (c) =>
+      inPathProject(c, (project) =>
+        applyOutcome(c, project, commands.deleteUser(project.auth, c.req.param('auth_user_id')), 204),
+      ),
+    );
 }

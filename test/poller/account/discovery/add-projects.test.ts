@@ -25,7 +25,7 @@ const aProject = (project_id: string, fields: Partial<ProjectRecord> = {}): Proj
   ...fields,
 });
 
-/** An account whose projects were listed once. */
+/** Sets up an account whose projects were listed once. */
 async function known() {
   const account = anInvocation();
   await account.know();
@@ -190,7 +190,7 @@ describe('while the account cannot be read', () => {
 });
 
 describe('bounds', () => {
-  test('an account with more projects than can be polled says so, and its first ones are polled', async () => {
+  test('an account with more projects than can be polled reports the bound, and its first ones are polled', async () => {
     const { deps, discovery, memory, planned, logs } = await known();
     for (let place = 0; place < PROJECTS_MAX - 1; place++)
       memory.projects.memories.set(`p${place}`, emptyMemory());

@@ -85,7 +85,7 @@ describe('the first listing of an account', () => {
     ]);
   });
 
-  test('says once how many projects there are', async () => {
+  test('logs once how many projects there are', async () => {
     const { deps, discovery, script, logs } = anInvocation();
     script.pages = { '': { projects: named('a', 'b') } };
     await discoverProjects(deps, discovery);
@@ -147,7 +147,7 @@ describe('a listing', () => {
     expect(memory.listings.underWay).toBeUndefined();
   });
 
-  test('begins anew when the upstream refuses the place where it stopped', async () => {
+  test('begins anew when the upstream refuses the cursor where it stopped', async () => {
     const { deps, discovery, memory, script, listCalls } = anInvocation();
     script.pages = { '': { projects: named('a'), cursor: 'a' }, a: 'rejected' };
     await expect(discoverProjects(deps, discovery)).rejects.toThrow(UpstreamError);
@@ -161,7 +161,7 @@ describe('a listing', () => {
   });
 
   test.each(['unavailable', 'timeout', 'rate_limited'] as const)(
-    'keeps its place when a page answers %s, and remembers when',
+    'keeps its cursor when a page answers %s, and remembers when',
     async (kind) => {
       const { deps, discovery, memory, script, listCalls } = anInvocation();
       script.pages = { '': { projects: named('a'), cursor: 'a' }, a: kind };
@@ -208,7 +208,7 @@ describe('a listing', () => {
     expect(memory.listings).toMatchObject({ durationMs: 14_000, endedAtMs: nowMs(), count: 1 });
   });
 
-  test('that meets a bound says so', async () => {
+  test('that meets a bound reports it', async () => {
     const { deps, discovery, script, logs, measures } = anInvocation();
     script.pages = new Proxy(
       {},

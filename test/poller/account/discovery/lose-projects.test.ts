@@ -14,7 +14,7 @@ import { anInvocation, BOOT_AT } from '../invocation-under-test.ts';
 
 const MINUTE_MS = 60_000;
 
-/** An account of these projects, all of which can be seen. */
+/** Sets up an account of these projects, all of which can be seen. */
 async function account(ids: readonly string[], fields: Parameters<typeof anInvocation>[0] = {}) {
   const world = anInvocation(fields);
   await world.know();
@@ -263,7 +263,7 @@ describe('a project that answers', () => {
     await countNotFound(deps, memory.projects, 'b');
 
     expect(restMsOf(memory.projects, 'a', 600)).toBeUndefined();
-    // One project that answers 404 has a fifth of 600 requests a minute.
+    // One project that answers 404 may use a fifth of 600 requests a minute.
     expect(restMsOf(memory.projects, 'b', 600)).toBe(500);
     await countNotFound(deps, memory.projects, 'a');
     expect(restMsOf(memory.projects, 'b', 600)).toBe(1_000);

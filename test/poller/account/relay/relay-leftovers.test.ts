@@ -8,7 +8,7 @@ import type { BusEvent } from '../../../../shared/events/render-event.ts';
 import { anOperation, aRecord, commandRecord } from '../../../builders.ts';
 import { anInvocation } from '../invocation-under-test.ts';
 
-/** How many keys one page of the index has while the bus accepts events. */
+/** One page of the index has this many keys while the bus accepts events. */
 const KEYS_PER_PAGE = 200;
 
 const PROJECT_ID = anOperation().project_id;

@@ -23,7 +23,7 @@ async function account(...ids: readonly string[]) {
   const { deps, memory, store } = world;
   const { readings } = memory;
   for (const id of ids) await store.record(record(id), undefined);
-  /** Fails once a minute. */
+  /** Lets the project fail once a minute. */
   const failFor = async (projectId: string, minutes: number, reason: string, areOthersAnswered = true) => {
     for (let minute = 0; minute <= minutes; minute++) {
       if (minute > 0) world.pass(MINUTE_MS);

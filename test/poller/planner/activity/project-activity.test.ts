@@ -14,7 +14,7 @@ const row = (action: string, ageMs: number, fields: Partial<ReturnType<typeof an
   anOperation({ action, status: 'finished', created_at: ago(ageMs), updated_at: ago(ageMs), ...fields });
 
 describe('a page of operations', () => {
-  test('tells how many began in the time that it reaches back, suspends left out', () => {
+  test('shows how many began in the time that it reaches back, suspends left out', () => {
     const rows = [
       row('start_compute', MINUTE_MS),
       row('suspend_compute', HOUR_MS),
@@ -31,7 +31,7 @@ describe('a page of operations', () => {
     expect(activityOf(rows, false, NOON_MS)).toMatchObject({ arrivalCount: 1, observedMs: DAY_MS });
   });
 
-  test('tells which computes run, by the newest operation of each', () => {
+  test('shows which computes run, by the newest operation of each', () => {
     const rows = [
       row('start_compute', MINUTE_MS, { endpoint_id: 'ep-a' }),
       row('suspend_compute', 2 * MINUTE_MS, { endpoint_id: 'ep-b' }),
@@ -42,7 +42,7 @@ describe('a page of operations', () => {
     expect(activityOf(rows, true, NOON_MS).activeSinceMs).toEqual([NOON_MS - MINUTE_MS]);
   });
 
-  test('tells since when the youngest open operation is open', () => {
+  test('shows since when the youngest open operation is open', () => {
     const open = { status: 'running' };
     const rows = [
       row('apply_config', MINUTE_MS),
@@ -51,6 +51,62 @@ describe('a page of operations', () => {
     ];
 
     expect(activityOf(rows, true, NOON_MS).openSinceMs).toBe(NOON_MS - 2 * MINUTE_MS);
+  });
+
+  test('that fills up within a minute counts as a minute', () => {
+    expect(activityOf([row('apply_config', 10_000)], false, NOON_MS).observedMs).toBe(MINUTE_MS);
+  });
+
+  test('without rows reaches back no further than a minute, unless the list is empty', () => {
+    expect(activityOf([], false, NOON_MS)).toEqual({
+      openSinceMs: undefined,
+      activeSinceMs: [],
+      arrivalCount: 0,
+      observedMs: MINUTE_MS,
+    });
+    expect(activityOf([], true, NOON_MS).observedMs).toBe(DAY_MS);
+  });
+
+  test('reaches back to its oldest row, also when the list is unordered', () => {
+    const rows = [row('apply_config', 2 * HOUR_MS), row('apply_config', HOUR_MS)];
+
+    expect(activityOf(rows, false, NOON_MS).observedMs).toBe(2 * HOUR_MS);
+  });
+
+  test('counts a row that is exactly a day old, and ends at the first row that is older or whose time cannot be read', () => {
+    const old = row('apply_config', DAY_MS);
+    const unreadable = { ...old, created_at: 'soon' };
+
+    expect(activityOf([old], false, NOON_MS)).toMatchObject({ arrivalCount: 1, observedMs: DAY_MS });
+    expect(activityOf([unreadable, old], false, NOON_MS)).toMatchObject({
+      arrivalCount: 0,
+      observedMs: DAY_MS,
+    });
+  });
+
+  test('shows a compute as running only once its start has ended, and since then', () => {
+    const starting = row('start_compute', MINUTE_MS, { status: 'running', endpoint_id: 'ep-a' });
+    const started = { ...starting, status: 'finished', updated_at: ago(5_000) };
+
+    expect(activityOf([starting], true, NOON_MS).activeSinceMs).toEqual([]);
+    expect(activityOf([started], true, NOON_MS).activeSinceMs).toEqual([NOON_MS - 5_000]);
+  });
+
+  test('takes a compute without an id of its own for that of its branch', () => {
+    const start = row('start_compute', 2 * MINUTE_MS);
+    const { endpoint_id: _left, ...bare } = start;
+    const other = { ...bare, branch_id: 'br-b' };
+    const suspend = { ...bare, action: 'suspend_compute', branch_id: 'br-a' };
+
+    expect(activityOf([suspend, { ...bare, branch_id: 'br-a' }, other], true, NOON_MS).activeSinceMs).toEqual(
+      [NOON_MS - 2 * MINUTE_MS],
+    );
+  });
+
+  test('does not take another operation of a compute for its start', () => {
+    const rows = [row('apply_config', MINUTE_MS), row('start_compute', 2 * MINUTE_MS)];
+
+    expect(activityOf(rows, true, NOON_MS).activeSinceMs).toEqual([NOON_MS - 2 * MINUTE_MS]);
   });
 });
 
@@ -91,5 +147,18 @@ describe('what is known after one page more', () => {
     const known = { arrivalCount: 1_000, observedMs: DAY_MS };
 
     expect(longRunHistory(known, pageOf(100), 0)).toEqual(known);
+  });
+
+  test('counts the page for the time that has passed, and what was known for the rest', () => {
+    const before = { arrivalCount: 10, observedMs: 10 * HOUR_MS };
+    const page = { arrivalCount: 30, observedMs: 3 * HOUR_MS };
+
+    expect(longRunHistory(before, page, HOUR_MS)).toEqual({ arrivalCount: 20, observedMs: 11 * HOUR_MS });
+  });
+
+  test('is the page, when the page covers exactly the time that has passed', () => {
+    const page = { arrivalCount: 30, observedMs: HOUR_MS };
+
+    expect(longRunHistory({ arrivalCount: 10, observedMs: HOUR_MS }, page, HOUR_MS)).toEqual(page);
   });
 });

@@ -12,7 +12,7 @@ const HINT_FIELDS = ['updated_at', 'compute_last_active_at', 'active_time'] as c
 
 let tick = 0;
 const row = (fields: Partial<ProjectRow> = {}): ProjectRow => ({ id: 'a', ...fields });
-/** A row whose field has moved. */
+/** Returns a row whose field has moved. */
 const moved = (name: (typeof HINT_FIELDS)[number], id = 'a'): ProjectRow => row({ id, [name]: ++tick });
 
 const evidenceOf = (hints: ReturnType<typeof createHintFields>, name: string): FieldEvidence => {
@@ -61,7 +61,7 @@ describe('a field of the project list', () => {
 });
 
 describe('a field that moves without transitions', () => {
-  /** Moves with every listing, and a transition stands behind every `hitEvery`th of them. */
+  /** Moves the field with every listing, and lets a transition cause every `hitEvery`th move. */
   const moveOften = (hints: ReturnType<typeof createHintFields>, count: number, hitEvery = Infinity) => {
     for (let place = 1; place <= count; place++) {
       hints.takeListing([moved('updated_at')]);
@@ -253,7 +253,7 @@ describe('the share of transitions that a field shows', () => {
   test('is estimated low, and less low the more is known', () => {
     expect(cautiousRecall(recallOf(9, 1))).toBeLessThan(0.9);
     expect(cautiousRecall(recallOf(90, 10))).toBeGreaterThan(cautiousRecall(recallOf(9, 1)));
-    // Mean 10/12, deviation sqrt(10/12 · 2/12 / 13).
+    // The mean is 10/12, and the deviation is sqrt(10/12 · 2/12 / 13).
     expect(cautiousRecall(recallOf(9, 1))).toBeCloseTo(0.833_33 - 0.103_36, 4);
   });
 

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import {
   BARREN_PAGES_MAX,
   createListing,
+  LIST_PAGES_MAX,
   PROJECTS_MAX,
 } from '../../../../functions/poller/planner/project-list/listing.ts';
 import { seededRandom } from '../../../../shared/runtime/random.ts';
@@ -76,5 +77,24 @@ describe('a listing', () => {
     listing.take(aPage(['one-more'], 'b'));
 
     expect(listing.result()).toMatchObject({ end: 'projects' });
+  });
+
+  test('ends at its bound of pages, and not one page earlier', () => {
+    const listing = createListing(0);
+    for (let page = 1; page < LIST_PAGES_MAX; page++) listing.take(aPage([`p${page}`], `p${page}`));
+    expect(listing.result()).toBeUndefined();
+    listing.take(aPage(['last'], 'last'));
+
+    expect(listing.result()).toMatchObject({ end: 'list_pages' });
+  });
+
+  test.each([
+    ['an unavailable project', { unavailableProjectIds: ['b'] }],
+    ['a row that cannot be read', { malformedRowCount: 1 }],
+  ])('goes on after a page that shows a project and %s', (_, fields) => {
+    const listing = createListing(0);
+    listing.take({ ...aPage(['a'], 'a'), ...fields });
+
+    expect(listing.result()).toBeUndefined();
   });
 });

@@ -79,4 +79,25 @@ describe('the pages of a list', () => {
 
     expect(pages.count).toBe(30);
   });
+
+  test('take no notice of an answer to the first page that does not exist', () => {
+    const pages = threePages();
+    pages.take(3, endingAt('z'));
+
+    expect(cursorsOf(pages)).toEqual(['(start)', 'm', 't']);
+  });
+
+  test('end with an empty page that has a cursor', () => {
+    const pages = threePages();
+    pages.take(1, { isEmpty: true, cursor: 'q' });
+
+    expect(cursorsOf(pages)).toEqual(['(start)', 'm']);
+  });
+
+  test('stay when a page ends where a later page begins, since the pages between may be gone', () => {
+    const pages = threePages();
+    pages.take(0, endingAt('t'));
+
+    expect(cursorsOf(pages)).toEqual(['(start)', 't', 't']);
+  });
 });

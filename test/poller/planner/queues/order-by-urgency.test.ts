@@ -1,36 +1,131 @@
 import { describe, expect, test } from 'vitest';
-import { createOrderByUrgency } from '../../../../functions/poller/planner/queues/order-by-urgency.ts';
-import { newTurn } from '../../../../functions/poller/planner/queues/turn.ts';
+import {
+  createOrderByUrgency,
+  strongerOf,
+} from '../../../../functions/poller/planner/queues/order-by-urgency.ts';
+import type { Turn, Urgency } from '../../../../functions/poller/planner/queues/turn.ts';
+import { aTurn } from './turns.ts';
 
-const turns = Array.from({ length: 400 }, (_, place) => newTurn(`p${place}`, 1));
+const turns = Array.from({ length: 400 }, (_, place) => aTurn(`p${place}`));
+
+/** Takes every turn that may be read now. */
+function takeAll(order: ReturnType<typeof createOrderByUrgency>, nowMs = 0): readonly Turn[] {
+  const taken: Turn[] = [];
+  for (let turn = order.take(nowMs); turn !== undefined; turn = order.take(nowMs)) {
+    order.fulfil(turn);
+    taken.push(turn);
+  }
+  return taken;
+}
 
 describe('what is urgent', () => {
   test('is asked for once, for its strongest reason, and not before its time', () => {
-    const [turn = newTurn('none', 1)] = turns;
-    const pressing = createOrderByUrgency();
-    pressing.ask(turn, 'wish', 1_000);
-    pressing.ask(turn, 'wish', 2_000);
-    expect(pressing.firstAtMs()).toBe(1_000);
-    expect(pressing.take(999)).toBeUndefined();
-    expect(pressing.takeBeyondShares(999)).toBeUndefined();
-    pressing.ask(turn, 'command', 0);
-    pressing.ask(turn, 'hint', 0);
+    const turn = aTurn('a');
+    const order = createOrderByUrgency();
+    order.ask(turn, 'wish', 1_000);
+    order.ask(turn, 'wish', 2_000);
+    expect(order.firstAtMs()).toBe(1_000);
+    expect(order.take(999)).toBeUndefined();
+    expect(order.takeBeyondShares(999)).toBeUndefined();
+    expect(order.takeBeyondShares(1_000)).toBe(turn);
+    order.ask(turn, 'command', 0);
+    order.ask(turn, 'hint', 0);
 
-    expect(pressing.size).toBe(1);
-    expect(pressing.take(0)).toBe(turn);
+    expect(order.size).toBe(1);
+    expect(order.take(0)).toBe(turn);
   });
 
-  test('has what it has not used for a hundred permits, so a page of hints is followed in a row', () => {
-    const pressing = createOrderByUrgency();
-    for (let permit = 0; permit < 1_000; permit++) pressing.earnPermit();
-    for (const turn of turns) pressing.ask(turn, 'hint', 0);
-    let inARow = 0;
-    for (let turn = pressing.take(0); turn !== undefined; turn = pressing.take(0)) {
-      pressing.fulfil(turn);
-      inARow += 1;
-    }
+  test.each<[Urgency, number]>([
+    ['command', 30],
+    ['hint', 50],
+    ['wish', 10],
+  ])('of the kind %s has its share of a hundred permits saved at first: %i', (urgency, count) => {
+    const order = createOrderByUrgency();
+    for (const turn of turns) order.ask(turn, urgency, 0);
 
-    expect(inARow).toBe(50);
-    expect(pressing.takeBeyondShares(0)).toBeDefined();
+    expect(takeAll(order)).toHaveLength(count);
+    expect(order.take(0)).toBeUndefined();
+    expect(order.takeBeyondShares(0)).toBeDefined();
   });
+
+  test('saves its share of at most a hundred permits, so that the projects of one page are read in a row', () => {
+    const order = createOrderByUrgency();
+    for (let permit = 0; permit < 1_000; permit++) order.earnPermit();
+    for (const turn of turns) order.ask(turn, 'hint', 0);
+
+    expect(takeAll(order)).toHaveLength(50);
+  });
+
+  test('earns its share of each permit', () => {
+    const order = createOrderByUrgency({ command: 0, hint: 0.5, wish: 0 });
+    for (const turn of turns) order.ask(turn, 'hint', 0);
+    takeAll(order);
+    order.earnPermit();
+    expect(order.take(0)).toBeUndefined();
+    order.earnPermit();
+
+    expect(takeAll(order)).toHaveLength(1);
+  });
+
+  test('comes in the order command, hint, wish', () => {
+    const order = createOrderByUrgency();
+    const [wished, hinted, commanded] = [aTurn('wished'), aTurn('hinted'), aTurn('commanded')];
+    order.ask(wished, 'wish', 0);
+    order.ask(hinted, 'hint', 0);
+    order.ask(commanded, 'command', 0);
+
+    expect(order.takeBeyondShares(0)).toBe(commanded);
+    expect(takeAll(order)).toEqual([commanded, hinted, wished]);
+  });
+
+  test('of a weaker kind is taken while the stronger kind waits for its time or has used its share', () => {
+    const order = createOrderByUrgency({ command: 0, hint: 1, wish: 0.1 });
+    const [commanded, early, wished] = [aTurn('commanded'), aTurn('early'), aTurn('wished')];
+    order.ask(commanded, 'command', 0);
+    order.ask(early, 'hint', 5_000);
+    order.ask(wished, 'wish', 0);
+
+    expect(order.take(0)).toBe(wished);
+  });
+
+  test('is no more once it is fulfilled', () => {
+    const order = createOrderByUrgency();
+    const turn = aTurn('a');
+    order.ask(turn, 'hint', 7);
+    expect([order.has(turn), order.size, order.firstAtMs()]).toEqual([true, 1, 7]);
+    order.fulfil(turn);
+
+    expect([order.has(turn), order.size, order.firstAtMs()]).toEqual([false, 0, Number.POSITIVE_INFINITY]);
+  });
+
+  test('counts turns of every kind', () => {
+    const order = createOrderByUrgency();
+    order.ask(aTurn('a'), 'wish', 3);
+    order.ask(aTurn('b'), 'command', 9);
+
+    expect([order.size, order.firstAtMs()]).toEqual([2, 3]);
+  });
+
+  test('that becomes stronger waits for the time of the stronger request', () => {
+    const order = createOrderByUrgency();
+    const turn = aTurn('a');
+    order.ask(turn, 'wish', 9_000);
+    order.ask(turn, 'hint', 0);
+
+    expect(order.firstAtMs()).toBe(0);
+    order.ask(turn, 'wish', 9_000);
+    expect([order.size, order.firstAtMs()]).toEqual([1, 0]);
+  });
+});
+
+test.each<[Urgency | undefined, Urgency, Urgency]>([
+  [undefined, 'wish', 'wish'],
+  ['wish', 'command', 'command'],
+  ['command', 'wish', 'command'],
+  ['command', 'hint', 'command'],
+  ['hint', 'wish', 'hint'],
+  ['wish', 'hint', 'hint'],
+  ['hint', 'hint', 'hint'],
+])('of %s and %s the stronger one is %s', (first, second, stronger) => {
+  expect(strongerOf(first, second)).toBe(stronger);
 });

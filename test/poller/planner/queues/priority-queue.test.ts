@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { createPriorityQueue } from '../../../../functions/poller/planner/queues/priority-queue.ts';
 import { seededRandom } from '../../../../shared/runtime/random.ts';
 
-/** The same queue as a list that is searched. */
+/** Creates the same queue as a list that is searched. */
 function createPlainQueue() {
   let rows: { readonly item: number; readonly priority: number }[] = [];
   return {
@@ -13,7 +13,7 @@ function createPlainQueue() {
     delete(item: number) {
       rows = rows.filter((row) => row.item !== item);
     },
-    /** Stable, so the earlier of two equal ones comes first. */
+    /** The sort is stable, so the earlier of two equal ones comes first. */
     first: () => rows.toSorted((a, b) => a.priority - b.priority)[0],
   };
 }

@@ -9,7 +9,7 @@ describe('a deadline', () => {
   const [first = newTurn('none', 1)] = turns;
   const deadlines = () => createReadingDeadlines(limits, () => turns.length);
 
-  test('disturbs nobody while there is time for all who are late', () => {
+  test('names no turn while there is time for all late turns', () => {
     const one = deadlines();
     one.follow(first, 0);
     for (let nowMs = 200_000; nowMs < 398_000; nowMs += 1_000) expect(one.due(nowMs)).toBeUndefined();
@@ -51,5 +51,30 @@ describe('a deadline', () => {
 
     for (let nowMs = 1_000; nowMs < 318_000; nowMs += 1_000) expect(slow.due(nowMs)).toBeUndefined();
     expect(slow.due(318_000)).toBe(first);
+  });
+
+  test('of a turn that is read again counts from that reading', () => {
+    const one = deadlines();
+    one.welcome(first, 0);
+    one.follow(first, 100_000);
+
+    expect([one.due(198_000), one.due(299_999)]).toEqual([undefined, undefined]);
+  });
+
+  test('of a newcomer that was followed before counts from its welcome', () => {
+    const one = deadlines();
+    one.follow(first, 0);
+    one.welcome(first, 100_000);
+
+    expect([one.due(200_000), one.due(297_999)]).toEqual([undefined, undefined]);
+    expect(one.due(298_000)).toBe(first);
+  });
+
+  test('of a turn that has left never comes', () => {
+    const one = deadlines();
+    one.follow(first, 0);
+    one.leave(first);
+
+    expect([one.due(1_000_000), one.due(2_000_000)]).toEqual([undefined, undefined]);
   });
 });

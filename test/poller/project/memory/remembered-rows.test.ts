@@ -1,4 +1,7 @@
-/** What a process remembers of rows between polls: it saves reads of the table and requests, and may never hide a change. */
+/**
+ * Tests what a process remembers of rows between polls. It saves reads of the table and requests, and must never hide
+ * a change.
+ */
 
 import { describe, expect, test } from 'vitest';
 import {
@@ -9,7 +12,7 @@ import {
 import { anOperation, NOON_MS } from '../../../builders.ts';
 import { aProject, atMs, endedRows, MINUTE_MS } from '../project-under-test.ts';
 
-/** A project, and how many records each of its polls asks the table for, beside those in the work index. */
+/** Sets up a project, and counts how many records each of its polls asks the table for, beside those in the work index. */
 function counted(fields: Parameters<typeof aProject>[0] = {}) {
   const project = aProject(fields);
   let asked: number[] = [];
@@ -152,7 +155,7 @@ describe('rows of several polls together', () => {
 });
 
 describe('the first page of a list', () => {
-  test('that is the whole list says so of how often something happens there', async () => {
+  test('that is the whole list shows how often operations begin in a whole day', async () => {
     const { script, poll, pass } = counted();
     script.rows = endedRows(2, { newestMs: NOON_MS - 10 * MINUTE_MS });
     await poll();

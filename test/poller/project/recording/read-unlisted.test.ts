@@ -7,7 +7,7 @@ import { aProject, atMs, DAY_MS, MINUTE_MS, PROJECT_ID } from '../project-under-
 const open = (fields: Partial<Operation> = {}) =>
   anOperation({ id: 'open', created_at: atMs(NOON_MS - MINUTE_MS), ...fields });
 
-/** An open operation that was told of and that no page shows any more. */
+/** An open operation that is published and that no page shows any more. */
 async function unlisted(fields: Partial<Operation> = {}, further: readonly Operation[] = []) {
   const project = aProject();
   project.script.rows = [open(fields), ...further];
@@ -22,7 +22,7 @@ async function unlisted(fields: Partial<Operation> = {}, further: readonly Opera
 const reads = (calls: readonly string[]) => calls.filter((call) => call.startsWith('get'));
 
 describe('an open operation that no page shows', () => {
-  test('is read by itself once its time has come, and what has changed is told', async () => {
+  test('is read by itself once its time has come, and what has changed is published', async () => {
     const { poll, pass, script, takeCalls, takeEvents } = await unlisted();
     pass(4_000);
     await poll();
@@ -88,7 +88,7 @@ describe('an open operation that no page shows', () => {
     expect(reads(takeCalls())).toEqual([]);
   });
 
-  test('is not read when the list could not be read: nobody knows what it would have shown', async () => {
+  test('is not read when the list could not be read, which might have shown it', async () => {
     const { poll, pass, script, takeCalls } = await unlisted();
     pass(5_000);
     script.fails = ({ name }) => (name === 'list' ? 'unavailable' : undefined);
@@ -118,7 +118,7 @@ describe('an open operation that answers 404', () => {
     return project;
   };
 
-  test('counts as vanished after a minute of them, and is told of once', async () => {
+  test('counts as vanished after a minute of them, and is published once', async () => {
     const { poll, pass, events, takeCalls, store } = await gone();
     pass(59_999);
     await poll();
@@ -189,7 +189,7 @@ describe('an open operation that answers 404', () => {
     },
   );
 
-  test('is not told of while its journal is full', async () => {
+  test('is not published while its journal is full', async () => {
     const failures = Array.from({ length: 64 }, (_, index) => ({
       status: 'failed',
       failures_count: index + 1,
@@ -210,7 +210,7 @@ describe('an open operation that answers 404', () => {
     expect(await store.readOperation(PROJECT_ID, 'open')).toMatchObject({ revision: 64, watch_ended: false });
   });
 
-  test('and that somebody else has changed meanwhile is not told of over that change', async () => {
+  test('and that another process has changed meanwhile keeps that change', async () => {
     const { poll, pass, deps, events, store } = await gone();
     pass(MINUTE_MS);
     const record = deps.store.record.bind(deps.store);
@@ -225,7 +225,7 @@ describe('an open operation that answers 404', () => {
   });
 });
 
-describe('a failed operation that nobody retries', () => {
+describe('a failed operation that is not retried', () => {
   const failed = { status: 'failed', failures_count: 1 };
 
   test('is watched for thirty days, and then an event says that this is over', async () => {
@@ -261,7 +261,7 @@ describe('a failed operation that nobody retries', () => {
     expect(events).toMatchObject([{ reason: 'not_retried' }]);
   });
 
-  test('that moves at the last moment is told of as it moves, and its watch does not end', async () => {
+  test('that moves at the last moment is published as it moves, and its watch does not end', async () => {
     const { poll, pass, events, script } = await unlisted(failed);
     script.hidden = [open({ status: 'running', failures_count: 1 })];
     pass(30 * DAY_MS);

@@ -20,17 +20,17 @@ describe('an open operation', () => {
     });
   });
 
-  test('is told once about each threshold, and of the largest when several have passed', () => {
+  test('is published once for each threshold, and for the largest when several have passed', () => {
     const open = aRecord({ status: 'running' });
     const first = {
       threshold_ms: 15 * MINUTE_MS,
       open_ms: 15 * MINUTE_MS,
       nowMs: CREATED_MS + 15 * MINUTE_MS,
     };
-    const told = decideStall(open, first);
+    const stalled = decideStall(open, first);
 
-    expect(dueStall(told, thresholdsMs, CREATED_MS + 60 * MINUTE_MS)).toBeUndefined();
-    expect(dueStall(told, thresholdsMs, CREATED_MS + 121 * MINUTE_MS)?.threshold_ms).toBe(120 * MINUTE_MS);
+    expect(dueStall(stalled, thresholdsMs, CREATED_MS + 60 * MINUTE_MS)).toBeUndefined();
+    expect(dueStall(stalled, thresholdsMs, CREATED_MS + 121 * MINUTE_MS)?.threshold_ms).toBe(120 * MINUTE_MS);
     expect(dueStall(open, thresholdsMs, CREATED_MS + 121 * MINUTE_MS)?.threshold_ms).toBe(120 * MINUTE_MS);
   });
 
@@ -50,9 +50,9 @@ describe('an open operation', () => {
       ...aRecord({ status: 'running' }),
       command: { client_id: 'deployer', request_id: 'request-1' },
     };
-    const told = decideStall(record, { threshold_ms: 1, open_ms: 2, nowMs: CREATED_MS });
-    const entry = told.entries.at(-1);
-    const detail = JSON.parse((entry && renderEvent(told, entry).detail) ?? '{}') as object;
+    const stalled = decideStall(record, { threshold_ms: 1, open_ms: 2, nowMs: CREATED_MS });
+    const entry = stalled.entries.at(-1);
+    const detail = JSON.parse((entry && renderEvent(stalled, entry).detail) ?? '{}') as object;
 
     expect(operationStalled.detail.strict().safeParse(detail).error).toBeUndefined();
     expect(detail).toMatchObject({ command: { client_id: 'deployer' }, status: 'running', threshold_ms: 1 });

@@ -36,7 +36,7 @@ describe('the delay from a change to its event', () => {
     expect(delays(project)).toEqual([0]);
   });
 
-  test('is not that of a first walk, of history or of what became visible late: nobody could have been faster', async () => {
+  test('is not that of a first walk, of history or of what became visible late: no poll could have been faster', async () => {
     const project = aProject({ sweepIntervalMs: 0 });
     const { script, poll, measures } = project;
     script.rows = [row('first', 1_000)];
@@ -52,7 +52,7 @@ describe('the delay from a change to its event', () => {
     expect(measures.filter(([metric]) => metric === 'LateOperations')).toEqual([['LateOperations', 1]]);
   });
 
-  test('counts nobody as late who was not', async () => {
+  test('counts no operation as late that was not', async () => {
     const { script, poll, measures } = aProject();
     script.rows = [row('a', 1_000)];
     await poll();
@@ -61,7 +61,7 @@ describe('the delay from a change to its event', () => {
   });
 });
 
-describe('an operation of which nobody knows whether it is recorded', () => {
+describe('an operation of which it is unknown whether it is recorded', () => {
   test('leaves its page unread, and is recorded by the next poll', async () => {
     const { script, poll, deps, stored, events } = aProject();
     script.rows = [row('a', 1_000)];

@@ -17,11 +17,11 @@ import {
 const row = (id: string, atAgeMs: number, fields: Partial<Operation> = {}) =>
   anOperation({ id, created_at: atMs(NOON_MS - atAgeMs), updated_at: atMs(NOON_MS - atAgeMs), ...fields });
 
-const toldIds = (events: readonly Readonly<Record<string, unknown>>[]) =>
+const publishedIds = (events: readonly Readonly<Record<string, unknown>>[]) =>
   events.map(({ operation_id }) => operation_id);
 
 describe('the first walk of a project', () => {
-  test('tells of what has happened since the account was first seen, and keeps the head of the list as its watermark', async () => {
+  test('publishes what has happened since the account was first seen, and keeps the head of the list as its watermark', async () => {
     const { script, poll, events, stored } = aProject();
     script.rows = [
       row('new', MINUTE_MS, { status: 'finished' }),
@@ -31,11 +31,11 @@ describe('the first walk of a project', () => {
     const report = await poll();
 
     expect(report).toMatchObject({ outcome: 'complete', failure: undefined, recordedCount: 1 });
-    expect(toldIds(events)).toEqual(['new']);
+    expect(publishedIds(events)).toEqual(['new']);
     expect(stored()).toMatchObject({ watermark: '2026-01-15T11:59:00.000000000Z' });
   });
 
-  test('tells of an operation from before that is still open, as history', async () => {
+  test('publishes an operation from before that is still open, as history', async () => {
     const { script, poll, events } = aProject();
     script.rows = [row('open', 2 * HOUR_MS)];
 
@@ -49,7 +49,7 @@ describe('the first walk of a project', () => {
     ['open', []],
     ['none', []],
   ] as const)(
-    'with backfill %s tells of %j among ended operations of any age',
+    'with backfill %s publishes %j among ended operations of any age',
     async (backfill, expected) => {
       const { script, poll, events } = aProject({ backfill, backfillDepthMs: 3 * DAY_MS });
       script.rows = [
@@ -62,12 +62,12 @@ describe('the first walk of a project', () => {
       await poll();
       await poll();
 
-      expect(new Set(toldIds(events))).toEqual(new Set(expected));
+      expect(new Set(publishedIds(events))).toEqual(new Set(expected));
       expect(events).toHaveLength(expected.length);
     },
   );
 
-  test('goes no deeper below its head than it is told to, unless all history is wanted', async () => {
+  test('goes no deeper below its head than its setting allows, unless all history is wanted', async () => {
     const { script, poll, calls } = aProject({ backfillDepthMs: DAY_MS });
     script.rows = endedRows(40, { newestMs: NOON_MS - 2 * HOUR_MS, stepMs: 6 * HOUR_MS });
     script.pageRowsMax = 3;
@@ -78,14 +78,14 @@ describe('the first walk of a project', () => {
     expect(calls.map(({ cursor }) => cursor)).toEqual([undefined, 'row-2']);
   });
 
-  test('goes as deep as the news of a project that nobody could read for long', async () => {
+  test('goes as deep as the news of a project that could not be read for long', async () => {
     const { script, poll, events } = aProject({ backfillDepthMs: DAY_MS });
     script.rows = endedRows(20, { newestMs: NOON_MS - MINUTE_MS, stepMs: DAY_MS });
     script.pageRowsMax = 5;
 
     await poll({ bootAt: '2026-01-01T00:00:00.000000000Z' as typeof BOOT_AT });
 
-    expect(toldIds(events)).toHaveLength(15);
+    expect(publishedIds(events)).toHaveLength(15);
   });
 
   test('publishes the events of a page in the order in which the operations began', async () => {
@@ -94,7 +94,7 @@ describe('the first walk of a project', () => {
 
     await poll();
 
-    expect(toldIds(events)).toEqual(['row-3', 'row-2', 'row-1', 'row-0']);
+    expect(publishedIds(events)).toEqual(['row-3', 'row-2', 'row-1', 'row-0']);
   });
 
   test('records a row that stands twice on a page once, as the upper one says', async () => {
@@ -104,7 +104,7 @@ describe('the first walk of a project', () => {
 
     await poll();
 
-    expect(toldIds(events)).toEqual(['below', 'twice']);
+    expect(publishedIds(events)).toEqual(['below', 'twice']);
     expect(events[1]).toMatchObject({ status: 'finished', sequence: 1 });
   });
 });
@@ -167,7 +167,7 @@ describe('a later walk', () => {
     expect(takeCalls().every((call) => call.startsWith('list'))).toBe(true);
   });
 
-  test('in a new process reads the records of the page once, and nothing is told again', async () => {
+  test('in a new process reads the records of the page once, and nothing is published again', async () => {
     const rows = endedRows(3, { newestMs: NOON_MS - MINUTE_MS });
     const { poll, restart, takeCalls, events } = await afterOne(rows);
     restart();
@@ -204,7 +204,7 @@ describe('a later walk', () => {
     expect(stored()).toMatchObject({ watermark: '2026-01-15T11:59:00.000000000Z' });
     script.fails = () => undefined;
     await poll();
-    expect(toldIds(events)).toEqual(['new', 'moved']);
+    expect(publishedIds(events)).toEqual(['new', 'moved']);
     expect(stored()).toMatchObject({ watermark: '2026-01-15T11:59:59.000000000Z' });
   });
 
@@ -265,14 +265,14 @@ describe('a later walk', () => {
 
     await poll();
 
-    expect(toldIds(events)).toEqual(['untimed']);
+    expect(publishedIds(events)).toEqual(['untimed']);
   });
 });
 
 describe('what the table may have forgotten', () => {
   const oldRow = (ageMs: number) => row('old', ageMs, { status: 'finished' });
 
-  test('is no news a month later, says so once, and is remembered', async () => {
+  test('is no news a month later, which is logged once, and is remembered', async () => {
     const project = aProject({ sweepIntervalMs: 1_000 * DAY_MS, backfill: 'all' });
     const { script, poll, pass, expireAll } = {
       ...project,
@@ -301,7 +301,7 @@ describe('what the table may have forgotten', () => {
 
     await poll();
 
-    expect(toldIds(events)).toEqual(['old']);
+    expect(publishedIds(events)).toEqual(['old']);
   });
 
   test('is judged by our own clock when the upstream does not say what time it is', async () => {
@@ -324,14 +324,14 @@ describe('what the table may have forgotten', () => {
 
     await poll();
 
-    expect(toldIds(events)).toEqual(['old']);
+    expect(publishedIds(events)).toEqual(['old']);
   });
 });
 
 describe('a walk that cannot be finished now', () => {
   const many = () => endedRows(100, { newestMs: NOON_MS - MINUTE_MS });
 
-  test('leaves its place, and the next poll goes on there after it has read what is new', async () => {
+  test('leaves a resume point, and the next poll goes on there after it has read what is new', async () => {
     const { script, poll, stored, takeCalls } = aProject();
     script.rows = many();
 
@@ -347,14 +347,14 @@ describe('a walk that cannot be finished now', () => {
     expect(takeCalls()).toEqual(['list 5', 'list row-29 10', 'list row-39 10', 'list row-49 10']);
   });
 
-  test('is told with the reason when the upstream fails, and what was read before is kept', async () => {
+  test('is reported with the reason when the upstream fails, and what was read before is kept', async () => {
     const { script, poll, events, stored } = aProject();
     script.rows = many();
     script.fails = ({ cursor }) => (cursor === 'row-19' ? 'unavailable' : undefined);
 
     expect(await poll()).toMatchObject({ outcome: 'interrupted', failure: 'unavailable' });
 
-    expect(toldIds(events)).toHaveLength(20);
+    expect(publishedIds(events)).toHaveLength(20);
     expect(stored()).toMatchObject({ resume: { cursor: 'row-19' } });
   });
 
@@ -378,18 +378,18 @@ describe('a walk that cannot be finished now', () => {
     expect(await poll()).toMatchObject({ outcome: 'interrupted' });
     expect(await poll()).toMatchObject({ outcome: 'complete' });
 
-    expect(toldIds(takeEvents())).toEqual(expect.arrayContaining(['late']));
+    expect(publishedIds(takeEvents())).toEqual(expect.arrayContaining(['late']));
   });
 
-  const withAStoredPlace = () => {
+  const withAStoredCursor = () => {
     const project = aProject();
     project.put({ resume: { head: '2026-01-15T11:59:00.000000000Z', cursor: 'row-29' } });
     project.script.rows = many();
     return project;
   };
 
-  test('begins anew when the upstream refuses its place', async () => {
-    const { script, poll, takeCalls, stored } = withAStoredPlace();
+  test('begins anew when the upstream refuses its cursor', async () => {
+    const { script, poll, takeCalls, stored } = withAStoredCursor();
     script.fails = ({ cursor }) => (cursor === 'row-29' ? 'rejected' : undefined);
 
     await poll();
@@ -406,9 +406,9 @@ describe('a walk that cannot be finished now', () => {
   });
 
   test.each(['unavailable', 'not_found', 'timeout', 'rate_limited', 'cancelled', 'unauthorized'] as const)(
-    'keeps its place when that place answers %s',
+    'keeps its resume point when the page there answers %s',
     async (kind) => {
-      const { script, poll, takeCalls, stored } = withAStoredPlace();
+      const { script, poll, takeCalls, stored } = withAStoredCursor();
       script.fails = ({ cursor }) => (cursor === 'row-29' ? kind : undefined);
 
       expect(await poll()).toMatchObject({ outcome: 'interrupted', failure: kind });
@@ -418,8 +418,8 @@ describe('a walk that cannot be finished now', () => {
     },
   );
 
-  test('fails when another place than the stored one is refused', async () => {
-    const { script, poll } = withAStoredPlace();
+  test('fails when another cursor than the stored one is refused', async () => {
+    const { script, poll } = withAStoredCursor();
     script.fails = ({ cursor }) => (cursor === 'row-39' ? 'rejected' : undefined);
 
     expect(await poll()).toMatchObject({ outcome: 'interrupted', failure: 'rejected' });
@@ -435,7 +435,7 @@ describe('a walk that cannot be finished now', () => {
 });
 
 describe('requests of a walk', () => {
-  test('carry the signal of the deadline, each of them, and the permit for whoever uses it first', async () => {
+  test('carry the signal of the deadline, each of them, and the permit for the first request', async () => {
     const { script, poll, calls } = aProject();
     script.rows = endedRows(30, { newestMs: NOON_MS - MINUTE_MS });
     const { signal } = new AbortController();
@@ -584,7 +584,7 @@ describe('a list that is not newest first', () => {
 
     for (let count = 0; count < 6; count++) await poll();
 
-    expect(toldIds(events)).toHaveLength(12);
+    expect(publishedIds(events)).toHaveLength(12);
     expect(stored()).toMatchObject({ is_unordered: true });
     expect(stored()).not.toHaveProperty('watermark');
     expect(logs.filter(({ event }) => event === 'list.unordered')).toHaveLength(1);
@@ -599,7 +599,7 @@ describe('a list that is not newest first', () => {
 
     for (let count = 0; count < 4; count++) await poll();
 
-    expect(toldIds(events)).toContain('appended');
+    expect(publishedIds(events)).toContain('appended');
   });
 });
 

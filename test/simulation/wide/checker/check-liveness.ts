@@ -2,7 +2,7 @@
 
 import { VANISHED_AFTER_MS } from '../../../../functions/poller/project/recording/watch-rate.ts';
 import type { Violation } from '../../check-history.ts';
-import { MINUTE_MS } from '../plan.ts';
+import { MINUTE_MS, type WidePlan } from '../plan.ts';
 import { isOver, isWithin, lastStateOf, type TruthProject, type WideOperation } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
 
@@ -39,10 +39,10 @@ function unread(evidence: Evidence, { id, visible, failing, malformed }: TruthPr
     : [];
 }
 
-/** Only what an ordinary reading shows: what is found by sweeps alone comes when they come. */
 /** A poll reads a few pages at least. */
 const ROWS_PER_POLL_MIN = 4;
 
+/** Only what an ordinary reading shows: what is found by sweeps alone comes when they come. */
 function late(evidence: Evidence): readonly Violation[] {
   const { stage, events, listedAtMs } = evidence;
   if (stage.restores.length > 0) return [];
@@ -56,9 +56,13 @@ function late(evidence: Evidence): readonly Violation[] {
       !project.isUnordered &&
       !isUnreadable &&
       project.failing.length + project.malformed.length + project.unavailable.length === 0;
-    // A list of many short pages takes several polls.
-    const isShort = project.operations.length <= ROWS_PER_POLL_MIN * stage.world.plan.operationPageMax;
-    if (!isUsual || !isShort || !isWithin(project.visible, calm.fromMs) || knownMs > calm.fromMs) return [];
+    if (
+      !isUsual ||
+      !isShort(stage.world.plan, project) ||
+      !isWithin(project.visible, calm.fromMs) ||
+      knownMs > calm.fromMs
+    )
+      return [];
     return project.operations.flatMap((op) => {
       const end = lastStateOf(op);
       if (end === undefined || !isOver(end) || isHidden(project, op) || op.createdUs / 1_000 < knownMs)
@@ -80,6 +84,11 @@ function late(evidence: Evidence): readonly Violation[] {
         : [];
     });
   });
+}
+
+/** A list of many short pages takes several polls. */
+export function isShort({ operationPageMax }: WidePlan, { operations }: TruthProject): boolean {
+  return operations.length <= ROWS_PER_POLL_MIN * operationPageMax;
 }
 
 function isHidden(project: TruthProject, op: WideOperation): boolean {

@@ -70,7 +70,7 @@ function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: numbe
   const bootMs = evidence.answers.find(({ route }) => route === 'projects')?.atMs ?? NEVER_SEEN;
   const shownMs = evidence.shownAtMs(project) ?? NEVER_SEEN;
   // The table that was set back had not met the project: it is met a second time.
-  const restore = evidence.stage.restores.find(({ toMs }) => shownMs > toMs - A_MINUTE_MS);
+  const restore = evidence.stage.restores.find(({ toMs }) => !hadMet(evidence, project, toMs));
   if (restore !== undefined) {
     const metAgainMs = listedAgainMs(evidence, project, restore.atMs);
     return { fromMs: Math.min(shownMs, bootMs), certainMs: NEVER_SEEN, metAgainMs };
@@ -82,6 +82,16 @@ function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: numbe
   if (project.createdMs >= firstListedMs + A_SECOND_MS) return { fromMs: 0, certainMs: 0 };
   if (project.createdMs >= bootMs - A_SECOND_MS) return { fromMs: 0, certainMs: listedMs };
   return { fromMs: shownMs, certainMs: listedMs };
+}
+
+/** Whether the table can hold the project by then. A throttled table may have lost one sighting of it. */
+function hadMet(evidence: Evidence, project: TruthProject, byMs: number): boolean {
+  const SIGHTINGS_MIN = 2;
+  const listedMs = evidence.listedAtMs(project) ?? NEVER_SEEN;
+  const sightings = evidence.answers.filter(
+    ({ shownIds, atMs }) => shownIds.includes(project.id) && atMs <= byMs - A_MINUTE_MS,
+  );
+  return listedMs <= byMs - A_MINUTE_MS || sightings.length >= SIGHTINGS_MIN;
 }
 
 function listedAgainMs({ answers }: Evidence, { id }: TruthProject, afterMs: number): number {

@@ -14,8 +14,8 @@ export function checkRestored(evidence: Evidence): readonly Violation[] {
     events.filter(({ detailType }) => detailType === 'Operation State Changed'),
     ({ event }) => event.operation_id ?? '',
   );
-  // What the bus refused was set aside in the table that is gone: it was never told, and the chain went on from it.
-  const refused = stage.bus.refused.map((delivery) => toldOf(delivery));
+  // What the bus did not take was kept in the table that is gone: it was never published, and the chain had gone on from it.
+  const untaken = stage.bus.untaken.map((delivery) => toldOf(delivery));
   return expectationsOf(evidence).flatMap(({ operation_id, states, expects }) => {
     const chain = chains.get(operation_id) ?? [];
     const end = states.at(-1);
@@ -23,7 +23,7 @@ export function checkRestored(evidence: Evidence): readonly Violation[] {
     for (const told of chain) {
       const { event } = told;
       const isTrue = states.some(({ status }) => status === event.status);
-      if (!isTrue || !followsOne([...chain, ...refused], told))
+      if (!isTrue || !followsOne([...chain, ...untaken], told))
         violations.push({ rule: 'chain', operation_id, detail: told.detail });
     }
     const isPublishedToTheEnd = chain.some(

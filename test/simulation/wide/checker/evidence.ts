@@ -23,6 +23,7 @@ export interface ToldEvent {
   readonly previous_status?: string | null;
   readonly failures_count?: number;
   readonly new_failures?: number;
+  readonly late?: boolean;
   readonly observed_at: string;
   readonly observed_by?: string;
   readonly operation_updated_at?: string;
@@ -46,6 +47,8 @@ export interface Evidence {
   readonly shownAtMs: (project: TruthProject) => number | undefined;
   /** The time at which its operations were first listed to a poller, or undefined when they never were. */
   readonly listedAtMs: (project: TruthProject) => number | undefined;
+  /** Requests for the project's operations that a poller has sent and the upstream has refused. */
+  readonly refusalsOf: (project: TruthProject) => readonly LoggedRequest[];
 }
 
 export type Check = (evidence: Evidence) => readonly Violation[];
@@ -64,6 +67,11 @@ export function evidenceOf(stage: Stage): Evidence {
     events: told.filter(({ event: { id } }) => !seen.has(id) && seen.add(id)),
     answers,
     shownAtMs: ({ id }) => firstOf(({ shownIds }) => shownIds.includes(id)),
+    refusalsOf: ({ id }) =>
+      log.filter(
+        ({ route, projectId, status, isCommand }) =>
+          !isCommand && route === 'operations' && projectId === id && status >= 500,
+      ),
     listedAtMs: ({ id }) => firstOf(({ route, projectId }) => route === 'operations' && projectId === id),
   };
 }

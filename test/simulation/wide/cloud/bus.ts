@@ -18,8 +18,8 @@ const CALL_BYTES_MAX = 256 * 1_024;
 
 export interface BusSide {
   readonly delivered: Delivery[];
-  /** Entries that the bus has refused for good. The table parks them, and a restore of the table loses them. */
-  readonly refused: Delivery[];
+  /** Entries that the bus did not take. The table has them, to send them again or to park them, and a restore of the table loses them. */
+  readonly untaken: Delivery[];
   /** Calls that broke the rules of the service. */
   readonly misuse: string[];
   readonly outages: readonly Span[];
@@ -27,34 +27,24 @@ export interface BusSide {
 
 export function createBusClient(
   world: WideWorld,
-  { delivered, refused, misuse, outages }: BusSide,
+  { delivered, untaken, misuse, outages }: BusSide,
   owner: Process,
 ): EventBridgeClient {
   const put = ({ Entries = [] }: PutEventsCommandInput) => {
-    const atMs = world.scheduler.now();
-    const bytes = Entries.reduce((sum, { Detail = '' }) => sum + Buffer.byteLength(Detail), 0);
-    if (Entries.length === 0 || Entries.length > ENTRIES_MAX || bytes > CALL_BYTES_MAX)
-      misuse.push(`${Entries.length} entries of ${bytes} bytes in one call`);
-    if (isWithin(outages, atMs)) {
-      world.fire('bus_outage');
-      throw named('InternalException');
-    }
-    if (world.strikes('bus_call_failed')) throw named('ThrottlingException');
-    const results = Entries.map(({ DetailType = '', Detail = '' }, place) => {
-      const delivery = { detailType: DetailType, detail: Detail, atMs, by: owner.name };
-      if (world.strikes('bus_entry_refused')) {
-        refused.push(delivery);
-        return { ErrorCode: 'InvalidArgument' };
-      }
-      if (world.strikes('bus_entry_failed')) return { ErrorCode: 'InternalFailure' };
-      delivered.push(delivery);
-      world.note(owner.name, `published ${DetailType}`, summaryOf(Detail));
-      return { EventId: `${atMs}-${place}` };
+    const deliveries = Entries.map(({ DetailType = '', Detail = '' }) => {
+      return { detailType: DetailType, detail: Detail, atMs: world.scheduler.now(), by: owner.name };
     });
+    noteMisuse(deliveries);
+    const failure = failureOfCall();
+    if (failure !== undefined) {
+      untaken.push(...deliveries);
+      throw named(failure);
+    }
+    const results = deliveries.map(take);
     if (world.strikes('bus_reply_lost')) throw named('TimeoutError');
     return {
       Entries: results,
-      FailedEntryCount: results.filter(({ EventId }) => EventId === undefined).length,
+      FailedEntryCount: results.filter(({ ErrorCode }) => ErrorCode !== undefined).length,
     };
   };
   const send = (command: { readonly input: PutEventsCommandInput }) => {
@@ -62,6 +52,37 @@ export function createBusClient(
     return world.call(owner, world.plan.busMs, () => put(command.input));
   };
   return { send } as unknown as EventBridgeClient;
+
+  function noteMisuse(deliveries: readonly Delivery[]): void {
+    const { length } = deliveries;
+    const bytes = deliveries.reduce((sum, { detail }) => sum + Buffer.byteLength(detail), 0);
+    if (length === 0 || length > ENTRIES_MAX || bytes > CALL_BYTES_MAX)
+      misuse.push(`${length} entries of ${bytes} bytes in one call`);
+  }
+
+  function failureOfCall(): string | undefined {
+    if (isWithin(outages, world.scheduler.now())) {
+      world.fire('bus_outage');
+      return 'InternalException';
+    }
+    return world.strikes('bus_call_failed') ? 'ThrottlingException' : undefined;
+  }
+
+  function take(delivery: Delivery, place: number): { EventId?: string; ErrorCode?: string } {
+    const errorCode = failureOfEntry();
+    if (errorCode !== undefined) {
+      untaken.push(delivery);
+      return { ErrorCode: errorCode };
+    }
+    delivered.push(delivery);
+    world.note(owner.name, `published ${delivery.detailType}`, summaryOf(delivery.detail));
+    return { EventId: `${delivery.atMs}-${place}` };
+  }
+
+  function failureOfEntry(): string | undefined {
+    if (world.strikes('bus_entry_refused')) return 'InvalidArgument';
+    return world.strikes('bus_entry_failed') ? 'InternalFailure' : undefined;
+  }
 }
 
 function summaryOf(detail: string): string {

@@ -16,15 +16,19 @@ export interface Ear {
   readonly lines: LogLine[];
   /** This is the sum of each metric. */
   readonly sums: Map<MetricName, number>;
+  /** Every detection delay. */
+  readonly delays: { readonly atMs: number; readonly delayMs: number }[];
   telemetryOf(by: string): Telemetry;
 }
 
 export function createEar(world: WideWorld): Ear {
   const lines: LogLine[] = [];
   const sums = new Map<MetricName, number>();
+  const delays: { atMs: number; delayMs: number }[] = [];
   return {
     lines,
     sums,
+    delays,
     telemetryOf: (by) => ({
       log(level, event, fields = {}) {
         lines.push({ atMs: world.scheduler.now(), by, level, event, fields });
@@ -32,6 +36,7 @@ export function createEar(world: WideWorld): Ear {
       },
       measure(metric, value) {
         sums.set(metric, (sums.get(metric) ?? 0) + value);
+        if (metric === 'DetectionDelayMs') delays.push({ atMs: world.scheduler.now(), delayMs: value });
       },
     }),
   };

@@ -1,0 +1,72 @@
+/** Serves one call of the local AWS: it counts the call, injects faults, and hands the call to its service. */
+
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { toError } from '../../../shared/runtime/errors.ts';
+import type { LocalDynamoDb } from './dynamodb.ts';
+import { answer, answerError, loseReply, type Refusal, readBody, readBytes } from './json-answer.ts';
+import type { EventBusOptions } from './services/event-bus.ts';
+import { type Service, ServiceError } from './services/service.ts';
+import { type LocalTopics, publishAnswer } from './services/topics.ts';
+import { callOf, faultOf, type LocalAwsCall } from './signed-call.ts';
+
+/** These faults are for tests and demonstrations. All are off by default. */
+export interface LocalAwsFaults {
+  /** Refuses the call before anything is done. */
+  beforeCall?(call: LocalAwsCall): Refusal | undefined;
+  /** Returns true to do the work and break the connection before the answer. */
+  losesReply?(call: LocalAwsCall): boolean;
+  /** Returns the error code that one entry of PutEvents is refused with. */
+  failEntry?: EventBusOptions['failEntry'];
+}
+
+export interface LocalServices {
+  readonly tables: LocalDynamoDb;
+  /** The keys are the names of the services in the signature's scope. */
+  readonly services: ReadonlyMap<string, Service>;
+  readonly topics: LocalTopics;
+  readonly faults: LocalAwsFaults;
+  readonly counts: Map<string, number>;
+  readonly accessKeyId: string;
+}
+
+export async function serveCall(
+  local: LocalServices,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const { tables, services, topics, faults, counts } = local;
+  try {
+    const fault = faultOf(request, local.accessKeyId);
+    if (fault !== undefined) return answerError(response, fault);
+    const call = callOf(request);
+    // SNS uses the older protocol: the action is a field of a form, and the answer is XML.
+    if (call.service === 'sns') return await handlePublish(topics, counts, request, response);
+    const action = `${call.service}:${call.operation}`;
+    counts.set(action, (counts.get(action) ?? 0) + 1);
+    const refusal = faults.beforeCall?.(call);
+    if (refusal !== undefined) return answerError(response, refusal);
+    if (faults.losesReply?.(call) === true) loseReply(response);
+    if (call.service === 'dynamodb') return tables.handle(request, response);
+    const operation = services.get(call.service)?.get(call.operation);
+    if (operation === undefined) {
+      throw new ServiceError('UnknownOperationException', `${action} is not part of the local AWS`);
+    }
+    answer(response, 200, operation(await readBody(request)));
+  } catch (error) {
+    const { name, message } = toError(error);
+    answerError(response, { type: error instanceof ServiceError ? name : 'InternalFailure', message });
+  }
+}
+
+async function handlePublish(
+  topics: LocalTopics,
+  counts: Map<string, number>,
+  request: IncomingMessage,
+  response: ServerResponse,
+): Promise<void> {
+  const form = new URLSearchParams((await readBytes(request)).toString());
+  const action = `sns:${form.get('Action')}`;
+  counts.set(action, (counts.get(action) ?? 0) + 1);
+  const { status, xml } = publishAnswer(topics, form);
+  response.writeHead(status, { 'content-type': 'text/xml' }).end(xml);
+}

@@ -1,0 +1,138 @@
+/**
+ * Runs a local EventBridge: buses, rules and targets with the semantics that matter to publishers and subscribers.
+ */
+
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { toError } from '../../../../shared/runtime/errors.ts';
+import { type BusRule, createBusRules } from './bus-rules.ts';
+import { createDeliveries, type DeliveredEvent, type DeliveriesOptions } from './deliveries.ts';
+
+export interface PutEventsEntry {
+  /** The bus is given by its name or its ARN. */
+  readonly EventBusName?: string | undefined;
+  readonly Source?: string | undefined;
+  readonly DetailType?: string | undefined;
+  readonly Detail?: string | undefined;
+  /** The JSON protocol gives times as seconds since the epoch. */
+  readonly Time?: number | undefined;
+  readonly Resources?: readonly string[] | undefined;
+}
+
+interface PutEventsResult {
+  readonly EventId?: string;
+  readonly ErrorCode?: string;
+  readonly ErrorMessage?: string;
+}
+
+export interface LocalEventBus {
+  createBus(name: string): void;
+  hasBus(name: string): boolean;
+  /** Throws a `ServiceError` when the bus does not exist. The bus is given by its name or its ARN. */
+  putRule(rule: BusRule): void;
+  putEvents(entries: readonly PutEventsEntry[]): readonly PutEventsResult[];
+  /** Resolves once everything accepted so far is delivered or given up. */
+  idle(): Promise<void>;
+  /** Ends every wait for another attempt, and resolves when no delivery is under way. */
+  close(): Promise<void>;
+}
+
+export interface EventBusOptions {
+  readonly clock: Clock;
+  readonly newId: () => string;
+  readonly region: string;
+  readonly accountId: string;
+  /**
+   * Is called before PutEvents answers, so that what it keeps survives this process. An entry for which it throws is
+   * refused.
+   */
+  readonly onAccepted?: ((event: DeliveredEvent) => void) | undefined;
+  readonly onDropped?: DeliveriesOptions['onDropped'];
+  /** Injects a fault: returns the error code that the entry is refused with. */
+  readonly failEntry?: ((entry: PutEventsEntry, index: number) => string | undefined) | undefined;
+}
+
+export function createLocalEventBus(options: EventBusOptions): LocalEventBus {
+  const rules = createBusRules();
+  const deliveries = createDeliveries(options);
+
+  return {
+    createBus: (name) => rules.createBus(name),
+    hasBus: (name) => rules.hasBus(busNameOf(name)),
+    putRule: (rule) => rules.put({ ...rule, busName: busNameOf(rule.busName) }),
+    putEvents: (entries) => entries.map(putEntry),
+    idle: () => deliveries.idle(),
+    close: () => deliveries.close(),
+  };
+
+  function putEntry(entry: PutEventsEntry, index: number): PutEventsResult {
+    const refusal = refusalOf(entry) ?? faultOf(options.failEntry?.(entry, index));
+    if (refusal !== undefined) return refusal;
+    const event = envelopeOf(entry, options);
+    const busName = busNameOf(entry.EventBusName ?? 'default');
+    // A bus that does not exist takes the event, answers with an id, and loses it, as on AWS (aws-cli #9186).
+    if (!rules.hasBus(busName)) return { EventId: event.id };
+    try {
+      options.onAccepted?.(event);
+    } catch (error) {
+      return { ErrorCode: 'InternalFailure', ErrorMessage: toError(error).message };
+    }
+    for (const delivery of rules.matching(busName, event)) deliveries.start({ event, ...delivery });
+    return { EventId: event.id };
+  }
+}
+
+function faultOf(ErrorCode: string | undefined): PutEventsResult | undefined {
+  return ErrorCode === undefined ? undefined : { ErrorCode, ErrorMessage: 'A fault of the local bus' };
+}
+
+function busNameOf(nameOrArn: string): string {
+  return nameOrArn.replace(/^arn:[^:]*:events:[^:]*:[^:]*:event-bus\//, '');
+}
+
+/** Returns the codes of entries that no repetition helps (API Reference, PutEventsResultEntry). */
+function refusalOf(entry: PutEventsEntry): PutEventsResult | undefined {
+  for (const name of ['Source', 'DetailType', 'Detail'] as const) {
+    if (!entry[name]) {
+      const ErrorMessage = `Parameter ${name} is not valid. Reason: ${name} is a required argument.`;
+      return { ErrorCode: 'InvalidArgument', ErrorMessage };
+    }
+  }
+  if (entry.Source?.startsWith('aws.')) {
+    return {
+      ErrorCode: 'NotAuthorizedForSourceException',
+      ErrorMessage: `Not authorized for the source ${entry.Source}.`,
+    };
+  }
+  if (detailOf(entry) === undefined) {
+    return { ErrorCode: 'MalformedDetail', ErrorMessage: 'Detail is malformed.' };
+  }
+  return undefined;
+}
+
+function detailOf({ Detail }: PutEventsEntry): Record<string, unknown> | undefined {
+  try {
+    const detail: unknown = JSON.parse(Detail ?? '');
+    const isObject = typeof detail === 'object' && detail !== null && !Array.isArray(detail);
+    return isObject ? (detail as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function envelopeOf(
+  entry: PutEventsEntry,
+  { clock, newId, region, accountId }: EventBusOptions,
+): DeliveredEvent {
+  const timeMs = entry.Time === undefined ? clock.now() : entry.Time * 1_000;
+  return {
+    version: '0',
+    id: newId(),
+    'detail-type': entry.DetailType ?? '',
+    source: entry.Source ?? '',
+    account: accountId,
+    time: `${new Date(timeMs).toISOString().slice(0, 19)}Z`,
+    region,
+    resources: entry.Resources ?? [],
+    detail: detailOf(entry) ?? {},
+  };
+}

@@ -1,0 +1,91 @@
+/** Adds the routes that transfer projects to another organization: at once, or by a request that is accepted. */
+
+import type { Hono } from 'hono';
+import * as z from 'zod';
+import type { Random } from '../../../../shared/runtime/random.ts';
+import type { KeyRing } from '../../world/account/key-ring.ts';
+import { transferProject } from '../../world/projects/change-project.ts';
+import { drawUuid } from '../../world/state/names.ts';
+import type { ProjectState } from '../../world/state/project-state.ts';
+import type { World } from '../../world/world.ts';
+import { findOrganizationId, findProject, inProject, outsideScope } from '../find-project.ts';
+import { parseBody } from '../request-body.ts';
+import { wholeSeconds } from '../rows.ts';
+import { refusal, type UpstreamContext, type UpstreamEnv } from '../upstream-context.ts';
+
+export interface TransferRouteDeps {
+  readonly world: World;
+  readonly keys: KeyRing;
+  readonly idDice: Random;
+}
+
+/** One call takes up to 400 projects, as many as a page of the list shows. */
+const transferBody = z.object({
+  destination_org_id: z.string(),
+  project_ids: z.array(z.string()).min(1).max(400),
+});
+
+/** A request is good for a day unless the caller says otherwise (public contract). */
+const requestBody = z.object({ ttl_seconds: z.number().int().min(1).max(31_536_000).default(86_400) });
+const acceptBody = z.object({ org_id: z.string().optional() });
+
+const REQUESTS_PATH = '/api/v2/projects/:project_id/transfer_requests';
+
+export function addTransferRoutes(app: Hono<UpstreamEnv>, deps: TransferRouteDeps): void {
+  app.post('/api/v2/organizations/:source_org_id/projects/transfer', (c) => transfer(deps, c));
+  app.post(REQUESTS_PATH, (c) => request(deps, c));
+  app.put(`${REQUESTS_PATH}/:request_id`, (c) => accept(deps, c));
+}
+
+/** Transfers all of the projects, or none when one of them is not in the organization. */
+async function transfer({ keys }: TransferRouteDeps, c: UpstreamContext): Promise<Response> {
+  const parsed = await parseBody(c, transferBody);
+  if (parsed.kind === 'refused') return parsed.response;
+  const { projectId: scope } = c.get('principal');
+  if (scope !== undefined) return outsideScope(c, scope);
+  const source = findOrganizationId(c, c.req.param('source_org_id'));
+  if (source instanceof Response) return source;
+  const destination = findOrganizationId(c, parsed.body.destination_org_id);
+  if (destination instanceof Response) return destination;
+  const found = parsed.body.project_ids.map((id) => findProject(c, id));
+  const projects = found.filter((project): project is ProjectState => !(project instanceof Response));
+  if (projects.length < found.length || projects.some(({ settings }) => settings.organizationId !== source))
+    return refusal(c, 404, 'project not found');
+  for (const project of projects) {
+    transferProject(project, destination);
+    keys.removeProject(project.id);
+  }
+  return c.json({});
+}
+
+async function request({ idDice }: TransferRouteDeps, c: UpstreamContext): Promise<Response> {
+  const parsed = await parseBody(c, requestBody);
+  if (parsed.kind === 'refused') return parsed.response;
+  const { projectId: scope } = c.get('principal');
+  if (scope !== undefined) return outsideScope(c, scope);
+  return inProject(c, (project, nowMs) => {
+    const expiresAtMs = nowMs + parsed.body.ttl_seconds * 1_000;
+    const id = drawUuid(idDice);
+    project.transferRequests.set(id, expiresAtMs);
+    const created_at = wholeSeconds(nowMs);
+    return c.json({ id, project_id: project.id, created_at, expires_at: wholeSeconds(expiresAtMs) }, 201);
+  });
+}
+
+/** The id of the request is enough to accept it, so the key need not reach the project before. */
+async function accept({ world, keys }: TransferRouteDeps, c: UpstreamContext): Promise<Response> {
+  const parsed = await parseBody(c, acceptBody);
+  if (parsed.kind === 'refused') return parsed.response;
+  const { projectId: scope } = c.get('principal');
+  if (scope !== undefined) return outsideScope(c, scope);
+  const destination = findOrganizationId(c, parsed.body.org_id);
+  if (destination instanceof Response) return destination;
+  const project = world.project(c.req.param('project_id') ?? '');
+  const expiresAtMs = project?.transferRequests.get(c.req.param('request_id') ?? '') ?? 0;
+  if (project === undefined || expiresAtMs <= world.nowMs)
+    return refusal(c, 404, 'project transfer request not found');
+  project.transferRequests.clear();
+  transferProject(project, destination);
+  keys.removeProject(project.id);
+  return c.body(null, 204);
+}

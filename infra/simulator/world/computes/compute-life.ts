@@ -1,0 +1,180 @@
+/**
+ * Starts, suspends and restarts computes. The state of a compute follows its operations: it changes at the instant in
+ * which an operation finishes, and it stays as it was when the operation comes to nothing.
+ */
+
+import {
+  type ChainEnd,
+  type ChainStep,
+  type OperationEnd,
+  runChain,
+  stepOn,
+} from '../operations/operation-chain.ts';
+import { drawWaitMs, kinds } from '../operations/operation-life.ts';
+import { type Compute, phaseAt, suspendAfterMs } from '../state/compute.ts';
+import { enterPhases } from '../state/phases.ts';
+import type { ProjectState } from '../state/project-state.ts';
+import { dropConnections } from './connections.ts';
+
+const MEAN_USE_MS = 60_000;
+
+/** When a chain begins, and whether a call of the API began it. */
+export interface ChainStart {
+  readonly atMs: number;
+  readonly byCommand?: boolean;
+}
+
+/** Runs the steps `before`, and then starts the computes one after another. */
+export function runStart(
+  project: ProjectState,
+  { computes, before = [], ...start }: ChainStart & StartPlan,
+): ChainEnd {
+  const steps = [...before, ...computes.map((compute) => stepOn(kinds.start_compute, compute))];
+  const froms = computes.map((compute) => stateBefore(compute, start.atMs));
+  const end = runChain(project, { ...start, steps });
+  for (const [place, compute] of computes.entries()) {
+    const started = end.ends[before.length + place] ?? end;
+    const from = froms[place] ?? 'init';
+    enterPhases(compute, start.atMs, [
+      { atMs: start.atMs, current: from, pending: 'active' },
+      { atMs: started.shownEndMs, current: started.isFinished ? 'active' : from === 'init' ? 'idle' : from },
+    ]);
+    if (started.isFinished) beginActivity(project, compute, started.endMs, start);
+  }
+  return end;
+}
+
+interface StartPlan {
+  readonly computes: readonly Compute[];
+  readonly before?: readonly ChainStep[];
+}
+
+/**
+ * Suspends active computes, and then runs the steps `after`. A compute whose suspend comes to nothing stays active and
+ * is left alone again.
+ */
+export function runSuspend(
+  project: ProjectState,
+  { computes, after = [], ...start }: ChainStart & SuspendPlan,
+): ChainEnd {
+  const steps = [...computes.map((compute) => stepOn(kinds.suspend_compute, compute)), ...after];
+  const end = runChain(project, { ...start, steps });
+  for (const [place, compute] of computes.entries()) {
+    const suspended = end.ends[place] ?? end;
+    dropConnections(compute);
+    enterPhases(compute, start.atMs, [
+      { atMs: start.atMs, current: 'active', pending: 'idle' },
+      { atMs: suspended.shownEndMs, current: suspended.isFinished ? 'idle' : 'active' },
+    ]);
+    if (suspended.isFinished) endActivity(compute, start.atMs);
+    else putOffSuspend(compute, suspended.endMs, useMsOf(project, start));
+  }
+  return end;
+}
+
+interface SuspendPlan {
+  readonly computes: readonly Compute[];
+  readonly after?: readonly ChainStep[];
+}
+
+/**
+ * Suspends active computes, runs the steps `between`, and starts them again. When only the suspend of a compute
+ * finishes, it is idle in the end.
+ */
+export function runRestart(
+  project: ProjectState,
+  { computes, between = [], ...start }: ChainStart & RestartPlan,
+): ChainEnd {
+  const suspends = computes.map((compute) => stepOn(kinds.suspend_compute, compute));
+  const starts = computes.map((compute) => stepOn(kinds.start_compute, compute));
+  const end = runChain(project, { ...start, steps: [...suspends, ...between, ...starts] });
+  for (const [place, compute] of computes.entries()) {
+    const suspended = end.ends[place] ?? end;
+    const started = end.ends[suspends.length + between.length + place] ?? end;
+    restarted(compute, start.atMs, { suspended, started });
+  }
+  return end;
+}
+
+interface RestartPlan {
+  readonly computes: readonly Compute[];
+  readonly between?: readonly ChainStep[];
+}
+
+function restarted(
+  compute: Compute,
+  atMs: number,
+  { suspended, started }: { readonly suspended: OperationEnd; readonly started: OperationEnd },
+): void {
+  const isLeftIdle = suspended.isFinished && !started.isFinished;
+  dropConnections(compute);
+  enterPhases(compute, atMs, [
+    { atMs, current: 'active', pending: 'active' },
+    ...(suspended.isFinished
+      ? ([{ atMs: suspended.shownEndMs, current: 'idle', pending: 'active' }] as const)
+      : []),
+    { atMs: started.shownEndMs, current: isLeftIdle ? 'idle' : 'active' },
+  ]);
+  if (isLeftIdle) endActivity(compute, suspended.endMs);
+  else putOffSuspend(compute, started.endMs, 0);
+}
+
+/** Runs the steps `before`, and then applies a configuration to active computes. */
+export function runConfigs(
+  project: ProjectState,
+  { computes, before = [], ...start }: ChainStart & StartPlan,
+): ChainEnd {
+  const steps = [...before, ...computes.map((compute) => stepOn(kinds.apply_config, compute))];
+  const end = runChain(project, { ...start, steps });
+  for (const compute of computes) putOffSuspend(compute, end.endMs, useMsOf(project, start));
+  return end;
+}
+
+/**
+ * Applies a configuration. An idle compute "becomes active for a short period of time and is suspended afterward"
+ * (public contract), for which the service starts no `start_compute`.
+ */
+export function runConfig(
+  project: ProjectState,
+  { compute, ...start }: ChainStart & { readonly compute: Compute },
+): ChainEnd {
+  if (compute.activeSpan !== undefined) return runConfigs(project, { computes: [compute], ...start });
+  const configure = stepOn(kinds.apply_config, compute);
+  const end = runChain(project, { ...start, steps: [configure, stepOn(kinds.suspend_compute, compute)] });
+  const [configured = end] = end.ends;
+  enterPhases(compute, start.atMs, [
+    { atMs: start.atMs, current: 'idle', pending: 'active' },
+    ...(configured.isFinished
+      ? ([{ atMs: configured.shownEndMs, current: 'active', pending: 'idle' }] as const)
+      : []),
+    { atMs: end.shownEndMs, current: 'idle' },
+  ]);
+  return end;
+}
+
+/** "Every connection resets the inactivity timer" (specification). `useMs` is how long the compute is used from then on. */
+export function putOffSuspend({ activeSpan, ...compute }: Compute, fromMs: number, useMs: number): void {
+  if (activeSpan === undefined) return;
+  activeSpan.untilMs = Math.max(activeSpan.untilMs, fromMs + useMs + suspendAfterMs(compute));
+}
+
+/** A compute that never ran is new. */
+function stateBefore(compute: Compute, atMs: number) {
+  return compute.phases.length === 0 ? 'init' : phaseAt(compute, atMs).current;
+}
+
+function beginActivity(project: ProjectState, compute: Compute, fromMs: number, start: ChainStart): void {
+  compute.activeSpan = { branchId: compute.branch_id, fromMs, untilMs: fromMs };
+  project.activeSpans.push(compute.activeSpan);
+  putOffSuspend(compute, fromMs, useMsOf(project, start));
+}
+
+function endActivity(compute: Compute, atMs: number): void {
+  if (compute.activeSpan !== undefined) compute.activeSpan.untilMs = atMs;
+  compute.activeSpan = undefined;
+}
+
+/** Simulated users stay for a while. A caller of the API shows by further calls that it uses the compute. */
+function useMsOf({ random }: ProjectState, { byCommand }: ChainStart): number {
+  return byCommand === true ? 0 : drawWaitMs(MEAN_USE_MS, random);
+}

@@ -1,0 +1,25 @@
+/**
+ * Keeps a child process from the internet: `node --import` of this file makes every connection to another machine fail
+ * and reports it on the standard error output. The program itself stays unmodified.
+ */
+
+import { Socket } from 'node:net';
+
+const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost']);
+
+// oxlint-disable-next-line typescript/unbound-method -- it is called on the socket below
+const { connect } = Socket.prototype;
+
+/** Node passes the options itself, or a list that begins with them. Without a host, a socket connects to this machine. */
+function hostOf(first: unknown): string {
+  const options: unknown = Array.isArray(first) ? first[0] : first;
+  const hasHost = typeof options === 'object' && options !== null && 'host' in options;
+  return hasHost && typeof options.host === 'string' ? options.host : 'localhost';
+}
+
+Socket.prototype.connect = function refuseOthers(this: Socket, ...args: readonly unknown[]): Socket {
+  const host = hostOf(args[0]);
+  if (LOOPBACK.has(host)) return Reflect.apply(connect, this, args) as Socket;
+  process.stderr.write(`loopback-only: refused a connection to ${host}\n`);
+  return this.destroy(new Error('This process may connect to this machine only'));
+};

@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest';
+import {
+  bootAccount,
+  readOrigin,
+  recordFirstListing,
+} from '../../../../functions/poller/account/discovery/account-origin.ts';
+import { createListing } from '../../../../functions/poller/planner/project-list/listing.ts';
+import { accountKey } from '../../../../shared/store/keys.ts';
+import { NOON_MS } from '../../../builders.ts';
+import { anInvocation, BOOT_AT } from '../invocation-under-test.ts';
+
+/** Damages the stored item of the account. */
+const damage = ({ table }: ReturnType<typeof anInvocation>) =>
+  table.sync.update({ key: accountKey('main'), set: { kind: 'account', boot_at: 17 } });
+
+function listingOf(malformedRowCount: number) {
+  const listing = createListing(NOON_MS);
+  listing.take({ projectIds: ['a'], unavailableProjectIds: [], malformedRowCount, cursor: undefined });
+  const result = listing.result();
+  if (result === undefined) throw new Error('The listing goes on');
+  return result;
+}
+
+describe('the origin of an account at the beginning of an invocation', () => {
+  test('is unknown when the account was never seen', async () => {
+    const { deps, memory } = anInvocation();
+
+    expect(await readOrigin(deps, memory.listings)).toEqual({ bootAt: undefined, isUnreadable: false });
+  });
+
+  test('is what the account has stored', async () => {
+    const world = anInvocation();
+    await world.know();
+
+    expect(await readOrigin(world.deps, world.memory.listings)).toEqual({
+      bootAt: BOOT_AT,
+      isUnreadable: false,
+    });
+    expect(world.memory.listings.areSightingsNews).toBe(true);
+  });
+
+  test('does not make projects news before the account was listed', async () => {
+    const world = anInvocation();
+    await world.know({ isListed: false });
+    await readOrigin(world.deps, world.memory.listings);
+
+    expect(world.memory.listings.areSightingsNews).toBe(false);
+  });
+
+  test('is unreadable when the stored item does not say it', async () => {
+    const world = anInvocation();
+    damage(world);
+
+    expect(await readOrigin(world.deps, world.memory.listings)).toEqual({
+      bootAt: undefined,
+      isUnreadable: true,
+    });
+  });
+});
+
+describe('the first answer of the upstream', () => {
+  test('creates the account, with the second of the answer', async () => {
+    const { deps, origin, memory, storedAccount } = anInvocation();
+    await bootAccount(deps, origin, memory.listings, NOON_MS + 999);
+
+    expect(storedAccount()).toMatchObject({ boot_at: '2026-01-15T12:00:00.000000000Z', is_listed: false });
+    expect(origin.isUnreadable).toBe(false);
+    expect(memory.listings.areSightingsNews).toBe(false);
+  });
+
+  test('makes projects news in an account that was listed before', async () => {
+    const { deps, origin, memory, know } = anInvocation();
+    await know();
+    await bootAccount(deps, origin, memory.listings, NOON_MS);
+
+    expect(memory.listings.areSightingsNews).toBe(true);
+  });
+
+  test('leaves it open whether projects are news while the account cannot be read', async () => {
+    const world = anInvocation();
+    const { deps, origin, memory } = world;
+    damage(world);
+    memory.listings.areSightingsNews = true;
+    await bootAccount(deps, origin, memory.listings, NOON_MS);
+
+    expect(origin.isUnreadable).toBe(true);
+    expect(memory.listings.areSightingsNews).toBe(true);
+  });
+});
+
+describe('the first listing that has ended', () => {
+  const end = async ({ deps, origin, memory }: ReturnType<typeof anInvocation>, count = 1, malformed = 0) =>
+    recordFirstListing(deps, origin, { listings: memory.listings, listing: listingOf(malformed), count });
+
+  test('is recorded: from then on a project that appears is news', async () => {
+    const world = anInvocation();
+    await world.know({ isListed: false });
+    await end(world);
+
+    expect(world.origin.bootAt).toBe(BOOT_AT);
+    expect(world.storedAccount()).toMatchObject({ is_listed: true });
+    expect(world.memory.listings.areSightingsNews).toBe(true);
+  });
+
+  test('proves nothing while a row of it cannot be read, before the third listing', async () => {
+    const world = anInvocation();
+    await world.know({ isListed: false });
+    await end(world, 2, 1);
+    expect(world.storedAccount()).toMatchObject({ is_listed: false });
+    expect(world.memory.listings.areSightingsNews).toBe(false);
+    await end(world, 3, 1);
+
+    expect(world.storedAccount()).toMatchObject({ is_listed: true });
+  });
+
+  test('changes nothing in an account that was listed before', async () => {
+    const world = anInvocation();
+    await world.know();
+    const writes: unknown[] = [];
+    world.deps.store.record = async (...args) => {
+      writes.push(args);
+      return 'recorded';
+    };
+    await end(world);
+
+    expect(writes).toEqual([]);
+    expect(world.origin.bootAt).toBe(BOOT_AT);
+  });
+
+  test('of an account that is not stored, or cannot be read, is not recorded', async () => {
+    const missing = anInvocation();
+    await end(missing);
+    const unreadable = anInvocation();
+    damage(unreadable);
+    await end(unreadable);
+
+    expect([missing.origin.bootAt, unreadable.origin.bootAt]).toEqual([undefined, undefined]);
+    expect(missing.storedAccount()).toBeUndefined();
+    expect(unreadable.storedAccount()).not.toHaveProperty('is_listed');
+  });
+
+  test('does not make projects news when another process has changed the account meanwhile', async () => {
+    const world = anInvocation();
+    await world.know({ isListed: false });
+    world.deps.store.record = async () => 'conflict';
+    await end(world);
+
+    expect(world.memory.listings.areSightingsNews).toBe(false);
+  });
+});

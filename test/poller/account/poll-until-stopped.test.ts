@@ -1,0 +1,152 @@
+import { describe, expect, test } from 'vitest';
+import { rememberProject } from '../../../functions/poller/account/discovery/known-projects.ts';
+import { pollUntilStopped } from '../../../functions/poller/account/poll-until-stopped.ts';
+import type { PollDecision } from '../../../functions/poller/planner/poll-planner.ts';
+import { NOON_MS } from '../../builders.ts';
+import { anInvocation, BOOT_AT, named } from './invocation-under-test.ts';
+
+/** A worker whose planner decides what the test says, and which stops with its last decision, or after `sleepCount` sleeps. */
+function setUp(decisions: readonly PollDecision[] = [], sleepCount = 3) {
+  const world = anInvocation();
+  const { deps, memory, origin, discovery, leftovers, counts, stop, hooks, sleeps } = world;
+  origin.bootAt = BOOT_AT;
+  rememberProject(memory.projects, 'a');
+  const left = [...decisions];
+  const permits = { taken: 0, givenBack: 0 };
+  Object.assign(deps.planner, {
+    next: (): PollDecision => {
+      const [decision = { kind: 'wait', untilMs: Number.POSITIVE_INFINITY }] = left.splice(0, 1);
+      if (left.length === 0 && decisions.length > 0) stop.abort();
+      return decision;
+    },
+  });
+  Object.assign(deps.budget, {
+    take: async () => {
+      permits.taken += 1;
+    },
+    giveBack: () => {
+      permits.givenBack += 1;
+    },
+  });
+  hooks.onSleep = () => {
+    if (sleeps.length >= sleepCount) stop.abort();
+  };
+  const run = () => pollUntilStopped(deps, memory, { origin, discovery, leftovers, counts });
+  return { ...world, permits, run };
+}
+
+describe('a worker', () => {
+  test('polls the project that the planner names, with the permit that it took before', async () => {
+    const { run, operationCalls, permits, counts } = setUp([
+      { kind: 'poll', projectId: 'a' },
+      { kind: 'wait', untilMs: NOON_MS },
+    ]);
+    await run();
+
+    expect(operationCalls).toEqual(['a']);
+    expect(permits).toEqual({ taken: 2, givenBack: 1 });
+    expect(counts.pollCount).toBe(1);
+  });
+
+  test('reads the page of the project list that the planner names, and the account counts as answered', async () => {
+    const { run, script, listCalls, planned, memory } = setUp([
+      { kind: 'list', page: 1, cursor: 'x' },
+      { kind: 'wait', untilMs: NOON_MS },
+    ]);
+    script.pages = { x: { projects: named('b') } };
+    await run();
+
+    expect(listCalls.map(({ cursor }) => cursor)).toEqual(['x']);
+    expect(planned.pages).toMatchObject([[1, { projectIds: ['b'] }, NOON_MS]]);
+    expect(memory.health.answeredAtMs).toBe(NOON_MS);
+  });
+
+  test('goes on after a poll or a page that fails', async () => {
+    const { run, script, deps, logs } = setUp([
+      { kind: 'poll', projectId: 'a' },
+      { kind: 'list', page: 0, cursor: undefined },
+      { kind: 'wait', untilMs: NOON_MS },
+    ]);
+    script.pages = { '': 'unavailable' };
+    deps.store.readProject = () => Promise.reject(new TypeError('undefined is not a function'));
+    await run();
+
+    expect(logs.map(({ event, reason }) => [event, reason])).toEqual([
+      ['poll.failed', 'TypeError'],
+      ['poll.failed', 'UpstreamError'],
+    ]);
+  });
+
+  test('gives its permit back when nothing is due, and looks again at that time, after a second at the latest', async () => {
+    const { run, permits, sleeps } = setUp(
+      [
+        { kind: 'wait', untilMs: NOON_MS + 300 },
+        { kind: 'wait', untilMs: Number.POSITIVE_INFINITY },
+        { kind: 'wait', untilMs: NOON_MS },
+        { kind: 'wait', untilMs: NOON_MS },
+      ],
+      4,
+    );
+    await run();
+
+    expect(sleeps).toEqual([300, 1_000, 0]);
+    expect(permits).toEqual({ taken: 4, givenBack: 4 });
+  });
+
+  test('takes no permit before it is known what is history', async () => {
+    const { run, origin, permits, sleeps } = setUp();
+    origin.bootAt = undefined;
+    await run();
+
+    expect(permits.taken).toBe(0);
+    expect(sleeps).toEqual([1_000, 1_000, 1_000]);
+  });
+
+  test('polls in an account whose item cannot be read', async () => {
+    const { run, origin, permits } = setUp();
+    origin.bootAt = undefined;
+    origin.isUnreadable = true;
+    await run();
+
+    expect(permits.taken).toBe(3);
+  });
+
+  test('takes no permit while the key is refused', async () => {
+    const { run, memory, permits, sleeps } = setUp();
+    memory.health.isKeyRejected = true;
+    await run();
+
+    expect(permits.taken).toBe(0);
+    expect(sleeps).toEqual([1_000, 1_000, 1_000]);
+  });
+
+  test('waits a second when it gets no permit', async () => {
+    const { run, deps, sleeps, operationCalls } = setUp();
+    Object.assign(deps.budget, { take: () => Promise.reject(new Error('the invocation stops')) });
+    await run();
+
+    expect(sleeps).toEqual([1_000, 1_000, 1_000]);
+    expect(operationCalls).toEqual([]);
+  });
+
+  test('asks for its permit with the signal of the invocation', async () => {
+    const { run, deps } = setUp([{ kind: 'wait', untilMs: NOON_MS }]);
+    const signals: (AbortSignal | undefined)[] = [];
+    Object.assign(deps.budget, {
+      take: async (signal?: AbortSignal) => {
+        signals.push(signal);
+      },
+    });
+    await run();
+
+    expect(signals).toEqual([deps.signal]);
+  });
+
+  test('does nothing in an invocation that has stopped', async () => {
+    const { run, stop, permits, sleeps } = setUp();
+    stop.abort();
+    await run();
+
+    expect([permits.taken, sleeps]).toEqual([0, []]);
+  });
+});

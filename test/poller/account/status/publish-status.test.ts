@@ -1,0 +1,272 @@
+import { describe, expect, test } from 'vitest';
+import type { AccountMemory } from '../../../../functions/poller/account/account-memory.ts';
+import {
+  publishStatusIfDue,
+  publishStatusRepeatedly,
+  recallStatus,
+  WORK_COUNTED_MAX,
+} from '../../../../functions/poller/account/status/publish-status.ts';
+import { createTally, DELAYS_MAX } from '../../../../functions/poller/account/status/tally.ts';
+import { statusSources } from '../../../../functions/poller/account/status-sources.ts';
+import { emptyMemory } from '../../../../functions/poller/project/memory/project-memory.ts';
+import { afterRefusal, FULL_SHARE } from '../../../../shared/core/rates/rate-share.ts';
+import { silentTelemetry } from '../../../../shared/runtime/telemetry.ts';
+import { readAccountStatus } from '../../../../shared/store/account-status-store.ts';
+import { aRecord, NOON_MS } from '../../../builders.ts';
+import { anInvocation } from '../invocation-under-test.ts';
+
+const MINUTE_MS = 60_000;
+
+function anAccount() {
+  const world = anInvocation();
+  const { deps, memory, leftovers } = world;
+  const { status } = deps;
+  if (status === undefined) throw new Error('The invocation has no status');
+  const statusDeps = { ...deps, status };
+  const sources = statusSources(memory, leftovers);
+  return {
+    ...world,
+    publish: () => publishStatusRepeatedly(statusDeps, memory.status, sources),
+    publishIfDue: () => publishStatusIfDue(statusDeps, memory.status, sources),
+    recall: () => recallStatus(statusDeps, memory.status, memory.readings),
+  };
+}
+
+/** Lets the loop sleep `count` times, and then stops the invocation. */
+function stopAfter({ stop, hooks, sleeps }: ReturnType<typeof anInvocation>, count: number) {
+  hooks.onSleep = () => {
+    if (sleeps.length >= count) stop.abort();
+  };
+}
+
+describe('the status of the account', () => {
+  const stored = ({ table }: ReturnType<typeof anInvocation>) => readAccountStatus(table, 'main');
+
+  test('is published ten seconds into an invocation, and again every 50 seconds', async () => {
+    const world = anAccount();
+    const times: number[] = [];
+    const write = world.deps.status?.write.bind(world.deps.status);
+    Object.assign(world.deps.status ?? {}, {
+      write: async (status: never) => {
+        times.push(world.nowMs() - NOON_MS);
+        await write?.(status);
+      },
+    });
+    stopAfter(world, 13);
+    await world.publish();
+
+    expect(times).toEqual([10_000, 60_000, 110_000]);
+    expect(await stored(world)).toMatchObject({ account_id: 'main', project_count: 0 });
+  });
+
+  test('says how many projects and open operations there are, and when all was last read', async () => {
+    const world = anAccount();
+    const { memory, store } = world;
+    await store.record(aRecord({ id: 'open' }), undefined);
+    memory.projects.memories.set('a', emptyMemory());
+    memory.projects.memories.set('b', emptyMemory());
+    memory.readings.completedAtMs.set('a', NOON_MS - 5_000);
+    memory.readings.completedAtMs.set('b', NOON_MS - 9_000);
+    stopAfter(world, 2);
+    await world.publish();
+
+    expect(await stored(world)).toMatchObject({
+      project_count: 2,
+      open_operation_count: 1,
+      last_complete_walk_at: '2026-01-15T11:59:51.000Z',
+    });
+  });
+
+  test.each([
+    ['nothing was read', (_memory: AccountMemory) => {}],
+    [
+      'a project was never read',
+      (memory: AccountMemory) => {
+        memory.projects.memories.set('b', emptyMemory());
+        memory.readings.completedAtMs.set('a', NOON_MS);
+      },
+    ],
+  ])('says nothing of a complete reading when %s', async (_what, arrange) => {
+    const world = anAccount();
+    arrange(world.memory);
+    stopAfter(world, 2);
+    await world.publish();
+
+    expect((await stored(world))?.last_complete_walk_at).toBeUndefined();
+  });
+
+  test('leaves a fixed project that is out of reach out of what was read', async () => {
+    const world = anAccount();
+    world.memory.projects.memories.set('gone', emptyMemory());
+    world.memory.projects.unreachable.add('gone');
+    world.memory.readings.completedAtMs.set('a', NOON_MS);
+    stopAfter(world, 2);
+    await world.publish();
+
+    expect((await stored(world))?.last_complete_walk_at).toBe('2026-01-15T12:00:00.000Z');
+  });
+
+  test('measures the age of the oldest event that is not published, and nothing when all are', async () => {
+    const world = anAccount();
+    await world.store.record(aRecord({ id: 'a' }), undefined);
+    stopAfter(world, 2);
+    await world.publish();
+    expect(world.measures).toContainEqual(['UnpublishedAgeMs', 10_000]);
+
+    const quiet = anAccount();
+    stopAfter(quiet, 2);
+    await quiet.publish();
+    expect(quiet.measures).toContainEqual(['UnpublishedAgeMs', 0]);
+  });
+
+  test('measures the age of an older one that the relay has met elsewhere', async () => {
+    const world = anAccount();
+    await world.store.record(aRecord({ id: 'a' }), undefined);
+    world.leftovers.oldestAtMs = NOON_MS - MINUTE_MS;
+    stopAfter(world, 2);
+    await world.publish();
+
+    expect(world.measures).toContainEqual(['UnpublishedAgeMs', MINUTE_MS + 10_000]);
+  });
+
+  test('measures no negative age, whatever another clock has written', async () => {
+    const world = anAccount();
+    world.leftovers.oldestAtMs = NOON_MS + MINUTE_MS;
+    stopAfter(world, 2);
+    await world.publish();
+
+    expect(world.measures).toContainEqual(['UnpublishedAgeMs', 0]);
+  });
+
+  test('logs that there is more work than it counts', async () => {
+    const world = anAccount();
+    const places = Array.from({ length: WORK_COUNTED_MAX }, () => ({
+      key: { pk: 'p', sk: 's' },
+      projectId: 'a',
+      operationId: 'o',
+      isCommand: false,
+    }));
+    world.deps.store.findWorkPage = async () => ({ entries: places, next: { pk: 'p', sk: 's' } });
+    stopAfter(world, 2);
+    await world.publish();
+
+    expect(world.logs).toContainEqual({
+      level: 'warn',
+      event: 'work.not_counted',
+      counted: WORK_COUNTED_MAX,
+    });
+    expect(await stored(world)).toMatchObject({ open_operation_count: WORK_COUNTED_MAX });
+  });
+
+  test('that cannot be written is tried again ten seconds later, and polls go on', async () => {
+    const world = anAccount();
+    let count = 0;
+    const write = world.deps.status?.write.bind(world.deps.status);
+    Object.assign(world.deps.status ?? {}, {
+      write: async (status: never) => {
+        count += 1;
+        if (count === 1) throw new RangeError('busy');
+        await write?.(status);
+      },
+    });
+    stopAfter(world, 7);
+    await world.publish();
+
+    expect(world.logs).toEqual([{ level: 'warn', event: 'status.not_written', reason: 'RangeError' }]);
+    expect(count).toBeGreaterThanOrEqual(2);
+  });
+
+  test('reports that delays were dropped when there were more than it keeps', async () => {
+    const world = anAccount();
+    Object.assign(world.deps.status?.tally ?? {}, {
+      take: () => ({
+        requestCount: 0,
+        throttledCount: 0,
+        delaysMs: Array.from({ length: DELAYS_MAX }, () => 1),
+      }),
+    });
+    stopAfter(world, 2);
+    await world.publish();
+
+    expect(world.logs).toContainEqual({
+      level: 'warn',
+      event: 'bound.met',
+      bound: 'delays_kept',
+      value: DELAYS_MAX,
+    });
+  });
+
+  test('is published at once when it is due, and within 50 seconds of the last one it is not due', async () => {
+    const world = anAccount();
+    await world.publishIfDue();
+    expect(world.memory.status.writtenAtMs).toBe(NOON_MS);
+    world.pass(49_999);
+    await world.publishIfDue();
+    expect(world.memory.status.writtenAtMs).toBe(NOON_MS);
+    world.pass(1);
+    await world.publishIfDue();
+
+    expect(world.memory.status.writtenAtMs).toBe(NOON_MS + 50_000);
+  });
+
+  test('of the process before is recalled with what it had learned, which a warm process never takes over again', async () => {
+    const world = anAccount();
+    const share = afterRefusal(FULL_SHARE, NOON_MS);
+    world.deps.budget.restore({ share, pausedUntilMs: NOON_MS + 500 });
+    stopAfter(world, 2);
+    await world.publish();
+    const next = anAccount();
+    let second = 0;
+    const read = async () => ({ ...(await stored(world)), written_at: `2026-01-10T12:00:0${second++}.000Z` });
+    Object.assign(next.deps.status ?? {}, { read });
+
+    await next.recall();
+    expect(next.deps.budget.learned().share).toEqual(share);
+    expect(next.memory.status.stored).toMatchObject({ account_id: 'main' });
+
+    next.deps.budget.restore({ share: FULL_SHARE, pausedUntilMs: NOON_MS });
+    await next.recall();
+    expect(next.deps.budget.learned().share).toEqual(FULL_SHARE);
+  });
+
+  test('that cannot be read is found out again, and a line logs it', async () => {
+    const world = anAccount();
+    Object.assign(world.deps.status ?? {}, { read: () => Promise.reject(new RangeError('busy')) });
+    await world.recall();
+
+    expect(world.logs).toEqual([{ level: 'warn', event: 'status.not_read', reason: 'RangeError' }]);
+  });
+
+  test('that holds nothing of what was learned leaves all as it is', async () => {
+    const world = anAccount();
+    await world.recall();
+
+    expect(world.logs).toEqual([]);
+    expect(world.deps.budget.learned().share).toEqual(FULL_SHARE);
+  });
+});
+
+describe('what is counted for the status', () => {
+  test('goes on to the metrics, and is taken once', () => {
+    const measured: unknown[] = [];
+    const inner = { log: () => {}, measure: (...each: unknown[]) => void measured.push(each) };
+    const { telemetry, tally } = createTally(inner);
+    telemetry.measure('UpstreamRequests', 2);
+    telemetry.measure('UpstreamRequests', 1);
+    telemetry.measure('UpstreamThrottled', 1);
+    telemetry.measure('DetectionDelayMs', 250);
+    telemetry.measure('FailuresByAction', 1, 'start_compute');
+
+    expect(measured).toHaveLength(5);
+    expect(measured.at(-1)).toEqual(['FailuresByAction', 1, 'start_compute']);
+    expect(tally.take()).toEqual({ requestCount: 3, throttledCount: 1, delaysMs: [250] });
+    expect(tally.take()).toEqual({ requestCount: 0, throttledCount: 0, delaysMs: [] });
+  });
+
+  test('keeps five thousand delays and no more', () => {
+    const { telemetry, tally } = createTally(silentTelemetry);
+    for (let count = 0; count < DELAYS_MAX + 10; count++) telemetry.measure('DetectionDelayMs', count);
+
+    expect(tally.take().delaysMs).toHaveLength(DELAYS_MAX);
+  });
+});

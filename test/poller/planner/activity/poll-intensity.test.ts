@@ -1,0 +1,92 @@
+import { describe, expect, test } from 'vitest';
+import {
+  ARRIVALS_PER_MS_ASSUMED,
+  coldIntensity,
+  hotIntensity,
+  nextRiseMs,
+} from '../../../../functions/poller/planner/activity/poll-intensity.ts';
+import type { ProjectActivity } from '../../../../functions/poller/planner/activity/project-activity.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 60 * MINUTE_MS;
+const DAY_MS = 24 * HOUR_MS;
+const NOW_MS = 100 * DAY_MS;
+
+const activity = (fields: Partial<ProjectActivity>): ProjectActivity => ({
+  openSinceMs: undefined,
+  activeSinceMs: [],
+  arrivalCount: 0,
+  observedMs: DAY_MS,
+  ...fields,
+});
+
+test('eight operations a day are assumed before any was seen', () => {
+  expect(ARRIVALS_PER_MS_ASSUMED * DAY_MS).toBe(8);
+});
+
+describe('what is expected of a project in which nothing is open', () => {
+  const perDay = (history: Parameters<typeof coldIntensity>[0], meanPerDay: number) =>
+    coldIntensity(history, meanPerDay / DAY_MS) * DAY_MS;
+
+  test('is the mean of the account while its own history is unknown: 3.75 transitions for each arrival', () => {
+    expect(perDay(undefined, 8)).toBeCloseTo(30);
+    expect(perDay({ arrivalCount: 0, observedMs: 0 }, 8)).toBeCloseTo(30);
+  });
+
+  test('is its own rate, with half an arrival of prior belief at the mean of the account', () => {
+    expect(perDay({ arrivalCount: 20, observedMs: DAY_MS }, 8)).toBeCloseTo((3.75 * 20.5) / (1 + 0.5 / 8));
+  });
+
+  test('is never nothing', () => {
+    expect(perDay({ arrivalCount: 0, observedMs: 1_000_000 * DAY_MS }, 8)).toBeCloseTo(0.03);
+  });
+});
+
+describe('what is expected in addition', () => {
+  test('is nothing where nothing is known, open or running', () => {
+    expect(hotIntensity(undefined, NOW_MS)).toBe(0);
+    expect(hotIntensity(activity({}), NOW_MS)).toBe(0);
+  });
+
+  test('of an open operation falls with its age', () => {
+    const open = (ageMs: number) => hotIntensity(activity({ openSinceMs: NOW_MS - ageMs }), NOW_MS);
+
+    expect(open(0)).toBeCloseTo(1 / 1_500);
+    expect(open(8_500)).toBeCloseTo(1 / 10_000);
+  });
+
+  test('of an operation that begins in the future, by our clock, is that of a new one', () => {
+    expect(hotIntensity(activity({ openSinceMs: NOW_MS + HOUR_MS }), NOW_MS)).toBeCloseTo(1 / 1_500);
+  });
+
+  test('of a running compute begins five minutes after its last use, and ends half an hour later', () => {
+    const running = (ageMs: number) => hotIntensity(activity({ activeSinceMs: [NOW_MS - ageMs] }), NOW_MS);
+    const suspending = 3 / (4 * MINUTE_MS);
+
+    expect(running(5 * MINUTE_MS - 1)).toBe(0);
+    expect(running(5 * MINUTE_MS)).toBe(suspending);
+    expect(running(35 * MINUTE_MS - 1)).toBe(suspending);
+    expect(running(35 * MINUTE_MS)).toBe(0);
+  });
+
+  test('of two computes and an operation is the sum', () => {
+    const ago = NOW_MS - 10 * MINUTE_MS;
+    const all = activity({ activeSinceMs: [ago, ago, NOW_MS], openSinceMs: NOW_MS - 8_500 });
+
+    expect(hotIntensity(all, NOW_MS)).toBeCloseTo(6 / (4 * MINUTE_MS) + 1 / 10_000, 8);
+  });
+});
+
+describe('the next time at which more is expected', () => {
+  test('is when the first running compute can be suspended', () => {
+    const starts = [NOW_MS - MINUTE_MS, NOW_MS - 3 * MINUTE_MS, NOW_MS - 10 * MINUTE_MS];
+
+    expect(nextRiseMs(activity({ activeSinceMs: starts }), NOW_MS)).toBe(NOW_MS + 2 * MINUTE_MS);
+  });
+
+  test('does not exist when none runs, or all can be suspended already', () => {
+    expect(nextRiseMs(undefined, NOW_MS)).toBeUndefined();
+    expect(nextRiseMs(activity({}), NOW_MS)).toBeUndefined();
+    expect(nextRiseMs(activity({ activeSinceMs: [NOW_MS - 5 * MINUTE_MS] }), NOW_MS)).toBeUndefined();
+  });
+});

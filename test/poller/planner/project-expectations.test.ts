@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest';
+import type { ProjectActivity } from '../../../functions/poller/planner/activity/project-activity.ts';
+import { createProjectExpectations } from '../../../functions/poller/planner/project-expectations.ts';
+import type { Turn } from '../../../functions/poller/planner/queues/turn.ts';
+import { aTurn } from './queues/turns.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 24 * 60 * MINUTE_MS;
+const NOW_MS = 100 * DAY_MS;
+
+const activity = (fields: Partial<ProjectActivity> = {}): ProjectActivity => ({
+  openSinceMs: undefined,
+  activeSinceMs: [],
+  arrivalCount: 8,
+  observedMs: DAY_MS,
+  ...fields,
+});
+
+/** Projects of which nothing is known yet. */
+function setUp(count: number) {
+  const expectations = createProjectExpectations();
+  const ids = Array.from({ length: count }, (_, place) => `p${place}`);
+  const turns = expectations.welcome(ids, new Map());
+  return { expectations, turns, turn: turns[0] ?? aTurn('none') };
+}
+
+const coldPerDay = ({ cold }: Turn) => cold * DAY_MS;
+
+describe('what is expected of projects that become known', () => {
+  test('is the assumed rate while nothing is known of any of them', () => {
+    const { turns } = setUp(2);
+
+    expect(turns.map(({ id }) => id)).toEqual(['p0', 'p1']);
+    expect(turns.map(coldPerDay)).toEqual([expect.closeTo(30), expect.closeTo(30)]);
+    expect(turns.every(({ history }) => history === undefined)).toBe(true);
+  });
+
+  test('is what their history says, and the histories of all say something about the others', () => {
+    const expectations = createProjectExpectations();
+    const busy = { arrivalCount: 100, observedMs: DAY_MS };
+    const [known, unknown] = expectations.welcome(['known', 'unknown'], new Map([['known', busy]]));
+
+    expect(known?.history).toBe(busy);
+    // Half an arrival of prior belief at the mean of the account: 108 arrivals in two days.
+    expect(known && coldPerDay(known)).toBeCloseTo((3.75 * 100.5) / (1 + 0.5 / 54));
+    expect(unknown && coldPerDay(unknown)).toBeCloseTo(3.75 * 54);
+  });
+
+  test('falls back to the assumed rate once the busy ones are forgotten', () => {
+    const expectations = createProjectExpectations();
+    const busy = { arrivalCount: 100, observedMs: DAY_MS };
+    const [known = aTurn('none')] = expectations.welcome(['known'], new Map([['known', busy]]));
+    expectations.forget(known);
+    const [other] = expectations.welcome(['other'], new Map());
+
+    expect(other && coldPerDay(other)).toBeCloseTo(30);
+  });
+});
+
+describe('what a reading teaches', () => {
+  test('is the history, the activity and the rate of its project', () => {
+    const { expectations, turn } = setUp(1);
+    const page = activity({ arrivalCount: 20 });
+    expectations.learn(turn, page, NOW_MS);
+
+    expect(turn).toMatchObject({ activity: page, history: page, learnedAtMs: NOW_MS });
+    expect(coldPerDay(turn)).toBeCloseTo((3.75 * 20.5) / (1 + 0.5 / 14));
+  });
+
+  test('counts a page for the time since the reading before', () => {
+    const { expectations, turn } = setUp(1);
+    const hour = 60 * MINUTE_MS;
+    expectations.learn(turn, activity({ arrivalCount: 10, observedMs: 10 * hour }), NOW_MS);
+    expectations.learn(turn, activity({ arrivalCount: 30, observedMs: 3 * hour }), NOW_MS + hour);
+
+    expect(turn.history).toEqual({ arrivalCount: 20, observedMs: 11 * hour });
+  });
+
+  test('replaces what was known of the project in the mean of the account', () => {
+    const { expectations, turn } = setUp(1);
+    for (let day = 0; day < 3; day++)
+      expectations.learn(turn, activity({ arrivalCount: 16 }), NOW_MS + day * DAY_MS);
+    const [other] = expectations.welcome(['other'], new Map());
+
+    expect(other && coldPerDay(other)).toBeCloseTo((3.75 * 24) / 2);
+  });
+});
+
+describe('the stride of a project', () => {
+  test('is one over the square root of what is expected of it', () => {
+    const { expectations, turn } = setUp(20);
+    const openSinceMs = NOW_MS - 8_500;
+    expectations.learn(turn, activity({ openSinceMs }), NOW_MS);
+
+    expect(expectations.strideOf(turn, NOW_MS)).toBeCloseTo(1 / Math.sqrt(turn.cold + 1 / 10_000), 5);
+  });
+
+  test('is at most nine tenths of the mean of all projects', () => {
+    const { expectations, turns, turn } = setUp(2);
+    const mean = turns.reduce((sum, { cold }) => sum + 1 / Math.sqrt(cold), 0) / 2;
+
+    expect(expectations.strideOf(turn, NOW_MS)).toBeCloseTo(0.9 * mean);
+  });
+
+  test('follows the mean as projects learn and go', () => {
+    const { expectations, turns, turn } = setUp(3);
+    const [, busy = aTurn('none'), gone = aTurn('none')] = turns;
+    expectations.learn(busy, activity({ arrivalCount: 900 }), NOW_MS);
+    expectations.forget(gone);
+    const mean = (1 / Math.sqrt(turn.cold) + 1 / Math.sqrt(busy.cold)) / 2;
+
+    expect(expectations.strideOf(turn, NOW_MS)).toBeCloseTo(0.9 * mean);
+  });
+
+  test('of a turn is nothing when there are no projects', () => {
+    expect(createProjectExpectations().strideOf(aTurn('a'), NOW_MS)).toBe(0);
+  });
+});
+
+describe('a compute that can be suspended', () => {
+  const running = (ageMs: number) => activity({ activeSinceMs: [NOW_MS - ageMs] });
+
+  test('lets more be expected of its project five minutes after its last use, once', () => {
+    const { expectations, turn } = setUp(1);
+    expectations.learn(turn, running(MINUTE_MS), NOW_MS);
+
+    expect(expectations.takeRisen(NOW_MS + 4 * MINUTE_MS - 1)).toBeUndefined();
+    expect(expectations.takeRisen(NOW_MS + 4 * MINUTE_MS)).toBe(turn);
+    expect(expectations.takeRisen(NOW_MS + 4 * MINUTE_MS)).toBeUndefined();
+  });
+
+  test('is found behind projects in which nothing runs', () => {
+    const { expectations, turns } = setUp(2);
+    const [quiet = aTurn('none'), busy = aTurn('none')] = turns;
+    expectations.learn(quiet, activity(), NOW_MS);
+    expectations.learn(busy, running(MINUTE_MS), NOW_MS);
+
+    expect(expectations.takeRisen(NOW_MS + 4 * MINUTE_MS)).toBe(busy);
+  });
+
+  test('is forgotten with the next reading that does not show it running', () => {
+    const { expectations, turn } = setUp(1);
+    expectations.learn(turn, running(MINUTE_MS), NOW_MS);
+    expectations.learn(turn, activity(), NOW_MS);
+
+    expect(expectations.takeRisen(NOW_MS + DAY_MS)).toBeUndefined();
+  });
+
+  test('is forgotten with its project', () => {
+    const { expectations, turn } = setUp(1);
+    expectations.learn(turn, running(MINUTE_MS), NOW_MS);
+    expectations.forget(turn);
+
+    expect(expectations.takeRisen(NOW_MS + DAY_MS)).toBeUndefined();
+  });
+});

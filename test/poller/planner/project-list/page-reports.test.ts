@@ -1,0 +1,163 @@
+import { describe, expect, test } from 'vitest';
+import { createPageReports } from '../../../../functions/poller/planner/project-list/page-reports.ts';
+import {
+  createPageTurns,
+  type ListingLimits,
+} from '../../../../functions/poller/planner/project-list/page-turns.ts';
+import { createTurnQueues } from '../../../../functions/poller/planner/queues/turn-queues.ts';
+import { aTurn } from '../queues/turns.ts';
+
+const MINUTE_MS = 60_000;
+const shown = (fields: { cursor?: string; cold?: number; isEmpty?: boolean } = {}) => ({
+  isEmpty: false,
+  cursor: undefined,
+  cold: 0,
+  ...fields,
+});
+
+/** One permit a second; a page is read once a minute at least. */
+function setUp(listing: Partial<ListingLimits> = {}, recall = 0.5) {
+  const limits = {
+    requestsPerMinute: 600,
+    pollIntervalMsMin: 5_000,
+    failureBackoffMsMax: 60_000,
+    listing: { intervalMsMax: MINUTE_MS, hintIntervalMsMin: 1_000, ...listing },
+  };
+  const list = createPageTurns(limits.listing, limits.requestsPerMinute);
+  const queues = createTurnQueues(limits, () => 10);
+  let known = recall;
+  const reports = createPageReports(list, queues, { recall: () => known }, limits);
+  return {
+    list,
+    queues,
+    reports,
+    setRecall: (value: number) => {
+      known = value;
+    },
+  };
+}
+
+describe('a page that was read', () => {
+  test('rests for its interval and has a deadline from then on', () => {
+    const { list, queues, reports } = setUp();
+    reports.report(0, shown(), 1_000);
+    const [turn] = list.turns;
+
+    expect(turn).toMatchObject({ polledAtMs: 1_000, isUnderWay: false, failureCount: 0, cold: 0 });
+    expect(queues.rests.first()).toMatchObject({ item: turn, priority: 61_000 });
+    expect(queues.byWeight.take()).toBeUndefined();
+    // Sixty seconds later than its reading it is late, and two rounds of ten turns later it must be read.
+    expect([
+      queues.deadlines.due(1_000 + MINUTE_MS),
+      queues.deadlines.due(1_000 + MINUTE_MS + 1_799),
+    ]).toEqual([undefined, undefined]);
+    expect(queues.deadlines.due(1_000 + MINUTE_MS + 1_800)).toBe(turn);
+  });
+
+  test('is not late before its interval is over', () => {
+    const { queues, reports } = setUp();
+    reports.report(0, shown(), 1_000);
+
+    expect([queues.deadlines.due(60_999), queues.deadlines.due(62_900)]).toEqual([undefined, undefined]);
+  });
+
+  test('brings the next page, which is read first', () => {
+    const { list, queues, reports } = setUp();
+    const waiting = aTurn('waiting', { finish: 5 });
+    queues.byWeight.join(waiting);
+    reports.report(0, shown({ cursor: 'a' }), 0);
+
+    expect(queues.byWeight.take()).toBe(list.turns[1]);
+    expect(queues.byWeight.take()).toBe(waiting);
+  });
+
+  test('gives the next page a deadline at once', () => {
+    const { list, queues, reports } = setUp();
+    reports.report(0, shown({ cursor: 'a' }), 0);
+
+    expect(queues.deadlines.due(1_799)).toBeUndefined();
+    expect(queues.deadlines.due(1_800)).toBe(list.turns[1]);
+  });
+
+  test('drops the pages that have gone at every place', () => {
+    const { queues, reports } = setUp();
+    reports.report(0, shown({ cursor: 'a' }), 0);
+    reports.report(0, shown(), 1);
+
+    expect(queues.byWeight.take()).toBeUndefined();
+    expect(queues.deadlines.due(1_000_000)).toBeUndefined();
+  });
+
+  test('comes by its weight as a source of hints: the oftener the more it shows and the more is expected', () => {
+    const { list, queues, reports, setRecall } = setUp();
+    reports.report(0, shown({ cold: 4 }), 0);
+    const [turn = aTurn('none')] = list.turns;
+    expect(turn.stride).toBeCloseTo(Math.sqrt(0.5 / (0.5 * 4)));
+    expect(turn.finish).toBeCloseTo(turn.stride);
+    expect(queues.byWeight.take()).toBe(turn);
+    setRecall(0.8);
+    reports.report(0, shown({ cold: 4 }), 0);
+
+    expect(turn.stride).toBeCloseTo(Math.sqrt(0.2 / (0.8 * 4)));
+  });
+
+  test('comes by its age alone when the list gives no hints', () => {
+    const { queues, reports } = setUp({ hintIntervalMsMin: undefined });
+    reports.report(0, shown({ cold: 4 }), 0);
+
+    expect(queues.byWeight.take()).toBeUndefined();
+  });
+
+  test('and has gone meanwhile is not queued', () => {
+    const { list, queues, reports } = setUp();
+    reports.report(3, shown(), 0);
+
+    expect(list.turns).toHaveLength(1);
+    expect(queues.rests.size).toBe(0);
+  });
+});
+
+describe('a page that could not be read', () => {
+  test('rests for its back-off, and changes nothing that is known of the list', () => {
+    const { list, queues, reports } = setUp();
+    reports.report(0, shown({ cursor: 'a', cold: 4 }), 0);
+    reports.report(0, undefined, 1_000);
+    reports.report(0, undefined, 2_000);
+    const [turn] = list.turns;
+
+    expect(turn).toMatchObject({ failureCount: 2, cold: 4 });
+    expect(queues.rests.first()).toMatchObject({ item: turn, priority: 12_000 });
+    expect(list.turns).toHaveLength(2);
+  });
+});
+
+describe('the list has shown every transition', () => {
+  test('when it is proved and each page was read since then', () => {
+    const { reports } = setUp({}, 0.9);
+    reports.report(0, shown({ cursor: 'a' }), 1_000);
+    reports.report(1, shown(), 2_000);
+
+    expect(reports.haveShownAllSince(1_000)).toBe(true);
+    expect(reports.haveShownAllSince(1_001)).toBe(false);
+  });
+
+  test('never before its fields have moved with nine tenths of the transitions', () => {
+    const { reports } = setUp({}, 0.899);
+    reports.report(0, shown(), 1_000);
+
+    expect(reports.haveShownAllSince(0)).toBe(false);
+  });
+
+  test('never while a page of it is being read', () => {
+    const { list, reports } = setUp({}, 1);
+    reports.report(0, shown(), 1_000);
+    const [turn] = list.turns;
+    if (turn !== undefined) turn.isUnderWay = true;
+
+    expect(reports.haveShownAllSince(0)).toBe(false);
+  });
+
+  test('never before any page was read', () => {
+    expect(setUp({}, 1).reports.haveShownAllSince(0)).toBe(false);
+  });
+});

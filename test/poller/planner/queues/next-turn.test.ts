@@ -1,0 +1,142 @@
+import { describe, expect, test } from 'vitest';
+import { createNextTurn } from '../../../../functions/poller/planner/queues/next-turn.ts';
+import type { Turn } from '../../../../functions/poller/planner/queues/turn.ts';
+import { createTurnQueues } from '../../../../functions/poller/planner/queues/turn-queues.ts';
+import { aTurn } from './turns.ts';
+
+const INTERVAL_MS = 5_000;
+
+/** One permit a second, and a minimal interval between two readings of a turn. */
+function setUp() {
+  const queues = createTurnQueues({ requestsPerMinute: 60, pollIntervalMsMin: INTERVAL_MS }, () => 10);
+  const next = createNextTurn(queues, () => INTERVAL_MS);
+  const byWeight = (...turns: readonly Turn[]) => {
+    for (const turn of turns) queues.byWeight.join(turn);
+  };
+  return { queues, next, byWeight };
+}
+
+describe('a permit', () => {
+  test('goes to no turn when none waits, and nothing will change by itself', () => {
+    const { next } = setUp();
+
+    expect(next.take(0)).toBeUndefined();
+    expect(next.nextChangeMs()).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test('goes to a turn that would otherwise be late, before what is urgent, and every second one does not', () => {
+    const { queues, next, byWeight } = setUp();
+    const [late, later, urgent] = [aTurn('late'), aTurn('later'), aTurn('urgent')];
+    queues.deadlines.welcome(late, 0);
+    queues.deadlines.welcome(later, 0);
+    byWeight(urgent);
+    queues.byUrgency.ask(urgent, 'command', 0);
+
+    expect([next.take(1_000_000), next.take(1_000_000), next.take(1_000_000)]).toEqual([late, urgent, later]);
+  });
+
+  test('goes to what is urgent before any turn by weight', () => {
+    const { queues, next, byWeight } = setUp();
+    const [waiting, urgent] = [aTurn('waiting'), aTurn('urgent', { finish: 9 })];
+    byWeight(waiting, urgent);
+    queues.byUrgency.ask(urgent, 'hint', 0);
+
+    expect([next.take(0), next.take(0)]).toEqual([urgent, waiting]);
+  });
+
+  test('goes to a turn by weight before urgent ones beyond their share, and then to these', () => {
+    const queues = createTurnQueues(
+      {
+        requestsPerMinute: 60,
+        pollIntervalMsMin: INTERVAL_MS,
+        urgencyShares: { command: 0, hint: 0, wish: 0 },
+      },
+      () => 10,
+    );
+    const next = createNextTurn(queues, () => INTERVAL_MS);
+    const [waiting, urgent] = [aTurn('waiting'), aTurn('urgent')];
+    queues.byWeight.join(waiting);
+    queues.byUrgency.ask(urgent, 'command', 0);
+
+    expect([next.take(0), next.take(0)]).toEqual([waiting, urgent]);
+  });
+
+  test('that a deadline takes adds nothing to the shares of what is urgent', () => {
+    const queues = createTurnQueues(
+      {
+        requestsPerMinute: 60,
+        pollIntervalMsMin: INTERVAL_MS,
+        urgencyShares: { command: 0.01, hint: 0, wish: 0 },
+      },
+      () => 10,
+    );
+    const next = createNextTurn(queues, () => INTERVAL_MS);
+    const commanded = Array.from({ length: 3 }, (_, place) => aTurn(`c${place}`));
+    for (const turn of commanded) queues.byUrgency.ask(turn, 'command', 0);
+    expect(next.take(0)).toBe(commanded[0]);
+    for (let count = 0; count < 99; count++) next.take(Number.NEGATIVE_INFINITY);
+    queues.byWeight.join(aTurn('waiting'));
+
+    expect(next.take(0)).toBe(commanded[1]);
+  });
+
+  test('does not go to a turn that was read less than its interval ago: that turn rests until then', () => {
+    const { queues, next, byWeight } = setUp();
+    const [recent, ready] = [aTurn('recent', { polledAtMs: 1_000 }), aTurn('ready', { finish: 1 })];
+    byWeight(recent, ready);
+
+    expect(next.take(5_999)).toBe(ready);
+    expect(queues.rests.first()).toMatchObject({ item: recent, priority: 6_000 });
+    expect(next.nextChangeMs()).toBe(6_000);
+  });
+
+  test('goes to a turn whose interval is just over', () => {
+    const { next, byWeight } = setUp();
+    const turn = aTurn('a', { polledAtMs: 1_000 });
+    byWeight(turn);
+
+    expect(next.take(6_000)).toBe(turn);
+  });
+
+  test('cannot go before the first wish or rest is due', () => {
+    const { queues, next } = setUp();
+    queues.rests.set(aTurn('resting'), 9_000);
+    expect(next.nextChangeMs()).toBe(9_000);
+    queues.byUrgency.ask(aTurn('wished'), 'wish', 4_000);
+
+    expect(next.nextChangeMs()).toBe(4_000);
+  });
+});
+
+describe('a turn whose reading begins', () => {
+  test('is under way, and waits nowhere', () => {
+    const { queues, next, byWeight } = setUp();
+    const turn = aTurn('a');
+    byWeight(turn);
+    queues.byUrgency.ask(turn, 'wish', 0);
+    queues.deadlines.welcome(turn, 0);
+    next.take(0);
+
+    expect(turn).toMatchObject({ isUnderWay: true, isPressing: true });
+    expect(queues.byUrgency.has(turn)).toBe(false);
+    expect([next.take(1_000_000), next.take(1_000_000)]).toEqual([undefined, undefined]);
+  });
+
+  test('is pressing when a reading of it was wanted meanwhile, which is granted with it', () => {
+    const { next, byWeight } = setUp();
+    const turn = aTurn('a', { wanted: 'command' });
+    byWeight(turn);
+    next.take(0);
+
+    expect(turn).toMatchObject({ isPressing: true, wanted: undefined });
+  });
+
+  test('is not pressing when only its weight has brought it', () => {
+    const { next, byWeight } = setUp();
+    const turn = aTurn('a');
+    byWeight(turn);
+    next.take(0);
+
+    expect(turn.isPressing).toBe(false);
+  });
+});

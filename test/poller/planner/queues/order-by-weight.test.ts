@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest';
+import { createOrderByWeight } from '../../../../functions/poller/planner/queues/order-by-weight.ts';
+import { aTurn } from './turns.ts';
+
+describe('the order by weight', () => {
+  test('is empty until a turn joins', () => {
+    const order = createOrderByWeight();
+    order.assign(aTurn('a'), 1);
+
+    expect(order.take()).toBeUndefined();
+  });
+
+  test('gives out the turn with the smallest virtual finish first, and each once', () => {
+    const order = createOrderByWeight();
+    const [near, far] = [aTurn('near'), aTurn('far')];
+    order.assign(far, 5);
+    order.assign(near, 2);
+    order.join(far);
+    order.join(near);
+
+    expect([order.take(), order.take(), order.take()]).toEqual([near, far, undefined]);
+  });
+
+  test('counts a delay from the virtual time of the turn that was taken last', () => {
+    const order = createOrderByWeight();
+    const [first, waiting, next] = [aTurn('first'), aTurn('waiting'), aTurn('next')];
+    order.assign(first, 10);
+    order.join(first);
+    order.take();
+    order.assign(waiting, 3);
+    order.assign(next, 0);
+
+    expect([waiting.finish, next.finish]).toEqual([13, 10]);
+  });
+
+  test('never counts virtual time back, when a turn is taken that is behind it', () => {
+    const order = createOrderByWeight();
+    const [ahead, behind, next] = [aTurn('ahead'), aTurn('behind', { finish: 2 }), aTurn('next')];
+    order.assign(ahead, 10);
+    order.join(ahead);
+    order.take();
+    order.join(behind);
+    order.take();
+    order.assign(next, 0);
+
+    expect(next.finish).toBe(10);
+  });
+
+  test('spreads turns that begin together over their stride, and marks them', () => {
+    const order = createOrderByWeight();
+    const turns = Array.from({ length: 100 }, (_, place) => aTurn(`p${place}`, { stride: 50 }));
+    for (const turn of turns) order.spread(turn);
+    const finishes = turns.map(({ finish }) => finish).toSorted((a, b) => a - b);
+    const gaps = finishes.slice(1).map((finish, place) => finish - (finishes[place] ?? 0));
+
+    expect(turns.every(({ isSpread }) => isSpread)).toBe(true);
+    expect(turns[0]?.finish).toBe(0);
+    expect(turns[1]?.finish).toBeCloseTo(30.9, 1);
+    expect(finishes.at(-1)).toBeLessThan(50);
+    expect(Math.min(...gaps)).toBeGreaterThan(0.1);
+    expect(Math.max(...gaps)).toBeLessThan(1);
+  });
+
+  test('shortens the wait that is left to a part of it', () => {
+    const order = createOrderByWeight();
+    const [first, waiting] = [aTurn('first'), aTurn('waiting')];
+    order.assign(first, 10);
+    order.assign(waiting, 30);
+    order.join(first);
+    order.join(waiting);
+    order.take();
+    order.shorten(waiting, 0.25);
+
+    expect(waiting.finish).toBe(15);
+    const between = aTurn('between', { finish: 16 });
+    order.join(between);
+    expect(order.take()).toBe(waiting);
+  });
+
+  test('shortens the wait of a turn that is overdue to nothing, and not to less', () => {
+    const order = createOrderByWeight();
+    const [first, overdue] = [aTurn('first'), aTurn('overdue', { finish: 4 })];
+    order.assign(first, 10);
+    order.join(first);
+    order.take();
+    order.join(overdue);
+    order.shorten(overdue, 0.5);
+
+    expect(overdue.finish).toBe(10);
+  });
+
+  test('leaves a turn alone that does not wait here', () => {
+    const order = createOrderByWeight();
+    const elsewhere = aTurn('elsewhere', { finish: 8 });
+    order.shorten(elsewhere, 0.5);
+
+    expect(elsewhere.finish).toBe(8);
+    expect(order.take()).toBeUndefined();
+  });
+
+  test('forgets a turn that leaves', () => {
+    const order = createOrderByWeight();
+    const turn = aTurn('a');
+    order.join(turn);
+    order.leave(turn);
+
+    expect(order.take()).toBeUndefined();
+  });
+});

@@ -1,0 +1,96 @@
+/**
+ * Checks what is said of projects that cannot be read: health names them, an event says so after a while, and an account of which
+ * everything is read is healthy.
+ */
+
+import type { Violation } from '../../check-history.ts';
+import type { WideFault } from '../faults.ts';
+import { MINUTE_MS } from '../plan.ts';
+import { calmEndMs } from '../timeline.ts';
+import { isWithin, type TruthProject } from '../upstream/truth.ts';
+import { isShort } from './check-liveness.ts';
+import type { Evidence } from './evidence.ts';
+
+export function checkHealth(evidence: Evidence): readonly Violation[] {
+  const { projects } = evidence.stage.upstream.truth;
+  return [
+    ...projects.flatMap((project) => [...notNamed(evidence, project), ...notTold(evidence, project)]),
+    ...unhealthyInVain(evidence),
+  ];
+}
+
+/** Three minutes until an unread project counts, a status a minute, and the time of the poll that fails. */
+const NAMED_AFTER_MS = 5.5 * MINUTE_MS;
+
+function notNamed({ stage, refusalsOf }: Evidence, project: TruthProject): readonly Violation[] {
+  const { calm } = stage.timeline;
+  if (!isFailing(project, calm.fromMs, calmEndMs(stage.timeline))) return [];
+  const first = refusalsOf(project).find(({ atMs }) => atMs >= calm.fromMs);
+  if (first === undefined) return [];
+  return stage.healthSeen
+    .filter(({ atMs }) => atMs >= first.atMs + NAMED_AFTER_MS)
+    .filter(({ health }) => !health.unread_projects.some(({ project_id }) => project_id === project.id))
+    .slice(0, 1)
+    .map(({ atMs }) => ({
+      rule: 'unread-not-named',
+      operation_id: project.id,
+      detail: `by health at ${new Date(atMs).toISOString()}`,
+    }));
+}
+
+/** The bridge publishes it after ten minutes in which it has failed alone. */
+const TOLD_AFTER_MS = 11.5 * MINUTE_MS;
+
+/** Others count as answered for five minutes. */
+const ANSWERED_EVERY_MS = 4 * MINUTE_MS;
+
+function notTold(evidence: Evidence, project: TruthProject): readonly Violation[] {
+  const { stage, events, refusalsOf, answers } = evidence;
+  if (stage.restores.length > 0 || stage.unreadable.size > 0) return [];
+  const isPublished = events.some(
+    ({ event, detailType }) => detailType === 'Project Unreachable' && event.project_id === project.id,
+  );
+  if (isPublished) return [];
+  const byProcess = Map.groupBy(refusalsOf(project), ({ by }) => by);
+  const isOwed = [...byProcess].some(([by, own]) => {
+    const [fromMs, toMs] = [own[0]?.atMs ?? 0, own.at(-1)?.atMs ?? 0];
+    if (toMs - fromMs < TOLD_AFTER_MS || !isFailing(project, fromMs, toMs)) return false;
+    const answered = answers.filter((answer) => answer.by === by && answer.route === 'operations');
+    const times = [
+      fromMs,
+      ...answered.map(({ atMs }) => atMs).filter((at) => at > fromMs && at < toMs),
+      toMs,
+    ];
+    return times.every((at, place) => at - (times[place - 1] ?? at) < ANSWERED_EVERY_MS);
+  });
+  return isOwed ? [{ rule: 'unread-not-told', operation_id: project.id, detail: '' }] : [];
+}
+
+function isFailing({ failing, visible }: TruthProject, fromMs: number, toMs: number): boolean {
+  return [failing, visible].every((spans) => spans.some((span) => span.fromMs <= fromMs && toMs < span.toMs));
+}
+
+/** What may rightly make an account unhealthy at the end of the calm. */
+const GOOD_REASONS: readonly WideFault[] = [
+  'lambda_frozen',
+  'clock_wrong',
+  'table_restored',
+  'item_unreadable',
+  'key_revoked',
+  'http_retry_after_a_day',
+];
+
+/** Everything can be read, every list is short, and the bus takes events: then health has nothing to complain of. */
+function unhealthyInVain({ stage }: Evidence): readonly Violation[] {
+  const { world, timeline, upstream, healthSeen } = stage;
+  const last = healthSeen.at(-1);
+  const isUsual = (project: TruthProject) =>
+    !project.isUnordered &&
+    isShort(world.plan, project) &&
+    project.failing.length + project.malformed.length + project.unavailable.length === 0 &&
+    isWithin(project.visible, timeline.calm.fromMs);
+  const isDisturbed = GOOD_REASONS.some((fault) => world.fired.has(fault));
+  if (last === undefined || last.health.healthy || isDisturbed) return [];
+  if (!upstream.truth.projects.every(isUsual)) return [];
+  return [{ rule: 'unhealthy-in-vain', operation_id: '', detail: last.health.reasons.join(' ') }];
+}

@@ -1,0 +1,164 @@
+/**
+ * Sends every simulated call of the public contract once, and checks that its answer has the status and the fields that
+ * the contract requires. The auth integration has its own suite in test/conformance.
+ */
+
+import { describe, expect, test } from 'vitest';
+import { createUpstreamApp } from '../../infra/simulator/app.ts';
+import { ORGANIZATION_ID } from '../../infra/simulator/world/state/project-settings.ts';
+import { openProject } from './answers-under-test.ts';
+import { contract, missingFields } from './required-fields.ts';
+import { type Answer, START_MS } from './upstream-under-test.ts';
+
+const SECOND_ID = 'org-young-meadow-20000002';
+
+interface SentCall {
+  readonly call: string;
+  readonly answer: Answer;
+}
+
+/** Replaces the ids of a template one after another, and remembers the answer under the template. */
+async function openRecorder() {
+  const opened = await openProject();
+  const sent: SentCall[] = [];
+  const send = async (call: string, ids: readonly string[] = [], body?: object): Promise<Answer['body']> => {
+    const [method = '', template = ''] = call.split(' ');
+    const [path = '', query = ''] = template.split('?');
+    let place = 0;
+    const filled = path.replace(/\{\w+\}/g, () => ids[place++] ?? '');
+    const answer = await opened.send(method, query === '' ? filled : `${filled}?${query}`, body);
+    sent.push({ call: `${method} ${path}`, answer });
+    opened.settle();
+    return answer.body;
+  };
+  return { ...opened, send, sent };
+}
+
+type Recorder = Awaited<ReturnType<typeof openRecorder>>;
+
+const P = '/projects/{project_id}';
+const B = `${P}/branches/{branch_id}`;
+const E = `${P}/endpoints/{endpoint_id}`;
+const O = '/organizations/{org_id}';
+
+async function useProjects({ send, projectId }: Recorder): Promise<void> {
+  const made = (await send('POST /projects', [], { project: { name: 'made' } })).project.id;
+  await send('GET /projects?limit=400');
+  await send('GET /projects/shared');
+  await send(`GET ${P}`, [projectId]);
+  await send(`PATCH ${P}`, [projectId], { project: { history_retention_seconds: 7_200 } });
+  const { operations } = await send(`GET ${P}/operations`, [made]);
+  await send(`GET ${P}/operations/{operation_id}`, [made, operations[0].id]);
+  await send(`GET ${P}/connection_uri?database_name=appdb&role_name=appdb_owner`, [made]);
+  const { id } = await send(`POST ${P}/transfer_requests`, [made]);
+  await send(`PUT ${P}/transfer_requests/{request_id}`, [made, id], { org_id: SECOND_ID });
+  const permission = await send(`POST ${P}/permissions`, [projectId], { email: 'guest@example.com' });
+  await send(`GET ${P}/permissions`, [projectId]);
+  await send(`DELETE ${P}/permissions/{permission_id}`, [projectId, permission.id]);
+  const transfer = { destination_org_id: ORGANIZATION_ID, project_ids: [made] };
+  await send('POST /organizations/{source_org_id}/projects/transfer', [SECOND_ID], transfer);
+  await send(`DELETE ${P}`, [made]);
+}
+
+async function useBranches({ send, projectId, branchId }: Recorder): Promise<void> {
+  const request = { branch: { name: 'a-branch' }, endpoints: [{ type: 'read_write' }] };
+  const { branch } = await send(`POST ${P}/branches`, [projectId], request);
+  const ids = [projectId, branch.id];
+  await send(`GET ${P}/branches`, [projectId]);
+  await send(`GET ${P}/branches/count`, [projectId]);
+  await send(`GET ${B}`, ids);
+  await send(`GET ${B}/endpoints`, ids);
+  await send(`PATCH ${B}`, ids, { branch: { name: 'renamed' } });
+  await send(`POST ${B}/restore`, ids, { source_branch_id: branchId });
+  await send(`POST ${B}/set_as_default`, ids);
+  await send(`POST ${B}/set_as_default`, [projectId, branchId]);
+  await send(`DELETE ${B}`, ids);
+}
+
+async function useContent({ send, projectId, branchId }: Recorder): Promise<void> {
+  const ids = [projectId, branchId];
+  await send(`POST ${B}/roles`, ids, { role: { name: 'ada' } });
+  await send(`GET ${B}/roles`, ids);
+  await send(`GET ${B}/roles/{role_name}`, [...ids, 'ada']);
+  await send(`GET ${B}/roles/{role_name}/reveal_password`, [...ids, 'ada']);
+  await send(`POST ${B}/roles/{role_name}/reset_password`, [...ids, 'ada']);
+  await send(`DELETE ${B}/roles/{role_name}`, [...ids, 'ada']);
+  await send(`POST ${B}/databases`, ids, { database: { name: 'orders', owner_name: 'appdb_owner' } });
+  await send(`GET ${B}/databases`, ids);
+  await send(`GET ${B}/databases/{database_name}`, [...ids, 'orders']);
+  await send(`PATCH ${B}/databases/{database_name}`, [...ids, 'orders'], { database: { name: 'sales' } });
+  await send(`DELETE ${B}/databases/{database_name}`, [...ids, 'sales']);
+}
+
+async function useComputes({ send, projectId, branchId }: Recorder): Promise<void> {
+  const request = { endpoint: { branch_id: branchId, type: 'read_only' } };
+  const { endpoint } = await send(`POST ${P}/endpoints`, [projectId], request);
+  const ids = [projectId, endpoint.id];
+  await send(`GET ${P}/endpoints`, [projectId]);
+  await send(`GET ${E}`, ids);
+  await send(`PATCH ${E}`, ids, { endpoint: { suspend_timeout_seconds: 600 } });
+  await send(`POST ${E}/restart`, ids);
+  await send(`POST ${E}/suspend`, ids);
+  await send(`POST ${E}/start`, ids);
+  await send(`DELETE ${E}`, ids);
+}
+
+async function useAccount({ send }: Recorder): Promise<void> {
+  for (const path of ['/users/me', '/users/me/organizations', '/auth', '/regions']) await send(`GET ${path}`);
+  const span = `from=2026-01-15T00:00:00Z&to=${new Date(START_MS + 60_000).toISOString()}`;
+  await send(`GET /consumption_history/projects?${span}&granularity=hourly`);
+  const personal = await send('POST /api_keys', [], { key_name: 'a-key' });
+  await send('GET /api_keys');
+  await send('DELETE /api_keys/{key_id}', [String(personal.id)]);
+  const organization = await send(`POST ${O}/api_keys`, [ORGANIZATION_ID], { key_name: 'a-key' });
+  await send(`GET ${O}/api_keys`, [ORGANIZATION_ID]);
+  await send(`DELETE ${O}/api_keys/{key_id}`, [ORGANIZATION_ID, String(organization.id)]);
+  await send(`GET ${O}`, [ORGANIZATION_ID]);
+  const { members } = await send(`GET ${O}/members`, [ORGANIZATION_ID]);
+  const found = members.find(({ member }: { member: { role: string } }) => member.role === 'member');
+  const ids = [ORGANIZATION_ID, found.member.id];
+  await send(`GET ${O}/members/{member_id}`, ids);
+  await send(`PATCH ${O}/members/{member_id}`, ids, { role: 'editor' });
+  await send(`DELETE ${O}/members/{member_id}`, ids);
+}
+
+const recorder = await openRecorder();
+await useProjects(recorder);
+await useBranches(recorder);
+await useContent(recorder);
+await useComputes(recorder);
+await useAccount(recorder);
+
+describe('the answer of', () => {
+  test.each(recorder.sent)('$call has the status and every field of the contract', ({ call, answer }) => {
+    expect([call, answer.status, answer.text]).toEqual([call, contract.answers[call]?.status, answer.text]);
+    expect(missingFields(call, answer.body)).toEqual([]);
+  });
+});
+
+describe('these tests', () => {
+  test('send every call that is simulated, but for those of the auth integration', () => {
+    // The app is built and never asked, so nothing of what its answers need is used.
+    const { routes } = createUpstreamApp({} as never);
+    const simulated = routes
+      .filter(({ path, method }) => path.startsWith('/api/v2/') && method !== 'ALL')
+      .map(({ method, path }) => `${method} ${path.slice('/api/v2'.length).replace(/:(\w+)/g, '{$1}')}`)
+      .filter((call) => !/\/projects(\/\{project_id\})?\/auth\//.test(call));
+    const sent = new Set(recorder.sent.map(({ call }) => call));
+
+    expect(simulated.length).toBeGreaterThan(50);
+    expect([...new Set(simulated)].filter((call) => !sent.has(call))).toEqual([]);
+  });
+
+  test('find a field that is missing, in an object and in a list', () => {
+    const { body } = recorder.sent.find(({ call }) => call === 'GET /projects')?.answer ?? {};
+    const [{ owner_id: _ownerId, ...project }] = body.projects;
+    const settings = { maintenance_window: { weekdays: [] } };
+
+    expect(missingFields('GET /projects', { ...body, projects: [{ ...project, settings }] })).toEqual([
+      '.projects[0].settings.maintenance_window.start_time',
+      '.projects[0].settings.maintenance_window.end_time',
+      '.projects[0].owner_id',
+    ]);
+  });
+});
