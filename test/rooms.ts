@@ -554,7 +554,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'infra/simulator/world/state': ['shared/runtime'],
   'shared/alerts': [],
-  'shared/callers': ['shared/core/time', 'shared/runtime', 'shared/store', 'shared/upstream/calls'],
+  'shared/callers': ['shared/core/time', 'shared/runtime', 'shared/store'],
   'shared/commands': [
     'shared/callers',
     'shared/commands/permits',
@@ -607,7 +607,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'shared/store/dynamodb': ['shared/runtime', 'shared/store'],
   'shared/upstream': ['shared/core/rates', 'shared/core/records', 'shared/runtime', 'shared/upstream/calls'],
-  'shared/upstream/calls': ['shared/core/records', 'shared/runtime'],
+  'shared/upstream/calls': ['shared/callers', 'shared/core/records', 'shared/runtime'],
   'shared/upstream/public-calls': ['shared/callers', 'shared/upstream/calls'],
 };
 

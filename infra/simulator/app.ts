@@ -26,6 +26,7 @@ import { addOperationRoutes } from './routes/operations/operation-routes.ts';
 import { addPermissionRoutes } from './routes/projects/permission-routes.ts';
 import { addProjectRoutes } from './routes/projects/project-routes.ts';
 import { addTransferRoutes } from './routes/projects/transfer-routes.ts';
+import { tooManyRequests } from './routes/too-many-requests.ts';
 import { refusal, type UpstreamContext, type UpstreamEnv } from './routes/upstream-context.ts';
 import type { KeyRing } from './world/account/key-ring.ts';
 import type { World } from './world/world.ts';
@@ -108,7 +109,7 @@ function refuse({ keys, limits, world }: UpstreamDeps, c: UpstreamContext): Resp
   c.set('principal', principal);
   // The limit is per route (specification "Limits"), so it counts by the template and not by the path.
   const route = `${c.req.method} ${matchedRoutes(c).at(-1)?.path}`;
-  if (!limits.admit(route, world.nowMs)) return refusal(c, 429, 'rate limit exceeded');
+  if (!limits.admit(route, world.nowMs)) return tooManyRequests(c);
   return undefined;
 }
 

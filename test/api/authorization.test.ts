@@ -197,7 +197,7 @@ describe('the table of routes', () => {
     const [route] = api.routes;
     const open = { ...route, access: '' } as unknown as Route;
 
-    expect(() => createApp({ ...api.serving, routes: [open] })).toThrow(/says nobody who may call it/);
+    expect(() => createApp({ ...api.serving, routes: [open] })).toThrow(/does not say who may call it/);
   });
 
   test('nor with two routes of one path', () => {

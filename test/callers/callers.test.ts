@@ -4,7 +4,6 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { authorize, type Caller } from '../../shared/callers/authorize.ts';
 import { isSameHash, mintToken, tokenHash, tokenIdOf } from '../../shared/callers/bridge-token.ts';
-import { scopeOfCall } from '../../shared/callers/scope-of-call.ts';
 import { SCOPES } from '../../shared/callers/scopes.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
@@ -69,22 +68,22 @@ describe('a caller', () => {
   });
 
   test.each(ids)('without scopes must not send %s, and learns which scope is missing', (id) => {
-    const scope = scopeOfCall[id];
+    const scope = calls[id].scope;
 
     expect(authorize(caller({}), scope, 'a-project')).toEqual({ kind: 'scope_missing', scope });
   });
 
   test.each(ids)('with every scope but its own must not send %s', (id) => {
-    const others = new Set(SCOPES.filter((scope) => scope !== scopeOfCall[id]));
+    const others = new Set(SCOPES.filter((scope) => scope !== calls[id].scope));
 
-    expect(authorize(caller({ scopes: others }), scopeOfCall[id], 'a-project').kind).toBe('scope_missing');
+    expect(authorize(caller({ scopes: others }), calls[id].scope, 'a-project').kind).toBe('scope_missing');
   });
 
   test.each(ids)('with its scope may send %s for its project, and sees no other', (id) => {
-    const allowed = caller({ scopes: new Set([scopeOfCall[id]]) });
+    const allowed = caller({ scopes: new Set([calls[id].scope]) });
 
-    expect(authorize(allowed, scopeOfCall[id], 'a-project')).toEqual({ kind: 'allowed' });
-    expect(authorize(allowed, scopeOfCall[id], 'another-project')).toEqual({ kind: 'project_hidden' });
+    expect(authorize(allowed, calls[id].scope, 'a-project')).toEqual({ kind: 'allowed' });
+    expect(authorize(allowed, calls[id].scope, 'another-project')).toEqual({ kind: 'project_hidden' });
   });
 
   test('without a list of projects sees all of them', () => {

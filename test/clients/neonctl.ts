@@ -5,11 +5,15 @@ import { mkdtempSync, rmSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { onTestFinished } from 'vitest';
+import { afterAll, onTestFinished } from 'vitest';
 
 const require = createRequire(import.meta.url);
 const PROGRAM = require.resolve('neonctl/bin/cli.js');
 const GUARD = new URL('./loopback-only.ts', import.meta.url).href;
+
+/** Compiled code that the starts share makes each of them a third cheaper. */
+const COMPILE_CACHE = mkdtempSync(join(tmpdir(), 'neonctl-compiled-'));
+afterAll(() => rmSync(COMPILE_CACHE, { recursive: true, force: true }));
 
 /** A start takes about a second of a free core, and a busy machine takes several times as long. */
 const RUN_MS_MAX = 60_000;
@@ -38,6 +42,7 @@ export function openNeonctl({ baseUrl, key }: { readonly baseUrl: string; readon
     HOME: folder,
     PATH: process.env['PATH'],
     NO_COLOR: '1',
+    NODE_COMPILE_CACHE: COMPILE_CACHE,
     NODE_OPTIONS: `--import=${GUARD}`,
     NEON_API_HOST: baseUrl,
     NEON_API_KEY: key,

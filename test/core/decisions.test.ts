@@ -1,10 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import {
-  isReadDue,
-  isWatchOver,
-  watchIntervalMs,
-} from '../../functions/poller/project/recording/watch-rate.ts';
+import { isWatchOver } from '../../functions/poller/project/recording/watch-end.ts';
+import { isReadDue, watchIntervalMs } from '../../functions/poller/project/recording/watch-interval.ts';
 import type { JournalEntry } from '../../shared/core/journal/journal-entries.ts';
 import {
   BATCH_BYTES_MAX,

@@ -319,6 +319,20 @@ test('an account whose only project is gone is not degraded', async () => {
   expect(account.events().map(({ type }) => type)).toEqual(['Project Unreachable']);
 });
 
+test('an account without projects whose list failed for a while is healthy once the list answers', async () => {
+  const account = anAccount();
+  account.script.projectIds = [];
+  await pollMinutes(account, 2);
+  account.script.fails = ({ name }) => (name === 'projects' ? 'unavailable' : undefined);
+  await pollMinutes(account, 6);
+  account.script.fails = () => undefined;
+  await pollMinutes(account, 12);
+
+  const types = account.events().map(({ type }) => type);
+  expect(types.filter((type) => type === 'Account Degraded').length).toBeLessThanOrEqual(1);
+  expect(account.memory().health).toMatchObject({ failingSinceMs: undefined, isDegraded: false });
+});
+
 test('a listing that was interrupted for weeks does not keep the next one waiting for as long', async () => {
   const account = anAccount({ requestsPerMinute: 30 });
   account.script.projectPageRowsMax = 1;
@@ -372,4 +386,33 @@ test('of two processes that read the first whole listing at once, both take a la
 
   const expected = { count: 1, areSightingsNews: true };
   expect([account.memory().listings, other.listings]).toMatchObject([expected, expected]);
+});
+
+test('a command does not make the history of a project news that the list has not shown yet', async () => {
+  const account = anAccount({ backfill: 'open' });
+  await pollMinutes(account, 1);
+  const past = anOperation({ id: 'past', project_id: OTHER, status: 'finished', created_at: atSecond(30) });
+  const sent = anOperation({ id: 'sent', project_id: OTHER, status: 'running', created_at: atSecond(70) });
+  await account.command({ project_id: OTHER, request_id: 'r-1', client_id: 'c-1', call: 'restartEndpoint' }, [
+    sent,
+  ]);
+  account.script.operations = [{ ...sent, status: 'finished' }, past];
+  account.script.projectIds = [PROJECT_ID, OTHER];
+  account.restart();
+  const { upstream } = account.deps();
+  const { listProjects } = upstream;
+  let isShown = false;
+  upstream.listProjects = async (query, options) => {
+    const page = await listProjects(query, options);
+    return { ...page, projects: page.projects.filter(({ id }) => isShown || id !== OTHER) };
+  };
+  await account.poll(20_000);
+  isShown = true;
+  await pollMinutes(account, 2);
+
+  const told = account.events().filter(({ type }) => type === 'Operation State Changed');
+  expect(told.map(({ operation_id, status }) => [operation_id, status])).toEqual([
+    ['sent', 'running'],
+    ['sent', 'finished'],
+  ]);
 });

@@ -74,8 +74,10 @@ describe('the wide world', () => {
   // Weeks in which nobody read, and what the table had forgotten by then; a bus, a list and a table that came late.
   const BROKEN_LATER = [7, 169, 198, 265, 266, 297, 526, 722, 937, 1037, 1066, 1292, 1513, 1555, 1715, 1866];
   // What two warm processes do not know of each other; listings that were cut short; and what stood in the way of the checker.
+  // The world has changed since for some of them, because the code makes other calls now.
   const BROKEN_FRESH = [
-    500_000_055, 500_000_681, 500_000_745, 500_000_787, 500_001_100, 500_001_201, 500_002_027, 500_002_766,
+    272, 500_003_140, 500_003_141, 500_003_234, 500_003_266, 500_000_055, 500_000_681, 500_000_745,
+    500_000_787, 500_001_100, 500_001_201, 500_002_027, 500_002_766,
   ];
   test.each([...BROKEN_BEFORE, ...BROKEN_LATER, ...BROKEN_FRESH])(
     'keeps the promise in run %i, which once broke it',

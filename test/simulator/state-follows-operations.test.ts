@@ -1,9 +1,15 @@
 /** Checks that the state of a compute is the state that its operations say, at every moment. */
 
 import { describe, expect, test } from 'vitest';
+import { connect } from '../../infra/simulator/world/computes/compute-commands.ts';
+import { branchPhaseAt } from '../../infra/simulator/world/state/branch.ts';
+import { phaseAt } from '../../infra/simulator/world/state/compute.ts';
+import type { WorldOperation } from '../../infra/simulator/world/state/project-state.ts';
 import {
   type Answer,
   aWorld,
+  HOUR_MS,
+  START_MS,
   startUpstreamUnderTest,
   type UpstreamUnderTest,
 } from './upstream-under-test.ts';
@@ -89,5 +95,73 @@ describe('a compute', () => {
       seen.add(ends.join(', '));
     }
     expect([...seen]).toEqual(expect.arrayContaining(['finished, finished', 'finished, cancelled']));
+  });
+});
+
+describe('a connection to a compute that is being suspended', () => {
+  test('waits for the suspend, and then starts the compute', async () => {
+    const opened = openProject({ trouble: 0 });
+    const { upstream, base, endpoint } = opened;
+    await awaitEnd(opened, await upstream.send('POST', `${endpoint}/start`));
+    const suspended = await upstream.send('POST', `${endpoint}/suspend`);
+    const project = upstream.world.project(upstream.world.projects()[0]?.id ?? '');
+    if (project === undefined) throw new Error('The world has no compute');
+
+    connect(project, project.main.endpoint_id, upstream.world.nowMs);
+
+    const { operations } = (await upstream.get(`${base}/operations?limit=1`)).body;
+    expect(operations).toMatchObject([{ action: 'start_compute', status: 'scheduling' }]);
+    await awaitEnd(opened, suspended);
+    expect((await upstream.get(endpoint)).body.endpoint).toMatchObject({
+      current_state: 'idle',
+      pending_state: 'active',
+    });
+    upstream.passMs(60_000);
+    expect((await upstream.get(endpoint)).body.endpoint.current_state).toBe('active');
+  });
+});
+
+describe('in a world that lives', () => {
+  const END_MS = START_MS + 12 * HOUR_MS;
+  const world = aWorld({ projectCount: 10, stuckChance: 0.005 });
+  world.advanceTo(END_MS);
+
+  /** Finds the operations that end in the state that their action names, in the order in which they finish. */
+  const finishes = (operations: readonly WorldOperation[], names: Readonly<Record<string, string>>) =>
+    operations
+      .map(({ action, states }) => ({ state: names[action], last: states.at(-1) }))
+      .filter(({ state, last }) => state !== undefined && last?.status === 'finished')
+      .map(({ state, last }) => ({ state, atMs: last?.at_ms ?? 0 }))
+      .toSorted((a, b) => a.atMs - b.atMs);
+
+  test('every compute is at every moment what its last finished operation has made of it', () => {
+    let comparisons = 0;
+    for (const { computes, operations } of world.projects())
+      for (const compute of computes) {
+        const own = operations.filter(({ endpoint_id }) => endpoint_id === compute.endpoint_id);
+        for (const { state, atMs } of finishes(own, { start_compute: 'active', suspend_compute: 'idle' })) {
+          if (atMs > END_MS) continue;
+          comparisons += 1;
+          const before = phaseAt(compute, atMs - 0.01);
+          expect([before.pending, phaseAt(compute, atMs).current]).toEqual([state, state]);
+        }
+      }
+    expect(comparisons).toBeGreaterThan(500);
+  });
+
+  test('every branch is at every moment what its last finished operation has made of it', () => {
+    const names = { create_branch: 'ready', timeline_archive: 'archived', timeline_unarchive: 'ready' };
+    const seen = new Set<string>();
+    for (const { branches, operations } of world.projects())
+      for (const branch of branches.values()) {
+        const own = operations.filter(({ branch_id }) => branch_id === branch.id);
+        for (const { state = '', atMs } of finishes(own, names)) {
+          if (atMs > END_MS) continue;
+          seen.add(state);
+          const before = branchPhaseAt(branch, atMs - 0.01);
+          expect([before.pending, branchPhaseAt(branch, atMs).current]).toEqual([state, state]);
+        }
+      }
+    expect([...seen].toSorted()).toEqual(['archived', 'ready']);
   });
 });

@@ -4,7 +4,6 @@
  */
 
 import * as z from 'zod';
-import { scopeOfCall } from '../../../shared/callers/scope-of-call.ts';
 import type { ForwardableCall } from '../../../shared/commands/command-request.ts';
 import type { ClosedCallId } from '../../../shared/config/closed-calls.ts';
 import type { ExtraRoute } from '../../../shared/config/extra-routes.ts';
@@ -55,7 +54,7 @@ function shapeOf({ method, path }: Route): string {
 
 function specifiedRoute(deps: PassThroughDeps, id: CallId): Route {
   const target = { id, call: calls[id], isSecret: SECRET_ANSWERS.has(id), shows: 'issued' } as const;
-  return { ...routeOf(deps, target), access: scopeOfCall[id] };
+  return { ...routeOf(deps, target), access: calls[id].scope };
 }
 
 function extraRoute(deps: PassThroughDeps, route: ExtraRoute): Route {

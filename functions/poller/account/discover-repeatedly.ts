@@ -4,7 +4,7 @@ import type { AccountMemory } from './account-memory.ts';
 import { type DiscoveryDeps, discoverProjects } from './discovery/discover-projects.ts';
 import type { Discovery } from './discovery/discovery.ts';
 import { isListingDue, type ListingSchedule } from './discovery/listings.ts';
-import { type HealthDeps, publishRecovery } from './status/publish-health.ts';
+import { type HealthDeps, publishRecovery, shownByList } from './status/publish-health.ts';
 import { surviveFailure } from './survive-failure.ts';
 
 /** Hardly a project is known before the first listing, so a failed listing is tried again after this short time. */
@@ -24,7 +24,7 @@ export async function discoverRepeatedly(
   const { clock, signal } = deps;
   const discover = async () => {
     await discoverProjects(deps, discovery);
-    await publishRecovery(deps, health, 'list');
+    await publishRecovery(deps, health, shownByList(projects));
   };
   while (!signal.aborted) {
     if (!health.isKeyRejected && isListingDue(deps, listings, projects))

@@ -5,8 +5,9 @@ import type { AccountDeps, InvocationDeps } from './account-deps.ts';
 import type { AccountMemory } from './account-memory.ts';
 import { discoverRepeatedly } from './discover-repeatedly.ts';
 import { readOrigin } from './discovery/account-origin.ts';
-import { type KnownProjects, rememberProject, visibleIdsOf } from './discovery/known-projects.ts';
+import { rememberProject, visibleIdsOf } from './discovery/known-projects.ts';
 import type { Listings } from './discovery/listings.ts';
+import { recordedProjects } from './discovery/recorded-projects.ts';
 import { endWhenQuiet } from './end-when-quiet.ts';
 import { type InvocationCounts, noCounts } from './invocation-counts.ts';
 import { pollUntilStopped, type WorkerState } from './poll-until-stopped.ts';
@@ -118,7 +119,7 @@ function startLoops(
   const { pollsAtOnce } = deps.limits;
   const workers = Array.from({ length: pollsAtOnce }, () => pollUntilStopped(deps, memory, state));
   return [
-    relayLeftovers(deps, state.leftovers, leftoverEvents(deps, memory.projects, state.counts)),
+    relayLeftovers(deps, state.leftovers, leftoverEvents(deps, memory, state.counts)),
     discoverRepeatedly(deps, memory, state.discovery),
     watchForWork(deps),
     shareWithCommands(deps, memory.commands),
@@ -128,17 +129,19 @@ function startLoops(
 }
 
 function leftoverEvents(
-  { planner }: Pick<InvocationDeps, 'planner'>,
-  projects: KnownProjects,
+  { planner, store }: Pick<InvocationDeps, 'planner' | 'store'>,
+  { projects, listings }: Pick<AccountMemory, 'projects' | 'listings'>,
   counts: InvocationCounts,
 ): LeftoverEvents {
   const isCold = projects.memories.size === 0;
   return {
     /** After a cold start these projects are all that is known until the list is read, and the list may fail. */
-    onProjects(projectIds) {
+    async onProjects(projectIds) {
       if (!isCold || projectIds.length === 0) return;
-      for (const id of projectIds) rememberProject(projects, id);
-      planner.addProjects(projectIds);
+      // A command may be older than the first sight of its project, which alone says what is history there.
+      const met = listings.areSightingsNews ? await recordedProjects(store, projectIds) : projectIds;
+      for (const id of met) rememberProject(projects, id);
+      planner.addProjects(met);
     },
     onPublished(eventCount) {
       counts.publishedCount += eventCount;

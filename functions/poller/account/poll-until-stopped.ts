@@ -6,7 +6,7 @@ import type { AccountMemory } from './account-memory.ts';
 import type { Discovery } from './discovery/discovery.ts';
 import { type ListReadingDeps, readListPage } from './discovery/read-list-page.ts';
 import { type PollingState, type ProjectPollDeps, pollOneProject } from './poll-one-project.ts';
-import { publishRecovery } from './status/publish-health.ts';
+import { publishRecovery, shownByList } from './status/publish-health.ts';
 import { surviveFailure } from './survive-failure.ts';
 
 /** A worker waits at most this long when nothing is due, because a discovery or another poll can change what is due. */
@@ -45,7 +45,7 @@ export async function pollUntilStopped(
     } else if (decision.kind === 'list') {
       await surviveFailure(deps, memory.health, async () => {
         await readListPage(deps, state.discovery, decision, permit);
-        await publishRecovery(deps, memory.health, 'list');
+        await publishRecovery(deps, memory.health, shownByList(memory.projects));
       });
     } else await idleUntil(deps, decision.untilMs);
   }

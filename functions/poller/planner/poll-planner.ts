@@ -9,15 +9,15 @@
  */
 
 import type { FieldEvidence } from '../../../shared/core/records/hint-evidence.ts';
-import { hotIntensity } from './activity/poll-intensity.ts';
+import { hotIntensity } from './activity/expected-transitions.ts';
 import type { ArrivalHistory, ProjectActivity } from './activity/project-activity.ts';
 import { createHintFields, type ProjectRow } from './hints/hint-fields.ts';
 import { createPolledProjects } from './polled-projects.ts';
 import type { PollingNeed } from './polling-need.ts';
-import { createProjectExpectations, type ProjectExpectations } from './project-expectations.ts';
 import type { PageEnd } from './project-list/page-cursors.ts';
 import { createPageReports } from './project-list/page-reports.ts';
 import { createPageTurns, type ListingLimits, type PageTurns } from './project-list/page-turns.ts';
+import { createProjectStrides, type ProjectStrides } from './project-strides.ts';
 import { backoffMs, endReading, restAfterFailure } from './queues/end-reading.ts';
 import { createNextTurn } from './queues/next-turn.ts';
 import type { UrgencyShares } from './queues/order-by-urgency.ts';
@@ -105,10 +105,10 @@ export interface PlannerLimits {
 export function createPollPlanner(limits: PlannerLimits): PollPlanner {
   const byId = new Map<string, Turn>();
   const hints = createHintFields();
-  const expectations = createProjectExpectations();
+  const strides = createProjectStrides();
   const list = createPageTurns(limits.listing, limits.requestsPerMinute);
   const queues = createTurnQueues(limits, () => byId.size + list.turns.length);
-  const projects = createPolledProjects({ byId, queues, expectations, hints });
+  const projects = createPolledProjects({ byId, queues, strides, hints });
   const requests = createUrgentReadings(byId, queues.byUrgency, limits.pollIntervalMsMin);
   const pages = createPageReports(list, queues, hints, limits);
   const choice = createNextTurn(queues, (turn) => intervalMsMinOf(turn, limits));
@@ -120,7 +120,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
     next(nowMs) {
       projects.welcomeNewcomers(nowMs);
       wakeRested(queues, nowMs);
-      hurryRisen(queues, expectations, nowMs);
+      hurryRisen(queues, strides, nowMs);
       const turn = choice.take(nowMs);
       return turn === undefined ? { kind: 'wait', untilMs: choice.nextChangeMs() } : decisionOf(turn, list);
     },
@@ -129,7 +129,7 @@ export function createPollPlanner(limits: PlannerLimits): PollPlanner {
       if (turn === undefined) return;
       endReading(queues, turn, { hasFailed: result.hasFailed, nowMs });
       if (result.foundTransition) hints.takeTransition(projectId);
-      learn(expectations, turn, result, nowMs);
+      learn(strides, turn, result, nowMs);
       if (result.hasFailed)
         return restAfterFailure(queues, turn, nowMs + restMsOf(limits, turn, result.restMs));
       queueAgain(queues, turn, nowMs, limits.pollIntervalMsMin);
@@ -162,14 +162,14 @@ function intervalMsMinOf({ page }: Turn, { pollIntervalMsMin, listing }: Planner
 }
 
 function learn(
-  expectations: ProjectExpectations,
+  strides: ProjectStrides,
   turn: Turn,
   { hasLeftovers, activity }: PollResult,
   nowMs: number,
 ): void {
   turn.hasLeftovers = hasLeftovers;
-  if (activity !== undefined) expectations.learn(turn, activity, nowMs);
-  turn.stride = expectations.strideOf(turn, nowMs);
+  if (activity !== undefined) strides.learn(turn, activity, nowMs);
+  turn.stride = strides.strideOf(turn, nowMs);
 }
 
 /** A turn rests after its failure for its back-off, or longer when its reader asks for that. */
@@ -188,10 +188,10 @@ function queueAgain(queues: TurnQueues, turn: Turn, nowMs: number, pollIntervalM
 }
 
 /** A compute that can be suspended from now on shortens the wait of its project, in proportion to the wait that is left. */
-function hurryRisen({ byWeight }: TurnQueues, expectations: ProjectExpectations, nowMs: number): void {
-  for (let turn = expectations.takeRisen(nowMs); turn; turn = expectations.takeRisen(nowMs)) {
+function hurryRisen({ byWeight }: TurnQueues, strides: ProjectStrides, nowMs: number): void {
+  for (let turn = strides.takeRisen(nowMs); turn; turn = strides.takeRisen(nowMs)) {
     const before = turn.stride;
-    turn.stride = expectations.strideOf(turn, nowMs);
+    turn.stride = strides.strideOf(turn, nowMs);
     byWeight.shorten(turn, Math.min(1, turn.stride / before));
   }
 }

@@ -2,7 +2,7 @@
 
 import type { ArrivalHistory } from './activity/project-activity.ts';
 import type { HintFields } from './hints/hint-fields.ts';
-import type { ProjectExpectations } from './project-expectations.ts';
+import type { ProjectStrides } from './project-strides.ts';
 import type { Turn } from './queues/turn.ts';
 import { joinByWeight, joinFirst, leaveQueues, type TurnQueues } from './queues/turn-queues.ts';
 
@@ -20,16 +20,11 @@ export interface PolledProjects {
 export interface ProjectTurnParts {
   readonly byId: Map<string, Turn>;
   readonly queues: TurnQueues;
-  readonly expectations: Pick<ProjectExpectations, 'welcome' | 'forget'>;
+  readonly strides: Pick<ProjectStrides, 'welcome' | 'forget'>;
   readonly hints: Pick<HintFields, 'forget'>;
 }
 
-export function createPolledProjects({
-  byId,
-  queues,
-  expectations,
-  hints,
-}: ProjectTurnParts): PolledProjects {
+export function createPolledProjects({ byId, queues, strides, hints }: ProjectTurnParts): PolledProjects {
   let newcomers: Turn[] = [];
 
   return {
@@ -50,7 +45,7 @@ export function createPolledProjects({
 
   function add(ids: readonly string[], histories: ReadonlyMap<string, ArrivalHistory> = new Map()): void {
     const added = ids.filter((id) => !byId.has(id));
-    for (const turn of expectations.welcome(added, histories)) {
+    for (const turn of strides.welcome(added, histories)) {
       byId.set(turn.id, turn);
       newcomers.push(turn);
       // A project that no process has read yet is read first, before its rate is known.
@@ -63,6 +58,6 @@ export function createPolledProjects({
     leaveQueues(queues, turn);
     byId.delete(turn.id);
     hints.forget(turn.id);
-    expectations.forget(turn);
+    strides.forget(turn);
   }
 }

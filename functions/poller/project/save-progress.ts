@@ -63,6 +63,8 @@ export async function saveProgress(
 ): Promise<void> {
   const { store, clock, options } = deps;
   const { projectId, project, walk, sweep, newerRowCount, history, ended } = polled;
+  countFailure(walk, memory);
+  const isLookedUp = isReachWanted(walk, memory);
   const progress = decideProgress({
     project,
     walk: walk.state,
@@ -70,13 +72,18 @@ export async function saveProgress(
     newerRowCount,
     watermarkStepRows: options.watermarkStepRows,
     arrivals: history && storedArrivals(history),
-    newestRecorded: await newestRecordedOf(deps, projectId, walk, memory),
+    newestRecorded: isLookedUp ? await newestRecordedOf(deps, projectId) : undefined,
     listEnd: memory.listEnd?.isProven === true ? memory.listEnd.cursor : undefined,
     ended,
     nowMs: clock.now(),
   });
-  if (progress === undefined) return;
-  if (isFull(progress.recordedAbove)) logOnce(deps.telemetry, memory, 'rows.not_noted', projectId);
+  if (isFull(progress?.recordedAbove)) logOnce(deps.telemetry, memory, 'rows.not_noted', projectId);
+  if (progress !== undefined) await writeProgress(store, projectId, progress);
+  // Only now: when the table refuses the write, the next poll looks again.
+  if (isLookedUp) memory.isReachNoted = true;
+}
+
+async function writeProgress(store: ProgressStore, projectId: string, progress: Progress): Promise<void> {
   if ((await store.saveProgress(projectId, progress)) === 'recorded') return;
   const rest = withoutWatermark(progress);
   if (rest !== undefined) await store.saveProgress(projectId, rest);
@@ -97,16 +104,20 @@ const FAILURES_MIN = 2;
 async function newestRecordedOf(
   { newestRecorded }: Pick<ProgressDeps, 'newestRecorded'>,
   projectId: string,
-  { state, failure }: PolledProject['walk'],
-  memory: ProgressMemory,
 ): Promise<Timestamp | null | undefined> {
-  if (failure === 'cancelled') return undefined;
+  const newest = await newestRecorded?.(projectId);
+  return newest;
+}
+
+function countFailure({ failure }: PolledProject['walk'], memory: ProgressMemory): void {
+  if (failure === 'cancelled') return;
   memory.failureCount = failure === undefined ? 0 : memory.failureCount + 1;
   if (failure === undefined) memory.isReachNoted = false;
-  if (memory.failureCount < FAILURES_MIN || memory.isReachNoted || state.isUnordered) return undefined;
-  const newest = await newestRecorded?.(projectId);
-  memory.isReachNoted = true;
-  return newest;
+}
+
+function isReachWanted({ state, failure }: PolledProject['walk'], memory: ProgressMemory): boolean {
+  if (failure === 'cancelled' || memory.isReachNoted || state.isUnordered) return false;
+  return memory.failureCount >= FAILURES_MIN;
 }
 
 function storedArrivals({ arrivalCount, observedMs }: ArrivalHistory): StoredArrivals {

@@ -1,7 +1,6 @@
 /** Writes the table of calls in docs/upstream.md, and the tables of scopes and bundles in docs/api.md. */
 
 import { SCOPE_BUNDLES } from '../../../shared/callers/scope-bundles.ts';
-import { scopeOfCall } from '../../../shared/callers/scope-of-call.ts';
 import { SCOPE_MEANINGS, SCOPES, SCOPES_BY_NAME, type Scope } from '../../../shared/callers/scopes.ts';
 import { type CallId, calls } from '../../../shared/upstream/calls/calls.ts';
 import type { PublicCall } from '../../../shared/upstream/public-calls/public-call.ts';
@@ -30,7 +29,7 @@ function documentedCalls(): readonly DocumentedCall[] {
   const specified = (Object.keys(calls) as CallId[]).map((id) => ({
     id,
     request: `${calls[id].method} ${calls[id].path}`,
-    scope: scopeOfCall[id],
+    scope: calls[id].scope,
     origin: 'specification' as const,
     isClosed: false,
   }));

@@ -4,6 +4,7 @@
  */
 
 import type { AnswerFault, FaultDials } from '../faults/faults.ts';
+import { tooManyRequests } from './too-many-requests.ts';
 import { refusal, type UpstreamContext } from './upstream-context.ts';
 
 /**
@@ -16,10 +17,7 @@ export function refusedBeforeWork(
   { retryAfterSeconds }: FaultDials,
 ): Response | undefined {
   if (fault === 'unavailable') return refusal(c, 503, 'service unavailable');
-  if (fault !== 'rate_limited') return undefined;
-  const response = refusal(c, 429, 'rate limit exceeded');
-  if (retryAfterSeconds !== undefined) response.headers.set('retry-after', String(retryAfterSeconds));
-  return response;
+  return fault === 'rate_limited' ? tooManyRequests(c, retryAfterSeconds) : undefined;
 }
 
 /** The work is done and its answer is lost on the way, which no client can distinguish from work not done. */

@@ -43,7 +43,7 @@ export interface WorldOptions {
 
 export interface World {
   readonly plan: Plan;
-  /** Milliseconds since the epoch. The organizations are older than their projects. */
+  /** The unit is milliseconds since the epoch. The organizations are older than their projects. */
   readonly accountCreatedAtMs: number;
   readonly nowMs: number;
   advanceTo(nowMs: number): void;

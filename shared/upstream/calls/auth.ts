@@ -78,6 +78,7 @@ export const authCalls = {
   createAuthIntegration: defineCall({
     method: 'POST',
     path: '/projects/auth/create',
+    scope: 'auth:create',
     reach: 'named_project',
     summary: 'Create an auth integration',
     section: 'Auth integration',
@@ -98,6 +99,7 @@ export const authCalls = {
   listAuthIntegrations: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/auth/integrations',
+    scope: 'auth:read',
     reach: 'path_project',
     summary: 'List auth integrations',
     section: 'Auth integration',
@@ -112,6 +114,7 @@ export const authCalls = {
   createAuthKeys: defineCall({
     method: 'POST',
     path: '/projects/auth/keys',
+    scope: 'auth:keys',
     reach: 'named_project',
     summary: 'Create SDK keys',
     section: 'Auth integration',
@@ -128,6 +131,7 @@ export const authCalls = {
   createAuthUser: defineCall({
     method: 'POST',
     path: '/projects/auth/user',
+    scope: 'auth:users',
     reach: 'named_project',
     summary: 'Create an auth user',
     section: 'Auth integration',
@@ -147,6 +151,7 @@ export const authCalls = {
   deleteAuthUser: defineCall({
     method: 'DELETE',
     path: '/projects/{project_id}/auth/users/{auth_user_id}',
+    scope: 'auth:users',
     reach: 'path_project',
     summary: 'Delete an auth user',
     section: 'Auth integration',
@@ -161,6 +166,7 @@ export const authCalls = {
   transferAuthOwnership: defineCall({
     method: 'POST',
     path: '/projects/auth/transfer_ownership',
+    scope: 'auth:transfer',
     reach: 'named_project',
     summary: 'Start a transfer of ownership of the auth project',
     section: 'Auth integration',
@@ -176,6 +182,7 @@ export const authCalls = {
   deleteAuthIntegration: defineCall({
     method: 'DELETE',
     path: '/projects/{project_id}/auth/integration/{auth_provider}',
+    scope: 'auth:delete',
     reach: 'path_project',
     summary: 'Delete an auth integration',
     section: 'Auth integration',
@@ -192,6 +199,7 @@ export const authCalls = {
   listOauthProviders: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/auth/oauth_providers',
+    scope: 'auth:read',
     reach: 'path_project',
     summary: 'List OAuth providers',
     section: 'OAuth providers',
@@ -207,6 +215,7 @@ export const authCalls = {
   addOauthProvider: defineCall({
     method: 'POST',
     path: '/projects/{project_id}/auth/oauth_providers',
+    scope: 'auth:providers',
     reach: 'path_project',
     summary: 'Add an OAuth provider',
     section: 'OAuth providers',
@@ -227,6 +236,7 @@ export const authCalls = {
   updateOauthProvider: defineCall({
     method: 'PATCH',
     path: '/projects/{project_id}/auth/oauth_providers/{oauth_provider_id}',
+    scope: 'auth:providers',
     reach: 'path_project',
     summary: 'Update an OAuth provider',
     section: 'OAuth providers',
@@ -246,6 +256,7 @@ export const authCalls = {
   deleteOauthProvider: defineCall({
     method: 'DELETE',
     path: '/projects/{project_id}/auth/oauth_providers/{oauth_provider_id}',
+    scope: 'auth:providers',
     reach: 'path_project',
     summary: 'Delete an OAuth provider',
     section: 'OAuth providers',
@@ -262,6 +273,7 @@ export const authCalls = {
   listRedirectDomains: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/auth/domains',
+    scope: 'auth:read',
     reach: 'path_project',
     summary: 'List redirect-URI domains',
     section: 'Redirect-URI whitelist',
@@ -279,6 +291,7 @@ export const authCalls = {
   addRedirectDomain: defineCall({
     method: 'POST',
     path: '/projects/{project_id}/auth/domains',
+    scope: 'auth:redirects',
     reach: 'path_project',
     summary: 'Add a redirect-URI domain',
     section: 'Redirect-URI whitelist',
@@ -295,6 +308,7 @@ export const authCalls = {
   deleteRedirectDomains: defineCall({
     method: 'DELETE',
     path: '/projects/{project_id}/auth/domains',
+    scope: 'auth:redirects',
     reach: 'path_project',
     summary: 'Delete redirect-URI domains',
     section: 'Redirect-URI whitelist',
@@ -313,6 +327,7 @@ export const authCalls = {
   getEmailServer: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/auth/email_server',
+    scope: 'auth:read',
     reach: 'path_project',
     summary: 'Get the e-mail server',
     section: 'Email server',
@@ -328,6 +343,7 @@ export const authCalls = {
   updateEmailServer: defineCall({
     method: 'PATCH',
     path: '/projects/{project_id}/auth/email_server',
+    scope: 'auth:email',
     reach: 'path_project',
     summary: 'Update the e-mail server',
     section: 'Email server',

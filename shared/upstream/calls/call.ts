@@ -1,6 +1,7 @@
 /** Defines what the table of calls says about one call of the upstream API. */
 
 import type * as z from 'zod';
+import type { Scope } from '../../callers/scopes.ts';
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
@@ -42,8 +43,13 @@ export interface Call {
   readonly otherStatus?: 200 | 204;
 }
 
+/** A call of the specification without a scope does not compile, so no call is open by mistake. */
+export interface SpecifiedCall extends Call {
+  readonly scope: Scope;
+}
+
 /** Keeps the exact types of the parts, from which the types of the client are derived. */
-export function defineCall<const C extends Call>(call: C): C {
+export function defineCall<const C extends SpecifiedCall>(call: C): C {
   return call;
 }
 

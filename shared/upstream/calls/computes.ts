@@ -52,6 +52,7 @@ export const computeCalls = {
   createEndpoint: defineCall({
     method: 'POST',
     path: '/projects/{project_id}/endpoints',
+    scope: 'computes:write',
     reach: 'path_project',
     summary: 'Create a compute',
     section: 'Computes',
@@ -74,6 +75,7 @@ export const computeCalls = {
   listEndpoints: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/endpoints',
+    scope: 'computes:read',
     reach: 'path_project',
     summary: 'List computes',
     section: 'Computes',
@@ -89,6 +91,7 @@ export const computeCalls = {
   updateEndpoint: defineCall({
     method: 'PATCH',
     path: '/projects/{project_id}/endpoints/{endpoint_id}',
+    scope: 'computes:write',
     reach: 'path_project',
     summary: 'Update a compute',
     section: 'Computes',
@@ -105,6 +108,7 @@ export const computeCalls = {
   deleteEndpoint: defineCall({
     method: 'DELETE',
     path: '/projects/{project_id}/endpoints/{endpoint_id}',
+    scope: 'computes:delete',
     reach: 'path_project',
     summary: 'Delete a compute',
     section: 'Computes',
@@ -121,6 +125,7 @@ export const computeCalls = {
   restartEndpoint: defineCall({
     method: 'POST',
     path: '/projects/{project_id}/endpoints/{endpoint_id}/restart',
+    scope: 'computes:restart',
     reach: 'path_project',
     summary: 'Restart a compute',
     section: 'Computes',

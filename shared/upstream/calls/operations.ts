@@ -15,6 +15,7 @@ export const operationCalls = {
   listOperations: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/operations',
+    scope: 'operations:read',
     reach: 'path_project',
     summary: 'List operations',
     section: 'Operations',
@@ -33,6 +34,7 @@ export const operationCalls = {
   getOperation: defineCall({
     method: 'GET',
     path: '/projects/{project_id}/operations/{operation_id}',
+    scope: 'operations:read',
     reach: 'path_project',
     summary: 'Get an operation',
     section: 'Operations',

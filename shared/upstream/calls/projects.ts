@@ -15,6 +15,7 @@ export const projectCalls = {
   listProjects: defineCall({
     method: 'GET',
     path: '/projects',
+    scope: 'projects:read',
     reach: 'own_projects',
     summary: 'List projects',
     section: 'Computes',

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { createPolledProjects } from '../../../functions/poller/planner/polled-projects.ts';
-import { createProjectExpectations } from '../../../functions/poller/planner/project-expectations.ts';
+import { createProjectStrides } from '../../../functions/poller/planner/project-strides.ts';
 import type { Turn } from '../../../functions/poller/planner/queues/turn.ts';
 import { createTurnQueues } from '../../../functions/poller/planner/queues/turn-queues.ts';
 
@@ -11,16 +11,16 @@ function setUp() {
   const forgotten: string[] = [];
   const limits = { requestsPerMinute: 60, pollIntervalMsMin: 5_000 };
   const queues = createTurnQueues(limits, () => 10);
-  const expectations = createProjectExpectations();
+  const strides = createProjectStrides();
   const forgottenTurns: string[] = [];
   const projects = createPolledProjects({
     byId,
     queues,
-    expectations: {
-      welcome: (ids, histories) => expectations.welcome(ids, histories),
+    strides: {
+      welcome: (ids, histories) => strides.welcome(ids, histories),
       forget: (turn) => {
         forgottenTurns.push(turn.id);
-        expectations.forget(turn);
+        strides.forget(turn);
       },
     },
     hints: { forget: (id) => void forgotten.push(id) },

@@ -269,3 +269,7 @@ describe('what an interrupted walk leaves', () => {
     expect(resumePoint(state)).toStrictEqual({ head: at(30), cursor: 'a', lowest: at(10) });
   });
 });
+
+test('a sweep goes a week deep', () => {
+  expect(SWEEP_DEPTH_MS).toBe(7 * 24 * 3_600_000);
+});

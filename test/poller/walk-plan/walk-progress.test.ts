@@ -325,3 +325,87 @@ describe('what is left to write beside a watermark that was refused', () => {
     expect(withoutWatermark({ watermark: NEW, listEnd: 'row-9' })).toBeUndefined();
   });
 });
+
+describe('what is noted above the reach of an unordered list', () => {
+  const secondsOf = (time: Timestamp) => Math.floor(Date.parse(time) / 1_000);
+  const ended = (id: string, createdAt: Timestamp) => ({ id, createdAt });
+  const unorderedWalk: WalkState = { ...interrupted, isUnordered: true };
+  const noWatermark = aProject({ watermark: undefined });
+
+  test('is every ended operation that is news and above what is recorded', () => {
+    const walk = { ...unorderedWalk, goal: { ...unorderedWalk.goal, newsSince: OLD } };
+    const before = at('2026-01-15T10:59:59');
+    const project = { ...noWatermark, recorded_until: at('2026-01-15T11:10:00') };
+    const progress = decide({
+      project,
+      walk,
+      ended: [ended('history', before), ended('reached', OLD), ended('above', NEW)],
+    });
+
+    expect(progress?.recordedAbove).toEqual({ above: secondsOf(NEW) });
+  });
+
+  test('begins with an operation from the very moment at which news begins', () => {
+    const walk = { ...unorderedWalk, goal: { ...unorderedWalk.goal, newsSince: OLD } };
+    const before = at('2026-01-15T10:59:59');
+    const progress = decide({
+      project: noWatermark,
+      walk,
+      ended: [ended('first', OLD), ended('history', before)],
+    });
+
+    expect(progress?.recordedAbove).toEqual({ first: secondsOf(OLD) });
+  });
+
+  test('is every ended operation while it is unknown since when there is news', () => {
+    const progress = decide({ project: noWatermark, walk: unorderedWalk, ended: [ended('a', OLD)] });
+
+    expect(progress?.recordedAbove).toEqual({ a: secondsOf(OLD) });
+  });
+
+  test('is added to what was noted before, and not written again when nothing is new', () => {
+    const project = { ...noWatermark, recorded_above: { a: secondsOf(OLD) } };
+
+    expect(decide({ project, walk: unorderedWalk, ended: [ended('b', NEW)] })?.recordedAbove).toEqual({
+      b: secondsOf(NEW),
+      a: secondsOf(OLD),
+    });
+    expect(decide({ project, walk: unorderedWalk, ended: [ended('a', OLD)] })?.recordedAbove).toBeUndefined();
+  });
+
+  test('is nothing for a list that is newest first', () => {
+    expect(decide({ project: noWatermark, walk: interrupted, ended: [ended('a', OLD)] })).not.toHaveProperty(
+      'recordedAbove',
+    );
+  });
+
+  test('is dropped once the watermark moves, and not mentioned where nothing was noted', () => {
+    const project = aProject({ recorded_above: { a: secondsOf(OLD) } });
+
+    expect(decide({ project })).toMatchObject({ recordedAbove: null });
+    expect(decide({})).not.toHaveProperty('recordedAbove');
+  });
+
+  test('is counted from nothing in a project that is not stored yet', () => {
+    const progress = decide({ project: undefined, walk: unorderedWalk, ended: [ended('a', OLD)] });
+
+    expect(progress?.recordedAbove).toEqual({ a: secondsOf(OLD) });
+  });
+});
+
+describe('the newest record of a project that cannot be read', () => {
+  test('never takes the place of a later watermark, and an equal one is not written', () => {
+    const failed: WalkState = { ...interrupted, head: undefined, lastCursor: undefined };
+
+    expect(decide({ walk: failed, newestRecorded: at('2026-01-15T10:00:00') })?.recordedUntil).toBe(OLD);
+    expect(decide({ walk: failed, newestRecorded: NEW })?.recordedUntil).toBe(NEW);
+    expect(decide({ walk: failed, newestRecorded: null })?.recordedUntil).toBe(OLD);
+  });
+
+  test('is not written where there is no watermark to compare it with', () => {
+    const failed: WalkState = { ...interrupted, head: undefined, lastCursor: undefined };
+    const project = aProject({ watermark: undefined, recorded_until: OLD });
+
+    expect(decide({ project, walk: failed, newestRecorded: NEW, newerRowCount: 0 })).toBeUndefined();
+  });
+});

@@ -46,6 +46,8 @@ export interface Stage {
   /** Every process that lives, so that an operator can end them all. */
   readonly processes: Set<Process>;
   readonly endings: Ending[];
+  /** Every invocation of the poller; `toMs` is infinite while it runs. */
+  readonly invocations: { readonly by: string; readonly fromMs: number; toMs: number }[];
   readonly commands: SentCommand[];
   /** Ids of events that the consumer of the feed has got. */
   readonly fed: Map<string, string>;
@@ -78,6 +80,7 @@ export function setTheWideStage(
     secretChanges: [],
     processes: new Set(),
     endings: [],
+    invocations: [],
     commands: [],
     fed: new Map(),
     feedFailures: [],

@@ -47,17 +47,29 @@ const PAGES_BESIDE_ROWS = 4;
 /** Requests are repeated, refused, and spent on the project list. */
 const REQUESTS_PER_PAGE = 3;
 
+/** A project that is created, and one that is transferred in with a history of its own. */
+const NEWCOMERS_MAX = 2;
+const NEWCOMER_ROWS_MAX = 11;
+
 /** The rate limit alone says how long it takes to read everything once; the usual calm is long enough for a few projects. */
 function readingMs({
   projectCount,
   historyCount,
+  operationCount,
   requestsPerMinute,
   operationPageMax,
   walkLimits,
 }: WidePlan): number {
   const pageRows = Math.min(operationPageMax, walkLimits.widePageRows);
-  const pageCount = PAGES_BESIDE_ROWS + Math.ceil((historyCount + PAGES_BESIDE_ROWS) / pageRows);
-  return (projectCount * pageCount * REQUESTS_PER_PAGE * MINUTE_MS) / requestsPerMinute;
+  // Both busy times and the gap between them; most of the operations are in one project.
+  const ownRowCount = historyCount + 2.5 * operationCount;
+  const pagesOf = (rowCount: number) => PAGES_BESIDE_ROWS + Math.ceil(rowCount / pageRows);
+  const othersRowCount = historyCount + PAGES_BESIDE_ROWS;
+  const pageCount =
+    pagesOf(ownRowCount) +
+    (projectCount - 1) * pagesOf(othersRowCount) +
+    NEWCOMERS_MAX * pagesOf(NEWCOMER_ROWS_MAX);
+  return (pageCount * REQUESTS_PER_PAGE * MINUTE_MS) / requestsPerMinute;
 }
 
 export function timelineOf(plan: WidePlan): Timeline {
@@ -84,7 +96,7 @@ export function timelineOf(plan: WidePlan): Timeline {
   }
   const again = add({ name: 'busy again', isChaotic: true, invocationEveryMs: MINUTE_MS }, busyMs);
   const calm = add({ name: 'calm', isChaotic: false, invocationEveryMs: MINUTE_MS }, CALM_MS);
-  const moreCalmMs = readingMs(plan) - CALM_MS;
+  const moreCalmMs = LEFT_ALONE_MS + readingMs(plan) - CALM_MS;
   if (moreCalmMs > 0) add({ name: 'more calm', isChaotic: false, invocationEveryMs: MINUTE_MS }, moreCalmMs);
   add({ name: 'afterwards', isChaotic: false, invocationEveryMs: AFTERWARDS_MS / 4 }, AFTERWARDS_MS);
   return { phases, busy: [busy, again], calm, endMs: nowMs };

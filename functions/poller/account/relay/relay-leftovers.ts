@@ -58,7 +58,7 @@ export interface LeftoverDeps extends RelayDeps, SettleDeps {
 /** The invocation learns this from the relay of its leftovers. */
 export interface LeftoverEvents {
   /** Takes the projects of one page of the index. It is called in the first pass only. */
-  onProjects(projectIds: readonly string[]): void;
+  onProjects(projectIds: readonly string[]): Promise<void>;
   onPublished(eventCount: number): void;
 }
 
@@ -100,7 +100,7 @@ async function passOverIndex(
   do {
     const page = await findPage(deps, leftovers, start, backoffMs === 0 ? PAGE_KEYS : PROBE_KEYS);
     if (page === undefined) break;
-    if (isFirst) events.onProjects(projectIdsOf(page));
+    if (isFirst) await events.onProjects(projectIdsOf(page));
     const outcome = await relayPage(deps, leftovers, page, isFirst);
     events.onPublished(outcome.publishedCount);
     publishedCount += outcome.publishedCount;

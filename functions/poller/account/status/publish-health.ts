@@ -79,6 +79,15 @@ export async function publishRejectedKey(deps: HealthDeps, health: AccountHealth
   }
 }
 
+/** What a good answer of the project list shows: with no project to poll it is all that there is to read. */
+export function shownByList({
+  memories,
+}: {
+  readonly memories: ReadonlyMap<string, unknown>;
+}): 'poll' | 'list' {
+  return memories.size === 0 ? 'poll' : 'list';
+}
+
 /**
  * Publishes the recovery with the first good answer after trouble, so that subscribers need not wait for the end of the
  * invocation. Any good answer shows that the key is valid; only a poll that succeeded shows that operations can be read.

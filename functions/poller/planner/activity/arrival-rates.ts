@@ -3,7 +3,7 @@
  * shown none yet.
  */
 
-import { ARRIVALS_PER_MS_ASSUMED } from './poll-intensity.ts';
+import { ARRIVALS_PER_MS_ASSUMED } from './expected-transitions.ts';
 import type { ArrivalHistory } from './project-activity.ts';
 
 export interface ArrivalRates {

@@ -13,7 +13,8 @@ import type { UpstreamClient } from '../../../../shared/upstream/upstream-client
 import { isUpstreamError } from '../../../../shared/upstream/upstream-error.ts';
 import type { OperationRecorder } from './operation-recorder.ts';
 import type { Sightings } from './sightings.ts';
-import { isReadDue, isWatchOver, VANISHED_AFTER_MS } from './watch-rate.ts';
+import { isWatchOver, VANISHED_AFTER_MS } from './watch-end.ts';
+import { isReadDue } from './watch-interval.ts';
 
 export interface UnlistedDeps {
   readonly upstream: Pick<UpstreamClient, 'getOperation'>;

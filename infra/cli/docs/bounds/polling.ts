@@ -15,7 +15,7 @@ import { DELAYS_MAX } from '../../../../functions/poller/account/status/tally.ts
 import { WARM_ACCOUNTS_MAX } from '../../../../functions/poller/account/warm-accounts.ts';
 import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/memory/settled-rows.ts';
 import { WORK_ENTRIES_MAX } from '../../../../functions/poller/project/read-stored.ts';
-import { FAILED_WATCH_MS_MAX } from '../../../../functions/poller/project/recording/watch-rate.ts';
+import { FAILED_WATCH_MS_MAX } from '../../../../functions/poller/project/recording/watch-end.ts';
 import { UNORDERED_PAGES_MAX } from '../../../../functions/poller/walk-plan/page-walk.ts';
 import { SWEEP_DEPTH_MS } from '../../../../functions/poller/walk-plan/sweep-walk.ts';
 import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../../../shared/core/journal/journal.ts';

@@ -6,7 +6,7 @@ import type { ProjectState } from '../../world/state/project-state.ts';
 import { newComputeSettings, settable } from '../computes/compute-body.ts';
 
 const branchName = z.string().min(1).max(256);
-/** RFC 3339 with any offset. */
+/** A time may have any offset (RFC 3339). */
 const timestamp = z.iso.datetime({ offset: true });
 
 export const createBranchBody = z.object({

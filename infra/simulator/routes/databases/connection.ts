@@ -20,7 +20,7 @@ export function connectionUri(host: string, role: Role, databaseName: string): s
   return `postgresql://${user}@${host}/${path}?sslmode=require&channel_binding=require`;
 }
 
-/** One connection for each database, as its owner, to the primary compute. */
+/** Shows one connection for each database: as its owner, to the primary compute. */
 export function connectionRows(project: WorldProject, branch: Branch, nowMs: number): readonly object[] {
   const { roles, databases } = contentAt(branch.contents, nowMs);
   const compute = project.computes.find(

@@ -30,7 +30,7 @@ const PROJECT_PATH = `${PROJECTS_PATH}/:project_id`;
 export interface ProjectRouteDeps {
   readonly world: World;
   readonly faults: FaultDials;
-  /** Draws faults only. */
+  /** This draws faults only. */
   readonly random: Random;
 }
 
@@ -75,7 +75,7 @@ function list({ world, faults, random }: ProjectRouteDeps, c: UpstreamContext): 
   });
 }
 
-/** Projects of organizations to which the caller does not belong, and which were shared with the caller. */
+/** Lists the projects of other organizations that were shared with the caller. */
 function listShared({ world }: ProjectRouteDeps, c: UpstreamContext): Response {
   const { kind, projectId: scope } = c.get('principal');
   if (scope !== undefined) return outsideScope(c, scope);

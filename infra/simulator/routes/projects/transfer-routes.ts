@@ -29,6 +29,9 @@ const transferBody = z.object({
 const requestBody = z.object({ ttl_seconds: z.number().int().min(1).max(31_536_000).default(86_400) });
 const acceptBody = z.object({ org_id: z.string().optional() });
 
+/** People need one request, so this bound only keeps a world small. */
+const REQUESTS_MAX = 100;
+
 const REQUESTS_PATH = '/api/v2/projects/:project_id/transfer_requests';
 
 export function addTransferRoutes(app: Hono<UpstreamEnv>, deps: TransferRouteDeps): void {
@@ -66,7 +69,11 @@ async function request({ idDice }: TransferRouteDeps, c: UpstreamContext): Promi
   return inProject(c, (project, nowMs) => {
     const expiresAtMs = nowMs + parsed.body.ttl_seconds * 1_000;
     const id = drawUuid(idDice);
-    project.transferRequests.set(id, expiresAtMs);
+    const { transferRequests } = project;
+    for (const [each, untilMs] of transferRequests) if (untilMs <= nowMs) transferRequests.delete(each);
+    if (transferRequests.size >= REQUESTS_MAX)
+      return refusal(c, 422, `a project has at most ${REQUESTS_MAX} transfer requests at a time`);
+    transferRequests.set(id, expiresAtMs);
     const created_at = wholeSeconds(nowMs);
     return c.json({ id, project_id: project.id, created_at, expires_at: wholeSeconds(expiresAtMs) }, 201);
   });

@@ -4,7 +4,7 @@
  */
 
 import { ORGANIZATION_ID } from '../state/project-settings.ts';
-import { ADMIN_ID, createMembers, findPerson } from './organizations.ts';
+import { ADMIN_ID, createMembers, findPerson, type Members } from './organizations.ts';
 
 interface KeyRecord {
   readonly id: number;
@@ -110,11 +110,7 @@ function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
       const key = keys.get(secret);
       if (key === undefined) return undefined;
       keys.set(secret, { ...key, last_used_at: isoOf(now()), last_used_from_addr: address });
-      const { kind, ownerId: userId, project_id: projectId } = key;
-      const organizationIds = kind === 'personal' ? members.organizationIdsOf(userId) : [ORGANIZATION_ID];
-      const email = kind === 'personal' ? findPerson(userId).email : undefined;
-      const isAdmin = members.isAdmin(userId, ORGANIZATION_ID);
-      return { kind, userId, email, isAdmin, organizationIds, projectId };
+      return principalOf(key, members);
     },
 
     /** Makes a user leave the organization. */
@@ -124,6 +120,20 @@ function createRing({ now }: Pick<KeyRingOptions, 'now'>) {
     removeProject: (projectId: string): void => {
       for (const key of keys.values()) if (key.project_id === projectId) keys.delete(key.secret);
     },
+  };
+}
+
+function principalOf(
+  { kind, ownerId: userId, project_id: projectId }: StoredKey,
+  members: Members,
+): Principal {
+  return {
+    kind,
+    userId,
+    email: kind === 'personal' ? findPerson(userId).email : undefined,
+    isAdmin: members.isAdmin(userId, ORGANIZATION_ID),
+    organizationIds: kind === 'personal' ? members.organizationIdsOf(userId) : [ORGANIZATION_ID],
+    projectId,
   };
 }
 

@@ -61,6 +61,8 @@ export function findPerson(id: string): Person {
   );
 }
 
+export type Members = ReturnType<typeof createMembers>;
+
 export function createMembers() {
   let memberships = FIRST_MEMBERSHIPS;
   return {

@@ -15,7 +15,7 @@ type TimeFrames =
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
 
-/** The longest span of each granularity: a week of hours, sixty days, a year of months. */
+/** A history is at most this long: a week by the hour, sixty days by the day, a year by the month. */
 const SPAN_MS_MAX: Readonly<Record<Granularity, number>> = {
   hourly: 7 * DAY_MS,
   daily: 60 * DAY_MS,

@@ -25,7 +25,6 @@ export function removeBranch(project: ProjectState, branch: Branch): void {
   for (const compute of project.computes.filter(({ branch_id }) => branch_id === branch.id))
     removeCompute(project, compute);
   project.branches.delete(branch.id);
-  project.deletedBranchIds.add(branch.id);
 }
 
 interface BranchChange {

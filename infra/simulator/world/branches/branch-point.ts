@@ -9,7 +9,7 @@ import { msOfLsn } from '../state/wal.ts';
 /** Without a time and an LSN, the caller means the head of the branch. */
 export interface NamedPoint {
   readonly lsn?: string | undefined;
-  /** Milliseconds since the epoch. */
+  /** The unit is milliseconds since the epoch. */
   readonly timeMs?: number | undefined;
 }
 

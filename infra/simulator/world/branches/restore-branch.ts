@@ -61,7 +61,7 @@ interface Restore {
   readonly request: RestoreRequest;
   readonly branch: Branch;
   readonly source: Branch;
-  /** The point of the source, in milliseconds since the epoch. */
+  /** The branch becomes as the source was at this time, in milliseconds since the epoch. */
   readonly atMs: number;
 }
 

@@ -10,7 +10,7 @@ import { faultOfExpiry } from './expiry.ts';
 export interface BranchChange {
   readonly name?: string | undefined;
   readonly isProtected?: boolean | undefined;
-  /** Milliseconds since the epoch; null lets the branch live for ever. */
+  /** The unit is milliseconds since the epoch. Null lets the branch live for ever. */
   readonly expiresAtMs?: number | null | undefined;
 }
 
@@ -36,7 +36,7 @@ export function updateBranch(
   return done(branch);
 }
 
-/** The project's computes for users without a branch are those of its default branch. */
+/** Callers who name no branch mean the default branch. */
 export function setDefaultBranch(project: ProjectState, branchId: string, nowMs: number): Outcome<Branch> {
   const branch = project.branches.get(branchId);
   if (branch === undefined) return refused(404, 'branch not found');

@@ -18,7 +18,7 @@ import { dropConnections } from './connections.ts';
 
 const MEAN_USE_MS = 60_000;
 
-/** When a chain begins, and whether a call of the API began it. */
+/** This says when a chain begins, and whether a call of the API began it. */
 export interface ChainStart {
   readonly atMs: number;
   readonly byCommand?: boolean;
@@ -30,13 +30,15 @@ export function runStart(
   { computes, before = [], ...start }: ChainStart & StartPlan,
 ): ChainEnd {
   const steps = [...before, ...computes.map((compute) => stepOn(kinds.start_compute, compute))];
-  const froms = computes.map((compute) => stateBefore(compute, start.atMs));
-  const end = runChain(project, { ...start, steps });
+  const atMs = beginOf(computes, start);
+  const froms = computes.map((compute) => stateBefore(compute, atMs));
+  const end = runChain(project, { ...start, notBeforeMs: atMs, steps });
   for (const [place, compute] of computes.entries()) {
     const started = end.ends[before.length + place] ?? end;
     const from = froms[place] ?? 'init';
-    enterPhases(compute, start.atMs, [
-      { atMs: start.atMs, current: from, pending: 'active' },
+    compute.freeAtMs = started.endMs;
+    enterPhases(compute, atMs, [
+      { atMs, current: from, pending: 'active' },
       { atMs: started.shownEndMs, current: started.isFinished ? 'active' : from === 'init' ? 'idle' : from },
     ]);
     if (started.isFinished) beginActivity(project, compute, started.endMs, start);
@@ -58,15 +60,17 @@ export function runSuspend(
   { computes, after = [], ...start }: ChainStart & SuspendPlan,
 ): ChainEnd {
   const steps = [...computes.map((compute) => stepOn(kinds.suspend_compute, compute)), ...after];
-  const end = runChain(project, { ...start, steps });
+  const atMs = beginOf(computes, start);
+  const end = runChain(project, { ...start, notBeforeMs: atMs, steps });
   for (const [place, compute] of computes.entries()) {
     const suspended = end.ends[place] ?? end;
     dropConnections(compute);
-    enterPhases(compute, start.atMs, [
-      { atMs: start.atMs, current: 'active', pending: 'idle' },
+    compute.freeAtMs = suspended.endMs;
+    enterPhases(compute, atMs, [
+      { atMs, current: 'active', pending: 'idle' },
       { atMs: suspended.shownEndMs, current: suspended.isFinished ? 'idle' : 'active' },
     ]);
-    if (suspended.isFinished) endActivity(compute, start.atMs);
+    if (suspended.isFinished) endActivity(compute, atMs);
     else putOffSuspend(compute, suspended.endMs, useMsOf(project, start));
   }
   return end;
@@ -87,11 +91,13 @@ export function runRestart(
 ): ChainEnd {
   const suspends = computes.map((compute) => stepOn(kinds.suspend_compute, compute));
   const starts = computes.map((compute) => stepOn(kinds.start_compute, compute));
-  const end = runChain(project, { ...start, steps: [...suspends, ...between, ...starts] });
+  const atMs = beginOf(computes, start);
+  const steps = [...suspends, ...between, ...starts];
+  const end = runChain(project, { ...start, notBeforeMs: atMs, steps });
   for (const [place, compute] of computes.entries()) {
     const suspended = end.ends[place] ?? end;
     const started = end.ends[suspends.length + between.length + place] ?? end;
-    restarted(compute, start.atMs, { suspended, started });
+    restarted(compute, atMs, { suspended, started });
   }
   return end;
 }
@@ -108,6 +114,7 @@ function restarted(
 ): void {
   const isLeftIdle = suspended.isFinished && !started.isFinished;
   dropConnections(compute);
+  compute.freeAtMs = started.endMs;
   enterPhases(compute, atMs, [
     { atMs, current: 'active', pending: 'active' },
     ...(suspended.isFinished
@@ -125,8 +132,11 @@ export function runConfigs(
   { computes, before = [], ...start }: ChainStart & StartPlan,
 ): ChainEnd {
   const steps = [...before, ...computes.map((compute) => stepOn(kinds.apply_config, compute))];
-  const end = runChain(project, { ...start, steps });
-  for (const compute of computes) putOffSuspend(compute, end.endMs, useMsOf(project, start));
+  const end = runChain(project, { ...start, notBeforeMs: beginOf(computes, start), steps });
+  for (const compute of computes) {
+    compute.freeAtMs = end.endMs;
+    putOffSuspend(compute, end.endMs, useMsOf(project, start));
+  }
   return end;
 }
 
@@ -140,10 +150,13 @@ export function runConfig(
 ): ChainEnd {
   if (compute.activeSpan !== undefined) return runConfigs(project, { computes: [compute], ...start });
   const configure = stepOn(kinds.apply_config, compute);
-  const end = runChain(project, { ...start, steps: [configure, stepOn(kinds.suspend_compute, compute)] });
+  const atMs = beginOf([compute], start);
+  const steps = [configure, stepOn(kinds.suspend_compute, compute)];
+  const end = runChain(project, { ...start, notBeforeMs: atMs, steps });
   const [configured = end] = end.ends;
-  enterPhases(compute, start.atMs, [
-    { atMs: start.atMs, current: 'idle', pending: 'active' },
+  compute.freeAtMs = end.endMs;
+  enterPhases(compute, atMs, [
+    { atMs, current: 'idle', pending: 'active' },
     ...(configured.isFinished
       ? ([{ atMs: configured.shownEndMs, current: 'active', pending: 'idle' }] as const)
       : []),
@@ -156,6 +169,11 @@ export function runConfig(
 export function putOffSuspend({ activeSpan, ...compute }: Compute, fromMs: number, useMs: number): void {
   if (activeSpan === undefined) return;
   activeSpan.untilMs = Math.max(activeSpan.untilMs, fromMs + useMs + suspendAfterMs(compute));
+}
+
+/** A chain waits for the operations that are at work on its computes. */
+function beginOf(computes: readonly Compute[], { atMs }: ChainStart): number {
+  return Math.max(atMs, ...computes.map(({ freeAtMs }) => freeAtMs));
 }
 
 /** A compute that never ran is new. */

@@ -9,11 +9,11 @@ import { type BranchContent, contentAt, enterContent } from '../state/branch-con
 import { done, type Outcome, refused } from '../state/outcome.ts';
 import type { ProjectState, WorldOperation } from '../state/project-state.ts';
 
-/** Where a command acts, and when. */
+/** This is where a command acts, and when. */
 export interface ContentPlace {
   readonly project: ProjectState;
   readonly branch: Branch;
-  /** Milliseconds since the epoch. */
+  /** The unit is milliseconds since the epoch. */
   readonly nowMs: number;
 }
 

@@ -23,7 +23,7 @@ const COMMAND_STEP_US_MAX = 10;
 /** The project needs this pause between two chains. */
 const PAUSE = { medianSeconds: 1, sigma: 0.5 };
 
-/** One operation of a chain, and the branch and the compute that it is for. */
+/** A step is one operation of a chain, with the branch and the compute that it is for. */
 export interface ChainStep {
   readonly kind: OperationKind;
   readonly branchId?: string | undefined;
@@ -40,6 +40,8 @@ export function stepOn(
 interface ChainPlan {
   readonly steps: readonly ChainStep[];
   readonly atMs: number;
+  /** The first operation runs from then on at the earliest. */
+  readonly notBeforeMs?: number;
   /**
    * The value is true when a call of the API started the chain. Its answer shows the operations, so the first runs at
    * once and all exist from then on.
@@ -49,7 +51,7 @@ interface ChainPlan {
 
 export interface OperationEnd {
   readonly endMs: number;
-  /** When an answer first shows the end: never, which is infinity, for an operation that is stuck. */
+  /** An answer shows the end from then on. For an operation that is stuck this is infinity. */
   readonly shownEndMs: number;
   readonly isFinished: boolean;
 }
@@ -79,7 +81,8 @@ function runSteps(project: ProjectState, plan: ChainPlan): ChainEnd {
   const stepUsMax = plan.byCommand === true ? COMMAND_STEP_US_MAX : CREATION_STEP_US_MAX;
   const earlierUs = plan.byCommand === true ? plan.steps.length * COMMAND_STEP_US_MAX : 0;
   let createdUs = Math.floor(plan.atMs * 1_000) - earlierUs;
-  let end: OperationEnd = { endMs: plan.atMs, shownEndMs: plan.atMs, isFinished: true };
+  const fromMs = Math.max(plan.atMs, plan.notBeforeMs ?? 0);
+  let end: OperationEnd = { endMs: fromMs, shownEndMs: fromMs, isFinished: true };
   const ends: OperationEnd[] = [];
   for (const [place, step] of plan.steps.entries()) {
     end = runOperation(project, { step, isFirst: place === 0, plan, createdUs, before: end });
@@ -106,7 +109,10 @@ function runOperation(
   const life = {
     createdAtMs: createdUs / 1_000,
     runsFromMs: Math.max(before.endMs, createdUs / 1_000),
-    startsRunning: isFirst && (random.next() < STARTS_RUNNING_SHARE || plan.byCommand === true),
+    startsRunning:
+      isFirst &&
+      (random.next() < STARTS_RUNNING_SHARE || plan.byCommand === true) &&
+      before.endMs <= plan.atMs,
     isBypassed: !before.isFinished,
   };
   const states = drawLife(step.kind, { ...life, trouble: project.trouble }, random);

@@ -1,4 +1,4 @@
-/** The roles and databases of a branch, and how they were at an earlier time. */
+/** Keeps the roles and databases of a branch, and knows how they were at an earlier time. */
 
 import type { Random } from '../../../../shared/runtime/random.ts';
 import { drawDatabaseId, drawPassword } from './names.ts';
@@ -19,7 +19,7 @@ export interface Database {
   readonly updatedAtMs: number;
 }
 
-/** One version; it counts from its time until the next version. */
+/** A version counts from its time until the next version. */
 export interface BranchContent {
   readonly atMs: number;
   readonly roles: readonly Role[];

@@ -1,16 +1,16 @@
-/** One branch: where it comes from, its state as time passes, and its roles and databases (public contract). */
+/** Describes one branch: where it comes from, its state as time passes, its roles and databases (public contract). */
 
 import type { BranchContent } from './branch-content.ts';
 import type { Phase } from './phases.ts';
 
 export type BranchStateName = 'init' | 'ready' | 'archived' | 'resetting';
 
-/** The point in the parent's history at which a branch begins. */
+/** A branch begins at this point in the history of its parent. */
 interface BranchOrigin {
   readonly branchId: string;
-  /** Milliseconds since the epoch. */
+  /** The unit is milliseconds since the epoch. */
   readonly atMs: number;
-  /** True when the caller named a time, which the service then shows. */
+  /** The value is true when the caller named a time, which the service then shows. */
   readonly isTimeShown: boolean;
 }
 

@@ -38,6 +38,8 @@ export interface Compute {
   readonly createdAtMs: number;
   updatedAtMs: number;
   config: ComputeSettings;
+  /** The operations on the compute have ended by then. Another one waits for them. */
+  freeAtMs: number;
   /** This is undefined while the compute is suspended. */
   activeSpan: ActiveSpan | undefined;
   /** Phases are in the order of time. */
@@ -77,6 +79,7 @@ export function createCompute(
     createdAtMs: atMs,
     updatedAtMs: atMs,
     config,
+    freeAtMs: atMs,
     activeSpan: undefined,
     phases: [],
     connectionCount: 0,

@@ -1,4 +1,4 @@
-/** What a command of a caller comes to: its value, or the status and the message of its refusal. */
+/** Describes what a command of a caller comes to: a value, or a refusal with its status and message. */
 
 export type Outcome<Value> = { readonly kind: 'done'; readonly value: Value } | Refused;
 

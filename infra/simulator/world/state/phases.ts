@@ -1,7 +1,7 @@
-/** States of a compute or a branch in the order of time. */
+/** Describes the states of a compute or a branch in the order of time. */
 
 /**
- * A state from an instant on. Phases are drawn ahead with the operations that cause them, so they may lie in the
+ * A phase is a state from an instant on. Phases are drawn ahead with the operations that cause them, so they may lie in the
  * future.
  */
 export interface Phase<State extends string> {

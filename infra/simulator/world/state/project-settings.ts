@@ -1,4 +1,4 @@
-/** What users choose for a project, with what the service chooses when they do not (public contract). */
+/** Describes what users choose for a project, and what the service chooses when they do not (public contract). */
 
 import type { PROVISIONERS } from './compute.ts';
 import type { ComputeSize } from './compute-size.ts';
@@ -13,7 +13,7 @@ export interface ProjectSettings {
   readonly historyRetentionSeconds: number;
   readonly defaultSize: ComputeSize;
   readonly defaultSuspendTimeoutSeconds: number;
-  /** Members of the public `settings` that only Postgres and the proxy use, so they are kept as they are. */
+  /** Only Postgres and the proxy use these members of the public `settings`, so they are kept as they are. */
   readonly settings: Readonly<Record<string, unknown>>;
 }
 

@@ -36,7 +36,7 @@ export interface Permission {
 export interface WorldProject {
   readonly id: string;
   readonly created_at_ms: number;
-  /** The id of the period in which the project is billed. */
+  /** The period in which the project is billed has this id. */
   readonly periodId: string;
   /** The oldest operation comes first. */
   readonly operations: readonly WorldOperation[];
@@ -71,8 +71,7 @@ export interface ProjectState extends WorldProject {
   /** The project is not used from then on, but for the spans in which its computes are active. */
   idleFromMs: number;
   readonly deletedEndpointIds: Set<string>;
-  readonly deletedBranchIds: Set<string>;
-  /** When each request to transfer the project expires, by the id of the request. */
+  /** Each request to transfer the project expires at this time. The keys are the ids of the requests. */
   readonly transferRequests: Map<string, number>;
   auth: AuthState;
   readonly random: Random;
@@ -147,7 +146,6 @@ export function createProjectState({ seed, createdAtMs, request, ...odds }: Proj
     isDetached: false,
     idleFromMs: createdAtMs,
     deletedEndpointIds: new Set(),
-    deletedBranchIds: new Set(),
     transferRequests: new Map(),
     auth: NO_AUTH,
     random,

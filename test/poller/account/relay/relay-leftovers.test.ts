@@ -19,7 +19,7 @@ function setUp() {
   const named: string[] = [];
   let publishedCount = 0;
   const relayEvents: LeftoverEvents = {
-    onProjects: (ids) => void named.push(...ids),
+    onProjects: async (ids) => void named.push(...ids),
     onPublished: (count) => {
       publishedCount += count;
     },

@@ -25,13 +25,19 @@ export function checkAccount({ stage, events }: Evidence): readonly Violation[] 
         : wasServed(log, by, Math.min(atMs, Date.parse(event.observed_at))),
     )
     .map(({ detail }) => wrong('degraded-in-vain', detail));
-  const last = own.toSorted((a, b) => a.atMs - b.atMs).at(-1);
+  // An outage of the bus may turn the order of the first copies round, and clocks that differ may turn the times round: not both.
+  const last = own.toSorted((a, b) => a.event.observed_at.localeCompare(b.event.observed_at)).at(-1);
+  const lastPublished = own.toSorted((a, b) => a.atMs - b.atMs).at(-1);
   const { projects } = stage.upstream.truth;
   const endMs = stage.timeline.endMs - 1;
   const isReadable = projects.some(
     ({ visible, failing }) => isWithin(visible, endMs) && !isWithin(failing, endMs),
   );
-  const isLeft = last?.detailType === 'Account Degraded' && stage.restores.length === 0 && isReadable;
+  const isLeft =
+    last?.detailType === 'Account Degraded' &&
+    lastPublished === last &&
+    stage.restores.length === 0 &&
+    isReadable;
   const storm = refusals.some(
     ({ atMs }) =>
       refusals.filter((other) => other.atMs >= atMs && other.atMs < atMs + MINUTE_MS).length >
@@ -63,10 +69,10 @@ function wasServed(log: readonly LoggedRequest[], by: string, atMs: number): boo
 const NOTICED_WITHIN_MS = 30_000;
 
 /**
- * Checks that a process whose key was refused uses the new one within the invocation, unless it was disturbed or
- * asked to wait.
+ * Checks that a process whose key was refused uses the new one within the invocation, unless it was disturbed or asked to wait, or has
+ * no project to read.
  */
-export function checkKey({ stage }: Evidence): readonly Violation[] {
+export function checkKey({ stage, listedAtMs }: Evidence): readonly Violation[] {
   const { upstream, world, secretChanges } = stage;
   const { fired, plan } = world;
   const isDisturbed = [
@@ -84,7 +90,17 @@ export function checkKey({ stage }: Evidence): readonly Violation[] {
     const wasRefused = own.some((request) => request.status === 401 && request.atMs < atMs);
     const next =
       own.find((request) => request.atMs > atMs && request.status === 200)?.atMs ?? Number.POSITIVE_INFINITY;
-    const isLate = wasRefused && next > atMs + NOTICED_WITHIN_MS;
+    const hasWork = upstream.truth.projects.some(
+      (project) => isWithin(project.visible, atMs) && (listedAtMs(project) ?? atMs) < atMs,
+    );
+    // Between two invocations nothing can be noticed.
+    const isRunning = stage.invocations.some(({ by, fromMs, toMs }) => {
+      const refusedHere = own.some(
+        (request) => request.by === by && request.status === 401 && request.atMs >= fromMs,
+      );
+      return refusedHere && fromMs < atMs && toMs > atMs + NOTICED_WITHIN_MS;
+    });
+    const isLate = wasRefused && hasWork && isRunning && next > atMs + NOTICED_WITHIN_MS;
     return isLate
       ? [{ rule: 'key-noticed-late', operation_id: '', detail: new Date(atMs).toISOString() }]
       : [];

@@ -24,7 +24,9 @@ const NAMED_AFTER_MS = 5.5 * MINUTE_MS;
 
 function notNamed({ stage, refusalsOf }: Evidence, project: TruthProject): readonly Violation[] {
   const { calm } = stage.timeline;
-  if (!isFailing(project, calm.fromMs, calmEndMs(stage.timeline))) return [];
+  // A new process does not know a project that the list does not show, and names only those that it knows.
+  const isListed = project.malformed.length + project.unavailable.length === 0;
+  if (!isListed || !isFailing(project, calm.fromMs, calmEndMs(stage.timeline))) return [];
   const first = refusalsOf(project).find(({ atMs }) => atMs >= calm.fromMs);
   if (first === undefined) return [];
   return stage.healthSeen

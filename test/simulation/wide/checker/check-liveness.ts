@@ -1,6 +1,6 @@
 /** Once the world is calm everything comes right within a bound: every project is read, and every final state is told in time. */
 
-import { VANISHED_AFTER_MS } from '../../../../functions/poller/project/recording/watch-rate.ts';
+import { VANISHED_AFTER_MS } from '../../../../functions/poller/project/recording/watch-end.ts';
 import type { Violation } from '../../check-history.ts';
 import { MINUTE_MS, type WidePlan } from '../plan.ts';
 import { isOver, isWithin, lastStateOf, type TruthProject, type WideOperation } from '../upstream/truth.ts';

@@ -87,6 +87,12 @@ async function invoke(stage: Stage, environment: Environment, timeoutMs: number)
   environment.wasFrozen = false;
   world.scheduler.thaw(process);
   world.note(process.name, 'begins');
+  const invocation = {
+    by: process.name,
+    fromMs: world.scheduler.now(),
+    toMs: Number.POSITIVE_INFINITY,
+  };
+  stage.invocations.push(invocation);
   void killAtTimeout(stage, environment, timeoutMs);
   void freezeInTheMiddle(stage, environment);
   const leaseMs = timeoutMs - STOP_RESERVE_MS;
@@ -110,6 +116,7 @@ async function invoke(stage: Stage, environment: Environment, timeoutMs: number)
     world.note(process.name, 'fails', `${name}: ${message}`);
   }
   ended.abort();
+  invocation.toMs = world.scheduler.now();
   environment.isBusy = false;
   // Lambda freezes an environment between two invocations.
   process.isFrozen = true;

@@ -1,12 +1,12 @@
 /** Learns from the pages how many transitions to expect of each project, and derives the strides of their turns. */
 
 import { createArrivalRates } from './activity/arrival-rates.ts';
-import { coldIntensity, hotIntensity, nextRiseMs } from './activity/poll-intensity.ts';
+import { coldIntensity, hotIntensity, nextRiseMs } from './activity/expected-transitions.ts';
 import { type ArrivalHistory, longRunHistory, type ProjectActivity } from './activity/project-activity.ts';
 import { createPriorityQueue, type PriorityQueue } from './queues/priority-queue.ts';
 import { newTurn, type Turn } from './queues/turn.ts';
 
-export interface ProjectExpectations {
+export interface ProjectStrides {
   /** Creates turns for projects that become known together: the history of each says something about the others. */
   welcome(projectIds: readonly string[], histories: ReadonlyMap<string, ArrivalHistory>): readonly Turn[];
   forget(turn: Turn): void;
@@ -22,7 +22,7 @@ export interface ProjectExpectations {
  */
 const STRIDE_SHARE_MAX = 0.9;
 
-export function createProjectExpectations(): ProjectExpectations {
+export function createProjectStrides(): ProjectStrides {
   const rates = createArrivalRates();
   const rises = createPriorityQueue<Turn>();
   const strides = createColdStrides();

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ProjectActivity } from '../../../functions/poller/planner/activity/project-activity.ts';
-import { createProjectExpectations } from '../../../functions/poller/planner/project-expectations.ts';
+import { createProjectStrides } from '../../../functions/poller/planner/project-strides.ts';
 import type { Turn } from '../../../functions/poller/planner/queues/turn.ts';
 import { aTurn } from './queues/turns.ts';
 
@@ -18,10 +18,10 @@ const activity = (fields: Partial<ProjectActivity> = {}): ProjectActivity => ({
 
 /** Projects of which nothing is known yet. */
 function setUp(count: number) {
-  const expectations = createProjectExpectations();
+  const strides = createProjectStrides();
   const ids = Array.from({ length: count }, (_, place) => `p${place}`);
-  const turns = expectations.welcome(ids, new Map());
-  return { expectations, turns, turn: turns[0] ?? aTurn('none') };
+  const turns = strides.welcome(ids, new Map());
+  return { strides, turns, turn: turns[0] ?? aTurn('none') };
 }
 
 const coldPerDay = ({ cold }: Turn) => cold * DAY_MS;
@@ -36,9 +36,9 @@ describe('what is expected of projects that become known', () => {
   });
 
   test('is what their history says, and the histories of all say something about the others', () => {
-    const expectations = createProjectExpectations();
+    const strides = createProjectStrides();
     const busy = { arrivalCount: 100, observedMs: DAY_MS };
-    const [known, unknown] = expectations.welcome(['known', 'unknown'], new Map([['known', busy]]));
+    const [known, unknown] = strides.welcome(['known', 'unknown'], new Map([['known', busy]]));
 
     expect(known?.history).toBe(busy);
     // Half an arrival of prior belief at the mean of the account: 108 arrivals in two days.
@@ -47,11 +47,11 @@ describe('what is expected of projects that become known', () => {
   });
 
   test('falls back to the assumed rate once the busy ones are forgotten', () => {
-    const expectations = createProjectExpectations();
+    const strides = createProjectStrides();
     const busy = { arrivalCount: 100, observedMs: DAY_MS };
-    const [known = aTurn('none')] = expectations.welcome(['known'], new Map([['known', busy]]));
-    expectations.forget(known);
-    const [other] = expectations.welcome(['other'], new Map());
+    const [known = aTurn('none')] = strides.welcome(['known'], new Map([['known', busy]]));
+    strides.forget(known);
+    const [other] = strides.welcome(['other'], new Map());
 
     expect(other && coldPerDay(other)).toBeCloseTo(30);
   });
@@ -59,28 +59,28 @@ describe('what is expected of projects that become known', () => {
 
 describe('what a reading teaches', () => {
   test('is the history, the activity and the rate of its project', () => {
-    const { expectations, turn } = setUp(1);
+    const { strides, turn } = setUp(1);
     const page = activity({ arrivalCount: 20 });
-    expectations.learn(turn, page, NOW_MS);
+    strides.learn(turn, page, NOW_MS);
 
     expect(turn).toMatchObject({ activity: page, history: page, learnedAtMs: NOW_MS });
     expect(coldPerDay(turn)).toBeCloseTo((3.75 * 20.5) / (1 + 0.5 / 14));
   });
 
   test('counts a page for the time since the reading before', () => {
-    const { expectations, turn } = setUp(1);
+    const { strides, turn } = setUp(1);
     const hour = 60 * MINUTE_MS;
-    expectations.learn(turn, activity({ arrivalCount: 10, observedMs: 10 * hour }), NOW_MS);
-    expectations.learn(turn, activity({ arrivalCount: 30, observedMs: 3 * hour }), NOW_MS + hour);
+    strides.learn(turn, activity({ arrivalCount: 10, observedMs: 10 * hour }), NOW_MS);
+    strides.learn(turn, activity({ arrivalCount: 30, observedMs: 3 * hour }), NOW_MS + hour);
 
     expect(turn.history).toEqual({ arrivalCount: 20, observedMs: 11 * hour });
   });
 
   test('replaces what was known of the project in the mean of the account', () => {
-    const { expectations, turn } = setUp(1);
+    const { strides, turn } = setUp(1);
     for (let day = 0; day < 3; day++)
-      expectations.learn(turn, activity({ arrivalCount: 16 }), NOW_MS + day * DAY_MS);
-    const [other] = expectations.welcome(['other'], new Map());
+      strides.learn(turn, activity({ arrivalCount: 16 }), NOW_MS + day * DAY_MS);
+    const [other] = strides.welcome(['other'], new Map());
 
     expect(other && coldPerDay(other)).toBeCloseTo((3.75 * 24) / 2);
   });
@@ -88,32 +88,32 @@ describe('what a reading teaches', () => {
 
 describe('the stride of a project', () => {
   test('is one over the square root of what is expected of it', () => {
-    const { expectations, turn } = setUp(20);
+    const { strides, turn } = setUp(20);
     const openSinceMs = NOW_MS - 8_500;
-    expectations.learn(turn, activity({ openSinceMs }), NOW_MS);
+    strides.learn(turn, activity({ openSinceMs }), NOW_MS);
 
-    expect(expectations.strideOf(turn, NOW_MS)).toBeCloseTo(1 / Math.sqrt(turn.cold + 1 / 10_000), 5);
+    expect(strides.strideOf(turn, NOW_MS)).toBeCloseTo(1 / Math.sqrt(turn.cold + 1 / 10_000), 5);
   });
 
   test('is at most nine tenths of the mean of all projects', () => {
-    const { expectations, turns, turn } = setUp(2);
+    const { strides, turns, turn } = setUp(2);
     const mean = turns.reduce((sum, { cold }) => sum + 1 / Math.sqrt(cold), 0) / 2;
 
-    expect(expectations.strideOf(turn, NOW_MS)).toBeCloseTo(0.9 * mean);
+    expect(strides.strideOf(turn, NOW_MS)).toBeCloseTo(0.9 * mean);
   });
 
   test('follows the mean as projects learn and go', () => {
-    const { expectations, turns, turn } = setUp(3);
+    const { strides, turns, turn } = setUp(3);
     const [, busy = aTurn('none'), gone = aTurn('none')] = turns;
-    expectations.learn(busy, activity({ arrivalCount: 900 }), NOW_MS);
-    expectations.forget(gone);
+    strides.learn(busy, activity({ arrivalCount: 900 }), NOW_MS);
+    strides.forget(gone);
     const mean = (1 / Math.sqrt(turn.cold) + 1 / Math.sqrt(busy.cold)) / 2;
 
-    expect(expectations.strideOf(turn, NOW_MS)).toBeCloseTo(0.9 * mean);
+    expect(strides.strideOf(turn, NOW_MS)).toBeCloseTo(0.9 * mean);
   });
 
   test('of a turn is nothing when there are no projects', () => {
-    expect(createProjectExpectations().strideOf(aTurn('a'), NOW_MS)).toBe(0);
+    expect(createProjectStrides().strideOf(aTurn('a'), NOW_MS)).toBe(0);
   });
 });
 
@@ -121,36 +121,36 @@ describe('a compute that can be suspended', () => {
   const running = (ageMs: number) => activity({ activeSinceMs: [NOW_MS - ageMs] });
 
   test('lets more be expected of its project five minutes after its last use, once', () => {
-    const { expectations, turn } = setUp(1);
-    expectations.learn(turn, running(MINUTE_MS), NOW_MS);
+    const { strides, turn } = setUp(1);
+    strides.learn(turn, running(MINUTE_MS), NOW_MS);
 
-    expect(expectations.takeRisen(NOW_MS + 4 * MINUTE_MS - 1)).toBeUndefined();
-    expect(expectations.takeRisen(NOW_MS + 4 * MINUTE_MS)).toBe(turn);
-    expect(expectations.takeRisen(NOW_MS + 4 * MINUTE_MS)).toBeUndefined();
+    expect(strides.takeRisen(NOW_MS + 4 * MINUTE_MS - 1)).toBeUndefined();
+    expect(strides.takeRisen(NOW_MS + 4 * MINUTE_MS)).toBe(turn);
+    expect(strides.takeRisen(NOW_MS + 4 * MINUTE_MS)).toBeUndefined();
   });
 
   test('is found behind projects in which nothing runs', () => {
-    const { expectations, turns } = setUp(2);
+    const { strides, turns } = setUp(2);
     const [quiet = aTurn('none'), busy = aTurn('none')] = turns;
-    expectations.learn(quiet, activity(), NOW_MS);
-    expectations.learn(busy, running(MINUTE_MS), NOW_MS);
+    strides.learn(quiet, activity(), NOW_MS);
+    strides.learn(busy, running(MINUTE_MS), NOW_MS);
 
-    expect(expectations.takeRisen(NOW_MS + 4 * MINUTE_MS)).toBe(busy);
+    expect(strides.takeRisen(NOW_MS + 4 * MINUTE_MS)).toBe(busy);
   });
 
   test('is forgotten with the next reading that does not show it running', () => {
-    const { expectations, turn } = setUp(1);
-    expectations.learn(turn, running(MINUTE_MS), NOW_MS);
-    expectations.learn(turn, activity(), NOW_MS);
+    const { strides, turn } = setUp(1);
+    strides.learn(turn, running(MINUTE_MS), NOW_MS);
+    strides.learn(turn, activity(), NOW_MS);
 
-    expect(expectations.takeRisen(NOW_MS + DAY_MS)).toBeUndefined();
+    expect(strides.takeRisen(NOW_MS + DAY_MS)).toBeUndefined();
   });
 
   test('is forgotten with its project', () => {
-    const { expectations, turn } = setUp(1);
-    expectations.learn(turn, running(MINUTE_MS), NOW_MS);
-    expectations.forget(turn);
+    const { strides, turn } = setUp(1);
+    strides.learn(turn, running(MINUTE_MS), NOW_MS);
+    strides.forget(turn);
 
-    expect(expectations.takeRisen(NOW_MS + DAY_MS)).toBeUndefined();
+    expect(strides.takeRisen(NOW_MS + DAY_MS)).toBeUndefined();
   });
 });

@@ -1,4 +1,4 @@
-/** Decides how often an open operation that the list no longer shows is read by itself, and when that ends. */
+/** Decides how often an open operation that the list no longer shows is read by itself. `watch-end.ts` says when that ends. */
 
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../../../shared/core/time/durations.ts';
 
@@ -21,15 +21,6 @@ const WATCH_STEPS = {
   ],
 } as const;
 
-/** A failed operation that was not retried for this long is not watched any more, and an event says so. */
-export const FAILED_WATCH_MS_MAX = 30 * DAY_MS;
-
-/**
- * An operation counts as vanished after two 404 answers at least this far apart, since a single one can be a passing
- * refusal.
- */
-export const VANISHED_AFTER_MS = MINUTE_MS;
-
 export function watchIntervalMs(status: string, ageMs: number): number {
   const steps = status === 'failed' ? WATCH_STEPS.failed : WATCH_STEPS.moving;
   return (steps.find((step) => ageMs < step.untilAgeMs) ?? steps[steps.length - 1])?.intervalMs ?? HOUR_MS;
@@ -41,8 +32,4 @@ export function watchIntervalMs(status: string, ageMs: number): number {
  */
 export function isReadDue(status: string, ageMs: number, sinceReadMs: number | undefined): boolean {
   return sinceReadMs === undefined || sinceReadMs >= watchIntervalMs(status, ageMs);
-}
-
-export function isWatchOver(status: string, ageMs: number): boolean {
-  return status === 'failed' && ageMs >= FAILED_WATCH_MS_MAX;
 }

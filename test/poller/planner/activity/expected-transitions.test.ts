@@ -4,7 +4,7 @@ import {
   coldIntensity,
   hotIntensity,
   nextRiseMs,
-} from '../../../../functions/poller/planner/activity/poll-intensity.ts';
+} from '../../../../functions/poller/planner/activity/expected-transitions.ts';
 import type { ProjectActivity } from '../../../../functions/poller/planner/activity/project-activity.ts';
 
 const MINUTE_MS = 60_000;
