@@ -4,7 +4,7 @@ import * as z from 'zod';
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import type { AccountQueue } from '../queue/account-queue.ts';
 import { freezeAccount, liftFreeze } from '../queue/freeze.ts';
-import { notFound, Problem } from '../serving/problem.ts';
+import { notFound } from '../serving/problem.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
 import { BRIDGE_MOUNT } from './bridge-route.ts';
 import type { QueueRouteDeps } from './queue-routes.ts';
@@ -47,9 +47,10 @@ export function freezeRoutes(deps: QueueRouteDeps): readonly Route[] {
       description:
         'Queued commands wait, within their deadlines. Other commands are answered 503 with the reason. Reads go on.',
       access: 'commands:freeze',
+      isAccountWide: true,
       body,
       async handle(request) {
-        const queue = wholeAccount(deps, request.caller);
+        const queue = queueOf(deps, request.caller);
         const { reason } = body.parse(request.body);
         await freezeAccount(queue, { reason, client_id: request.caller.client_id });
         return standing(queue);
@@ -61,8 +62,9 @@ export function freezeRoutes(deps: QueueRouteDeps): readonly Route[] {
       method: 'DELETE',
       summary: 'Let the commands of the account go on',
       access: 'commands:freeze',
+      isAccountWide: true,
       async handle({ caller }) {
-        const queue = wholeAccount(deps, caller);
+        const queue = queueOf(deps, caller);
         await liftFreeze(queue, deps.wakes, { ...caller, newId: deps.newId });
         return standing(queue);
       },
@@ -75,14 +77,6 @@ async function standing({ store }: AccountQueue): Promise<ApiAnswer> {
   if (freeze === undefined) return { status: 200, body: { frozen: false } };
   const { reason, client_id, changed_at: since } = freeze;
   return { status: 200, body: { frozen: true, reason, client_id, since } };
-}
-
-/** A freeze concerns every project, so a caller who is limited to some of them must not use the switch. */
-function wholeAccount(deps: QueueRouteDeps, caller: Caller): AccountQueue {
-  if (caller.projectIds === undefined) return queueOf(deps, caller);
-  throw new Problem('account-wide', {
-    detail: 'This token is limited to projects, and a freeze holds the commands of the whole account.',
-  });
 }
 
 function queueOf({ queues }: QueueRouteDeps, { account_id }: Caller): AccountQueue {

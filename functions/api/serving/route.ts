@@ -34,6 +34,8 @@ export interface Route {
    * passed on.
    */
   readonly reach?: Reach;
+  /** True on a route of the bridge that concerns all projects, so callers who are limited to some do not reach it. */
+  readonly isAccountWide?: true;
   /** One request uses this allowance of the caller. A route without it only reads the bridge's table. */
   readonly limit?: 'upstream' | 'wishes';
   /**
