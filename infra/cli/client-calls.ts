@@ -24,7 +24,7 @@ function callsIn(declarations: string): readonly string[] {
   return [...found].map(([, method = '', path = '']) => `${method} ${path}`);
 }
 
-/** The table of the specification and the table of the public API together, in the same form. */
+/** Returns the table of the specification and the table of the public API together, in the same form. */
 export function ownCalls(): readonly string[] {
   const specified = Object.values(calls).map(({ method, path }) => `${method} ${path}`);
   return [...specified, ...Object.values(publicCalls).map(({ request }) => request)];

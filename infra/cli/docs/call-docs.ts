@@ -11,7 +11,7 @@ import { withSection } from './generated-section.ts';
 
 interface DocumentedCall {
   readonly id: string;
-  /** As `GET /projects/{project_id}`. */
+  /** The text looks like `GET /projects/{project_id}`. */
   readonly request: string;
   readonly scope: Scope;
   readonly origin: 'specification' | 'public API';

@@ -6,7 +6,7 @@ import type { Scope } from '../../callers/scopes.ts';
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE';
 
 /**
- * How far a call reaches. The fence around callers who are limited to projects decides by it.
+ * Says how far a call reaches. The fence around callers who are limited to projects decides by it.
  *
  * - `path_project`: it stays within the project of its path.
  * - `named_project`: it stays within the `project_id` of its body.

@@ -6,7 +6,7 @@ import * as z from 'zod';
 const plainValues = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
 
 /**
- * `paths`: `branch.name`, `endpoints[].type` within a list, `settings.*` for a map of plain values. The schema takes any other field,
+ * `paths` looks like `branch.name`, `endpoints[].type` within a list, `settings.*` for a map of plain values. The schema takes any other field,
  * too; the declared fields are those that a caller who is limited to projects may send.
  */
 export function declaredBody(paths: readonly string[]): z.ZodObject {
