@@ -1,9 +1,11 @@
 /** Lists the functions of the bridge: entry file, memory, time-out, and the schema of the environment. */
 
 import type * as z from 'zod';
+import { commandsSchedule } from '../functions/commands/invocations.ts';
 import { notifierEnvironment } from '../functions/notifier/environment.ts';
 import { notifierSchedule } from '../functions/notifier/invocations.ts';
 import { apiEnvironment } from '../shared/config/api-config.ts';
+import { commandsEnvironment } from '../shared/config/commands-config.ts';
 import { pollerEnvironment, pollerSchedule } from '../shared/config/poller-config.ts';
 
 export interface FunctionDefinition {
@@ -31,6 +33,13 @@ export const functionDefinitions = {
     memoryMb: 512,
     // An HTTP API waits for 30 seconds at most.
     timeoutMs: 30_000,
+  },
+  commands: {
+    entry: 'functions/commands/handler.ts',
+    environment: commandsEnvironment,
+    filed: ['ACCOUNTS'],
+    memoryMb: 256,
+    timeoutMs: commandsSchedule.timeoutMs,
   },
   notifier: {
     entry: 'functions/notifier/handler.ts',

@@ -156,6 +156,7 @@ describe('a file of shared', () => {
   /** Each of these folders counts as one user of every file that it imports, directly or through others. */
   const USERS: readonly string[] = [
     'functions/api',
+    'functions/commands',
     'functions/notifier',
     'functions/poller',
     'infra/aws',
@@ -216,6 +217,8 @@ describe('input and output at the edges', () => {
     'functions/notifier/create-handler.ts',
     'functions/notifier/channels/sns-publisher.ts',
     'functions/api/create-handler.ts',
+    'functions/commands/create-handler.ts',
+    'shared/commands/queue/sqs-wakes.ts',
     'shared/store/dynamodb/dynamodb-indexes.ts',
   ]);
 

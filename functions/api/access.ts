@@ -5,14 +5,15 @@
 
 import { TOKEN_ATTRIBUTES } from '../../shared/callers/token-record.ts';
 import { IDEMPOTENCY_ATTRIBUTES } from '../../shared/commands/idempotency-store.ts';
+import { QUEUE_ATTRIBUTES } from '../../shared/commands/queue/queue-store.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { CALLER_USAGE_ATTRIBUTES, USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { PROGRESS_ATTRIBUTES, RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
 import { ENDED_SESSION_ATTRIBUTES } from './console/session/ended-sessions.ts';
-import { HELD_ATTRIBUTES } from './permits/held-places.ts';
 import { AUDIT_ATTRIBUTES } from './read-model/audit-reader.ts';
+import { HELD_ATTRIBUTES } from './serving/held-places.ts';
 
 const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
 const BEGUN = [...RECORD_ATTRIBUTES.operation, ...RECORD_ATTRIBUTES.command];
@@ -36,8 +37,10 @@ export const apiAccess = {
     idempotency: distinct([...KEY, ...IDEMPOTENCY_ATTRIBUTES]),
     callers: [...KEY, ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],
     audit: [...KEY, ...AUDIT_ATTRIBUTES],
+    // What a queued command sends is for the worker alone.
+    queue: [...KEY, ...QUEUE_ATTRIBUTES].filter((name) => name !== 'request'),
   },
-  readsMany: ['protocol', 'audit'],
+  readsMany: ['protocol', 'audit', 'queue'],
   updates: {
     protocol: distinct([...WORK, FEED_INDEX.sortKey, ...BEGUN, ...PARKED]).filter(
       (name) => !DECIDED_LATER.has(name),
@@ -62,6 +65,7 @@ export const apiAccess = {
       'duration_ms',
       'operation_ids',
     ],
+    queue: distinct([...WORK, ...LISTED, ...QUEUE_ATTRIBUTES]),
     usage: [...KEY, ...USAGE_ATTRIBUTES, ...CALLER_USAGE_ATTRIBUTES],
     callers: [...KEY, 'kind', 'expires_at', ...ENDED_SESSION_ATTRIBUTES, ...HELD_ATTRIBUTES],
   },

@@ -4,6 +4,8 @@ import type { Hono } from 'hono';
 import { createTokenReader } from '../../shared/callers/token-store.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
+import type { Wakes } from '../../shared/commands/queue/wakes.ts';
+import { type SharedAccount, upstreamAccounts } from '../../shared/commands/upstream-accounts.ts';
 import type { ApiAccount } from '../../shared/config/api-accounts.ts';
 import type { ApiSettings } from '../../shared/config/api-config.ts';
 import type { AccountStatus } from '../../shared/core/records/account-status.ts';
@@ -24,17 +26,17 @@ import { createEndedSessions } from './console/session/ended-sessions.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
 import { createAuthenticator } from './identity/authenticate.ts';
 import { createJwtVerifier } from './identity/verify-jwt.ts';
-import { createHeldPlaces, type HeldPlaces } from './permits/held-places.ts';
+import { createAccountQueue } from './queue/account-queue.ts';
 import { deafChannelReasons } from './read-model/channel-health.ts';
 import { createReadModel, type ReadModel } from './read-model/read-model.ts';
 import { createApp } from './serving/app.ts';
+import { createHeldPlaces, type HeldPlaces } from './serving/held-places.ts';
 import { createPatientCallers } from './serving/patient-callers.ts';
 import type { RawRequest } from './serving/read-request.ts';
 import type { Route } from './serving/route.ts';
 import { type ServeDeps, serveCaller } from './serving/serve-route.ts';
 import { passThroughRoutes } from './upstream/pass-through-routes.ts';
 import type { UpstreamAccount } from './upstream/upstream-account.ts';
-import { upstreamAccounts } from './upstream-accounts.ts';
 
 export interface ApiPorts {
   readonly table: Table;
@@ -49,6 +51,8 @@ export interface ApiPorts {
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   readonly random: Random;
+  /** Wakes the worker that sends queued commands. */
+  readonly wakes: Wakes;
   readonly newId: () => string;
   readonly fetch?: typeof fetch;
 }
@@ -72,7 +76,8 @@ interface Readers {
 
 export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const noteUnreadable = createUnreadableNotes(ports.telemetry);
-  const accounts = upstreamAccounts(settings.accounts, ports, noteUnreadable);
+  const shared = upstreamAccounts(settings.accounts, ports, noteUnreadable);
+  const accounts = withQueues(shared, ports, noteUnreadable);
   const readers = createReaders(settings, ports, noteUnreadable);
   const routes = createRoutes(settings, ports, { accounts, readers, noteUnreadable });
   const fairShares = new Map([...accounts].map(([id, { fairShare }]) => [id, fairShare]));
@@ -101,7 +106,7 @@ function createReaders(
 
 function createRoutes(
   { accounts: settings, extraRoutes, openCalls }: ApiSettings,
-  { table, pepper, telemetry, clock }: ApiPorts,
+  { table, pepper, telemetry, clock, wakes, newId }: ApiPorts,
   parts: {
     readonly accounts: ReadonlyMap<string, UpstreamAccount>;
     readonly readers: Readers;
@@ -116,11 +121,34 @@ function createRoutes(
   const pollIntervalMsOf = (accountId: string) => intervalsMs.get(accountId) ?? 0;
   return withDocumentation([
     ...passThroughRoutes(
-      { accounts: parts.accounts, patient, idempotency, pepper, telemetry },
+      { accounts: parts.accounts, patient, idempotency, pepper, telemetry, clock, wakes },
       { extraRoutes, openCalls },
     ),
-    ...bridgeRoutes({ ...parts.readers, patient, pollIntervalMsOf, pepper, clock }),
+    ...bridgeRoutes({
+      ...parts.readers,
+      queues: new Map([...parts.accounts].map(([id, { queue }]) => [id, queue])),
+      patient,
+      pollIntervalMsOf,
+      pepper,
+      clock,
+      wakes,
+      telemetry,
+      newId,
+    }),
   ]);
+}
+
+/** The keys of both maps are account ids. */
+function withQueues(
+  accounts: ReadonlyMap<string, SharedAccount>,
+  { table, clock }: ApiPorts,
+  noteUnreadable: NoteUnreadable,
+): ReadonlyMap<string, SharedAccount & UpstreamAccount> {
+  const entries = [...accounts].map(([id, account]) => {
+    const queue = createAccountQueue(table, id, clock, noteUnreadable);
+    return [id, { ...account, queue }] as const;
+  });
+  return new Map(entries);
 }
 
 /** Returns the places in which callers may wait, by account id. */

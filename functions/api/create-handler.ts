@@ -3,6 +3,8 @@
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
 import { type ApiEnvironment, readApiSettings } from '../../shared/config/api-config.ts';
 import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
 import {
@@ -40,6 +42,7 @@ export function createApiFunction(
     bus: createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME),
     keyOf: ({ key_secret_id }) => createSecretKeySource(secretsManager, key_secret_id, clock),
     pepper: () => pepper.current(),
+    wakes: createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL),
     telemetry,
   });
   return { ...api, telemetry };

@@ -9,6 +9,7 @@ import { Alarms } from './monitoring/alarms.ts';
 import { Dashboard } from './monitoring/dashboard.ts';
 import { Api } from './resources/api.ts';
 import { BridgeBus } from './resources/bridge-bus.ts';
+import { Commands, CommandsQueue } from './resources/commands.ts';
 import { Notifier } from './resources/notifier.ts';
 import { Poller } from './resources/poller.ts';
 import { State } from './resources/state.ts';
@@ -30,10 +31,13 @@ export class BridgeStack extends Stack {
     const events = new BridgeBus(this, {
       busName: config.name,
       archiveDays: config.archive_days,
-      publisherRoleArns: [roleArn('poller'), roleArn('api')],
+      publisherRoleArns: [roleArn('poller'), roleArn('api'), roleArn('commands')],
     });
     const poller = new Poller(this, { config, state, events, common: common('poller') });
-    const api = new Api(this, { config, state, events, common: common('api') });
+    const queue = new CommandsQueue(this, config);
+    const commandsQueue = queue.queue;
+    const api = new Api(this, { config, state, events, commandsQueue, common: common('api') });
+    const commands = new Commands(this, { config, state, events, queue, common: common('commands') });
     const consoleBaseUrl = api.httpApi.apiEndpoint;
     const notifier = new Notifier(this, {
       config,
@@ -42,7 +46,7 @@ export class BridgeStack extends Stack {
       consoleBaseUrl,
       common: common('notifier'),
     });
-    const parts = { config, events, poller, api, notifier };
+    const parts = { config, events, poller, api, commands, notifier };
     new Alarms(this, parts);
     new Dashboard(this, parts);
     for (const [name, value] of Object.entries(config.tags)) Tags.of(this).add(name, value);

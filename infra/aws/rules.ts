@@ -17,7 +17,7 @@ export interface Acknowledged {
 export const ACKNOWLEDGED: readonly Acknowledged[] = [
   {
     id: 'AwsSolutions-IAM4[Policy::arn:<AWS::Partition>:iam::aws:policy/AWSXRayDaemonWriteAccess]',
-    at: ['Poller/poller/Role', 'Api/api/Role', 'Notifier/notifier/Role'],
+    at: ['Poller/poller/Role', 'Api/api/Role', 'Commands/commands/Role', 'Notifier/notifier/Role'],
     reason: 'X-Ray has no resource-level permissions; the managed policy keeps "*" out of our own statements',
   },
   {
@@ -33,7 +33,13 @@ export const ACKNOWLEDGED: readonly Acknowledged[] = [
   },
   {
     id: 'AwsSolutions-SQS3',
-    at: ['Events/CanaryQueue', 'Events/Undelivered', 'Poller/Failures', 'Notifier/DeadLetters'],
+    at: [
+      'Events/CanaryQueue',
+      'Events/Undelivered',
+      'Poller/Failures',
+      'CommandsQueue/DeadLetters',
+      'Notifier/DeadLetters',
+    ],
     reason: 'Dead-letter queues, and the queue of the canary, which has no reader, need none of their own',
   },
 ];

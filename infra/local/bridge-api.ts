@@ -8,7 +8,14 @@ import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-inde
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import type { LocalAws } from './aws/local-aws.ts';
 import { localDynamoDb } from './bridge-aws.ts';
-import { ACCOUNT_ID, EVENT_BUS_NAME, KEY_SECRET_ID, PEPPER_SECRET_ID, TABLE_NAME } from './bridge-names.ts';
+import {
+  ACCOUNT_ID,
+  COMMANDS_QUEUE_NAME,
+  EVENT_BUS_NAME,
+  KEY_SECRET_ID,
+  PEPPER_SECRET_ID,
+  TABLE_NAME,
+} from './bridge-names.ts';
 import type { DataFolder } from './data-folder.ts';
 import {
   issueDevelopmentToken,
@@ -25,27 +32,39 @@ export interface BridgeApiParts {
   readonly aws: LocalAws;
 }
 
-export function openBridgeApi({ options, folder, baseUrl, aws }: BridgeApiParts): Promise<LocalApi> {
-  const account: z.input<typeof apiAccounts>[number] = {
-    account_id: ACCOUNT_ID,
-    upstream_base_url: baseUrl,
-    key_secret_id: KEY_SECRET_ID,
-  };
+export function openBridgeApi(parts: BridgeApiParts): Promise<LocalApi> {
+  const { options, folder } = parts;
   return startLocalApi({
     speed: options.speed,
     originMs: folder.originMs,
     port: options.apiPort,
     environment: {
-      ...aws.environment,
-      TABLE_NAME,
-      EVENT_BUS_NAME,
+      ...commandEnvironment(parts),
       ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
-      TOKEN_PEPPER_SECRET_ID: PEPPER_SECRET_ID,
-      ACCOUNTS: JSON.stringify([account]),
       POWERTOOLS_SERVICE_NAME: 'api',
     },
     onLogLine: (line) => folder.keepLogLine(line),
   });
+}
+
+/** The variables that every function has that sends commands. */
+export function commandEnvironment({
+  aws,
+  baseUrl,
+}: Pick<BridgeApiParts, 'aws' | 'baseUrl'>): Record<string, string> {
+  const account: z.input<typeof apiAccounts>[number] = {
+    account_id: ACCOUNT_ID,
+    upstream_base_url: baseUrl,
+    key_secret_id: KEY_SECRET_ID,
+  };
+  return {
+    ...aws.environment,
+    TABLE_NAME,
+    EVENT_BUS_NAME,
+    TOKEN_PEPPER_SECRET_ID: PEPPER_SECRET_ID,
+    ACCOUNTS: JSON.stringify([account]),
+    COMMANDS_QUEUE_URL: `${aws.endpoint}/000000000000/${COMMANDS_QUEUE_NAME}`,
+  };
 }
 
 /**

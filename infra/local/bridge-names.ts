@@ -5,3 +5,4 @@ export const EVENT_BUS_NAME = 'operations-bridge';
 export const ACCOUNT_ID = 'main';
 export const KEY_SECRET_ID = 'operations-bridge/upstream-key';
 export const PEPPER_SECRET_ID = 'operations-bridge/token-pepper';
+export const COMMANDS_QUEUE_NAME = 'operations-bridge-commands.fifo';

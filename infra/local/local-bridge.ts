@@ -5,7 +5,7 @@ import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { scaledClock } from '../process/scaled-clock.ts';
 import type { LocalAws } from './aws/local-aws.ts';
-import { endTokens, issueToken, openBridgeApi } from './bridge-api.ts';
+import { commandEnvironment, endTokens, issueToken, openBridgeApi } from './bridge-api.ts';
 import { openBridgeAws } from './bridge-aws.ts';
 import { ACCOUNT_ID, EVENT_BUS_NAME, KEY_SECRET_ID, TABLE_NAME } from './bridge-names.ts';
 import { type DataFolder, openDataFolder } from './data-folder.ts';
@@ -13,6 +13,7 @@ import { headerLines } from './header.ts';
 import type { LocalApi } from './lambda/local-api.ts';
 import { type FromWorker, type PollerLambdaOptions, runPollerLambda } from './lambda/poller-lambda.ts';
 import type { ChannelSecrets } from './local-channels.ts';
+import { type LocalCommands, startLocalCommands } from './local-commands.ts';
 import { type LocalNotifier, startLocalNotifier } from './local-notifier.ts';
 import { openUpstream, probeUpstream, type Upstream } from './local-upstream.ts';
 import type { StartOptions } from './start-options.ts';
@@ -65,6 +66,8 @@ async function runIn(run: Run): Promise<void> {
   const aws = await openBridgeAws({ port: options.port, folder, apiKey: upstream.apiKey });
   stack.defer(() => aws.close());
   watchEvents(aws, run);
+  const commands = startCommands(run, aws, upstream);
+  stack.defer(() => commands.close());
   const api = await openBridgeApi({ options, folder, baseUrl: upstream.baseUrl, aws });
   stack.defer(() => api.close());
   const token = await issueToken(aws, folder.pepper, clock);
@@ -75,6 +78,24 @@ async function runIn(run: Run): Promise<void> {
   stack.defer(() => api.close());
   for (const line of headerLines({ options, upstream, aws, api, token })) surroundings.print(line);
   await runPollerLambda(pollerOf(run, aws, upstream), surroundings.signal);
+}
+
+function startCommands(
+  { options, surroundings, folder, clock }: Run,
+  aws: LocalAws,
+  { baseUrl }: Upstream,
+): LocalCommands {
+  const { print, style } = surroundings;
+  return startLocalCommands({
+    aws,
+    busName: EVENT_BUS_NAME,
+    clock,
+    speed: options.speed,
+    originMs: folder.originMs,
+    environment: { ...commandEnvironment({ aws, baseUrl }), POWERTOOLS_SERVICE_NAME: 'commands' },
+    onFailure: (sentence) => print(paint('red', `commands: ${sentence}`, style)),
+    onLogLine: (line) => folder.keepLogLine(line),
+  });
 }
 
 function startNotifier(

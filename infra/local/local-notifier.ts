@@ -12,9 +12,9 @@ import type { Clock } from '../../shared/runtime/clock.ts';
 import type { LocalAws } from './aws/local-aws.ts';
 import { createLocalQueue, type LocalQueue } from './aws/services/queue.ts';
 import type { TopicMessage } from './aws/services/topics.ts';
-import { createNotifierInvocations, type NotifierInvocations } from './lambda/notifier-invocations.ts';
-import { type NotifierLambda, startNotifierLambda } from './lambda/notifier-lambda.ts';
 import type { WorkerSettings } from './lambda/poller-lambda.ts';
+import { createQueueInvocations, type QueueInvocations } from './lambda/queue-invocations.ts';
+import { type QueueLambda, startQueueLambda } from './lambda/queue-lambda.ts';
 import { type ChannelSecrets, setUpChannels } from './local-channels.ts';
 import { type LineStyle, paint } from './terminal/event-line.ts';
 
@@ -47,7 +47,7 @@ export function startLocalNotifier(options: LocalNotifierOptions): LocalNotifier
   const channelEnvironment = setUpChannels(aws, options.channelSecrets, (mail) => showMail(mail, options));
   const queue = queueOfAlerts(options, reportFailure);
   const lambda = startLambda(options, channelEnvironment, reportFailure);
-  const invocations = createNotifierInvocations(queue, (event) => lambda.invoke(event));
+  const invocations = createQueueInvocations(queue, notifierQueue.batchSize, (event) => lambda.invoke(event));
   const closing = new AbortController();
   const running = invokeUntil(closing.signal, invocations, clock);
   return {
@@ -90,7 +90,7 @@ function startLambda(
   { aws, tableName, consoleBaseUrl, speed, originMs, onLogLine = () => {} }: LocalNotifierOptions,
   channelEnvironment: Readonly<Record<string, string>>,
   onFailure: (sentence: string) => void,
-): NotifierLambda {
+): QueueLambda {
   const environment = {
     ...aws.environment,
     TABLE_NAME: tableName,
@@ -98,14 +98,11 @@ function startLambda(
     ...channelEnvironment,
     ...(consoleBaseUrl !== undefined && { CONSOLE_BASE_URL: consoleBaseUrl }),
   };
-  return startNotifierLambda({ speed, originMs, environment, onLogLine, onFailure });
+  const script = new URL('./lambda/notifier-worker.ts', import.meta.url);
+  return startQueueLambda({ script, speed, originMs, environment, onLogLine, onFailure });
 }
 
-async function invokeUntil(
-  signal: AbortSignal,
-  invocations: NotifierInvocations,
-  clock: Clock,
-): Promise<void> {
+async function invokeUntil(signal: AbortSignal, invocations: QueueInvocations, clock: Clock): Promise<void> {
   let sweptAtMs = Number.NEGATIVE_INFINITY;
   while (!signal.aborted) {
     invocations.receiveAll();

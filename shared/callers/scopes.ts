@@ -69,6 +69,8 @@ export const SCOPE_MEANINGS = {
   'users:read': 'Shows the person whose key the bridge uses, and the organizations of this person.',
   'consumption:read': 'Shows what projects and branches have consumed.',
   'regions:read': 'Lists the regions of the service.',
+  'commands:freeze':
+    'Holds all commands of the account and lets them go on, and withdraws queued commands of others.',
   'audit:read': 'Reads the audit of all callers.',
 } as const satisfies Readonly<Record<string, string>>;
 

@@ -26,15 +26,13 @@ export async function recordStarted(
   request: CommandRequest,
   answer: ForwardedAnswer,
 ): Promise<readonly string[]> {
-  const { requestId, caller, target } = request;
+  const { requestId, caller, target, traceparent } = request;
+  const named = { request_id: requestId, client_id: caller.client_id, call: target.id };
+  const sent = { ...named, ...(traceparent !== undefined && { traceparent }) };
   const { byProject, projectId } = operationsInAnswer(answer, requestedProject(request));
   const operationsOf = new Map(projectId === undefined ? byProject : [[projectId, []], ...byProject]);
   const recorded = [...operationsOf].map(([project_id, operations]) =>
-    recordCommand(
-      recording,
-      { project_id, request_id: requestId, client_id: caller.client_id, call: target.id },
-      operations,
-    ),
+    recordCommand(recording, { project_id, ...sent }, operations),
   );
   try {
     await within(Promise.all(recorded), RECORD_MS_MAX, recording.clock);

@@ -1,19 +1,13 @@
 /** Sends a command for a caller. It is passed on once, and the operations that it started are recorded at once. */
 
 import type { RecordCommandDeps } from '../protocol/record-command.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
 import type { CallDeps } from '../upstream/outgoing-request.ts';
 import type { CommandRequest } from './command-request.ts';
 import { forwardCall, type Waiting } from './forward-call.ts';
+import { findLockHolders, type LockReaders, type OpenWorkFinder } from './lock-holders.ts';
 import { recordStarted } from './record-started.ts';
-import { type CommandOutcome, type SendOnceDeps, sendOnce } from './send-once.ts';
-
-interface OpenWorkFinder {
-  /**
-   * Finds what is open or unpublished of a project, in an index that can lag. `operationId` is undefined for an item
-   * that is no operation.
-   */
-  findWork(projectId: string): Promise<readonly { readonly operationId: string | undefined }[]>;
-}
+import { type CommandOutcome, type SendOnceDeps, type Sent, sendOnce } from './send-once.ts';
 
 /** This is one account of the upstream as commands reach it. */
 export interface CommandAccount {
@@ -33,29 +27,36 @@ const LOCK_HOLDERS_MAX = 20;
  */
 export function sendCommand(
   deps: SendOnceDeps,
-  { upstream, work, recording }: CommandAccount,
+  account: CommandAccount,
   request: CommandRequest,
   waiting: Waiting,
 ): Promise<CommandOutcome> {
-  const { telemetry } = deps;
-  return sendOnce(deps, request, async () => {
-    const result = await forwardCall({ upstream, telemetry }, request, waiting);
-    if (result.kind === 'unanswered') return result;
-    const { status } = result.answer;
-    if (status === 423) return { ...result, lockedBy: await lockHolders(work, request) };
-    if (status >= 300) return result;
-    const operationIds = await recordStarted({ recording, telemetry }, request, result.answer);
-    return { ...result, operationIds };
-  });
+  return sendOnce(deps, request, () => sendUnkeyed(deps.telemetry, account, request, waiting));
+}
+
+/** The same without a look at the Idempotency-Key: the caller makes sure that the command is sent once. */
+export async function sendUnkeyed(
+  telemetry: Telemetry,
+  { upstream, work, recording }: CommandAccount,
+  request: CommandRequest,
+  waiting: Waiting,
+): Promise<Sent> {
+  const result = await forwardCall({ upstream, telemetry }, request, waiting);
+  if (result.kind === 'unanswered') return result;
+  const { status } = result.answer;
+  if (status === 423) return { ...result, lockedBy: await lockHolders({ work, recording }, request) };
+  if (status >= 300) return result;
+  const operationIds = await recordStarted({ recording, telemetry }, request, result.answer);
+  return { ...result, operationIds };
 }
 
 /**
  * Returns the ids of the operations that hold the project, as far as the bridge knows them. It returns none when the
  * table does not answer.
  */
-async function lockHolders(work: OpenWorkFinder, { ids }: CommandRequest): Promise<readonly string[]> {
+async function lockHolders(readers: LockReaders, { ids }: CommandRequest): Promise<readonly string[]> {
   const projectId = ids['project_id'];
   if (projectId === undefined) return [];
-  const places = await work.findWork(projectId).catch(() => []);
-  return places.flatMap(({ operationId }) => operationId ?? []).slice(0, LOCK_HOLDERS_MAX);
+  const holders = await findLockHolders(readers, projectId).catch(() => []);
+  return holders.slice(0, LOCK_HOLDERS_MAX);
 }

@@ -17,6 +17,8 @@ export const apiEnvironment = z.object({
   ALERT_CHANNELS: z.string().min(2),
   /** The secret that keys the hashes of tokens and Idempotency-Keys has this name or ARN. */
   TOKEN_PEPPER_SECRET_ID: z.string().min(1),
+  /** This FIFO queue wakes the worker that sends queued commands. */
+  COMMANDS_QUEUE_URL: z.url(),
   /** This is the JSON of `extraRoutes`. */
   EXTRA_ROUTES: z.string().default('[]'),
   /** This is the JSON of `openCalls`. */

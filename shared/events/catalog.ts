@@ -23,7 +23,14 @@ const operationIdentity = {
 };
 
 const command = z
-  .object({ client_id: z.string(), request_id: z.string() })
+  .object({
+    client_id: z.string(),
+    request_id: z.string(),
+    traceparent: z
+      .string()
+      .optional()
+      .describe("W3C Trace Context of the caller's request, when the caller sent one."),
+  })
   .describe('The command through this bridge that started the operation, and the caller who sent it.');
 
 export const operationStateChanged = defineEvent({
@@ -127,16 +134,16 @@ export const operationStalled = defineEvent({
 export const commandSettled = defineEvent({
   detailType: DETAIL_TYPES.command_settled,
   summary:
-    'A command through the bridge has come to its end: every operation that it started has ended, it started none, or the deadline has passed.',
+    'A command through the bridge has come to its end: every operation that it started has ended, it started none, the deadline for them has passed, or the command left its line without being carried out.',
   detail: z.object({
     ...common,
     project_id: z.string(),
     command,
     call: z.string().describe('The call of the upstream API, by its name in the API documentation.'),
     outcome: z
-      .enum(['succeeded', 'failed', 'incomplete'])
+      .enum(['succeeded', 'failed', 'incomplete', 'refused', 'expired', 'cancelled', 'unknown'])
       .describe(
-        'succeeded: all operations finished or were skipped. failed: all operations ended, and at least one ended otherwise. incomplete: the deadline passed first.',
+        'succeeded: all operations finished or were skipped. failed: all operations ended, and at least one ended otherwise; or the bridge could not work on a command that waited in line. incomplete: the deadline for the operations passed first. The others are ends of commands that waited in line. refused: the upstream refused the command. expired: its own deadline passed before it could be sent. cancelled: a caller withdrew it before it was sent. unknown: it was sent and no answer was seen; it is never sent again.',
       ),
     operations: z
       .array(

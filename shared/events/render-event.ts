@@ -52,8 +52,9 @@ const details = {
   }),
   watch_ended: (record, entry) => ({ ...operationFields(record), ...entry }),
   command_settled: (record, entry) => {
-    const { client_id, request_id, call } = record;
-    return { ...projectFields(record), ...entry, command: { client_id, request_id }, call };
+    const { client_id, request_id, call, traceparent } = record;
+    const command = { client_id, request_id, ...(traceparent !== undefined && { traceparent }) };
+    return { ...projectFields(record), ...entry, command, call };
   },
   project_discovered: (record, entry) => ({ ...projectFields(record), ...entry }),
   project_unreachable: (record, entry) => ({ ...projectFields(record), ...entry }),

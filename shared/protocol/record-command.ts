@@ -18,6 +18,8 @@ export interface Command {
   readonly client_id: string;
   /** Names the upstream API's call, such as `restartEndpoint`. */
   readonly call: string;
+  /** W3C Trace Context of the client's request. */
+  readonly traceparent?: string | undefined;
 }
 
 export interface RecordCommandDeps extends Omit<RelayDeps, 'store'> {
@@ -55,7 +57,7 @@ export async function recordCommand(
  */
 async function recordOne(
   { accountId, store, upstream, clock }: RecordCommandDeps,
-  { client_id, request_id }: Command,
+  { client_id, request_id, traceparent }: Command,
   operation: Operation,
 ): Promise<OperationRecord | undefined> {
   const { records, unreadableIds } = await store.readOperations(operation.project_id, [operation.id]);
@@ -65,7 +67,7 @@ async function recordOne(
     account_id: accountId,
     nowMs: clock.now(),
     observed_by: 'command' as const,
-    command: { client_id, request_id },
+    command: { client_id, request_id, ...(traceparent !== undefined && { traceparent }) },
   });
   const deps: RecordDeps = { upstream, store, contextOf };
   const outcome = await recordOperation(deps, undefined, operation);

@@ -48,6 +48,8 @@ export const metricUnits = {
   ApiRefusals: 'Count',
   /** Counts sessions that began and ended, and reads that showed secrets, by kind. */
   ApiAccesses: 'Count',
+  /** Counts queued commands that could not be worked on, because their items or their requests cannot be read. */
+  CommandsUnworkable: 'Count',
   /** Counts audit records that could not be written. */
   AuditFailed: 'Count',
   AlertsSent: 'Count',

@@ -94,6 +94,7 @@ const commandItem = z.object({
   request_id: z.string(),
   client_id: z.string(),
   call: z.string(),
+  traceparent: z.string().optional(),
   operation_ids: z.array(z.string()),
   sent_at: z.string(),
   deadline_at_ms: z.number(),

@@ -13,6 +13,8 @@ export const PARTITIONS = {
   alerts: 'ALERT#*',
   tokens: 'TOKEN#*',
   idempotency: 'IDEMPOTENCY#*',
+  /** Holds commands that wait in line, the lines themselves, and freezes. */
+  queue: 'QUEUE#*',
   audit: 'AUDIT#*',
   usage: 'USAGE#*',
   callers: 'CALLER#*',
@@ -140,6 +142,42 @@ export function tokensListOf(accountId: string): string {
  */
 export function idempotencyKey(keyHash: string): Key {
   return { pk: `IDEMPOTENCY#${keyHash}`, sk: 'COMMAND' };
+}
+
+/** This is the item of a command that was accepted and is sent when its turn comes. */
+export function queuedCommandKey(accountId: string, commandId: string): Key {
+  return { pk: `QUEUE#${accountId}#C#${commandId}`, sk: 'COMMAND' };
+}
+
+/** This item holds the order of a project's queued commands. */
+export function projectLineKey(accountId: string, projectId: string): Key {
+  return { pk: `QUEUE#${accountId}#P#${projectId}`, sk: 'LINE' };
+}
+
+/** Returns the project of a line, or undefined when the key is not one of the account's lines. */
+export function lineProjectIdOf({ pk }: Key, accountId: string): string | undefined {
+  const prefix = `QUEUE#${accountId}#P#`;
+  return pk.startsWith(prefix) ? pk.slice(prefix.length) : undefined;
+}
+
+/** This item says whether all commands of the account are held. */
+export function freezeKey(accountId: string): Key {
+  return { pk: `QUEUE#${accountId}`, sk: 'FREEZE' };
+}
+
+/** This partition of the work index has the account's lines that are not empty. */
+export function linesOf(accountId: string): string {
+  return `QUEUE#${accountId}`;
+}
+
+/** This partition of the work index has the account's commands that wait in a line. */
+export function queuedCommandsOf(accountId: string): string {
+  return `QUEUED#${accountId}`;
+}
+
+/** This partition of the list index has the account's queued commands, by the time of their acceptance. */
+export function commandsListOf(accountId: string): string {
+  return `COMMANDS#${accountId}`;
 }
 
 /** This item counts what a caller holds at once on all instances. `clientHash` is the hash of the caller's name. */

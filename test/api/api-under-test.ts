@@ -4,9 +4,12 @@ import { randomBytes } from 'node:crypto';
 import { serve } from '@hono/node-server';
 import { onTestFinished } from 'vitest';
 import { createApi } from '../../functions/api/create-api.ts';
+import { work } from '../../functions/commands/work.ts';
+import { createWorkerAccounts } from '../../functions/commands/worker-accounts.ts';
 import { mintToken, tokenHash } from '../../shared/callers/bridge-token.ts';
 import { SCOPES, type Scope } from '../../shared/callers/scopes.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
+import type { Wake } from '../../shared/commands/queue/wakes.ts';
 import { apiAccounts } from '../../shared/config/api-accounts.ts';
 import type { ApiSettings, OidcSettings } from '../../shared/config/api-config.ts';
 import { type ExtraRoute, extraRoutes } from '../../shared/config/extra-routes.ts';
@@ -86,31 +89,43 @@ export function createApiUnderTest(options: ApiOptions) {
     upstream_base_url: options.upstreamBaseUrl,
     key_secret_id: 'a-key',
   };
+  const accounts = apiAccounts.parse([
+    { ...account, requests_per_minute: 700, caller_requests_per_minute: 700, ...options.accountSettings },
+  ]);
+  const woken: Wake[] = [];
+  const newId = () => `request-${++idCount}`;
+  const ports = {
+    counters: options.wrapCounters?.(ours) ?? ours,
+    bus: options.wrapBus?.(bus) ?? bus,
+    keyOf: () => ({ current: async () => key, refresh: async () => key }),
+    pepper: async () => createSecret(PEPPER),
+    wakes: { send: async (wakes: readonly Wake[]) => void woken.push(...wakes) },
+    telemetry,
+    clock,
+    random: systemRandom,
+    newId,
+    ...(options.fetch && { fetch: options.fetch }),
+  };
   const api = createApi(
     {
-      accounts: apiAccounts.parse([
-        { ...account, requests_per_minute: 700, caller_requests_per_minute: 700, ...options.accountSettings },
-      ]),
+      accounts,
       extraRoutes: further,
       openCalls: options.openCalls ?? ALL_KEY_CALLS,
       alertChannels: ['slack', 'email'],
       oidc: options.oidc,
     },
     {
+      ...ports,
       table,
       indexes: createMemoryIndexes(memory),
-      counters: options.wrapCounters?.(ours) ?? ours,
       busName: 'operations-bridge',
-      bus: options.wrapBus?.(bus) ?? bus,
-      keyOf: () => ({ current: async () => key, refresh: async () => key }),
-      pepper: async () => createSecret(PEPPER),
-      telemetry,
-      clock,
-      random: systemRandom,
-      newId: () => `request-${++idCount}`,
-      ...(options.fetch && { fetch: options.fetch }),
     },
   );
+  /** One invocation of the worker that sends queued commands, over the same table. */
+  const invokeWorker = (event: unknown) => {
+    const workerPorts = { ...ports, table: memory.as('commands'), counters: memory.as('commands') };
+    return work({ ...ports, accounts: createWorkerAccounts(accounts, workerPorts) }, event);
+  };
 
   const issueToken = async (token: TokenOptions = {}): Promise<string> => {
     const minted = mintToken(randomBytes);
@@ -128,7 +143,7 @@ export function createApiUnderTest(options: ApiOptions) {
     return text;
   };
 
-  return { ...api, memory, published, logged, issueToken };
+  return { ...api, memory, published, logged, woken, invokeWorker, issueToken };
 }
 
 export type ApiUnderTest = ReturnType<typeof createApiUnderTest>;

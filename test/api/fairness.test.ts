@@ -4,9 +4,9 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { createFairShare, type FairShare } from '../../functions/api/permits/fair-share.ts';
 import { createAccountBudget } from '../../functions/poller/account/sending/account-budget.ts';
 import { shareWithCommands } from '../../functions/poller/account/sending/share-with-commands.ts';
+import { createFairShare, type FairShare } from '../../shared/commands/permits/fair-share.ts';
 import { REQUESTS_PER_MINUTE_MAX } from '../../shared/core/rates/account-rate.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { type Random, seededRandom } from '../../shared/runtime/random.ts';

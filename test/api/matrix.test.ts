@@ -130,6 +130,7 @@ function expectedOf(route: Route, kind: Kind, subject: Subject): number | 'let i
   if (scopeOf(route).some((scope) => !scopesOf(route, scopes).includes(scope))) return 403;
   const mayNot = projects === 'none' || (projects === 'its own' && subject === OTHER_PROJECT_ID);
   if (route.path.includes('{project_id}') && mayNot) return 404;
+  if (projects !== 'all' && route.isAccountWide === true) return 403;
   if (projects !== 'all' && route.group === 'Upstream API' && (route.reach ?? 'account') === 'account')
     return 403;
   return isAbout(route) && mayNot ? 404 : 'let in';

@@ -2,9 +2,9 @@
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { createFairShare } from '../../functions/api/permits/fair-share.ts';
 import { parseForm } from '../../functions/api/serving/body/parse-form.ts';
 import { preferredWaitMs } from '../../functions/api/serving/prefer-wait.ts';
+import { createFairShare } from '../../shared/commands/permits/fair-share.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createCommandUsage } from '../../shared/store/command-usage.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';

@@ -4,9 +4,9 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { createFairShare } from '../../functions/api/permits/fair-share.ts';
 import { createAccountBudget } from '../../functions/poller/account/sending/account-budget.ts';
 import { shareWithCommands } from '../../functions/poller/account/sending/share-with-commands.ts';
+import { createFairShare } from '../../shared/commands/permits/fair-share.ts';
 import {
   REQUESTS_PER_MINUTE_MAX,
   USAGE_LOOK_MS,

@@ -149,7 +149,7 @@ const isOwn = ({ metrics }: Watch) => metrics.every(({ namespace }) => namespace
 describe('an alarm on a metric of the bridge', () => {
   test('fires on values that the code emits above its threshold, and not at the threshold or for another account or function', () => {
     const own = alarms().map(watchOf).filter(isOwn);
-    expect(own).toHaveLength(14);
+    expect(own).toHaveLength(15);
     for (const watch of own) {
       // For a share in percent, `value` is the count out of 100.
       const emitAll = (value: number, { service, account }: { service?: string; account?: string } = {}) =>
@@ -239,7 +239,7 @@ describe('the runbook', () => {
       ({ Properties }) => /#([a-z-]+)$/.exec(Properties.AlarmDescription)?.[1] ?? '',
     );
 
-    expect(new Set(anchors).size).toBe(22);
+    expect(new Set(anchors).size).toBe(24);
     expect(anchors.filter((anchor) => !page.includes(`\n## ${anchor}\n`))).toEqual([]);
   });
 });

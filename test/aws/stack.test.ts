@@ -324,8 +324,8 @@ describe('privileges', () => {
   }
   const statementsOf = (name: FunctionName): Statement[] => {
     const roleId = (functionOf(name).Properties.Role['Fn::GetAtt'] as string[])[0];
-    return stack
-      .ofType('AWS::IAM::Policy')
+    // What does not fit into the inline policy of a role, CDK puts into a managed policy of the stack.
+    return [...stack.ofType('AWS::IAM::Policy'), ...stack.ofType('AWS::IAM::ManagedPolicy')]
       .filter(({ Properties }) => Properties.Roles.some(({ Ref }: { Ref: string }) => Ref === roleId))
       .flatMap(({ Properties }) => Properties.PolicyDocument.Statement as Statement[]);
   };
@@ -364,14 +364,18 @@ describe('privileges', () => {
       'ReadIdempotency dynamodb:GetItem',
       'ReadProtocol dynamodb:BatchGetItem',
       'ReadProtocol dynamodb:GetItem',
+      'ReadQueue dynamodb:BatchGetItem',
+      'ReadQueue dynamodb:GetItem',
       'ReadTokens dynamodb:GetItem',
       'Secrets secretsmanager:GetSecretValue',
       'UpdateAudit dynamodb:UpdateItem',
       'UpdateCallers dynamodb:UpdateItem',
       'UpdateIdempotency dynamodb:UpdateItem',
       'UpdateProtocol dynamodb:UpdateItem',
+      'UpdateQueue dynamodb:UpdateItem',
       'UpdateReadRequests dynamodb:UpdateItem',
       'UpdateUsage dynamodb:UpdateItem',
+      'Wake sqs:SendMessage',
       'WriteLog logs:CreateLogStream',
       'WriteLog logs:PutLogEvents',
     ]);
@@ -380,6 +384,27 @@ describe('privileges', () => {
         'ForAllValues:StringEquals': { 'events:detail-type': ['Operation State Changed', 'Command Settled'] },
       },
     });
+  });
+
+  test('the worker can send commands and record what they begin, and cannot read a token or the audit', () => {
+    expect(actionsOf('commands')).toEqual([
+      'Publish events:PutEvents',
+      'QueryWork dynamodb:Query',
+      'Queue sqs:DeleteMessage',
+      'Queue sqs:GetQueueAttributes',
+      'Queue sqs:ReceiveMessage',
+      'Queue sqs:SendMessage',
+      'ReadProtocol dynamodb:BatchGetItem',
+      'ReadProtocol dynamodb:GetItem',
+      'ReadQueue dynamodb:GetItem',
+      'Secrets secretsmanager:GetSecretValue',
+      'UpdateProtocol dynamodb:UpdateItem',
+      'UpdateQueue dynamodb:UpdateItem',
+      'UpdateReadRequests dynamodb:UpdateItem',
+      'UpdateUsage dynamodb:UpdateItem',
+      'WriteLog logs:CreateLogStream',
+      'WriteLog logs:PutLogEvents',
+    ]);
   });
 
   test('the notifier can read its queue, update its items and send e-mail, and nothing else', () => {
@@ -432,15 +457,26 @@ describe('privileges', () => {
       ['ReadIdempotency', 'IDEMPOTENCY#*'],
       ['ReadCallers', 'CALLER#*'],
       ['ReadAudit', 'AUDIT#*'],
+      ['ReadQueue', 'QUEUE#*'],
       ['UpdateProtocol', 'A#*'],
       ['UpdateReadRequests', 'READ#*'],
       ['UpdateIdempotency', 'IDEMPOTENCY#*'],
       ['UpdateAudit', 'AUDIT#*'],
+      ['UpdateQueue', 'QUEUE#*'],
       ['UpdateUsage', 'USAGE#*'],
       ['UpdateCallers', 'CALLER#*'],
-      ['QueryAccounts', 'main'],
+      ['QueryAccounts', 'main', 'QUEUE#*', 'QUEUED#*'],
       ['QueryCreated', 'A#*'],
-      ['QueryList', 'PROJECTS#*', 'AUDIT#*'],
+      ['QueryList', 'PROJECTS#*', 'AUDIT#*', 'COMMANDS#*'],
+    ]);
+    expect(of('commands')).toEqual([
+      ['ReadProtocol', 'A#*'],
+      ['ReadQueue', 'QUEUE#*'],
+      ['UpdateProtocol', 'A#*'],
+      ['UpdateReadRequests', 'READ#*'],
+      ['UpdateQueue', 'QUEUE#*'],
+      ['UpdateUsage', 'USAGE#*'],
+      ['QueryWork', 'main', 'QUEUE#*', 'QUEUED#*'],
     ]);
   });
 

@@ -172,6 +172,7 @@ async function startBridge(upstreamOrigin: string, tableEndpoint: string) {
       telemetry: silentTelemetry,
       clock: systemClock,
       random: systemRandom,
+      wakes: { send: async () => {} },
       newId: () => randomBytes(12).toString('hex'),
     },
   );

@@ -1,8 +1,8 @@
 /** Tests what a read leaves out for a caller without the scope for secrets. */
 
 import { describe, expect, test } from 'vitest';
-import { withoutSecrets } from '../../functions/api/upstream/hidden-secrets.ts';
 import { SCOPES } from '../../shared/callers/scopes.ts';
+import { withoutSecrets } from '../../shared/commands/hidden-secrets.ts';
 import { createApiUnderTest } from '../api/api-under-test.ts';
 import { PROJECT_ID } from '../api/sample-requests.ts';
 import { createUpstreamDouble } from '../api/upstream-double.ts';

@@ -12,12 +12,14 @@ import { auditRoutes } from './audit-routes.ts';
 import { type ModelDeps, type ModelOf, modelFor } from './bridge-route.ts';
 import { commandRoutes } from './command-routes.ts';
 import { eventRoutes } from './event-routes.ts';
+import { freezeRoutes } from './freeze-routes.ts';
 import { healthRoutes } from './health-routes.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { projectRoutes } from './project-routes.ts';
+import { type QueueRouteDeps, queueRoutes } from './queue-routes.ts';
 import { wishRoutes } from './wish-routes.ts';
 
-export interface BridgeDeps extends ModelDeps {
+export interface BridgeDeps extends ModelDeps, QueueRouteDeps {
   /** Resolves to undefined while the poller has not written its status yet. */
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
   readonly patient: PatientCallers;
@@ -38,6 +40,8 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...operationRoutes(modelOf, { clock, patient }),
     ...wishRoutes(modelOf, pollIntervalMsOf),
     ...commandRoutes(modelOf),
+    ...queueRoutes(modelOf, deps),
+    ...freezeRoutes(deps),
     ...eventRoutes(modelOf, { clock, patient }),
     ...auditRoutes(modelOf),
   ];

@@ -7,9 +7,9 @@ import type { EventFeed } from '../read-model/event-feed.ts';
 import { type FeedEvent, fits } from '../read-model/feed-event.ts';
 import type { PatientCallers } from '../serving/patient-callers.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
+import { wait, waitFor } from '../serving/wait-for.ts';
 import { type ModelOf, type ReadRequest, readRoute } from './bridge-route.ts';
 import { cursor, filterText, limit, paged } from './page-query.ts';
-import { wait, waitFor } from './wait-for.ts';
 
 export interface FeedDeps {
   readonly clock: Clock;

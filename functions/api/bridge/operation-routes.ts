@@ -11,11 +11,11 @@ import type { OperationReader } from '../read-model/read-model.ts';
 import type { PatientCallers } from '../serving/patient-callers.ts';
 import { notFound } from '../serving/problem.ts';
 import type { ApiAnswer, Route } from '../serving/route.ts';
+import { WAIT_SECONDS_MAX, wait, waitFor } from '../serving/wait-for.ts';
 import { type ModelOf, type ReadRequest, readRoute } from './bridge-route.ts';
 import { eventAnswer } from './event-routes.ts';
 import { operationAnswer, operationView } from './operation-view.ts';
 import { cursor, filterText, limit, paged } from './page-query.ts';
-import { WAIT_SECONDS_MAX, wait, waitFor } from './wait-for.ts';
 
 export interface WaitDeps {
   readonly clock: Clock;

@@ -1,5 +1,7 @@
 /** Reads what people and apps see of one account: lists in pages, single records, open work, events and the audit. */
 
+import { readableCommands } from '../../../shared/commands/queue/queue-store.ts';
+import type { QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
@@ -8,7 +10,7 @@ import { createOperationRecords } from '../../../shared/store/adapters/operation
 import { createProjectRecords } from '../../../shared/store/adapters/project-records.ts';
 import { readableRecordsOf } from '../../../shared/store/adapters/readable-records.ts';
 import { createReadingWishes } from '../../../shared/store/adapters/reading-wishes.ts';
-import { commandKey, projectKey, projectsListOf } from '../../../shared/store/keys.ts';
+import { commandKey, commandsListOf, projectKey, projectsListOf } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, LIST_INDEX, type Table, type TableIndexes } from '../../../shared/store/table.ts';
 import {
   ignoreUnreadable,
@@ -34,6 +36,8 @@ export interface OperationReader {
 }
 
 interface CommandReader {
+  /** Queued commands and those that have left the line within a day, newest first. */
+  queuedCommands(request: PageRequest): Promise<Page<QueuedCommand>>;
   command(projectId: string, requestId: string): Promise<CommandRecord | undefined>;
 }
 
@@ -85,6 +89,12 @@ export function createReadModel(
       const list = { index: CREATED_INDEX, partition, newestFirst: true };
       const { items, next } = await readPage(pages, list, request);
       return { items: readableRecordsOf('operation', items, noteUnreadable), next };
+    },
+
+    async queuedCommands(request) {
+      const list = { index: LIST_INDEX, partition: commandsListOf(accountId), newestFirst: true };
+      const { items, next } = await readPage(pages, list, request);
+      return { items: readableCommands(items, noteUnreadable), next };
     },
 
     async command(projectId, requestId) {

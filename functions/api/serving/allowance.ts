@@ -4,7 +4,8 @@
  */
 
 import type { Caller } from '../../../shared/callers/authorize.ts';
-import type { FairShare } from '../permits/fair-share.ts';
+import type { FairShare } from '../../../shared/commands/permits/fair-share.ts';
+import { isQueued } from './prefer-async.ts';
 import { preferredWaitMs } from './prefer-wait.ts';
 import { Problem } from './problem.ts';
 import type { RawRequest } from './read-request.ts';
@@ -13,11 +14,12 @@ import type { Route } from './route.ts';
 /** Uses up one request of the allowance that the route names. Throws `Problem` `rate-limited` when nothing is left of it. */
 export async function useAllowance(
   fairShare: FairShare | undefined,
-  { limit }: Route,
+  route: Route,
   { client_id }: Caller,
   raw: RawRequest,
 ): Promise<void> {
-  if (limit === 'upstream') {
+  const { limit } = route;
+  if (limit === 'upstream' && !isQueued(route, raw.headers.get('prefer'))) {
     // This header is checked before a permit is taken, so that a mistake in it costs the caller nothing.
     preferredWaitMs(raw.headers.get('prefer'));
     refuseFor(await fairShare?.admit(client_id));

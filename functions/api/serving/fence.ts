@@ -27,8 +27,8 @@ export function checkPermission(caller: Caller, route: Route, { ids }: RawReques
 }
 
 /** A call that reaches beyond one project is closed to a caller who is limited to some projects. */
-function isClosedTo({ projectIds }: Caller, { reach }: Route): boolean {
-  return projectIds !== undefined && reach === 'account';
+function isClosedTo({ projectIds }: Caller, { reach, isAccountWide }: Route): boolean {
+  return projectIds !== undefined && (isAccountWide === true || reach === 'account');
 }
 
 /**

@@ -6,7 +6,7 @@
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { HeldKind, HeldPlaces } from '../permits/held-places.ts';
+import type { HeldKind, HeldPlaces } from './held-places.ts';
 import { Problem } from './problem.ts';
 
 export interface PatientCallers {

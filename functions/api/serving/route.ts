@@ -34,6 +34,8 @@ export interface Route {
    * passed on.
    */
   readonly reach?: Reach;
+  /** True on a route of the bridge that concerns all projects, so callers who are limited to some do not reach it. */
+  readonly isAccountWide?: true;
   /** One request uses this allowance of the caller. A route without it only reads the bridge's table. */
   readonly limit?: 'upstream' | 'wishes';
   /**
@@ -67,6 +69,9 @@ export function isPassedOn({ reach }: Pick<Route, 'reach'>): boolean {
   return reach !== undefined;
 }
 
+/** The headers that mean something to a route, by their lower-case names. A route sees no others. */
+export const READ_HEADERS = ['idempotency-key', 'prefer', 'bridge-deadline', 'traceparent'] as const;
+
 export interface ApiRequest {
   /**
    * The id is random. It stands in the answer, in the audit, and in the events of the operations that the request
@@ -82,7 +87,7 @@ export interface ApiRequest {
   /** The route's schema has parsed the body. It is undefined when the route has none. */
   readonly body: Readonly<Record<string, unknown>> | undefined;
   /** The API reads only these headers, by their lower-case names. */
-  readonly headers: Readonly<Partial<Record<'idempotency-key' | 'prefer', string>>>;
+  readonly headers: Readonly<Partial<Record<(typeof READ_HEADERS)[number], string>>>;
   /** Aborts when the time for the request is over and, for a read, when the caller closes the connection. */
   readonly signal: AbortSignal;
 }

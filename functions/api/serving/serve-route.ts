@@ -6,16 +6,16 @@
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import { tokenIdOf } from '../../../shared/callers/bridge-token.ts';
 import { type AuditDeps, type AuditTrail, auditOutcomeOf } from '../../../shared/commands/audit-trail.ts';
+import type { FairShare } from '../../../shared/commands/permits/fair-share.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { type Authenticator, bearerOf } from '../identity/authenticate.ts';
-import type { FairShare } from '../permits/fair-share.ts';
 import { useAllowance } from './allowance.ts';
 import { answerTo, toProblem } from './answer-to.ts';
 import { openRequestAudit } from './audit-request.ts';
 import { checkBody, checkPermission, checkQuery } from './fence.ts';
 import { Problem } from './problem.ts';
 import { type RawRequest, readBody, readIds, readQuery } from './read-request.ts';
-import type { ApiAnswer, ApiRequest, Route } from './route.ts';
+import { type ApiAnswer, type ApiRequest, READ_HEADERS, type Route } from './route.ts';
 import { type Asker, noteAccess } from './traces.ts';
 
 export interface ServeDeps extends AuditDeps {
@@ -173,6 +173,6 @@ function signalOf({ method }: Route, { signal }: RawRequest): AbortSignal {
 
 /** Returns the only headers that a route gets to see. */
 function headersOf({ headers }: RawRequest): ApiRequest['headers'] {
-  const [key, prefer] = [headers.get('idempotency-key'), headers.get('prefer')];
-  return { ...(key !== null && { 'idempotency-key': key }), ...(prefer !== null && { prefer }) };
+  const found = READ_HEADERS.map((name) => [name, headers.get(name)] as const);
+  return Object.fromEntries(found.filter(([, value]) => value !== null));
 }

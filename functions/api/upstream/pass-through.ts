@@ -6,8 +6,10 @@
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import type { ForwardableCall } from '../../../shared/commands/command-request.ts';
 import { sendCommand } from '../../../shared/commands/send-command.ts';
-import type { SendOnceDeps } from '../../../shared/commands/send-once.ts';
 import { isRead } from '../../../shared/upstream/calls/call.ts';
+import { refuseWhileFrozen } from '../queue/freeze.ts';
+import { type QueueDeps, queueCommand } from '../queue/queue-command.ts';
+import { isQueued, traceparentOf } from '../serving/prefer-async.ts';
 import { Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
 import { commandAnswer } from './command-answer.ts';
@@ -16,7 +18,7 @@ import { passRead, type ReadDeps } from './pass-read.ts';
 import { shownOutcome } from './shown-answer.ts';
 import type { UpstreamAccount } from './upstream-account.ts';
 
-export interface PassThroughDeps extends SendOnceDeps, ReadDeps {
+export interface PassThroughDeps extends QueueDeps, ReadDeps {
   /** The keys of this map are account ids. */
   readonly accounts: ReadonlyMap<string, UpstreamAccount>;
 }
@@ -39,7 +41,13 @@ async function passCommand(
 ): Promise<ApiAnswer> {
   const { requestId, caller, ids, query, body, headers } = request;
   const idempotencyKey = headers['idempotency-key'];
-  const command = { requestId, caller, target, ids, query, body, idempotencyKey };
+  const traceparent = traceparentOf(headers);
+  const command = { requestId, caller, target, ids, query, body, idempotencyKey, traceparent };
+  if (isQueued(target.call, headers.prefer)) {
+    const queued = await queueCommand(deps, account.queue, command, request);
+    return 'kind' in queued ? shownOutcome(caller, commandAnswer(queued, target.call), target) : queued;
+  }
+  await refuseWhileFrozen(account.queue);
   const waiting = lockWait({ patient: deps.patient, fairShare: account.fairShare }, request);
   const outcome = await sendCommand(deps, account, command, waiting);
   return shownOutcome(caller, commandAnswer(outcome, target.call), target);

@@ -6,10 +6,10 @@
 import { type Caller, maySee } from '../../../shared/callers/authorize.ts';
 import type { CursorSeal } from '../../../shared/callers/sealed-cursor.ts';
 import type { ForwardableCall } from '../../../shared/commands/command-request.ts';
+import { withoutSecrets } from '../../../shared/commands/hidden-secrets.ts';
 import type { ForwardedAnswer } from '../../../shared/upstream/forward.ts';
 import { Problem } from '../serving/problem.ts';
 import type { ApiAnswer } from '../serving/route.ts';
-import { withoutSecrets } from './hidden-secrets.ts';
 
 export interface Viewer {
   readonly caller: Caller;

@@ -6,6 +6,7 @@ import { Construct } from 'constructs';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
 import type { Api } from '../resources/api.ts';
 import type { BridgeBus } from '../resources/bridge-bus.ts';
+import type { Commands } from '../resources/commands.ts';
 import type { Notifier } from '../resources/notifier.ts';
 import type { Poller } from '../resources/poller.ts';
 import { accountAlarms } from './account-alarms.ts';
@@ -13,6 +14,7 @@ import type { AlarmDefinition } from './alarm-definition.ts';
 import { alarmTopic } from './alarm-topic.ts';
 import { alertAlarms } from './alert-alarms.ts';
 import { apiAlarms } from './api-alarms.ts';
+import { commandAlarms } from './command-alarms.ts';
 import { deliveryAlarms } from './delivery-alarms.ts';
 import { functionAlarms, pollerFailureAlarm } from './function-alarms.ts';
 
@@ -21,6 +23,7 @@ export interface AlarmParts {
   readonly events: BridgeBus;
   readonly poller: Poller;
   readonly api: Api;
+  readonly commands: Commands;
   readonly notifier: Notifier;
 }
 
@@ -48,13 +51,15 @@ export class Alarms extends Construct {
   }
 }
 
-function definitionsOf({ config, events, poller, api, notifier }: AlarmParts): readonly AlarmDefinition[] {
+function definitionsOf(parts: AlarmParts): readonly AlarmDefinition[] {
+  const { config, events, poller, api, commands, notifier } = parts;
   return [
     ...accountAlarms(config),
     ...deliveryAlarms(events),
     ...alertAlarms(notifier),
     ...apiAlarms(api),
+    ...commandAlarms(commands),
     pollerFailureAlarm(poller.failures),
-    ...[poller.fn, api.fn, notifier.fn].flatMap(functionAlarms),
+    ...[poller.fn, api.fn, commands.fn, notifier.fn].flatMap(functionAlarms),
   ];
 }

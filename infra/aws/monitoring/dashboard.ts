@@ -10,7 +10,7 @@ import { bridgeMetric, splitMetric } from './metrics.ts';
 const HALF = 12;
 
 export class Dashboard extends Construct {
-  constructor(scope: Construct, { config, poller, api, notifier }: AlarmParts) {
+  constructor(scope: Construct, { config, poller, api, commands, notifier }: AlarmParts) {
     super(scope, 'Dashboard');
     const period = Duration.minutes(1);
     const perAccount = (metric: MetricName, statistic: string, label = '') =>
@@ -106,7 +106,7 @@ export class Dashboard extends Construct {
           ),
           graph(
             'Time of an invocation',
-            [poller.fn, api.fn, notifier.fn].map((fn) =>
+            [poller.fn, api.fn, commands.fn, notifier.fn].map((fn) =>
               fn.lambda.metricDuration({ period, statistic: 'p95', label: `${fn.name} p95` }),
             ),
             'ms',

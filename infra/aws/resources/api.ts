@@ -8,13 +8,21 @@ import * as apigateway from 'aws-cdk-lib/aws-apigatewayv2';
 import { HttpLambdaIntegration } from 'aws-cdk-lib/aws-apigatewayv2-integrations';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import * as logs from 'aws-cdk-lib/aws-logs';
+import type * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import type * as z from 'zod';
 import { CHANNEL_NAMES } from '../../../functions/notifier/channels/channels.ts';
 import type { apiAccounts } from '../../../shared/config/api-accounts.ts';
 import type { ApiEnvironment } from '../../../shared/config/api-config.ts';
 import { commandSettled, operationStateChanged } from '../../../shared/events/catalog.ts';
-import { auditListOf, PARTITIONS, projectsListOf } from '../../../shared/store/keys.ts';
+import {
+  auditListOf,
+  commandsListOf,
+  linesOf,
+  PARTITIONS,
+  projectsListOf,
+  queuedCommandsOf,
+} from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
 import type { BridgeBus } from './bridge-bus.ts';
@@ -25,6 +33,8 @@ export interface ApiProps {
   readonly config: BridgeConfig;
   readonly state: State;
   readonly events: BridgeBus;
+  /** Wakes the worker that sends queued commands. */
+  readonly commandsQueue: sqs.Queue;
   readonly common: Omit<BridgeFunctionProps, 'environment' | 'functionName'>;
 }
 
@@ -38,15 +48,16 @@ export class Api extends Construct {
   readonly fn: BridgeFunction;
   readonly httpApi: apigateway.HttpApi;
 
-  constructor(scope: Construct, { config, state, events, common }: ApiProps) {
+  constructor(scope: Construct, { config, state, events, commandsQueue, common }: ApiProps) {
     super(scope, 'Api');
     this.fn = new BridgeFunction(this, 'api', {
       ...common,
       functionName: `${config.name}-api`,
-      environment: environmentOf(config, state, events),
+      environment: environmentOf(config, { state, events, commandsQueue }),
       ...reserved(config.reserved_concurrency.api),
     });
     this.grantWhatItUses(config, state, events);
+    this.fn.grant('Wake', ['sqs:SendMessage'], [commandsQueue.queueArn]);
     this.httpApi = this.frontDoor(config, common.logRetention);
     new CfnOutput(this, 'BaseUrl', { value: this.httpApi.apiEndpoint, description: 'Base URL of the API' });
   }
@@ -58,9 +69,9 @@ export class Api extends Construct {
       state.indexArn(name),
     ) as [string, string, string, string];
     // Both indexes are partitioned by account, and a policy has no room for all their names twice.
-    this.fn.grantQuery('Accounts', [work, feed], accountIds);
+    this.fn.grantQuery('Accounts', [work, feed], [...accountIds, linesOf('*'), queuedCommandsOf('*')]);
     this.fn.grantQuery('Created', [created], [PARTITIONS.protocol]);
-    this.fn.grantQuery('List', [list], [projectsListOf('*'), auditListOf('*')]);
+    this.fn.grantQuery('List', [list], [projectsListOf('*'), auditListOf('*'), commandsListOf('*')]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
       'ForAllValues:StringEquals': { 'events:detail-type': OWN_EVENTS },
     });
@@ -127,8 +138,9 @@ export class Api extends Construct {
   }
 }
 
-function environmentOf(config: BridgeConfig, state: State, events: BridgeBus): Record<string, string> {
-  const accounts: z.input<typeof apiAccounts> = config.accounts.map((account) => ({
+/** The accounts as the functions that send commands know them. */
+export function commandAccountsOf(config: BridgeConfig): z.input<typeof apiAccounts> {
+  return config.accounts.map((account) => ({
     account_id: account.account_id,
     upstream_base_url: account.upstream_base_url,
     key_secret_id: account.command_key_secret_arn ?? account.key_secret_arn,
@@ -138,11 +150,18 @@ function environmentOf(config: BridgeConfig, state: State, events: BridgeBus): R
     caller_waits_max: account.caller_waits_max,
     poll_interval_seconds: account.poll_interval_seconds,
   }));
+}
+
+function environmentOf(
+  config: BridgeConfig,
+  { state, events, commandsQueue }: Pick<ApiProps, 'state' | 'events' | 'commandsQueue'>,
+): Record<string, string> {
   const { oidc, extra_routes, open_calls, token_pepper_secret_arn } = config.api;
   const environment: Partial<ApiEnvironment> = {
     TABLE_NAME: state.table.tableName,
     EVENT_BUS_NAME: events.bus.eventBusName,
-    ACCOUNTS: JSON.stringify(accounts),
+    ACCOUNTS: JSON.stringify(commandAccountsOf(config)),
+    COMMANDS_QUEUE_URL: commandsQueue.queueUrl,
     ALERT_CHANNELS: JSON.stringify(CHANNEL_NAMES),
     TOKEN_PEPPER_SECRET_ID: token_pepper_secret_arn,
     EXTRA_ROUTES: JSON.stringify(extra_routes),

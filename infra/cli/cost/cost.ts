@@ -37,8 +37,14 @@ const START_AND_STOP_SECONDS = 0.5;
 /** The notifier sweeps once a minute. */
 const NOTIFIER_SECONDS = 0.2;
 
-/** Lambda polls a queue with five pollers, each about three times a minute. */
-const QUEUE_RECEIVES_PER_MINUTE = 15;
+/** Lambda polls each of the two queues with five pollers, each about three times a minute. */
+const QUEUE_RECEIVES_PER_MINUTE = 30;
+
+/** The worker for queued commands sweeps once a minute, and finds no line in a quiet account. */
+const COMMANDS_SECONDS = 0.2;
+
+/** Each operation that ends invokes the worker, which reads one line. */
+const LOCK_RELEASED_SECONDS = 0.1;
 
 /**
  * A metric that is split by status or action reports under about four names all month: three usual ones, and now and
@@ -47,20 +53,24 @@ const QUEUE_RECEIVES_PER_MINUTE = 15;
 const SPLIT_NAMES = 4;
 
 export function monthlyCost(day: CountedDay, alarmCount: number): readonly CostLine[] {
-  const { poller, notifier } = functionDefinitions;
+  const { poller, notifier, commands } = functionDefinitions;
   const invocations = day.invocations * DAYS;
   const pollerSeconds = day.alive_seconds * DAYS + invocations * START_AND_STOP_SECONDS;
+  const ends = day.operations * DAYS;
+  const workerSeconds = MINUTES * COMMANDS_SECONDS + ends * LOCK_RELEASED_SECONDS;
   const gbSeconds =
-    pollerSeconds * (poller.memoryMb / 1_024) + MINUTES * NOTIFIER_SECONDS * (notifier.memoryMb / 1_024);
-  const calls = invocations + MINUTES;
+    pollerSeconds * (poller.memoryMb / 1_024) +
+    MINUTES * NOTIFIER_SECONDS * (notifier.memoryMb / 1_024) +
+    workerSeconds * (commands.memoryMb / 1_024);
+  const calls = invocations + 2 * MINUTES;
   const [writes, reads, events] = [day.write_units, day.read_units, day.events].map((count) => count * DAYS);
   const metricCount = metricCountOf();
   const million = (units: number, price: number) => (units / 1e6) * price;
   return [
     line(
       'Lambda',
-      `${inWords(gbSeconds)} GB s, ${inWords(calls)} invocations`,
-      gbSeconds * prices.lambdaPerGbSecondArm + million(calls, prices.lambdaPerMillionRequests),
+      `${inWords(gbSeconds)} GB s, ${inWords(calls + ends)} invocations`,
+      gbSeconds * prices.lambdaPerGbSecondArm + million(calls + ends, prices.lambdaPerMillionRequests),
     ),
     line(
       'DynamoDB',

@@ -4,6 +4,7 @@ import { alertingBounds } from './bounds/alerting.ts';
 import type { Bound, BoundGroup } from './bounds/bound.ts';
 import { pollingBounds } from './bounds/polling.ts';
 import { projectBounds } from './bounds/projects.ts';
+import { queueBounds } from './bounds/queue.ts';
 import { readingBounds } from './bounds/reading.ts';
 import { upstreamBounds } from './bounds/upstream.ts';
 import type { GeneratedFile } from './event-docs.ts';
@@ -13,6 +14,7 @@ export const boundGroups: readonly BoundGroup[] = [
   pollingBounds,
   upstreamBounds,
   readingBounds,
+  queueBounds,
   alertingBounds,
 ];
 

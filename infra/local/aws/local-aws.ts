@@ -11,6 +11,7 @@ import { createEventBridgeService } from './services/event-bridge-service.ts';
 import { createLocalEventBus, type EventBusOptions, type LocalEventBus } from './services/event-bus.ts';
 import { createLocalSecrets, type LocalSecrets } from './services/secrets.ts';
 import { createSecretsManagerService } from './services/secrets-manager-service.ts';
+import { createLocalQueues, createSqsService, type LocalQueues } from './services/sqs-service.ts';
 import { createLocalTopics, type LocalTopics } from './services/topics.ts';
 
 export interface LocalAwsOptions {
@@ -39,6 +40,7 @@ export interface LocalAws {
   readonly bus: LocalEventBus;
   readonly secrets: LocalSecrets;
   readonly topics: LocalTopics;
+  readonly queues: LocalQueues;
   /**
    * The calls so far, refused ones included, are counted by the name that IAM gives the action: `dynamodb:PutItem`.
    */
@@ -66,10 +68,12 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
   const bus = createLocalEventBus({ ...busOptions, onAccepted, onDropped });
   const secrets = createLocalSecrets(newId);
   const topics = createLocalTopics(newId);
+  const queues = createLocalQueues();
   const counts = new Map<string, number>();
   const services = new Map([
     ['events', createEventBridgeService(bus, options)],
     ['secretsmanager', createSecretsManagerService(secrets)],
+    ['sqs', createSqsService(queues)],
   ]);
   const accessKeyId = options.accessKeyId ?? randomBytes(ACCESS_KEY_BYTES).toString('hex');
   const tables = options.tables ?? (await openLocalDynamoDb(options.tablesDir));
@@ -90,6 +94,7 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
     bus,
     secrets,
     topics,
+    queues,
     counts,
     async close() {
       await using stack = new AsyncDisposableStack();

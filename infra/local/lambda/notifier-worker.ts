@@ -6,26 +6,17 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createNotifierHandler } from '../../../functions/notifier/create-handler.ts';
 import { notifierEnvironment } from '../../../functions/notifier/environment.ts';
-import type { BatchResponse } from '../../../functions/notifier/notify.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
 import { readConfig } from '../../../shared/runtime/read-config.ts';
 import { scaledClock } from '../../process/scaled-clock.ts';
 import type { WorkerSettings } from './poller-lambda.ts';
-
-export interface ToNotifier {
-  readonly id: number;
-  readonly event: unknown;
-}
-
-export type FromNotifier =
-  | { readonly id: number; readonly kind: 'done'; readonly response: BatchResponse }
-  | { readonly id: number; readonly kind: 'failed'; readonly reason: string };
+import type { FromFunction, ToFunction } from './queue-lambda.ts';
 
 const { speed, originMs } = workerData as WorkerSettings;
 const environment = readConfig(notifierEnvironment, process.env, "The notifier's environment");
 const handler = createNotifierHandler(environment, scaledClock(speed, originMs));
 
-parentPort?.on('message', ({ id, event }: ToNotifier) => void invoke(id, event));
+parentPort?.on('message', ({ id, event }: ToFunction) => void invoke(id, event));
 
 async function invoke(id: number, event: unknown): Promise<void> {
   try {
@@ -36,6 +27,6 @@ async function invoke(id: number, event: unknown): Promise<void> {
   }
 }
 
-function answer(message: FromNotifier): void {
+function answer(message: FromFunction): void {
   parentPort?.postMessage(message);
 }

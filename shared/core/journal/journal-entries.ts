@@ -29,7 +29,12 @@ const everyEntry = {
 };
 
 /** Names the command through the bridge that started an operation, and the client that sent it. */
-export const commandOrigin = z.object({ client_id: z.string(), request_id: z.string() });
+export const commandOrigin = z.object({
+  client_id: z.string(),
+  request_id: z.string(),
+  /** W3C Trace Context of the client's request; absent when the client sent none. */
+  traceparent: z.string().optional(),
+});
 
 const stateChangedEntry = z.object({
   ...everyEntry,
@@ -97,8 +102,11 @@ const commandOperation = z.object({
 const commandSettledEntry = z.object({
   ...everyEntry,
   type: z.literal('command_settled'),
-  /** `incomplete`: the deadline passed before every operation of the command had ended. */
-  outcome: z.enum(['succeeded', 'failed', 'incomplete']),
+  /**
+   * `incomplete`: the deadline passed before every operation of the command had ended. `refused`, `expired`,
+   * `cancelled` and `unknown` are ends of commands that waited in line.
+   */
+  outcome: z.enum(['succeeded', 'failed', 'incomplete', 'refused', 'expired', 'cancelled', 'unknown']),
   operations: z.array(commandOperation),
   /** These operations had not ended at the deadline. */
   missing: z.array(z.string()),

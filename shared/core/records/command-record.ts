@@ -1,7 +1,7 @@
 /** Decides when a command that started operations has settled, and describes its record. */
 
 import { eventId } from '../journal/event-id.ts';
-import { append, type Journal } from '../journal/journal.ts';
+import { append, EMPTY_JOURNAL, type Journal } from '../journal/journal.ts';
 import type { CommandOperation, CommandSettledEntry, SettlementOutcome } from '../journal/journal-entries.ts';
 import { isoTimeOf } from '../time/timestamp.ts';
 import { isTerminal } from './operation.ts';
@@ -15,6 +15,8 @@ export interface CommandRecord extends Journal<CommandSettledEntry> {
   readonly client_id: string;
   /** Names the upstream API's call, such as `restartEndpoint`. */
   readonly call: string;
+  /** W3C Trace Context of the client's request. */
+  readonly traceparent?: string | undefined;
   readonly operation_ids: readonly string[];
   /** The command was sent at this time by our clock, ISO 8601. */
   readonly sent_at: string;
@@ -42,8 +44,36 @@ export function decideSettlement(
   const missing = command.operation_ids.filter((id) => !hasEnded(operations.get(id)));
   if (missing.length > 0 && nowMs < command.deadline_at_ms) return undefined;
   const known = command.operation_ids.flatMap((id) => operations.get(id) ?? []).map(summarise);
+  return settled(command, { outcome: outcomeOf(missing, known), operations: known, missing }, nowMs);
+}
+
+/** The record of a command that has ended without an operation. It has one entry, which becomes its event. */
+export function endedWithoutOperations(
+  command: Pick<
+    CommandRecord,
+    'account_id' | 'project_id' | 'request_id' | 'client_id' | 'call' | 'traceparent'
+  >,
+  outcome: SettlementOutcome,
+  nowMs: number,
+): CommandRecord {
+  const record: CommandRecord = {
+    kind: 'command',
+    ...EMPTY_JOURNAL,
+    ...command,
+    operation_ids: [],
+    sent_at: isoTimeOf(nowMs),
+    deadline_at_ms: nowMs,
+    is_settled: false,
+  };
+  return settled(record, { outcome, operations: [], missing: [] }, nowMs);
+}
+
+function settled(
+  command: CommandRecord,
+  { outcome, operations: known, missing }: Pick<CommandSettledEntry, 'outcome' | 'operations' | 'missing'>,
+  nowMs: number,
+): CommandRecord {
   const revision = command.revision + 1;
-  const outcome = outcomeOf(missing, known);
   const content = known.flatMap(({ operation_id, status }) => [operation_id, status]);
   const { account_id, project_id, request_id } = command;
   const entry: CommandSettledEntry = {

@@ -2,22 +2,22 @@
 
 import { FILTERED_PAGES_MAX } from '../../../../functions/api/bridge/operation-routes.ts';
 import { PAGE_MAX } from '../../../../functions/api/bridge/page-query.ts';
-import { WAIT_SECONDS_MAX } from '../../../../functions/api/bridge/wait-for.ts';
 import {
   CACHE_ENTRIES_MAX,
   CREDENTIALS_CHARACTERS_MAX,
 } from '../../../../functions/api/identity/authenticate.ts';
-import { CALLERS_MAX } from '../../../../functions/api/permits/shared-uses.ts';
 import { AUDIT_QUERIES_MAX, RECORDS_PER_QUERY } from '../../../../functions/api/read-model/audit-reader.ts';
 import { ITEMS_PER_QUERY, QUERIES_MAX } from '../../../../functions/api/read-model/event-feed.ts';
 import { TOLD_MAX } from '../../../../functions/api/read-model/feed-position.ts';
 import { OPEN_OPERATIONS_MAX } from '../../../../functions/api/read-model/open-work.ts';
 import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../../../functions/api/serving/read-request.ts';
 import { REQUEST_MS_MAX } from '../../../../functions/api/serving/serve-route.ts';
+import { WAIT_SECONDS_MAX } from '../../../../functions/api/serving/wait-for.ts';
 import { LIST_PAGES_MAX } from '../../../../shared/callers/token-store.ts';
 import { KEPT_SECONDS } from '../../../../shared/commands/audit-log.ts';
 import { KEPT_MS } from '../../../../shared/commands/idempotency-store.ts';
 import { BODY_CHARACTERS_MAX } from '../../../../shared/commands/kept-answer.ts';
+import { CALLERS_MAX } from '../../../../shared/commands/permits/shared-uses.ts';
 import { RECORD_MS_MAX } from '../../../../shared/commands/record-started.ts';
 import { SECRET_ARN_CHARACTERS_MAX } from '../../../../shared/config/secret-arn.ts';
 import { ACCOUNTS_MAX } from '../../../config/account-settings.ts';

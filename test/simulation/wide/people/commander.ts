@@ -24,7 +24,7 @@ export const SETTLE_WITHIN_MS = 90_000;
 
 /**
  * All instances of the API share one budget here, which equals the sum of their shares
- * (functions/api/permits/fair-share.ts).
+ * (shared/commands/permits/fair-share.ts).
  */
 export async function sendCommands(stage: Stage): Promise<void> {
   const { world, timeline } = stage;

@@ -1,0 +1,115 @@
+/** Accepts a command that is sent later: writes its item, gives it its place in the line of its project, and wakes the worker. */
+
+import type { CommandRequest } from '../../../shared/commands/command-request.ts';
+import { lineWith } from '../../../shared/commands/queue/project-line.ts';
+import type { QueueStore } from '../../../shared/commands/queue/queue-store.ts';
+import { leaveLine, type QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
+import { type SealedParts, sealRequest } from '../../../shared/commands/queue/sealed-request.ts';
+import type { Wakes } from '../../../shared/commands/queue/wakes.ts';
+import { isoTimeOf } from '../../../shared/core/time/timestamp.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { AppError, toError } from '../../../shared/runtime/errors.ts';
+import type { Secret } from '../../../shared/runtime/secret.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+
+export interface AcceptDeps {
+  readonly queue: QueueStore;
+  readonly wakes: Wakes;
+  readonly pepper: () => Promise<Secret>;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly telemetry: Telemetry;
+}
+
+export type Acceptance =
+  | { readonly kind: 'accepted'; readonly command: QueuedCommand }
+  /** Nothing was accepted, because a bound is met. */
+  | { readonly kind: 'line_full' | 'account_full' | 'too_large' };
+
+/** Beyond this many waiting commands an account has a problem that more commands make worse. The count can lag by a moment. */
+export const WAITING_COMMANDS_MAX = 1_000;
+
+/** Each conflict means that another caller or the worker has changed the line meanwhile. */
+const ATTEMPTS_MAX = 100;
+
+/**
+ * A crash before the line is written leaves an item that is in no line: the caller got no answer, and the item expires.
+ * After it, the command is sent, as with any request whose answer was lost. Rejects when the table does.
+ */
+export async function acceptCommand(
+  deps: AcceptDeps,
+  request: CommandRequest,
+  { projectId, deadlineMs }: { readonly projectId: string; readonly deadlineMs: number },
+): Promise<Acceptance> {
+  const { queue } = deps;
+  if ((await queue.countWaiting(WAITING_COMMANDS_MAX)) >= WAITING_COMMANDS_MAX)
+    return { kind: 'account_full' };
+  const command = await queuedCommandOf(deps, request, projectId, deadlineMs);
+  if (command === undefined) return { kind: 'too_large' };
+  if (lineWith(await queue.readLine(projectId), command) === 'full') return { kind: 'line_full' };
+  await queue.addCommand(command);
+  if (!(await joinLine(queue, command))) {
+    await queue.changeCommand(leaveLine(command, { state: 'cancelled' }, deps.clock.now()));
+    return { kind: 'line_full' };
+  }
+  await wake(deps, command);
+  return { kind: 'accepted', command };
+}
+
+/** Resolves to undefined when the request is too large to be kept. */
+async function queuedCommandOf(
+  { pepper, clock }: AcceptDeps,
+  request: CommandRequest,
+  projectId: string,
+  deadlineMs: number,
+): Promise<QueuedCommand | undefined> {
+  const { requestId, caller, target, ids, traceparent } = request;
+  const sealed = sealRequest(partsOf(request), await pepper(), requestId);
+  if (sealed === undefined) return undefined;
+  const nowMs = clock.now();
+  return {
+    account_id: caller.account_id,
+    command_id: requestId,
+    project_id: projectId,
+    client_id: caller.client_id,
+    call: target.id,
+    ids: { ...ids },
+    state: 'queued',
+    revision: 1,
+    accepted_at: isoTimeOf(nowMs),
+    deadline_at_ms: nowMs + deadlineMs,
+    ...(traceparent !== undefined && { traceparent }),
+    request: sealed,
+  };
+}
+
+function partsOf({ target, query, body }: CommandRequest): SealedParts {
+  const { method, path } = target.call;
+  if (method === 'GET') throw new AppError('not_a_command', `${target.id} is a read and cannot be queued`);
+  return { method, path, query: { ...query }, ...(body && { body: { ...body } }) };
+}
+
+/** Resolves to false when the line became full meanwhile. */
+async function joinLine(queue: QueueStore, command: QueuedCommand): Promise<boolean> {
+  for (let attempt = 0; attempt < ATTEMPTS_MAX; attempt++) {
+    const next = lineWith(await queue.readLine(command.project_id), command);
+    if (next === 'full') return false;
+    // A repetition of the SDK finds the entry of its own first write.
+    if (next === undefined || (await queue.changeLine(next)) === 'written') return true;
+  }
+  throw new AppError(
+    'line_contended',
+    `The line of ${command.project_id} changed ${ATTEMPTS_MAX} times in a row`,
+  );
+}
+
+/** A wake that is lost costs a minute, so it does not make the request fail. */
+async function wake(
+  { wakes, telemetry }: Pick<AcceptDeps, 'wakes' | 'telemetry'>,
+  { account_id, project_id, command_id }: QueuedCommand,
+): Promise<void> {
+  try {
+    await wakes.send([{ account_id, project_id, id: command_id }]);
+  } catch (error) {
+    telemetry.log('error', 'wake.not_sent', { project_id, command_id, reason: toError(error).name });
+  }
+}

@@ -1,0 +1,43 @@
+/** Reads the queue of one account for its callers. */
+
+import { createQueueStore, type QueueStore } from '../../../shared/commands/queue/queue-store.ts';
+import { isInLine } from '../../../shared/commands/queue/queued-command.ts';
+import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { createCommandRecords } from '../../../shared/store/adapters/command-records.ts';
+import { commandKey } from '../../../shared/store/keys.ts';
+import type { Table } from '../../../shared/store/table.ts';
+import type { NoteUnreadable } from '../../../shared/store/unreadable.ts';
+import type { FoundCommand } from './command-view.ts';
+
+export interface AccountQueue {
+  readonly store: QueueStore;
+  /** Resolves to undefined when there is no such command, or not any more. */
+  find(commandId: string): Promise<FoundCommand | undefined>;
+  /** Resolves to undefined until the command has started operations, or has ended. */
+  readRecord(projectId: string, commandId: string): Promise<CommandRecord | undefined>;
+}
+
+export function createAccountQueue(
+  table: Table,
+  accountId: string,
+  clock: Pick<Clock, 'now'>,
+  noteUnreadable: NoteUnreadable,
+): AccountQueue {
+  const store = createQueueStore(table, accountId, { clock, noteUnreadable });
+  const records = createCommandRecords(table, noteUnreadable);
+  const readRecord: AccountQueue['readRecord'] = async (projectId, commandId) =>
+    (await records.readCommands([commandKey(accountId, projectId, commandId)]))[0];
+  return {
+    store,
+    readRecord,
+    async find(commandId) {
+      const command = await store.readCommand(commandId);
+      if (command === undefined) return undefined;
+      const { project_id } = command;
+      if (isInLine(command)) return { command, record: undefined, line: await store.readLine(project_id) };
+      const record = command.state === 'running' ? await readRecord(project_id, commandId) : undefined;
+      return { command, record, line: undefined };
+    },
+  };
+}

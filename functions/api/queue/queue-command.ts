@@ -1,0 +1,139 @@
+/** Answers a command that its caller wants sent later: accepts it once, and waits for its end if the caller asks for that. */
+
+import type { CommandRequest } from '../../../shared/commands/command-request.ts';
+import { hasSettled, standingOf } from '../../../shared/commands/queue/command-standing.ts';
+import type { Wakes } from '../../../shared/commands/queue/wakes.ts';
+import { type CommandOutcome, type SendOnceDeps, sendOnce } from '../../../shared/commands/send-once.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { PatientCallers } from '../serving/patient-callers.ts';
+import { asyncWaitMs, deadlineMsOf } from '../serving/prefer-async.ts';
+import { notFound, Problem } from '../serving/problem.ts';
+import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
+import { waitFor } from '../serving/wait-for.ts';
+import { type Acceptance, acceptCommand } from './accept-command.ts';
+import type { AccountQueue } from './account-queue.ts';
+import { answerFor, commandView, type FoundCommand } from './command-view.ts';
+import { refusalOf } from './refusal-of.ts';
+
+export interface QueueDeps extends SendOnceDeps {
+  readonly wakes: Wakes;
+  readonly patient: PatientCallers;
+  readonly clock: Clock;
+}
+
+export const COMMANDS_PATH = '/bridge/v1/commands';
+
+/** Undefined: the command was not accepted here, and this says what became of the first request with its key. */
+type Accepted = { readonly commandId: string } | { readonly outcome: CommandOutcome };
+
+/** Resolves to the outcome of an earlier request when its Idempotency-Key was used for one that was not queued. */
+export async function queueCommand(
+  deps: QueueDeps,
+  queue: AccountQueue,
+  command: CommandRequest,
+  request: ApiRequest,
+): Promise<ApiAnswer | CommandOutcome> {
+  refuseSecrets(command);
+  const deadlineMs = deadlineMsOf(request.headers);
+  const waitMs = asyncWaitMs(request.headers.prefer);
+  const accepted = await acceptOnce(deps, queue, command, deadlineMs);
+  if ('outcome' in accepted) return accepted.outcome;
+  const found = await waitFor({
+    read: () => findAccepted(queue, accepted.commandId),
+    isDone: isAtItsEnd,
+    waitMs,
+    clock: deps.clock,
+    signal: request.signal,
+    beginWait: () => deps.patient.wait(request.caller, waitMs),
+  });
+  return answerOf(deps, found, request);
+}
+
+/** A secret that is shown once must not be kept, and nobody could ask for it again. */
+function refuseSecrets({ target: { isSecret, shows } }: CommandRequest): void {
+  if (!isSecret || shows === 'connection') return;
+  throw new Problem('not-queueable', {
+    detail:
+      'The answer to this command holds a secret that is shown once, which the bridge does not keep; send it without "Prefer: respond-async".',
+  });
+}
+
+/** A repetition with the same Idempotency-Key finds the command that the first request has queued. */
+async function acceptOnce(
+  deps: QueueDeps,
+  { store }: AccountQueue,
+  command: CommandRequest,
+  deadlineMs: number,
+): Promise<Accepted> {
+  const named = command.ids['project_id'] ?? command.body?.['project_id'];
+  const projectId = typeof named === 'string' ? named : '';
+  const { wakes, pepper, clock, telemetry } = deps;
+  let acceptance: Acceptance | undefined;
+  // The answer that is kept under the key names the command and holds no secret.
+  const kept = { ...command, target: { ...command.target, isSecret: false } };
+  const outcome = await sendOnce(deps, kept, async () => {
+    const accepting = { queue: store, wakes, pepper, clock, telemetry };
+    acceptance = await acceptCommand(accepting, command, { projectId, deadlineMs });
+    return answeredWith(acceptance);
+  });
+  if (acceptance !== undefined) return { commandId: commandIdOf(acceptance) };
+  const commandId = outcome.kind === 'replayed' ? queuedIdIn(outcome.answer.body) : undefined;
+  return commandId === undefined ? { outcome } : { commandId };
+}
+
+/** A refusal frees the key, as every answer does that proves that no work was done. */
+function answeredWith(acceptance: Acceptance) {
+  const isAccepted = acceptance.kind === 'accepted';
+  const text = isAccepted ? JSON.stringify({ queued_command_id: acceptance.command.command_id }) : '';
+  const answer = { status: isAccepted ? 202 : 429, headers: {}, body: new TextEncoder().encode(text) };
+  return { kind: 'answered' as const, answer };
+}
+
+/** Throws `Problem` when the command was not accepted. */
+function commandIdOf(acceptance: Acceptance): string {
+  if (acceptance.kind === 'accepted') return acceptance.command.command_id;
+  throw refusalOf(acceptance.kind);
+}
+
+/** Undefined when the first request with the key was sent at once, and not queued. */
+function queuedIdIn(body: string): string | undefined {
+  try {
+    const found = (JSON.parse(body) as { queued_command_id?: unknown } | null)?.queued_command_id;
+    return typeof found === 'string' ? found : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+async function findAccepted(queue: AccountQueue, commandId: string): Promise<FoundCommand> {
+  const found = await queue.find(commandId);
+  if (found === undefined) throw notFound();
+  return found;
+}
+
+function isAtItsEnd({ command, record }: FoundCommand): boolean {
+  return hasSettled(standingOf(command, record));
+}
+
+/** A command that has ended by now is answered as the upstream has answered it; any other one with 202. */
+async function answerOf(
+  { pepper, clock }: QueueDeps,
+  found: FoundCommand,
+  { caller }: ApiRequest,
+): Promise<ApiAnswer> {
+  const { command } = found;
+  const location = `${COMMANDS_PATH}/${command.command_id}`;
+  const headers = { 'preference-applied': 'respond-async', 'bridge-command': location };
+  const kept = isAtItsEnd(found) ? answerFor(command, caller, await pepper(), clock.now()) : undefined;
+  const operationIds = command.operation_ids ?? [];
+  if (kept?.body === undefined)
+    return {
+      status: 202,
+      headers: { ...headers, location },
+      body: { command: commandView(found) },
+      operationIds,
+    };
+  const { status, content_type, body } = kept;
+  const typed = { ...headers, ...(content_type !== undefined && { 'content-type': content_type }) };
+  return { status, headers: typed, ...(body !== '' && { body }), operationIds };
+}

@@ -1,0 +1,29 @@
+/** Says to a caller why a command was not accepted, and what to do about it. */
+
+import { LINE_ENTRIES_MAX } from '../../../shared/commands/queue/project-line.ts';
+import { REQUEST_BYTES_MAX } from '../../../shared/commands/queue/sealed-request.ts';
+import { Problem } from '../serving/problem.ts';
+import { type Acceptance, WAITING_COMMANDS_MAX } from './accept-command.ts';
+
+/** In most lines the first command has left by then. */
+const RETRY_AFTER_SECONDS = '30';
+
+export function refusalOf(kind: Exclude<Acceptance['kind'], 'accepted'>): Problem {
+  switch (kind) {
+    case 'line_full':
+      return full(`${LINE_ENTRIES_MAX} commands of this project wait already`);
+    case 'account_full':
+      return full(`${WAITING_COMMANDS_MAX} commands of this account wait already`);
+    case 'too_large':
+      return new Problem('body-too-large', {
+        detail: `A command that waits in line may have ${REQUEST_BYTES_MAX} bytes with its query and its body.`,
+      });
+  }
+}
+
+function full(what: string): Problem {
+  return new Problem('queue-full', {
+    detail: `${what}. Wait until some of them are sent, or cancel those that are no longer needed.`,
+    headers: { 'retry-after': RETRY_AFTER_SECONDS },
+  });
+}

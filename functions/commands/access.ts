@@ -1,0 +1,27 @@
+/** Says what the worker's function may read and write: the queue, and what a command begins. It reads no token and no audit. */
+
+import { QUEUE_ATTRIBUTES } from '../../shared/commands/queue/queue-store.ts';
+import { CALLER_USAGE_ATTRIBUTES, USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
+import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
+import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
+import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
+
+const BEGUN = [...RECORD_ATTRIBUTES.operation, ...RECORD_ATTRIBUTES.command];
+const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
+
+export const commandsAccess = {
+  reads: {
+    protocol: distinct([...KEY, ...BEGUN]),
+    queue: [...KEY, ...QUEUE_ATTRIBUTES],
+  },
+  readsMany: ['protocol'],
+  updates: {
+    protocol: distinct([...WORK, FEED_INDEX.sortKey, ...BEGUN, ...PARKED]).filter(
+      // Only the poller decides when an operation has stalled.
+      (name) => name !== 'stalled_threshold_ms',
+    ),
+    readRequests: [...WORK, 'asked_at_ms'],
+    queue: distinct([...WORK, ...LISTED, ...QUEUE_ATTRIBUTES]),
+    usage: [...KEY, ...USAGE_ATTRIBUTES, ...CALLER_USAGE_ATTRIBUTES],
+  },
+} as const satisfies Access;

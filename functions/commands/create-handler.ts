@@ -1,0 +1,53 @@
+/** Builds the worker from its environment: the AWS clients behind its ports, and what each account needs. */
+
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { EventBridgeClient } from '@aws-sdk/client-eventbridge';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { SQSClient } from '@aws-sdk/client-sqs';
+import { createSqsWakes } from '../../shared/commands/queue/sqs-wakes.ts';
+import { type CommandsEnvironment, readCommandAccounts } from '../../shared/config/commands-config.ts';
+import { createEventBridgeBus } from '../../shared/events/event-bus.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
+import type { Random } from '../../shared/runtime/random.ts';
+import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
+import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
+import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import { commandsAccess } from './access.ts';
+import { type BatchResponse, work } from './work.ts';
+import { createWorkerAccounts } from './worker-accounts.ts';
+
+export interface WorkerPorts {
+  readonly clock: Clock;
+  readonly random: Random;
+  readonly newId: () => string;
+}
+
+/** Throws `AppError` `config_invalid`, which names what is wrong, before anything is worked on. */
+export function createCommandsHandler(
+  environment: CommandsEnvironment,
+  ports: WorkerPorts,
+): (event: unknown) => Promise<BatchResponse> {
+  const { clock, newId } = ports;
+  const dynamoDb = new DynamoDBClient({});
+  const secretsManager = new SecretsManagerClient({});
+  const telemetry = createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, 'commands');
+  const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock);
+  const accounts = createWorkerAccounts(readCommandAccounts(environment), {
+    ...ports,
+    table: createDynamoDbTable(dynamoDb, environment.TABLE_NAME, commandsAccess),
+    counters: createDynamoDbCounters(dynamoDb, environment.TABLE_NAME),
+    bus: createEventBridgeBus(new EventBridgeClient({}), environment.EVENT_BUS_NAME),
+    keyOf: ({ key_secret_id }) => createSecretKeySource(secretsManager, key_secret_id, clock),
+    pepper: () => pepper.current(),
+    telemetry,
+  });
+  const wakes = createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL);
+  return async (event) => {
+    try {
+      return await work({ accounts, wakes, clock, telemetry, newId }, event);
+    } finally {
+      telemetry.flush();
+    }
+  };
+}

@@ -1,0 +1,18 @@
+/** The Lambda entry of the worker that sends queued commands. */
+
+import { randomUUID } from 'node:crypto';
+import { commandsEnvironment } from '../../shared/config/commands-config.ts';
+import { systemClock } from '../../shared/runtime/clock.ts';
+import { functionEnvironment } from '../../shared/runtime/function-environment.ts';
+import { systemRandom } from '../../shared/runtime/random.ts';
+import { readConfig } from '../../shared/runtime/read-config.ts';
+import { createCommandsHandler } from './create-handler.ts';
+
+export const handler = createCommandsHandler(
+  readConfig(
+    commandsEnvironment,
+    functionEnvironment(import.meta.dirname, process.env),
+    "The worker's environment",
+  ),
+  { clock: systemClock, random: systemRandom, newId: randomUUID },
+);

@@ -1,0 +1,45 @@
+/** Reads what the worker was invoked with: messages of its queue, the end of an operation, or its schedule. */
+
+import * as z from 'zod';
+import { type Wake, wakeBody } from '../../../shared/commands/queue/wakes.ts';
+
+/** These are the fields of Lambda's event that are used (Lambda Developer Guide, "Using Lambda with Amazon SQS"). */
+const batch = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
+
+/** These are the fields of an event of the bus that are used. */
+const busEvent = z.object({ 'detail-type': z.string(), detail: wakeBody });
+
+export type WakeTarget = Pick<Wake, 'account_id' | 'project_id'>;
+
+export interface WakeMessage {
+  readonly messageId: string;
+  /** This is undefined when the body cannot be read. */
+  readonly target: WakeTarget | undefined;
+}
+
+export type Invocation =
+  | { readonly kind: 'messages'; readonly messages: readonly WakeMessage[] }
+  | { readonly kind: 'lock_released'; readonly target: WakeTarget }
+  | { readonly kind: 'sweep' };
+
+/** Everything that is neither a batch nor an event of the bus counts as the schedule's. */
+export function readInvocation(event: unknown): Invocation {
+  const messages = batch.safeParse(event);
+  if (messages.success) return { kind: 'messages', messages: messages.data.Records.map(readMessage) };
+  const released = busEvent.safeParse(event);
+  return released.success ? { kind: 'lock_released', target: released.data.detail } : { kind: 'sweep' };
+}
+
+function readMessage({
+  messageId,
+  body,
+}: {
+  readonly messageId: string;
+  readonly body: string;
+}): WakeMessage {
+  try {
+    return { messageId, target: wakeBody.parse(JSON.parse(body)) };
+  } catch {
+    return { messageId, target: undefined };
+  }
+}

@@ -1,0 +1,22 @@
+/** Names what work on the lines of one account needs. */
+
+import type { QueueStore } from '../../../shared/commands/queue/queue-store.ts';
+import type { CommandAccount } from '../../../shared/commands/send-command.ts';
+import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import type { Secret } from '../../../shared/runtime/secret.ts';
+import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
+
+export interface LineDeps {
+  readonly queue: QueueStore;
+  readonly account: CommandAccount;
+  /** Resolves to undefined when the command has started no operation. */
+  readonly readRecord: (projectId: string, commandId: string) => Promise<CommandRecord | undefined>;
+  /** Takes a permit of the account's rate limit and resolves to 0, or takes none and says for how long there is none. */
+  readonly admit: (clientId: string) => Promise<number>;
+  /** Asks the poller to read the project soon. */
+  readonly wishForReading: (projectId: string) => Promise<void>;
+  readonly pepper: () => Promise<Secret>;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+}

@@ -1,0 +1,132 @@
+/** Sends the first command of a line, if nothing holds the project. Nothing here sleeps, and a held project costs no request. */
+
+import * as z from 'zod';
+import type { CommandRequest } from '../../../shared/commands/command-request.ts';
+import { findLockHolders } from '../../../shared/commands/lock-holders.ts';
+import type { ProjectLine } from '../../../shared/commands/queue/project-line.ts';
+import {
+  beginSending,
+  type QueuedCommand,
+  returnToLine,
+} from '../../../shared/commands/queue/queued-command.ts';
+import { openRequest } from '../../../shared/commands/queue/sealed-request.ts';
+import type { Call } from '../../../shared/upstream/calls/call.ts';
+import { type Delivery, deliver } from './deliver.ts';
+import { changeLine, endCommand } from './line-changes.ts';
+import type { LineDeps } from './line-deps.ts';
+import { queuedAnswerOf } from './queued-answer.ts';
+
+/** Resolves to `waits` when the line has to wait; what ends the wait, wakes the project. */
+export async function sendNext(
+  deps: LineDeps,
+  line: ProjectLine,
+  command: QueuedCommand,
+): Promise<'goes on' | 'waits'> {
+  if (await isHeld(deps, line, command)) return 'waits';
+  const request = await requestOf(deps, command);
+  if (request === undefined) return giveUp(deps, command);
+  const sending = beginSending(command, deps.clock.now());
+  // On a conflict another process sends the command, or a caller has cancelled it: the next look shows which.
+  if ((await deps.queue.changeCommand(sending)) === 'conflict') return 'goes on';
+  return conclude(deps, sending, await deliver(deps, sending, request));
+}
+
+/** A freeze, a lock, a pause that the upstream asked for, or no permit. */
+async function isHeld(deps: LineDeps, line: ProjectLine, command: QueuedCommand): Promise<boolean> {
+  const { queue, account, clock, admit } = deps;
+  const { project_id, client_id } = command;
+  if ((await queue.readFreeze()) !== undefined) return true;
+  if (clock.now() < line.not_before_ms) return true;
+  const holders = await findLockHolders(account, project_id, line.waiting_for);
+  if (holders.length > 0) {
+    await hold(deps, command, { waitingFor: holders, pauseMs: 0 });
+    return true;
+  }
+  const pauseMs = await admit(client_id);
+  if (pauseMs > 0) await hold(deps, command, { waitingFor: [], pauseMs });
+  return pauseMs > 0;
+}
+
+interface Wait {
+  readonly waitingFor: readonly string[];
+  readonly pauseMs: number;
+}
+
+/** The poller reads a held project soon, so that the end of the operation that holds it is recorded soon. */
+async function hold(
+  { queue, clock, wishForReading, telemetry }: LineDeps,
+  { project_id, command_id, traceparent }: QueuedCommand,
+  { waitingFor, pauseMs }: Wait,
+): Promise<void> {
+  const not_before_ms = pauseMs > 0 ? clock.now() + pauseMs : 0;
+  await changeLine(queue, project_id, { kind: 'held', hold: { waiting_for: waitingFor, not_before_ms } });
+  const lock_holder_count = waitingFor.length;
+  telemetry.log('info', 'command.held', {
+    project_id,
+    command_id,
+    lock_holder_count,
+    pause_ms: pauseMs,
+    traceparent,
+  });
+  await wishForReading(project_id);
+}
+
+/** Resolves to undefined when the sealed request cannot be opened. */
+async function requestOf({ pepper }: LineDeps, command: QueuedCommand): Promise<CommandRequest | undefined> {
+  const { command_id, account_id, client_id, call, ids, request, traceparent } = command;
+  const parts = request === undefined ? undefined : openRequest(request, await pepper(), command_id);
+  if (parts === undefined) return undefined;
+  const { method, path, query, body } = parts;
+  return {
+    requestId: command_id,
+    caller: { account_id, client_id },
+    target: { id: call, call: callOf(method, path, body !== undefined), isSecret: false },
+    ids,
+    query,
+    body,
+    idempotencyKey: undefined,
+    traceparent,
+  };
+}
+
+/** The API has checked query and body by the schemas of the call. The ids are checked again when the path is filled in. */
+function callOf(method: Call['method'], path: string, hasBody: boolean): Call {
+  const anything = z.looseObject({});
+  return {
+    method,
+    path,
+    summary: '',
+    section: '',
+    query: anything,
+    ...(hasBody && { body: anything }),
+    answer: z.unknown(),
+    status: 200,
+  };
+}
+
+/** Such a command settles as failed at once, so that it does not hold the commands behind it. */
+async function giveUp(deps: LineDeps, command: QueuedCommand): Promise<'goes on'> {
+  const { project_id, command_id, call } = command;
+  deps.telemetry.measure('CommandsUnworkable', 1);
+  deps.telemetry.log('error', 'command.unworkable', { project_id, command_id, call });
+  const reason = 'The bridge can no longer open the request. It was not sent.';
+  await endCommand(deps, command, { state: 'failed', reason });
+  return 'goes on';
+}
+
+async function conclude(
+  deps: LineDeps,
+  command: QueuedCommand,
+  { outcome, sent }: Delivery,
+): Promise<'goes on' | 'waits'> {
+  if (outcome.kind === 'held') {
+    await hold(deps, command, outcome);
+    await deps.queue.changeCommand(returnToLine(command));
+    // What holds the project may have ended meanwhile. Its wake found the command `sent` and changed nothing.
+    return 'goes on';
+  }
+  const { state, operationIds: operation_ids, reason } = outcome;
+  const answer = queuedAnswerOf(sent, await deps.pepper(), command.command_id);
+  await endCommand(deps, command, { state, operation_ids, reason, answer });
+  return 'goes on';
+}

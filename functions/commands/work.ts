@@ -1,0 +1,110 @@
+/** Handles one invocation of the worker: works on the lines that it was woken for, or wakes all lines that are not empty. */
+
+import { groupOf, type Wakes } from '../../shared/commands/queue/wakes.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
+import { toError } from '../../shared/runtime/errors.ts';
+import type { Telemetry } from '../../shared/runtime/telemetry.ts';
+import { readInvocation, type WakeMessage, type WakeTarget } from './intake/invocation.ts';
+import { WORK_MS_MAX } from './invocations.ts';
+import type { LineDeps } from './line/line-deps.ts';
+import { type IsOver, workLine } from './line/work-line.ts';
+
+export interface WorkerAccount {
+  readonly line: LineDeps;
+  /** Resolves when nothing is left to write, so that the process may be frozen. */
+  idle(): Promise<void>;
+}
+
+export interface WorkerDeps {
+  /** The keys of this map are account ids. */
+  readonly accounts: ReadonlyMap<string, WorkerAccount>;
+  readonly wakes: Wakes;
+  readonly clock: Clock;
+  readonly telemetry: Telemetry;
+  readonly newId: () => string;
+}
+
+/** Lambda's partial batch response: the queue hands out these messages again, and they end in the dead-letter queue. */
+export interface BatchResponse {
+  readonly batchItemFailures: readonly { readonly itemIdentifier: string }[];
+}
+
+/** More lines than this are woken by later sweeps; an account has at most 1,000 queued commands. */
+export const SWEPT_LINES_MAX = 1_000;
+
+/** A batch has messages of at most ten projects, which do not wait for each other. */
+const PROJECTS_AT_ONCE = 10;
+
+export async function work(deps: WorkerDeps, event: unknown): Promise<BatchResponse> {
+  const invocation = readInvocation(event);
+  try {
+    if (invocation.kind === 'messages') return await workOnMessages(deps, invocation.messages);
+    if (invocation.kind === 'lock_released') await workOn(deps, invocation.target, endOfWork(deps));
+    else await sweep(deps);
+    return { batchItemFailures: [] };
+  } finally {
+    await Promise.all([...deps.accounts.values()].map((account) => account.idle()));
+  }
+}
+
+/** A message of a project says the same as every other one, so the project is worked on once for all of them. */
+async function workOnMessages(deps: WorkerDeps, messages: readonly WakeMessage[]): Promise<BatchResponse> {
+  const groups = Map.groupBy(messages, ({ target }) => (target ? groupOf(target) : undefined));
+  const failures: { itemIdentifier: string }[] = [];
+  const isOver = endOfWork(deps);
+  await forEachConcurrently([...groups.values()], PROJECTS_AT_ONCE, async (group) => {
+    const isDone = await workOnGroup(deps, group, isOver);
+    if (!isDone) failures.push(...group.map(({ messageId }) => ({ itemIdentifier: messageId })));
+  });
+  return { batchItemFailures: failures };
+}
+
+async function workOnGroup(
+  deps: WorkerDeps,
+  [first, ...others]: readonly WakeMessage[],
+  isOver: IsOver,
+): Promise<boolean> {
+  const target = first?.target;
+  if (target === undefined) {
+    deps.telemetry.log('error', 'wake.unreadable', { message_count: others.length + 1 });
+    return false;
+  }
+  try {
+    await workOn(deps, target, isOver);
+    return true;
+  } catch (error) {
+    deps.telemetry.log('error', 'line.failed', { ...target, reason: toError(error).name });
+    return false;
+  }
+}
+
+/** An account that is not configured here has no lines that could be worked on. */
+async function workOn(deps: WorkerDeps, target: WakeTarget, isOver: IsOver): Promise<void> {
+  const account = deps.accounts.get(target.account_id);
+  if (account === undefined) return;
+  const outcome = await workLine(account.line, target.project_id, isOver);
+  if (outcome === 'unfinished') await deps.wakes.send([{ ...target, id: deps.newId() }]);
+}
+
+/** Wakes go through the queue, so that each line is worked on once at a time. One account that fails stops no other. */
+async function sweep({ accounts, wakes, clock, telemetry }: WorkerDeps): Promise<void> {
+  const minute = Math.floor(clock.now() / 60_000);
+  await forEachConcurrently([...accounts], PROJECTS_AT_ONCE, async ([account_id, { line }]) => {
+    try {
+      const projectIds = await line.queue.findLines(SWEPT_LINES_MAX);
+      const woken = projectIds.map((project_id) => {
+        return { account_id, project_id, id: `sweep-${minute}` };
+      });
+      if (woken.length > 0) await wakes.send(woken);
+    } catch (error) {
+      telemetry.log('error', 'sweep.failed', { account_id, reason: toError(error).name });
+    }
+  });
+}
+
+/** Returns a function that says whether it is too late to begin another step, so that the invocation ends by itself. */
+function endOfWork({ clock }: WorkerDeps): IsOver {
+  const endsAtMs = clock.now() + WORK_MS_MAX;
+  return () => clock.now() >= endsAtMs;
+}

@@ -1,0 +1,195 @@
+/**
+ * Deploys the worker that sends queued commands: a FIFO queue that wakes it, a rule that wakes it when an operation ends,
+ * a schedule that sweeps, and the function with a role of its own.
+ */
+
+import { Duration, Stack } from 'aws-cdk-lib';
+import * as cdkEvents from 'aws-cdk-lib/aws-events';
+import * as iam from 'aws-cdk-lib/aws-iam';
+import * as lambda from 'aws-cdk-lib/aws-lambda';
+import * as scheduler from 'aws-cdk-lib/aws-scheduler';
+import * as sqs from 'aws-cdk-lib/aws-sqs';
+import { Construct } from 'constructs';
+import {
+  commandsQueue,
+  commandsSchedule,
+  lockReleasedPattern,
+} from '../../../functions/commands/invocations.ts';
+import type { CommandsEnvironment } from '../../../shared/config/commands-config.ts';
+import { commandSettled, operationStateChanged } from '../../../shared/events/catalog.ts';
+import { linesOf, queuedCommandsOf } from '../../../shared/store/keys.ts';
+import { WORK_INDEX } from '../../../shared/store/table.ts';
+import type { BridgeConfig } from '../../config/bridge-config.ts';
+import { commandAccountsOf } from './api.ts';
+import { type BridgeBus, sendTo } from './bridge-bus.ts';
+import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
+import type { State } from './state.ts';
+
+export interface CommandsProps {
+  readonly config: BridgeConfig;
+  readonly state: State;
+  readonly events: BridgeBus;
+  readonly queue: CommandsQueue;
+  readonly common: Omit<BridgeFunctionProps, 'environment' | 'functionName'>;
+}
+
+/** The fewest pollers that AWS accepts here. Each works on ten projects at once, and the rate limit bounds the rest. */
+const CONSUMERS_MAX = 2;
+
+/** The function may publish the events that a command causes; the poller publishes all others. */
+const OWN_EVENTS = [operationStateChanged.detailType, commandSettled.detailType];
+
+/** The queue is apart from the worker, because the API sends to it, too. */
+export class CommandsQueue extends Construct {
+  readonly queue: sqs.Queue;
+  readonly deadLetters: sqs.Queue;
+
+  constructor(scope: Construct, config: BridgeConfig) {
+    super(scope, 'CommandsQueue');
+    this.deadLetters = new sqs.Queue(this, 'DeadLetters', {
+      queueName: `${config.name}-commands-dead-letters.fifo`,
+      fifo: true,
+      retentionPeriod: Duration.days(14),
+      enforceSSL: true,
+    });
+    this.queue = new sqs.Queue(this, 'Queue', {
+      queueName: `${config.name}-commands.fifo`,
+      fifo: true,
+      // Ids of wakes are unique within a project, and projects do not share a limit of throughput.
+      deduplicationScope: sqs.DeduplicationScope.MESSAGE_GROUP,
+      fifoThroughputLimit: sqs.FifoThroughputLimit.PER_MESSAGE_GROUP_ID,
+      visibilityTimeout: Duration.millis(commandsQueue.visibilityTimeoutMs),
+      // What a lost wake would have done, a sweep does within a minute, so an old message is of no use.
+      retentionPeriod: Duration.hours(1),
+      deadLetterQueue: { queue: this.deadLetters, maxReceiveCount: commandsQueue.receiveCountMax },
+      enforceSSL: true,
+    });
+  }
+}
+
+export class Commands extends Construct {
+  readonly fn: BridgeFunction;
+  readonly deadLetters: sqs.Queue;
+
+  constructor(scope: Construct, { config, state, events, queue, common }: CommandsProps) {
+    super(scope, 'Commands');
+    this.deadLetters = queue.deadLetters;
+    this.fn = new BridgeFunction(this, 'commands', {
+      ...common,
+      functionName: `${config.name}-commands`,
+      environment: environmentOf(config, { state, events, queue: queue.queue }),
+    });
+    // The sweep of the next minute is the retry.
+    this.fn.lambda.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.seconds(60) });
+    new lambda.EventSourceMapping(this, 'Source', {
+      target: this.fn.lambda,
+      eventSourceArn: queue.queue.queueArn,
+      batchSize: commandsQueue.batchSize,
+      reportBatchItemFailures: true,
+      maxConcurrency: CONSUMERS_MAX,
+    });
+    this.addRule(config, events);
+    this.addSweep(config, events.undelivered);
+    this.grantWhatItUses(config, { state, events, queue: queue.queue });
+  }
+
+  /** Invokes the function when an operation ends, because a command may wait for that. */
+  private addRule(config: BridgeConfig, { bus, undelivered }: BridgeBus): void {
+    const name = `${config.name}-lock-released`;
+    const { account, partition, region } = Stack.of(this);
+    const ruleArn = `arn:${partition}:events:${region}:${account}:rule/${config.name}/${name}`;
+    new cdkEvents.CfnRule(this, 'LockReleased', {
+      name,
+      eventBusName: bus.eventBusName,
+      eventPattern: lockReleasedPattern,
+      targets: [
+        {
+          id: 'commands',
+          arn: this.fn.lambda.functionArn,
+          retryPolicy: { maximumEventAgeInSeconds: 60, maximumRetryAttempts: 2 },
+          deadLetterConfig: { arn: undelivered.queueArn },
+        },
+      ],
+    });
+    this.fn.lambda.addPermission('InvokeFromRule', {
+      principal: new iam.ServicePrincipal('events.amazonaws.com'),
+      sourceArn: ruleArn,
+    });
+    undelivered.addToResourcePolicy(
+      new iam.PolicyStatement({
+        principals: [new iam.ServicePrincipal('events.amazonaws.com')],
+        actions: ['sqs:SendMessage'],
+        resources: [undelivered.queueArn],
+        conditions: { ArnEquals: { 'aws:SourceArn': ruleArn } },
+      }),
+    );
+  }
+
+  /** Invokes the function every minute, so that it wakes the lines that a crash left without a message. */
+  private addSweep(config: BridgeConfig, undelivered: sqs.Queue): void {
+    const role = new iam.Role(this, 'SweepRole', {
+      assumedBy: new iam.ServicePrincipal('scheduler.amazonaws.com', {
+        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
+      }),
+    });
+    role.addToPolicy(
+      new iam.PolicyStatement({
+        actions: ['lambda:InvokeFunction'],
+        resources: [this.fn.lambda.functionArn],
+      }),
+    );
+    role.addToPolicy(sendTo(undelivered));
+    new scheduler.CfnSchedule(this, 'Sweep', {
+      name: `${config.name}-commands-sweep`,
+      scheduleExpression: `rate(${commandsSchedule.everyMs / 60_000} minute)`,
+      flexibleTimeWindow: { mode: 'OFF' },
+      target: {
+        arn: this.fn.lambda.functionArn,
+        roleArn: role.roleArn,
+        input: '{}',
+        retryPolicy: { maximumRetryAttempts: 0 },
+        deadLetterConfig: { arn: undelivered.queueArn },
+      },
+    });
+  }
+
+  private grantWhatItUses(config: BridgeConfig, { state, events, queue }: Surroundings): void {
+    const accountIds = config.accounts.map(({ account_id }) => account_id);
+    this.fn.grantItems(state.table.tableArn);
+    this.fn.grantQuery(
+      'Work',
+      [state.indexArn(WORK_INDEX.name)],
+      [...accountIds, linesOf('*'), queuedCommandsOf('*')],
+    );
+    this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
+      'ForAllValues:StringEquals': { 'events:detail-type': OWN_EVENTS },
+    });
+    this.fn.grant(
+      'Queue',
+      ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:SendMessage'],
+      [queue.queueArn],
+    );
+    const keys = config.accounts.map(
+      ({ key_secret_arn, command_key_secret_arn }) => command_key_secret_arn ?? key_secret_arn,
+    );
+    const secrets = [...new Set([...keys, config.api.token_pepper_secret_arn])];
+    this.fn.grant('Secrets', ['secretsmanager:GetSecretValue'], secrets);
+  }
+}
+
+interface Surroundings {
+  readonly state: State;
+  readonly events: BridgeBus;
+  readonly queue: sqs.Queue;
+}
+
+function environmentOf(config: BridgeConfig, { state, events, queue }: Surroundings): Record<string, string> {
+  return {
+    TABLE_NAME: state.table.tableName,
+    EVENT_BUS_NAME: events.bus.eventBusName,
+    ACCOUNTS: JSON.stringify(commandAccountsOf(config)),
+    TOKEN_PEPPER_SECRET_ID: config.api.token_pepper_secret_arn,
+    COMMANDS_QUEUE_URL: queue.queueUrl,
+    POWERTOOLS_SERVICE_NAME: 'commands',
+  } satisfies Partial<CommandsEnvironment>;
+}

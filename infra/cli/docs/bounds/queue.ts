@@ -1,0 +1,65 @@
+/** Lists the bounds of commands that wait in line. */
+
+import { WAITING_COMMANDS_MAX } from '../../../../functions/api/queue/accept-command.ts';
+import { DEADLINE_SECONDS_MAX } from '../../../../functions/api/serving/prefer-async.ts';
+import { SWEPT_LINES_MAX } from '../../../../functions/commands/work.ts';
+import { LINE_ENTRIES_MAX } from '../../../../shared/commands/queue/project-line.ts';
+import { COMMAND_KEPT_MS } from '../../../../shared/commands/queue/queue-store.ts';
+import { REQUEST_BYTES_MAX } from '../../../../shared/commands/queue/sealed-request.ts';
+import type { BoundGroup } from './bound.ts';
+
+export const queueBounds: BoundGroup = {
+  title: 'Commands in line',
+  bounds: [
+    {
+      name: 'Commands that wait in the line of one project',
+      value: LINE_ENTRIES_MAX,
+      unit: 'commands',
+      reason:
+        'A script that queues more for one project has most likely lost control, and the line is one item of the table.',
+      whenMet: 'The next command is answered with 429 `queue-full`.',
+      signal: 'The answer',
+    },
+    {
+      name: 'Commands that wait in the lines of one account',
+      value: WAITING_COMMANDS_MAX,
+      unit: 'commands',
+      reason:
+        "At the commands' share of the rate limit, more of them would take longer than their deadlines.",
+      whenMet: 'The next command is answered with 429 `queue-full`. The count can lag by a moment.',
+      signal: 'The answer',
+    },
+    {
+      name: 'Query and body of a command that waits',
+      value: REQUEST_BYTES_MAX,
+      unit: 'bytes',
+      reason: 'Sealed, it must fit into one item of the table. The API itself takes smaller bodies.',
+      whenMet: 'The command is answered with 413 `body-too-large`.',
+      signal: 'The answer',
+    },
+    {
+      name: 'Seconds that `bridge-deadline` takes',
+      value: DEADLINE_SECONDS_MAX,
+      unit: 's',
+      reason: 'A command that is sent a day after it was asked for surprises whoever asked.',
+      whenMet: 'The command is answered with 400.',
+      signal: 'The answer',
+    },
+    {
+      name: 'Time for which a command and its answer are kept after its end',
+      value: COMMAND_KEPT_MS,
+      unit: 'ms',
+      reason: 'A caller who was away overnight still finds it. An answer can hold data of a project.',
+      whenMet: 'The answer is no longer shown. The audit and the event `Command Settled` remain.',
+      signal: '`left_line_at` of the command',
+    },
+    {
+      name: 'Lines that one sweep wakes',
+      value: SWEPT_LINES_MAX,
+      unit: 'lines',
+      reason: 'An account has at most that many waiting commands.',
+      whenMet: 'Other lines are woken by their own messages and by later sweeps.',
+      signal: 'No signal: the bound on waiting commands is met first.',
+    },
+  ],
+};

@@ -1,0 +1,96 @@
+/**
+ * A FIFO queue as Lambda's event source uses it: groups, deduplication, visibility and dead letters (Amazon SQS
+ * Developer Guide, "FIFO queues").
+ */
+
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { QueueMessage, QueueSettings } from './queue.ts';
+
+interface FifoMessage {
+  readonly body: string;
+  readonly groupId: string;
+  readonly deduplicationId: string;
+}
+
+export interface LocalFifoQueue {
+  /** Returns the id of the message, or that of the one of the same group with the same deduplication id. */
+  send(message: FifoMessage): string;
+  /**
+   * Hides the messages that it returns. While one message of a group is hidden, no other message of the group is
+   * returned, except in the same batch. A message that was received `receiveCountMax` times goes to the dead letters.
+   */
+  receive(countMax: number): readonly QueueMessage[];
+  delete(messageId: string): void;
+  readonly deadLetters: readonly QueueMessage[];
+  /** The number of messages that are not deleted, hidden ones included. */
+  readonly size: number;
+}
+
+/** Amazon SQS Developer Guide, "Using the message deduplication ID". */
+const DEDUPLICATION_MS = 300_000;
+
+interface Stored extends FifoMessage {
+  readonly messageId: string;
+  receiveCount: number;
+  visibleAtMs: number;
+}
+
+interface FifoPorts {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly newId: () => string;
+  readonly onDeadLetter?: (message: QueueMessage) => void;
+}
+
+export function createLocalFifoQueue(
+  { visibilityTimeoutMs, receiveCountMax }: QueueSettings,
+  { clock, newId, onDeadLetter }: FifoPorts,
+): LocalFifoQueue {
+  const messages = new Map<string, Stored>();
+  const deadLetters: QueueMessage[] = [];
+  /** By group and deduplication id; a deleted message counts until its time is over, as on AWS. */
+  const sent = new Map<string, { readonly messageId: string; readonly untilMs: number }>();
+
+  const isGivenUp = ({ messageId, body, receiveCount }: Stored): boolean => {
+    if (receiveCount < receiveCountMax) return false;
+    const dead = { messageId, body, receiveCount };
+    messages.delete(messageId);
+    deadLetters.push(dead);
+    onDeadLetter?.(dead);
+    return true;
+  };
+
+  return {
+    send({ body, groupId, deduplicationId }) {
+      const nowMs = clock.now();
+      for (const [key, { untilMs }] of sent) if (untilMs <= nowMs) sent.delete(key);
+      const key = `${groupId}\n${deduplicationId}`;
+      const known = sent.get(key);
+      if (known !== undefined) return known.messageId;
+      const messageId = newId();
+      sent.set(key, { messageId, untilMs: nowMs + DEDUPLICATION_MS });
+      const state = { receiveCount: 0, visibleAtMs: nowMs };
+      messages.set(messageId, { messageId, body, groupId, deduplicationId, ...state });
+      return messageId;
+    },
+    receive(countMax) {
+      const nowMs = clock.now();
+      const held = new Set<string>();
+      for (const { groupId, visibleAtMs } of messages.values()) if (visibleAtMs > nowMs) held.add(groupId);
+      const received: QueueMessage[] = [];
+      for (const stored of messages.values()) {
+        if (received.length === countMax) break;
+        if (held.has(stored.groupId) || isGivenUp(stored)) continue;
+        stored.receiveCount += 1;
+        stored.visibleAtMs = nowMs + visibilityTimeoutMs;
+        const { messageId, body, receiveCount } = stored;
+        received.push({ messageId, body, receiveCount });
+      }
+      return received;
+    },
+    delete: (messageId) => void messages.delete(messageId),
+    deadLetters,
+    get size() {
+      return messages.size;
+    },
+  };
+}

@@ -1,0 +1,60 @@
+/** Serves the sending half of SQS over the JSON protocol, for FIFO queues. Lambda's event source reads them directly. */
+
+import { createHash } from 'node:crypto';
+import { z } from 'zod';
+import type { LocalFifoQueue } from './fifo-queue.ts';
+import { defineOperation, type Service, ServiceError } from './service.ts';
+
+export interface LocalQueues {
+  /** The name ends with `.fifo`, as AWS demands. */
+  add(name: string, queue: LocalFifoQueue): void;
+  find(name: string): LocalFifoQueue | undefined;
+}
+
+/** Amazon SQS API Reference, SendMessageBatch: ids of groups and of deduplication. */
+const token = z.string().regex(/^[A-Za-z0-9!"#$%&'()*+,\-./:;<=>?@[\\\]^_`{|}~]{1,128}$/);
+
+const entry = z.object({
+  Id: z.string().min(1).max(80),
+  MessageBody: z.string().min(1),
+  MessageGroupId: token,
+  MessageDeduplicationId: token,
+});
+
+const batch = z.object({ QueueUrl: z.string(), Entries: z.array(entry).min(1).max(10) });
+
+export function createLocalQueues(): LocalQueues {
+  const queues = new Map<string, LocalFifoQueue>();
+  return {
+    add(name, queue) {
+      if (!name.endsWith('.fifo'))
+        throw new Error(`${name} is the name of a FIFO queue and must end with .fifo`);
+      queues.set(name, queue);
+    },
+    find: (name) => queues.get(name),
+  };
+}
+
+export function createSqsService(queues: LocalQueues): Service {
+  return new Map([
+    [
+      'SendMessageBatch',
+      defineOperation(batch, ({ QueueUrl, Entries }) => {
+        const queue = queues.find(new URL(QueueUrl).pathname.split('/').at(-1) ?? '');
+        if (queue === undefined)
+          throw new ServiceError('QueueDoesNotExist', 'The specified queue does not exist.');
+        return { Successful: Entries.map((each) => sent(queue, each)), Failed: [] };
+      }),
+    ],
+  ]);
+}
+
+function sent(
+  queue: LocalFifoQueue,
+  { Id, MessageBody, MessageGroupId, MessageDeduplicationId }: z.output<typeof entry>,
+) {
+  const message = { body: MessageBody, groupId: MessageGroupId, deduplicationId: MessageDeduplicationId };
+  // The SDK compares the hash with that of what it has sent.
+  const hash = createHash('md5').update(MessageBody).digest('hex');
+  return { Id, MessageId: queue.send(message), MD5OfMessageBody: hash };
+}

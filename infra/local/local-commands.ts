@@ -1,0 +1,85 @@
+/**
+ * Runs the worker for queued commands on this machine as it is deployed: FIFO queue with dead letters, rule, schedule, and
+ * the function's own handler.
+ */
+
+import { randomUUID } from 'node:crypto';
+import {
+  commandsQueue,
+  commandsSchedule,
+  lockReleasedPattern,
+} from '../../functions/commands/invocations.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import type { LocalAws } from './aws/local-aws.ts';
+import { createLocalFifoQueue, type LocalFifoQueue } from './aws/services/fifo-queue.ts';
+import { COMMANDS_QUEUE_NAME } from './bridge-names.ts';
+import type { WorkerSettings } from './lambda/poller-lambda.ts';
+import { createQueueInvocations, type QueueInvocations } from './lambda/queue-invocations.ts';
+import { startQueueLambda } from './lambda/queue-lambda.ts';
+
+export interface LocalCommandsOptions extends WorkerSettings {
+  readonly aws: LocalAws;
+  readonly busName: string;
+  readonly clock: Clock;
+  /** The environment of the deployed function. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** A failure that a person has to know of, as a sentence. */
+  readonly onFailure: (sentence: string) => void;
+  readonly onLogLine: (line: string) => void;
+}
+
+export interface LocalCommands {
+  /** Ends the sweeps, and resolves when no invocation is under way. What is in line is kept in the table. */
+  close(): Promise<void>;
+}
+
+/** Lambda polls a queue all the time. This interval is short enough that a person notices no delay. */
+const POLL_MS = 100;
+
+export function startLocalCommands(options: LocalCommandsOptions): LocalCommands {
+  const { aws, clock, busName, onFailure } = options;
+  const queue = openQueue(options);
+  const script = new URL('./lambda/commands-worker.ts', import.meta.url);
+  const lambda = startQueueLambda({ ...options, script });
+  const invocations = createQueueInvocations(queue, commandsQueue.batchSize, (event) => lambda.invoke(event));
+  const closing = new AbortController();
+  aws.bus.putRule({
+    name: 'lock-released',
+    busName,
+    pattern: lockReleasedPattern,
+    // An operation that ends during the shutdown wakes nobody: the sweep of the next run does.
+    targets: [async (event) => void (closing.signal.aborted || (await lambda.invoke(event)))],
+  });
+  const running = invokeUntil(closing.signal, invocations, clock);
+  return {
+    async close() {
+      closing.abort();
+      await running;
+      await invocations.drain().catch(() => onFailure('the last invocation failed'));
+      await lambda.close();
+    },
+  };
+}
+
+/** The queue to which the API and the worker send over HTTP. */
+function openQueue({ aws, clock, onFailure }: LocalCommandsOptions): LocalFifoQueue {
+  const queue = createLocalFifoQueue(commandsQueue, {
+    clock,
+    newId: randomUUID,
+    onDeadLetter: ({ body }) => onFailure(`a wake was given up: ${body.slice(0, 200)}`),
+  });
+  aws.queues.add(COMMANDS_QUEUE_NAME, queue);
+  return queue;
+}
+
+async function invokeUntil(signal: AbortSignal, invocations: QueueInvocations, clock: Clock): Promise<void> {
+  let sweptAtMs = Number.NEGATIVE_INFINITY;
+  while (!signal.aborted) {
+    invocations.receiveAll();
+    if (clock.now() - sweptAtMs >= commandsSchedule.everyMs) {
+      sweptAtMs = clock.now();
+      invocations.startSweep();
+    }
+    await clock.sleep(POLL_MS, signal).catch(() => {});
+  }
+}

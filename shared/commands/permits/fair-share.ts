@@ -1,0 +1,128 @@
+/**
+ * Divides the commands' part of the account's rate limit among callers. A request leaves when its caller's own limit
+ * allows it (`caller-parts.ts`) and there is a permit for it (`permit-stock.ts`).
+ */
+
+import { createHash } from 'node:crypto';
+import { commandLimitOf, USAGE_NOTE_MS } from '../../core/rates/account-rate.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import type { Telemetry } from '../../runtime/telemetry.ts';
+import type { CommandUsage } from '../../store/command-usage.ts';
+import type { RequestBudget } from '../../upstream/request-budget.ts';
+import { createCallerParts } from './caller-parts.ts';
+import { InstanceLimit } from './instance-limit.ts';
+import { PermitStock } from './permit-stock.ts';
+import { createRunningCounts } from './running-counts.ts';
+import { UsageNotes } from './usage-notes.ts';
+import { createWishAllowance } from './wish-allowance.ts';
+
+export interface FairShare {
+  /**
+   * Takes a permit and resolves to 0, or takes none and resolves to the time that the caller would have to wait, in ms.
+   * The request of a caller who takes no more than an even part is held until permits can be asked for again, for at
+   * most `holdMs`. Default and maximum are two seconds.
+   */
+  admit(clientId: string, holdMs?: number): Promise<number>;
+  /** Does the same for a wish that the poller read a project soon, and holds nothing. */
+  admitWish(clientId: string): number;
+  /** Counts the requests that were admitted as they leave. They do not queue again. */
+  readonly budget: RequestBudget;
+  /**
+   * Resolves when no note is under way, so that the process may be frozen. What is not noted yet goes into the next
+   * note.
+   */
+  idle(): Promise<void>;
+}
+
+export interface FairShareOptions {
+  readonly clock: Clock;
+  readonly requestsPerMinute: number;
+  readonly callerRequestsPerMinute: number;
+  readonly usage: CommandUsage;
+  readonly telemetry: Pick<Telemetry, 'log'>;
+}
+
+/** If requests were held longer, they would occupy too many instances of the function. */
+const HOLD_MS_MAX = 2_000;
+
+/** No request has to look for a permit this often within `HOLD_MS_MAX`. */
+const LOOKS_MAX = 20;
+
+export function createFairShare(options: FairShareOptions): FairShare {
+  const { clock, requestsPerMinute } = options;
+  const here = new InstanceLimit(commandLimitOf(requestsPerMinute));
+  const limitAt = (nowMs: number) => here.limitAt(nowMs);
+  const wishes = createWishAllowance();
+  const notes = new UsageNotes({
+    ...options,
+    learn(sums, added) {
+      const nowMs = clock.now();
+      callers.learn(sums, added, nowMs);
+      wishes.learn(sums, added, nowMs);
+    },
+  });
+  const callers = createCallerParts({
+    callerRequestsPerMinute: Math.min(options.callerRequestsPerMinute, requestsPerMinute),
+    limitAt,
+    count: (name, by) => notes.count(name, by),
+  });
+  const admit = admitterOf({ clock, here, callers, stock: new PermitStock({ clock, limitAt, notes }) });
+
+  return {
+    admit: (clientId, holdMs = HOLD_MS_MAX) =>
+      admit(memberOf('command', clientId), Math.min(holdMs, HOLD_MS_MAX)),
+    admitWish(clientId) {
+      const name = memberOf('wish', clientId);
+      const delayMs = wishes.use(name, clock.now());
+      if (delayMs > 0) return delayMs;
+      notes.count(name, 1);
+      notes.noteSoon();
+      return 0;
+    },
+    budget: {
+      async take() {
+        here.send(clock.now());
+        notes.countSent();
+        notes.noteSoon();
+      },
+      pauseFor: (durationMs) => here.pauseFor(durationMs, clock.now()),
+    },
+    idle: () => notes.idle(),
+  };
+}
+
+interface AdmitterDeps {
+  readonly clock: Clock;
+  readonly here: InstanceLimit;
+  readonly callers: ReturnType<typeof createCallerParts>;
+  readonly stock: PermitStock;
+}
+
+/** Returns a function that looks for a permit until the caller has one, has to wait longer, or has looked often enough. */
+function admitterOf({ clock, here, callers, stock }: AdmitterDeps) {
+  const held = createRunningCounts();
+
+  return async (name: string, holdMs: number): Promise<number> => {
+    const untilMs = clock.now() + holdMs;
+    callers.noteAsked(name, clock.now());
+    for (let look = 0; look < LOOKS_MAX; look++) {
+      const nowMs = clock.now();
+      const limitedMs = Math.max(callers.waitMs(name, nowMs), here.waitMs(nowMs));
+      if (limitedMs > 0) return limitedMs;
+      const standing = callers.standingOf(name, held.countOf(name), nowMs);
+      const isHere = stock.tryTake(standing);
+      const obtained = isHere ? undefined : await held.during(name, stock.obtain(standing, untilMs));
+      if (obtained?.kind === 'later') return obtained.delayMs;
+      if (obtained?.kind === 'look') continue;
+      here.admit(nowMs);
+      callers.noteSent(name, nowMs);
+      return 0;
+    }
+    return USAGE_NOTE_MS;
+  };
+}
+
+/** The name is short, the same on every instance, and does not hold the name of a person. */
+function memberOf(kind: 'command' | 'wish', clientId: string): string {
+  return createHash('sha256').update(`${kind}\n${clientId}`).digest('hex').slice(0, 16);
+}

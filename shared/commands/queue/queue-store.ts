@@ -1,0 +1,161 @@
+/** Keeps the queued commands of one account in the table: their items, the lines that order them, and the freeze. */
+
+import type * as z from 'zod';
+import { DAY_MS } from '../../core/time/durations.ts';
+import { isoTimeOf } from '../../core/time/timestamp.ts';
+import type { Clock } from '../../runtime/clock.ts';
+import { listed } from '../../store/items.ts';
+import {
+  commandsListOf,
+  freezeKey,
+  lineProjectIdOf,
+  linesOf,
+  projectLineKey,
+  queuedCommandKey,
+  queuedCommandsOf,
+} from '../../store/keys.ts';
+import type { Condition, Item, Key, Table, Update } from '../../store/table.ts';
+import { type NoteUnreadable, type UnreadableItem, UnreadableItemError } from '../../store/unreadable.ts';
+import { type AccountFreeze, accountFreeze } from './account-freeze.ts';
+import { emptyLine, type ProjectLine, projectLine } from './project-line.ts';
+import { isInLine, type QueuedCommand, queuedCommand } from './queued-command.ts';
+
+/** A command can be asked for, with its answer, for this long after its last step. Its audit record is kept longer. */
+export const COMMAND_KEPT_MS = DAY_MS;
+
+/** The attributes of the items of the queue, by name. */
+export const QUEUE_ATTRIBUTES: readonly string[] = [
+  ...new Set([queuedCommand, projectLine, accountFreeze].flatMap(({ shape }) => Object.keys(shape))),
+];
+
+export type QueueStore = ReturnType<typeof createQueueStore>;
+
+/** `conflict`: the item has changed since it was read, and nothing was written. */
+export type WriteResult = 'written' | 'conflict';
+
+export interface QueueStorePorts {
+  readonly clock: Pick<Clock, 'now'>;
+  readonly noteUnreadable: NoteUnreadable;
+}
+
+/** Every method rejects when the table does; after a write it is unknown then whether the write was made. */
+export function createQueueStore(
+  table: Pick<Table, 'get' | 'getMany' | 'update' | 'queryWorkPage'>,
+  accountId: string,
+  { clock, noteUnreadable }: QueueStorePorts,
+) {
+  const read = async <Schema extends z.ZodType>(key: Key, schema: Schema) => {
+    const item = await table.get(key);
+    return item && parsed(schema, item, noteUnreadable);
+  };
+  const write = async (update: Update): Promise<WriteResult> =>
+    (await table.update(update)) === 'applied' ? 'written' : 'conflict';
+
+  return {
+    /** Resolves to undefined when there is no such command. Rejects with `UnreadableItemError` when it cannot be read. */
+    readCommand: (commandId: string): Promise<QueuedCommand | undefined> =>
+      read(queuedCommandKey(accountId, commandId), queuedCommand),
+
+    /** Writes the item of a new command, which is not in its line yet. */
+    addCommand: (command: QueuedCommand): Promise<WriteResult> =>
+      write(commandUpdate(command, { kind: 'absent', name: 'pk' }, clock.now())),
+
+    /** Writes the next step of a command, unless another process has taken a step since the command was read. */
+    changeCommand: (next: QueuedCommand): Promise<WriteResult> =>
+      write(commandUpdate(next, isRevision(next.revision - 1), clock.now())),
+
+    /** Resolves to an empty line when there is none. */
+    readLine: async (projectId: string): Promise<ProjectLine> =>
+      (await read(projectLineKey(accountId, projectId), projectLine)) ?? emptyLine(accountId, projectId),
+
+    changeLine: (next: ProjectLine): Promise<WriteResult> => write(lineUpdate(next)),
+
+    /** Counts the commands that wait in the lines of the account, up to `countMax`. The index can lag by a moment. */
+    async countWaiting(countMax: number): Promise<number> {
+      const { keys } = await table.queryWorkPage({ work: queuedCommandsOf(accountId), limit: countMax });
+      return keys.length;
+    },
+
+    /** Finds the projects whose lines are not empty, up to `projectsMax`. The index can lag by a moment. */
+    async findLines(projectsMax: number): Promise<readonly string[]> {
+      const { keys } = await table.queryWorkPage({ work: linesOf(accountId), limit: projectsMax });
+      return keys.flatMap((key) => lineProjectIdOf(key, accountId) ?? []);
+    },
+
+    /** Resolves to undefined when the account is not frozen. */
+    async readFreeze(): Promise<AccountFreeze | undefined> {
+      const found = await read(freezeKey(accountId), accountFreeze);
+      return found?.is_frozen === true ? found : undefined;
+    },
+
+    async writeFreeze(change: Omit<AccountFreeze, 'changed_at'>): Promise<void> {
+      const set = { kind: 'freeze', ...change, changed_at: isoTimeOf(clock.now()) };
+      await table.update({ key: freezeKey(accountId), set });
+    },
+  };
+}
+
+function commandUpdate(command: QueuedCommand, condition: Condition, nowMs: number): Update {
+  const { account_id, command_id, accepted_at, deadline_at_ms } = command;
+  // The operations of a command may take a day, and the command is kept for a day after them.
+  const keptUntilMs = Math.max(nowMs, deadline_at_ms) + 2 * COMMAND_KEPT_MS;
+  const isWaiting = isInLine(command);
+  const names = Object.keys(queuedCommand.shape) as (keyof QueuedCommand)[];
+  const absent = names.filter((name) => command[name] === undefined);
+  return {
+    key: queuedCommandKey(account_id, command_id),
+    set: {
+      kind: 'queued_command',
+      ...command,
+      ...listed(commandsListOf(account_id), `${accepted_at}#${command_id}`),
+      expires_at: Math.ceil(keptUntilMs / 1_000),
+      ...(isWaiting && { work: queuedCommandsOf(account_id) }),
+    },
+    remove: [...absent, ...(isWaiting ? [] : ['work'])],
+    condition,
+  };
+}
+
+function lineUpdate(line: ProjectLine): Update {
+  const { account_id, project_id, revision, entries } = line;
+  const isEmpty = entries.length === 0;
+  return {
+    key: projectLineKey(account_id, project_id),
+    set: { kind: 'project_line', ...line, ...(!isEmpty && { work: linesOf(account_id) }) },
+    remove: isEmpty ? ['work'] : [],
+    condition: revision === 1 ? { kind: 'absent', name: 'pk' } : isRevision(revision - 1),
+  };
+}
+
+function isRevision(revision: number): Condition {
+  return { kind: 'equals', name: 'revision', value: revision };
+}
+
+/** Leaves out the items that cannot be read, and notes them. */
+export function readableCommands(
+  items: readonly Item[],
+  noteUnreadable: NoteUnreadable,
+): readonly QueuedCommand[] {
+  return items.flatMap((item) => {
+    const result = queuedCommand.safeParse(item);
+    if (!result.success) noteUnreadable(unreadableOf(item, result.error));
+    return result.data ?? [];
+  });
+}
+
+/** Throws `UnreadableItemError`, which is noted, when the item does not have the form. */
+function parsed<Schema extends z.ZodType>(
+  schema: Schema,
+  item: Item,
+  noteUnreadable: NoteUnreadable,
+): z.output<Schema> {
+  const result = schema.safeParse(item);
+  if (result.success) return result.data;
+  const unreadable = unreadableOf(item, result.error);
+  noteUnreadable(unreadable);
+  throw new UnreadableItemError(unreadable);
+}
+
+function unreadableOf({ pk, sk }: Item, { issues }: z.ZodError): UnreadableItem {
+  return { key: { pk, sk }, fields: issues.map(({ path }) => path.join('.')) };
+}

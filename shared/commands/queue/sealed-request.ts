@@ -1,0 +1,51 @@
+/** Seals what a queued command sends, and what the upstream answers, because both may hold secrets. */
+
+import * as z from 'zod';
+import { type SealOptions, seal, unseal } from '../../callers/seal.ts';
+import type { Secret } from '../../runtime/secret.ts';
+
+const fields = z.record(z.string(), z.unknown());
+
+/**
+ * The request as the API has checked it, with the method and the path template of its call. The seal proves that nobody
+ * but the bridge has written them, so the worker needs no table of calls, and a command outlives a change of the table.
+ */
+const sealedParts = z.object({
+  method: z.enum(['POST', 'PUT', 'PATCH', 'DELETE']),
+  path: z.string(),
+  query: fields,
+  body: fields.optional(),
+});
+
+export type SealedParts = Readonly<z.output<typeof sealedParts>>;
+
+/**
+ * An item of the table has at most 400 kB (Amazon DynamoDB Developer Guide, "Constraints"), and sealing makes a text a
+ * third longer.
+ */
+export const REQUEST_BYTES_MAX = 256_000;
+
+/** Returns undefined when the request is too large to be kept. */
+export function sealRequest(parts: SealedParts, pepper: Secret, commandId: string): string | undefined {
+  const text = JSON.stringify(parts);
+  const isTooLarge = Buffer.byteLength(text) > REQUEST_BYTES_MAX;
+  return isTooLarge ? undefined : seal(text, optionsOf('queued-request', pepper, commandId));
+}
+
+/** Returns undefined when the text was sealed with another pepper or by another version, or was damaged. */
+export function openRequest(sealed: string, pepper: Secret, commandId: string): SealedParts | undefined {
+  const text = unseal(sealed, optionsOf('queued-request', pepper, commandId));
+  return text === undefined ? undefined : sealedParts.safeParse(JSON.parse(text)).data;
+}
+
+export function sealAnswer(text: string, pepper: Secret, commandId: string): string {
+  return seal(text, optionsOf('queued-answer', pepper, commandId));
+}
+
+export function openAnswer(sealed: string, pepper: Secret, commandId: string): string | undefined {
+  return unseal(sealed, optionsOf('queued-answer', pepper, commandId));
+}
+
+function optionsOf(purpose: SealOptions['purpose'], pepper: Secret, commandId: string): SealOptions {
+  return { pepper, purpose, boundTo: commandId };
+}

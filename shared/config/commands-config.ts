@@ -1,0 +1,34 @@
+/** The environment of the worker that sends queued commands, which its deployment fills in, and what is read from it. */
+
+import * as z from 'zod';
+import { readConfig } from '../runtime/read-config.ts';
+import { type ApiAccount, apiAccounts } from './api-accounts.ts';
+
+export const commandsEnvironment = z.object({
+  TABLE_NAME: z.string().min(3),
+  EVENT_BUS_NAME: z.string().min(1),
+  /** JSON of `apiAccounts`, as the API has it. */
+  ACCOUNTS: z.string().min(2),
+  /** Name or ARN of the secret that keys the seals of queued requests and their answers. */
+  TOKEN_PEPPER_SECRET_ID: z.string().min(1),
+  /** The FIFO queue that wakes the worker. */
+  COMMANDS_QUEUE_URL: z.url(),
+  POWERTOOLS_SERVICE_NAME: z.string().default('commands'),
+  LOG_LEVEL: z.string().default('INFO'),
+});
+
+export type CommandsEnvironment = z.infer<typeof commandsEnvironment>;
+
+/** Throws `AppError` `config_invalid`, which names what is wrong. */
+export function readCommandAccounts({ ACCOUNTS }: CommandsEnvironment): readonly ApiAccount[] {
+  return readConfig(apiAccounts, parseJson(ACCOUNTS), 'ACCOUNTS');
+}
+
+/** A text that is not JSON is undefined, which the schema then refuses. */
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
