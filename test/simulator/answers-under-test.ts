@@ -24,7 +24,7 @@ export async function openProject(options: Partial<WorldOptions> = {}) {
     send: upstream.send,
     settle: () => upstream.passMs(SETTLING_MS),
     /** Sends a command that must succeed, and lets its operations end. */
-    async succeed(method: string, path: string, body?: object): Promise<Answer['body']> {
+    succeed: async (method: string, path: string, body?: object): Promise<Answer['body']> => {
       const answer = await upstream.send(method, path, body);
       expect([answer.status < 300, answer.text]).toEqual([true, answer.text]);
       upstream.passMs(SETTLING_MS);

@@ -50,11 +50,11 @@ export interface World {
   /** Projects are in the order of their ids, as in the list. */
   projects(): readonly WorldProject[];
   /** Returns undefined for a project that is deleted. */
-  project(projectId: string): ProjectState | undefined;
+  readonly project: (projectId: string) => ProjectState | undefined;
   /** Returns a deleted project, too, until the service forgets it. */
-  projectEvenDeleted(projectId: string): ProjectState | undefined;
+  readonly projectEvenDeleted: (projectId: string) => ProjectState | undefined;
   /** Creates a project in which only callers make things happen. Returns undefined when the world is full. */
-  createProject(request: NewProject): ProjectState | undefined;
+  readonly createProject: (request: NewProject) => ProjectState | undefined;
   groundTruth(): readonly GroundTruthOperation[];
 }
 

@@ -31,7 +31,7 @@ export interface CreatedProject {
 /** The world makes the project, or returns undefined when the account is full. */
 export interface ProjectMaker {
   readonly plan: Plan;
-  createProject(request: NewProject): ProjectState | undefined;
+  readonly createProject: (request: NewProject) => ProjectState | undefined;
 }
 
 /** Returns the new project with the operations that begin it. */
