@@ -14,7 +14,14 @@ const SPEED = 20;
 
 async function withSdk() {
   const service = await startService({ clock: scaledClock(SPEED, systemClock.now()) });
-  const neon = createNeonClient({ apiKey: service.key, baseUrl: service.baseUrl, throwOnError: true });
+  const neon = createNeonClient({
+    apiKey: service.key,
+    baseUrl: service.baseUrl,
+    throwOnError: true,
+    // Deleting waits for its operations, too. A compute may still be suspended in between, which locks the project.
+    waitForReadiness: true,
+    retries: 10,
+  });
   return { service, neon };
 }
 

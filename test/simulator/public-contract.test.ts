@@ -1,6 +1,7 @@
 /**
  * Sends every simulated call of the public contract once, and checks that its answer has the status and the fields that
- * the contract requires. The auth integration has its own suite in test/conformance.
+ * the contract requires. The specification's calls of the auth integration have their own suite in
+ * test/conformance.
  */
 
 import { describe, expect, test } from 'vitest';
@@ -103,6 +104,28 @@ async function useComputes({ send, projectId, branchId }: Recorder): Promise<voi
   await send(`DELETE ${E}`, ids);
 }
 
+async function useAuth({ send, projectId, branchId }: Recorder): Promise<void> {
+  const A = `${B}/auth`;
+  const ids = [projectId, branchId];
+  const auth_provider = 'stack';
+  const domain = 'https://app.example.com';
+  await send(`POST ${A}`, ids, { auth_provider });
+  await send(`GET ${A}`, ids);
+  await send(`POST ${A}/domains`, ids, { auth_provider, domain });
+  await send(`GET ${A}/domains`, ids);
+  await send(`DELETE ${A}/domains`, ids, { auth_provider, domains: [{ domain }] });
+  const user = await send(`POST ${A}/users`, ids, { email: 'ada@example.com' });
+  await send(`DELETE ${A}/users/{auth_user_id}`, [...ids, user.id]);
+  await send(`POST ${A}/oauth_providers`, ids, { id: 'microsoft' });
+  await send(`GET ${A}/oauth_providers`, ids);
+  const provider = `${A}/oauth_providers/{oauth_provider_id}`;
+  await send(`PATCH ${provider}`, [...ids, 'microsoft'], { client_id: 'an-id', client_secret: 'a-secret' });
+  await send(`DELETE ${provider}`, [...ids, 'microsoft']);
+  await send(`GET ${A}/email_provider`, ids);
+  await send(`PATCH ${A}/email_provider`, ids, { type: 'shared' });
+  await send(`DELETE ${A}`, ids);
+}
+
 async function useAccount({ send }: Recorder): Promise<void> {
   for (const path of ['/users/me', '/users/me/organizations', '/auth', '/regions']) await send(`GET ${path}`);
   const span = `from=2026-01-15T00:00:00Z&to=${new Date(START_MS + 60_000).toISOString()}`;
@@ -127,6 +150,7 @@ await useProjects(recorder);
 await useBranches(recorder);
 await useContent(recorder);
 await useComputes(recorder);
+await useAuth(recorder);
 await useAccount(recorder);
 
 describe('the answer of', () => {
@@ -137,7 +161,7 @@ describe('the answer of', () => {
 });
 
 describe('these tests', () => {
-  test('send every call that is simulated, but for those of the auth integration', () => {
+  test('send every call that is simulated, but for those of the auth integration of a project', () => {
     // The app is built and never asked, so nothing of what its answers need is used.
     const { routes } = createUpstreamApp({} as never);
     const simulated = routes
