@@ -43,12 +43,25 @@ export async function recordCommand(
   command: Command,
   operations: readonly Operation[],
 ): Promise<void> {
-  const record = commandRecord(deps, command, operations);
+  const operationIds = operations.map(({ id }) => id);
+  const record = commandRecord(deps, command, operationIds);
   await deps.store.record(record, undefined);
   const recorded = await Promise.all(operations.map((operation) => recordOne(deps, command, operation)));
   const known = recorded.flatMap((each) => each ?? []);
   const ended = await settleCommands(deps, [record], new Map(known.map((each) => [each.operation_id, each])));
   await relayRecords(deps, [...known, ...ended]);
+}
+
+/**
+ * Records that a command started these operations, when recording it with them has failed. The poller finds the
+ * operations and records the end. Does nothing when there is a record already. Rejects when the table does.
+ */
+export async function recordCommandStart(
+  deps: RecordCommandDeps,
+  command: Command,
+  operationIds: readonly string[],
+): Promise<void> {
+  await deps.store.record(commandRecord(deps, command, operationIds), undefined);
 }
 
 /**
@@ -77,7 +90,7 @@ async function recordOne(
 function commandRecord(
   { accountId, clock, settleWithinMs }: RecordCommandDeps,
   command: Command,
-  operations: readonly Operation[],
+  operationIds: readonly string[],
 ): CommandRecord {
   const nowMs = clock.now();
   return {
@@ -85,7 +98,7 @@ function commandRecord(
     ...EMPTY_JOURNAL,
     ...command,
     account_id: accountId,
-    operation_ids: operations.map(({ id }) => id),
+    operation_ids: [...operationIds],
     sent_at: isoTimeOf(nowMs),
     deadline_at_ms: nowMs + settleWithinMs,
     is_settled: false,

@@ -12,6 +12,7 @@ import {
   leaveLine,
   type QueuedCommand,
 } from '../../../shared/commands/queue/queued-command.ts';
+import { recordCommandStart } from '../../../shared/protocol/record-command.ts';
 import { recordCommandEnd } from '../../../shared/protocol/record-command-end.ts';
 import { AppError } from '../../../shared/runtime/errors.ts';
 import type { LineDeps } from './line-deps.ts';
@@ -48,13 +49,13 @@ export async function endCommand(deps: LineDeps, command: QueuedCommand, end: Co
 /** The event is recorded before the entry goes: while the entry is there, a crash in between is repaired. */
 export async function removeEntry(deps: LineDeps, command: QueuedCommand): Promise<void> {
   const { project_id, command_id, client_id, call, traceparent, state, operation_ids } = command;
-  // The end of a command whose operations are open is recorded when they have ended, by whoever records their end.
-  if (state !== 'running' && state !== 'queued' && state !== 'sent') {
-    const named = { project_id, request_id: command_id, client_id, call };
-    const traced = { ...named, ...(traceparent !== undefined && { traceparent }) };
-    await recordCommandEnd(deps.account.recording, traced, state);
-  }
   const startedIds = operation_ids ?? [];
+  const named = { project_id, request_id: command_id, client_id, call };
+  const traced = { ...named, ...(traceparent !== undefined && { traceparent }) };
+  const { recording } = deps.account;
+  // The end of a running command is recorded with the ends of its operations, by the record that this makes sure of.
+  if (state === 'running') await recordCommandStart(recording, traced, startedIds);
+  else if (state !== 'queued' && state !== 'sent') await recordCommandEnd(recording, traced, state);
   await changeLine(deps.queue, project_id, { kind: 'without', commandId: command_id, startedIds });
 }
 
