@@ -1,4 +1,4 @@
-/** Tests what an upstream does that looks like none of our own: time passes, lists are cut and projects come late. */
+/** Tests what an upstream rarely does: nothing happens for months, lists are cut, and projects come late. */
 
 import { describe, expect, test } from 'vitest';
 import type { Operation } from '../../shared/core/records/operation.ts';

@@ -104,7 +104,7 @@ describe('requests', () => {
     const further = calls.filter((call) => call.startsWith('projects ')).length;
 
     expect(first).toBeGreaterThan(8);
-    // A discovery reads on until there is nothing: three times in this minute.
+    // A discovery reads on until a page is empty, which happens three times in this minute.
     expect(further).toBeLessThanOrEqual(4);
   });
 

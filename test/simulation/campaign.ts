@@ -24,7 +24,7 @@ export interface Share {
 export interface ShareResult {
   readonly seedCount: number;
   readonly eventCount: number;
-  /** How often each kind of fault fired; its name begins with `close` or `wide`. */
+  /** Counts how often each kind of fault fired. The name of a kind begins with `close` or `wide`. */
   readonly fired: Readonly<Record<string, number>>;
   readonly failures: readonly { readonly seed: number; readonly violations: readonly string[] }[];
 }

@@ -24,7 +24,7 @@ export type Expectation =
 
 export interface DeliveredEvent {
   readonly detailType: string;
-  /** The JSON text exactly as it was published. */
+  /** Holds the JSON text exactly as it was published. */
   readonly detail: string;
 }
 

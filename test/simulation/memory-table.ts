@@ -22,7 +22,7 @@ import type {
 import { foreignAttributes, readableAttributes, readsMany } from '../../shared/store/table-access.ts';
 
 export interface MemoryTable extends Table, TableCounters {
-  /** The same calls without promises, so that the simulation decides when they happen. */
+  /** Offers the same calls without promises, so that the simulation decides when they happen. */
   readonly sync: {
     get(key: Key): Item | undefined;
     /** Returns the whole item, whatever the role may read. */
@@ -193,7 +193,7 @@ function pageOf(
   return { keys, next: undefined };
 }
 
-/** Undefined: it is not where it was to be moved from. */
+/** Returns the time after the move, or undefined when the time is not where it was to be moved from. */
 function movedTime(time: Attribute | undefined, move: TimeMove | undefined): number | undefined {
   const knownMs = time as number | undefined;
   if (move === undefined) return knownMs ?? 0;

@@ -1,8 +1,10 @@
-/** Deliberate mistakes in the protocol, each a change of production text; the checker must notice every one. */
+/**
+ * Lists deliberate mistakes in the protocol, each as a change of production text. The checker must notice every one.
+ */
 
 export interface Mutant {
   readonly name: string;
-  /** What goes wrong in words. */
+  /** Says in words what goes wrong. */
   readonly mistake: string;
   readonly file: string;
   /** This text stands exactly once in the file. */

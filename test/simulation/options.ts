@@ -53,11 +53,11 @@ export interface SimulationOptions {
   readonly invocationMs: number;
   readonly visibleLateMsMax: number;
   readonly sweepIntervalMs: number;
-  /** Probability per call; 0 for the kinds that this run does not have. */
+  /** Holds the probability of each fault per call. It is 0 for the kinds that this run does not have. */
   readonly faults: Readonly<Record<FaultKind, number>>;
 }
 
-/** Probability of a fault per opportunity in a run that has it. */
+/** Holds the probability of each fault per opportunity, in a run that has it. */
 const FAULT_RATES: Readonly<Record<FaultKind, number>> = {
   crash_before_call: 0.012,
   crash_after_call: 0.012,

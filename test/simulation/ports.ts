@@ -22,7 +22,7 @@ import type { World } from './world.ts';
 
 class TableFault extends Error {}
 
-/** The index as its readers see it: a change becomes visible some time after the write. */
+/** Shows the index as its readers see it: a change becomes visible at once, or up to five seconds after the write. */
 export interface LaggingIndex {
   note(update: Update, before: string | undefined, after: string | undefined): void;
   query(query: WorkQuery): readonly Key[];

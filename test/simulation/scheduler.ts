@@ -2,7 +2,7 @@
 
 import type { Clock } from '../../shared/runtime/clock.ts';
 
-/** Something that can crash. After a crash it never wakes again, like a killed process. */
+/** A process can crash. After a crash it never wakes again, like a process that was killed. */
 export interface Process {
   readonly name: string;
   isCrashed: boolean;
@@ -10,7 +10,7 @@ export interface Process {
   readonly clockSkewMs: number;
   /** A frozen process keeps its timers; all that were due meanwhile fire when it is thawed. */
   isFrozen?: boolean;
-  /** The fault that crashes it in the wide world. */
+  /** Names the fault that crashes it in the wide world. */
   readonly crashKind?: 'lambda_crashed' | 'command_sender_crashed' | 'never';
 }
 

@@ -34,9 +34,10 @@ describe('the protocol under simulation', () => {
     expect(result.silent).toEqual([]);
   });
 
-  // 889 and 7385: a late partial acknowledgement took back a whole one. 5268: two operations of one microsecond
-  // stood on both sides of every sweep's page end; 1580: six of them did. 65: the second in which the account was first seen.
-  // 1304: the first pages of several sweeps in turn had one size, and three operations of one microsecond stayed split.
+  // Each of these runs once broke the promise. In 889 and 7385 a late partial acknowledgement took back a whole one.
+  // In 5268 two operations of one microsecond stood on both sides of every sweep's page end, and in 1580 six of them
+  // did. In 65 the mistake concerned the second in which the account was first seen. In 1304 the first pages of
+  // several sweeps in turn had one size, and three operations of one microsecond stayed split.
   test.each([65, 889, 1304, 1580, 5268, 7385])(
     'keeps the promise in run %i, which once broke it',
     async (seed) => {
@@ -69,12 +70,14 @@ describe('the wide world', () => {
     expect(first.eventCount).toBeGreaterThan(0);
   });
 
-  // Each of them broke a promise before the repairs: docs/simulation.md says which.
+  // Each of these runs broke a promise before the repairs; docs/simulation.md says which.
   const BROKEN_BEFORE = [4, 9, 15, 16, 17, 23, 36, 37, 43, 47, 48, 60];
-  // Weeks in which nobody read, and what the table had forgotten by then; a bus, a list and a table that came late.
+  // These runs broke a promise after weeks in which a project was not read and the table forgot its records, or
+  // because the bus, a list or the table was late (docs/simulation.md).
   const BROKEN_LATER = [7, 169, 198, 265, 266, 297, 526, 722, 937, 1037, 1066, 1292, 1513, 1555, 1715, 1866];
-  // What two warm processes do not know of each other; listings that were cut short; and what stood in the way of the checker.
-  // The world has changed since for some of them, because the code makes other calls now.
+  // These runs broke a promise because two warm processes did not share what they knew, because listings were cut
+  // short, or because the checker demanded what no bridge can do. Some of them are different runs today, because the
+  // code makes other calls now.
   const BROKEN_FRESH = [
     272, 500_003_140, 500_003_141, 500_003_234, 500_003_266, 500_000_055, 500_000_681, 500_000_745,
     500_000_787, 500_001_100, 500_001_201, 500_002_027, 500_002_766,

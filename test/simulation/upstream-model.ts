@@ -9,7 +9,7 @@ export interface TruthState {
   readonly atMs: number;
   readonly status: string;
   readonly failures_count: number;
-  /** The row's time of its last change, which can be wrong. */
+  /** Holds the time of the last change that the row shows. It can be wrong. */
   readonly updatedAtMs: number;
 }
 
@@ -17,7 +17,7 @@ export interface TruthOperation {
   readonly id: string;
   readonly project_id: string;
   readonly action: string;
-  /** Microseconds since the epoch, which is the precision of the service's cursors. */
+  /** Counts microseconds since the epoch, because the service's cursors are as precise as that. */
   readonly createdUs: number;
   /** Lists do not contain the row before this time. */
   readonly visibleAtMs: number;
@@ -32,9 +32,9 @@ export interface UpstreamModelOptions {
   readonly endMs: number;
   readonly projectCount: number;
   readonly operationCount: number;
-  /** Number of operations that exist before the bridge first reads. */
+  /** Counts the operations that exist before the bridge first reads. */
   readonly historyCount: number;
-  /** The longest time after its creation at which a row becomes visible. */
+  /** Limits how long after its creation a row can become visible. */
   readonly visibleLateMsMax: number;
   readonly chance: {
     readonly tie: number;

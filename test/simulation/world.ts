@@ -12,7 +12,7 @@ export interface World {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly fired: Map<FaultKind, number>;
-  /** False once the quiet phase begins, in which everything works. */
+  /** Says whether faults may happen. It is false once the quiet phase begins, in which everything works. */
   isChaotic: boolean;
   /** Draws whether a fault happens, and counts it when it does. */
   strikes(kind: FaultKind): boolean;

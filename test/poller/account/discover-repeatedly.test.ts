@@ -3,7 +3,7 @@ import { discoverRepeatedly } from '../../../functions/poller/account/discover-r
 import { NOON_MS } from '../../builders.ts';
 import { anInvocation, named } from './invocation-under-test.ts';
 
-/** Looks `lookCount` times, and then stops. `between`: called after each look. */
+/** Looks `lookCount` times, and then stops. It calls `between` after each look. */
 function setUp(lookCount: number, between: (count: number) => void = () => {}) {
   const world = anInvocation();
   const { deps, memory, discovery, stop, hooks, sleeps } = world;

@@ -5,7 +5,10 @@ import { anInvocation } from './invocation-under-test.ts';
 
 const NOTHING: PollingNeed = { hasReadAll: true, hasWork: false, expectedTransitionsPerMs: 0 };
 
-/** Runs the look of an invocation that lingers for `lingerMs`. `needAt`: what the planner needs after `count` looks. */
+/**
+ * Runs the look of an invocation that lingers for `lingerMs`. `needAt` returns what the planner needs after `count`
+ * looks.
+ */
 function setUp(lingerMs: number | undefined, needAt: (count: number) => PollingNeed = () => NOTHING) {
   const { clock, sleeps, stop, nowMs } = quietly();
   const asked: (readonly [number, number])[] = [];

@@ -17,7 +17,7 @@ const fresh = (fields: Partial<Operation> = {}) =>
     ...fields,
   });
 
-/** An account whose projects are known and polled. */
+/** Sets up an account whose projects are known and polled. */
 function setUp(fields: Parameters<typeof anInvocation>[0] = {}, projectIds = [A, B]) {
   const world = anInvocation(fields);
   const { deps, memory, origin, leftovers, counts, planned } = world;

@@ -5,7 +5,10 @@ import type { PollDecision } from '../../../functions/poller/planner/poll-planne
 import { NOON_MS } from '../../builders.ts';
 import { anInvocation, BOOT_AT, named } from './invocation-under-test.ts';
 
-/** A worker whose planner decides what the test says, and which stops with its last decision, or after `sleepCount` sleeps. */
+/**
+ * Sets up a worker whose planner decides what the test says. It stops with its last decision, or after `sleepCount`
+ * sleeps.
+ */
 function setUp(decisions: readonly PollDecision[] = [], sleepCount = 3) {
   const world = anInvocation();
   const { deps, memory, origin, discovery, leftovers, counts, stop, hooks, sleeps } = world;

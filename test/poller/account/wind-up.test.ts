@@ -4,7 +4,7 @@ import { release, reportAtEnd, untilLoopsEnd } from '../../../functions/poller/a
 import { anInvocation } from './invocation-under-test.ts';
 
 describe('the end of an invocation', () => {
-  /** An invocation with a clock whose sleeps the test ends. */
+  /** Sets up an invocation with a clock whose sleeps the test ends. */
   function slowly() {
     const world = anInvocation();
     const waiting: { readonly durationMs: number; readonly end: () => void }[] = [];

@@ -16,7 +16,7 @@ const activity = (fields: Partial<ProjectActivity> = {}): ProjectActivity => ({
   ...fields,
 });
 
-/** Projects of which nothing is known yet. */
+/** Sets up projects of which nothing is known yet. */
 function setUp(count: number) {
   const strides = createProjectStrides();
   const ids = Array.from({ length: count }, (_, place) => `p${place}`);
@@ -41,7 +41,7 @@ describe('what is expected of projects that become known', () => {
     const [known, unknown] = strides.welcome(['known', 'unknown'], new Map([['known', busy]]));
 
     expect(known?.history).toBe(busy);
-    // Half an arrival of prior belief at the mean of the account: 108 arrivals in two days.
+    // The prior belief counts as half an arrival at the mean rate of the account, which is 108 arrivals in two days.
     expect(known && coldPerDay(known)).toBeCloseTo((3.75 * 100.5) / (1 + 0.5 / 54));
     expect(unknown && coldPerDay(unknown)).toBeCloseTo(3.75 * 54);
   });

@@ -22,9 +22,9 @@ export interface WidePlan {
   /** The operations of the second busy time begin within half a minute, near the end of an invocation. */
   readonly isBurst: boolean;
   readonly busyMs: number;
-  /** Time between the first busy time and the second; 0 when there is no gap. */
+  /** Holds the time between the first busy time and the second. It is 0 when there is no gap. */
   readonly gapMs: number;
-  /** True when no poller runs in the gap. */
+  /** Says whether the gap passes without any poller. */
   readonly isAsleep: boolean;
   readonly requestsPerMinute: number;
   /** With 0 no commands are sent. */
@@ -39,7 +39,8 @@ export interface WidePlan {
   readonly backfill: Backfill;
   readonly isLeased: boolean;
   /**
-   * True when only one invocation runs at a time, as deployed. Otherwise a new one can begin while another one runs.
+   * Says whether only one invocation runs at a time, as deployed. Otherwise a new one can begin while another one
+   * runs.
    */
   readonly isReserved: boolean;
   readonly tableMs: Duration;
@@ -49,7 +50,7 @@ export interface WidePlan {
   readonly operationPageMax: number;
   readonly projectPageMax: number;
   readonly visibleLateMsMax: number;
-  /** Probability per opportunity; 0 for the kinds that this run does not have. */
+  /** Holds the probability of each fault per opportunity. It is 0 for the kinds that this run does not have. */
   readonly faults: Readonly<Record<WideFault, number>>;
 }
 

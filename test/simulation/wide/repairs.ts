@@ -1,7 +1,7 @@
 /**
- * Repairs taken out again, one by one: the wide world must notice each. The numbers are those of the points in
- * docs/simulation.md. Run one with `MUTANTS=test/simulation/wide/repairs.ts MUTANT=short-pages node
- * --import ./test/simulation/apply-mutant.ts test/simulation/run.ts --world wide --seeds 2000 --stop-at-first`.
+ * Takes the repairs out again, one by one: the wide world must notice each. The numbers are those of the points in
+ * docs/simulation.md. Run one with `MUTANTS=test/simulation/wide/repairs.ts MUTANT=short-pages node --import
+ * ./test/simulation/apply-mutant.ts test/simulation/run.ts --world wide --seeds 2000 --stop-at-first`.
  */
 
 import type { Mutant } from '../mutants.ts';

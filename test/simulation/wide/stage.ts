@@ -1,4 +1,4 @@
-/** Everything that one wide run has on its stage. */
+/** Sets up everything that one wide run has on its stage. */
 
 import type { Health } from '../../../functions/api/bridge/decide-health.ts';
 import { createMemoryTable } from '../memory-table.ts';
@@ -15,7 +15,7 @@ import { createWideWorld, type Trace, type WideWorld } from './world.ts';
 
 export const ACCOUNT_ID = 'main';
 
-/** One process that was started, with why it ended; for the checker's own rules about processes. */
+/** Says how one process ended and why, for the checker's rules about processes. */
 interface Ending {
   readonly atMs: number;
   readonly by: string;
@@ -28,7 +28,7 @@ export interface SentCommand {
   readonly projectId: string;
   readonly operationIds: readonly string[];
   readonly sentAtMs: number;
-  /** `recordCommand` came to its end. */
+  /** Says whether `recordCommand` came to its end. */
   isRecorded: boolean;
 }
 
@@ -39,24 +39,27 @@ export interface Stage {
   readonly tableSide: TableSide;
   readonly bus: BusSide;
   readonly ear: Ear;
-  /** What the secret holds. */
+  /** Holds the key that the secret contains now. */
   readonly secret: { key: string };
-  /** When a valid key was put into the secret. */
+  /** Lists the times at which a valid key was put into the secret. */
   readonly secretChanges: number[];
-  /** Every process that lives, so that an operator can end them all. */
+  /** Holds every process that was started, so that an operator can end them all. */
   readonly processes: Set<Process>;
   readonly endings: Ending[];
-  /** Every invocation of the poller; `toMs` is infinite while it runs. */
+  /** Lists every invocation of the poller. Its `toMs` is infinite while it runs. */
   readonly invocations: { readonly by: string; readonly fromMs: number; toMs: number }[];
   readonly commands: SentCommand[];
-  /** Ids of events that the consumer of the feed has got. */
+  /** Maps the id of each event that the consumer of the feed has got to the type of the event. */
   readonly fed: Map<string, string>;
   readonly feedFailures: string[];
-  /** What a look at the account's health has shown, and when. */
+  /** Records what each look at the account's health has shown, and when. */
   readonly healthSeen: { readonly atMs: number; readonly health: Health }[];
-  /** Items that another version wrote in a way that this one cannot read: partition and sort key, with a space between. */
+  /**
+   * Names the items that another version wrote in a way that this one cannot read, each by partition and sort key
+   * with a space between.
+   */
   readonly unreadable: Set<string>;
-  /** When the table was set back, and to which time. */
+  /** Records when the table was set back, and to which time. */
   readonly restores: { readonly atMs: number; readonly toMs: number }[];
 }
 
@@ -90,7 +93,10 @@ export function setTheWideStage(
   };
 }
 
-/** This begins at some time in the second busy time, and lasts for one to two minutes. */
+/**
+ * Draws an outage of the bus. It begins within the first minute of the second busy time, and lasts for one to two
+ * minutes.
+ */
 function outagesOf({ plan, random }: WideWorld, { busy: [, second] }: Timeline) {
   if (plan.faults.bus_outage === 0) return [];
   const fromMs = second.fromMs + random.next() * MINUTE_MS;

@@ -1,4 +1,7 @@
-/** The times of one run: busy, perhaps weeks of quiet, busy again, and peace at the end, in which everything has to come right. */
+/**
+ * Plans the times of one run: it is busy, perhaps quiet for up to 70 days, busy again, and calm at the end, when the
+ * bridge has to catch up.
+ */
 
 import { pollerSchedule } from '../../../shared/config/poller-config.ts';
 import { DAY_MS, MINUTE_MS, type WidePlan } from './plan.ts';
@@ -9,9 +12,11 @@ export const START_MS = Date.UTC(2026, 0, 15, 12, 0, 0, 250);
 export interface Phase extends Span {
   readonly name: 'busy' | 'gap' | 'busy again' | 'calm' | 'more calm' | 'afterwards';
   readonly isChaotic: boolean;
-  /** Between two invocations; undefined: the schedule is switched off. */
+  /** Holds the time between two invocations. It is undefined while the schedule is switched off. */
   readonly invocationEveryMs: number | undefined;
-  /** An invocation has so much time. Rare ones are short: they only have to look. */
+  /**
+   * Limits how long an invocation takes. Where invocations are rare they are short, because they only have to look.
+   */
   readonly invocationMs: number;
 }
 
@@ -25,33 +30,39 @@ export interface Timeline {
 /** A project that failed last is left alone for up to five minutes; after that everything is as usual. */
 const CALM_MS = 7.5 * MINUTE_MS;
 
-/** Two and a half days: a daily sweep comes twice. */
+/** The run goes on for two and a half days, so that a daily sweep comes twice. */
 const AFTERWARDS_MS = 2.5 * DAY_MS;
 
-/** Some time before the table forgets what has settled. */
+/**
+ * A gap counts as long when it is longer than this. The bridge takes a row that is two days older for one that it may
+ * have forgotten.
+ */
 const FORGETS_AFTER_MS = 28 * DAY_MS;
 
 /** A project that failed last, or an account that was asked to wait, is left alone for this time. */
 export const LEFT_ALONE_MS = 5 * MINUTE_MS;
 
-/** Every project is read to its end before it can be forgotten, also one that failed last. */
+/** Every project is read to its end before it can be forgotten, and so is one that failed last. */
 const LONG_PEACE_MS_MIN = 7 * MINUTE_MS;
 
 const INVOCATIONS_PER_GAP = 5;
 
 const RARE_INVOCATION_MS = 25_000;
 
-/** For the two ends of a project's list, and its page that is widened. */
+/** These pages are read for the two ends of a project's list, and for its page that is widened. */
 const PAGES_BESIDE_ROWS = 4;
 
-/** Requests are repeated, refused, and spent on the project list. */
+/** Each page counts as this many requests, because requests are repeated, refused, and spent on the project list. */
 const REQUESTS_PER_PAGE = 3;
 
-/** A project that is created, and one that is transferred in with a history of its own. */
+/** One project can be created during the run, and one can be transferred in with a history of its own. */
 const NEWCOMERS_MAX = 2;
 const NEWCOMER_ROWS_MAX = 11;
 
-/** The rate limit alone says how long it takes to read everything once; the usual calm is long enough for a few projects. */
+/**
+ * Returns how long it takes to read everything once under the rate limit. The usual calm is long enough for a few
+ * projects.
+ */
 function readingMs({
   projectCount,
   historyCount,
@@ -61,7 +72,7 @@ function readingMs({
   walkLimits,
 }: WidePlan): number {
   const pageRows = Math.min(operationPageMax, walkLimits.widePageRows);
-  // Both busy times and the gap between them; most of the operations are in one project.
+  // These rows come from both busy times and the gap between them, because most of the operations are in one project.
   const ownRowCount = historyCount + 2.5 * operationCount;
   const pagesOf = (rowCount: number) => PAGES_BESIDE_ROWS + Math.ceil(rowCount / pageRows);
   const othersRowCount = historyCount + PAGES_BESIDE_ROWS;
@@ -85,7 +96,8 @@ export function timelineOf(plan: WidePlan): Timeline {
     return whole;
   };
   const busy = add({ name: 'busy', isChaotic: true, invocationEveryMs: MINUTE_MS }, busyMs);
-  // The gap begins with some peaceful minutes: what the faults interrupted is not what is looked at after it.
+  // The gap begins with at least two calm minutes, so that work that the faults interrupted is finished before the
+  // quiet begins.
   if (gapMs > 0) {
     const every = isAsleep ? undefined : gapMs / INVOCATIONS_PER_GAP;
     const isLong = gapMs > FORGETS_AFTER_MS;
@@ -102,7 +114,7 @@ export function timelineOf(plan: WidePlan): Timeline {
   return { phases, busy: [busy, again], calm, endMs: nowMs };
 }
 
-/** From then on invocations are rare. */
+/** Returns the time from which on invocations are rare. */
 export function calmEndMs({ phases, calm }: Timeline): number {
   return phases.findLast(({ name }) => name === 'more calm')?.toMs ?? calm.toMs;
 }

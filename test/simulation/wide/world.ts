@@ -18,7 +18,7 @@ export interface WideWorld {
   readonly scheduler: Scheduler;
   readonly random: Random;
   readonly fired: Map<WideFault, number>;
-  /** False in quiet times and at the end: no new fault starts then. */
+  /** Says whether new faults may start. It is false in quiet times and at the end. */
   isChaotic: boolean;
   /** Draws whether a fault happens, and counts it when it does. */
   strikes(kind: WideFault): boolean;

@@ -15,7 +15,9 @@ const shown = (fields: { cursor?: string; cold?: number; isEmpty?: boolean } = {
   ...fields,
 });
 
-/** One permit a second; a page is read once a minute at least. */
+/**
+ * Sets up ten turns at ten permits a second. A page is read at least once a minute, unless `listing` says otherwise.
+ */
 function setUp(listing: Partial<ListingLimits> = {}, recall = 0.5) {
   const limits = {
     requestsPerMinute: 600,
@@ -46,7 +48,8 @@ describe('a page that was read', () => {
     expect(turn).toMatchObject({ polledAtMs: 1_000, isUnderWay: false, failureCount: 0, cold: 0 });
     expect(queues.rests.first()).toMatchObject({ item: turn, priority: 61_000 });
     expect(queues.byWeight.take()).toBeUndefined();
-    // Sixty seconds later than its reading it is late, and two rounds of ten turns later it must be read.
+    // Sixty seconds after its reading the page is late. It has to be read within two rounds of ten turns, which take
+    // two seconds, so it is due 200 ms before they end.
     expect([
       queues.deadlines.due(1_000 + MINUTE_MS),
       queues.deadlines.due(1_000 + MINUTE_MS + 1_799),

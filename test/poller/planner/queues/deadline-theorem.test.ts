@@ -1,4 +1,4 @@
-/** The theorem of reading-deadlines.ts, against adversaries that are drawn by seed. */
+/** Tests the theorem of reading-deadlines.ts against adversaries that are drawn by seed. */
 
 import { describe, expect, test } from 'vitest';
 import { seededRandom } from '../../../../shared/runtime/random.ts';

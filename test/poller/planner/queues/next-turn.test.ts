@@ -6,7 +6,7 @@ import { aTurn } from './turns.ts';
 
 const INTERVAL_MS = 5_000;
 
-/** One permit a second, and a minimal interval between two readings of a turn. */
+/** Sets up queues with one permit a second, and with five seconds at least between two readings of a turn. */
 function setUp() {
   const queues = createTurnQueues({ requestsPerMinute: 60, pollIntervalMsMin: INTERVAL_MS }, () => 10);
   const next = createNextTurn(queues, () => INTERVAL_MS);

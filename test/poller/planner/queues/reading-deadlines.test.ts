@@ -3,7 +3,7 @@ import { createReadingDeadlines } from '../../../../functions/poller/planner/que
 import { newTurn } from '../../../../functions/poller/planner/queues/turn.ts';
 
 describe('a deadline', () => {
-  /** A permit a second, so a round of a hundred takes 100 s and the cap is 400 s. */
+  /** A permit comes every second, so a round of a hundred takes 100 s and the cap is 400 s. */
   const limits = { requestsPerMinute: 60, pollIntervalMsMin: 5_000 };
   const turns = Array.from({ length: 100 }, (_, place) => newTurn(`p${place}`, 1));
   const [first = newTurn('none', 1)] = turns;

@@ -9,7 +9,10 @@ import {
 } from '../../../../functions/poller/planner/queues/turn-queues.ts';
 import { aTurn } from './turns.ts';
 
-/** A permit a second and ten turns: a round takes 10 s, and a turn is late 40 s after its last reading. */
+/**
+ * A permit comes every second and there are ten turns, so a round takes 10 s, and a turn is late 40 s after its last
+ * reading.
+ */
 const queuesOf = () => createTurnQueues({ requestsPerMinute: 60, pollIntervalMsMin: 5_000 }, () => 10);
 
 describe('the queues', () => {

@@ -1,4 +1,4 @@
-/** The shares of the kinds of urgency, over ten thousand permits. */
+/** Tests the shares of the kinds of urgency over ten thousand permits. */
 
 import { describe, expect, test } from 'vitest';
 import { createOrderByUrgency } from '../../../../functions/poller/planner/queues/order-by-urgency.ts';
@@ -7,7 +7,7 @@ import { newTurn, type Urgency } from '../../../../functions/poller/planner/queu
 const PERMITS = 10_000;
 const turns = Array.from({ length: 400 }, (_, place) => newTurn(`p${place}`, 1));
 
-/** Counts how many of many permits each kind of urgency gets when projects of that kind are always waiting. */
+/** Counts how many of the permits each kind of urgency gets when projects of that kind are always waiting. */
 function permitsOf(kinds: readonly Urgency[], shares?: Readonly<Record<Urgency, number>>) {
   const pressing = createOrderByUrgency(shares);
   const counts = { command: 0, hint: 0, wish: 0, none: 0 };

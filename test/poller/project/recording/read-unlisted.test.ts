@@ -7,7 +7,7 @@ import { aProject, atMs, DAY_MS, MINUTE_MS, PROJECT_ID } from '../project-under-
 const open = (fields: Partial<Operation> = {}) =>
   anOperation({ id: 'open', created_at: atMs(NOON_MS - MINUTE_MS), ...fields });
 
-/** An open operation that is published and that no page shows any more. */
+/** Sets up an open operation that is published and that no page shows any more. */
 async function unlisted(fields: Partial<Operation> = {}, further: readonly Operation[] = []) {
   const project = aProject();
   project.script.rows = [open(fields), ...further];

@@ -25,7 +25,8 @@ export function checkAccount({ stage, events }: Evidence): readonly Violation[] 
         : wasServed(log, by, Math.min(atMs, Date.parse(event.observed_at))),
     )
     .map(({ detail }) => wrong('degraded-in-vain', detail));
-  // An outage of the bus may turn the order of the first copies round, and clocks that differ may turn the times round: not both.
+  // An outage of the bus can reverse the order in which the first copies arrive, and clocks that differ can reverse
+  // their times. So both orders must name the same last event.
   const last = own.toSorted((a, b) => a.event.observed_at.localeCompare(b.event.observed_at)).at(-1);
   const lastPublished = own.toSorted((a, b) => a.atMs - b.atMs).at(-1);
   const { projects } = stage.upstream.truth;
@@ -93,7 +94,7 @@ export function checkKey({ stage, listedAtMs }: Evidence): readonly Violation[] 
     const hasWork = upstream.truth.projects.some(
       (project) => isWithin(project.visible, atMs) && (listedAtMs(project) ?? atMs) < atMs,
     );
-    // Between two invocations nothing can be noticed.
+    // Between two invocations no process runs that could notice the new key.
     const isRunning = stage.invocations.some(({ by, fromMs, toMs }) => {
       const refusedHere = own.some(
         (request) => request.by === by && request.status === 401 && request.atMs >= fromMs,

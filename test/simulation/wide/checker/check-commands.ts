@@ -1,4 +1,4 @@
-/** Checks Command Settled: published once, true, and for every command that was recorded. */
+/** Checks that Command Settled is published once, with the true outcome, for every command that was recorded. */
 
 import type { Violation } from '../../check-history.ts';
 import { SETTLE_WITHIN_MS } from '../people/commander.ts';

@@ -1,4 +1,7 @@
-/** Checks what is said of delays: an operation is late only if its row was, and no delay is older than the bridge. */
+/**
+ * Checks the published delays: an operation is marked as late only if its row was late, and no delay is older than
+ * the bridge.
+ */
 
 import type { Violation } from '../../check-history.ts';
 import { START_MS } from '../timeline.ts';
@@ -21,7 +24,7 @@ function lateInVain({ stage, events }: Evidence): readonly Violation[] {
   });
 }
 
-/** Its row could be read from the beginning, in its place. */
+/** Returns true when the row could be read from the beginning, in its place. */
 function isOrdinary(op: WideOperation, { isUnordered, operations }: TruthProject): boolean {
   const isTied = operations.some((other) => other !== op && other.createdUs === op.createdUs);
   const isHidden = op.visibleAtMs > op.createdUs / 1_000 || op.malformedUntilMs > 0;
@@ -31,7 +34,10 @@ function isOrdinary(op: WideOperation, { isUnordered, operations }: TruthProject
 /** A process may be half a minute ahead of the upstream. */
 const CLOCKS_DIFFER_MS_MAX = 30_000;
 
-/** The first readings show how late the bridge came. They would hide how soon it sees a change. */
+/**
+ * Finds delays that are older than the bridge. First readings would measure how late the bridge came, and would hide
+ * how soon it sees a change.
+ */
 function delaysOfHistory({ stage }: Evidence): readonly Violation[] {
   if (stage.world.fired.has('operation_updated_at_wrong')) return [];
   return stage.ear.delays

@@ -1,11 +1,11 @@
-/** A consumer that reads the feed all the time has got every event that the bus has. */
+/** Checks that a consumer that reads the feed all the time has got every event that the bus has. */
 
 import type { Violation } from '../../check-history.ts';
 import type { Evidence, ToldEvent } from './evidence.ts';
 
 const FAILURES_OF_THE_TABLE = /^(ProvisionedThroughputExceededException|TimeoutError)/;
 
-/** What was told in the last minutes may not have been read yet. */
+/** Events of the last twelve hours may not have been read yet. */
 const READ_WITHIN_MS = 12 * 3_600_000;
 
 export function checkFeed({ stage, events }: Evidence): readonly Violation[] {

@@ -1,6 +1,6 @@
 /**
- * Checks what is said of projects that cannot be read: health names them, an event says so after a while, and an account of which
- * everything is read is healthy.
+ * Checks how projects that cannot be read are reported: health names them, an event reports them after ten minutes,
+ * and an account of which everything is read is healthy.
  */
 
 import type { Violation } from '../../check-history.ts';
@@ -19,7 +19,10 @@ export function checkHealth(evidence: Evidence): readonly Violation[] {
   ];
 }
 
-/** Three minutes until an unread project counts, a status a minute, and the time of the poll that fails. */
+/**
+ * An unread project counts after three minutes, and the status is written once a minute. The rest is for the poll
+ * that fails.
+ */
 const NAMED_AFTER_MS = 5.5 * MINUTE_MS;
 
 function notNamed({ stage, refusalsOf }: Evidence, project: TruthProject): readonly Violation[] {
@@ -40,10 +43,10 @@ function notNamed({ stage, refusalsOf }: Evidence, project: TruthProject): reado
     }));
 }
 
-/** The bridge publishes it after ten minutes in which it has failed alone. */
+/** The bridge publishes Project Unreachable when a project alone has failed for ten minutes. */
 const TOLD_AFTER_MS = 11.5 * MINUTE_MS;
 
-/** Others count as answered for five minutes. */
+/** The other projects count as answered for five minutes after an answer. */
 const ANSWERED_EVERY_MS = 4 * MINUTE_MS;
 
 function notTold(evidence: Evidence, project: TruthProject): readonly Violation[] {
@@ -72,7 +75,7 @@ function isFailing({ failing, visible }: TruthProject, fromMs: number, toMs: num
   return [failing, visible].every((spans) => spans.some((span) => span.fromMs <= fromMs && toMs < span.toMs));
 }
 
-/** What may rightly make an account unhealthy at the end of the calm. */
+/** These faults may rightly make an account unhealthy at the end of the calm. */
 const GOOD_REASONS: readonly WideFault[] = [
   'lambda_frozen',
   'clock_wrong',
@@ -82,7 +85,10 @@ const GOOD_REASONS: readonly WideFault[] = [
   'http_retry_after_a_day',
 ];
 
-/** Everything can be read, every list is short, and the bus takes events: then health has nothing to complain of. */
+/**
+ * Finds an account that is unhealthy without a reason: everything can be read, every list is short, and the bus takes
+ * events.
+ */
 function unhealthyInVain({ stage }: Evidence): readonly Violation[] {
   const { world, timeline, upstream, healthSeen } = stage;
   const last = healthSeen.at(-1);

@@ -1,4 +1,7 @@
-/** Once the world is calm everything comes right within a bound: every project is read, and every final state is told in time. */
+/**
+ * Checks that the bridge catches up within a bound once the world is calm: every project is read, and every final
+ * state is published in time.
+ */
 
 import { VANISHED_AFTER_MS } from '../../../../functions/poller/project/recording/watch-end.ts';
 import type { Violation } from '../../check-history.ts';
@@ -6,10 +9,16 @@ import { MINUTE_MS, type WidePlan } from '../plan.ts';
 import { isOver, isWithin, lastStateOf, type TruthProject, type WideOperation } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
 
-/** The longest that a project, or the account on the upstream's word, is left alone after a failure; and some seconds. */
+/**
+ * The bridge leaves a project alone for up to five minutes after a failure, and the account when the upstream asks
+ * for it. Half a minute is added here.
+ */
 const LEFT_ALONE_MS_MAX = 5.5 * MINUTE_MS;
 
-/** Nobody waits for more than four rounds, or a minute; then an invocation has to begin, and the event to travel. */
+/**
+ * Returns how long a project can wait for its turn: four rounds, or a minute if that is longer. Then 75 seconds are
+ * left for an invocation to begin and the event to arrive.
+ */
 function turnMs({ stage }: Evidence): number {
   const { plan } = stage.world;
   const roundMs = (stage.upstream.truth.projects.length * MINUTE_MS) / plan.requestsPerMinute;
@@ -39,10 +48,13 @@ function unread(evidence: Evidence, { id, visible, failing, malformed }: TruthPr
     : [];
 }
 
-/** A poll reads a few pages at least. */
+/** A poll reads at least this many pages, and a page has at least one row. */
 const ROWS_PER_POLL_MIN = 4;
 
-/** Only what an ordinary reading shows: what is found by sweeps alone comes when they come. */
+/**
+ * Finds final states that were published late, among those that an ordinary reading shows. A state that only a sweep
+ * finds comes with the sweep.
+ */
 function late(evidence: Evidence): readonly Violation[] {
   const { stage, events, listedAtMs } = evidence;
   if (stage.restores.length > 0) return [];
@@ -50,7 +62,8 @@ function late(evidence: Evidence): readonly Violation[] {
   const { projects } = stage.upstream.truth;
   return projects.flatMap((project) => {
     const knownMs = listedAtMs(project) ?? Number.POSITIVE_INFINITY;
-    // Minutes into the calm its item is readable again, and then it is left alone as after any other failure.
+    // An unreadable item is readable again at most four minutes into the calm, and then it is left alone as after any
+    // other failure.
     const isUnreadable = [...stage.unreadable].some((key) => key.endsWith(`#${project.id} PROJECT`));
     const isUsual =
       !project.isUnordered &&
@@ -86,7 +99,7 @@ function late(evidence: Evidence): readonly Violation[] {
   });
 }
 
-/** A list of many short pages takes several polls. */
+/** Returns true when one poll can read the whole list. A list of many short pages takes several polls. */
 export function isShort({ operationPageMax }: WidePlan, { operations }: TruthProject): boolean {
   return operations.length <= ROWS_PER_POLL_MIN * operationPageMax;
 }
@@ -103,7 +116,7 @@ function isHidden(project: TruthProject, op: WideOperation): boolean {
   );
 }
 
-/** The upstream itself asked for a pause, or refused the key. */
+/** Returns true when the upstream itself asked for a pause, or refused the key. */
 function wasLeftAlone({ stage }: Evidence): boolean {
   return stage.upstream.log.some(({ status }) => status === 429 || status === 401);
 }

@@ -1,4 +1,7 @@
-/** The chains of State Changed events against the true histories: nothing lost, nothing invented, no history told as news. */
+/**
+ * Checks the chains of State Changed events against the true histories: nothing is lost, nothing is invented, and no
+ * history is published as news.
+ */
 
 import { FORGOTTEN_AFTER_MS } from '../../../../shared/core/records/history.ts';
 import { checkHistory, type Expectation, type TrueHistory, type Violation } from '../../check-history.ts';
@@ -13,7 +16,7 @@ export function checkOperations(evidence: Evidence): readonly Violation[] {
   return [...checkHistory(truth, told), ...checkBackfilled(evidence, truth)];
 }
 
-/** With `backfill: all` history is told, and as history: nobody is alerted by it. */
+/** Checks that with `backfill: all` history is published as history, so that it raises no alert. */
 function checkBackfilled({ stage, events }: Evidence, truth: readonly Owed[]): readonly Violation[] {
   if (stage.world.plan.backfill !== 'all') return [];
   const old = new Set(truth.filter(({ isHistory }) => isHistory).map(({ operation_id }) => operation_id));
@@ -31,7 +34,7 @@ function checkBackfilled({ stage, events }: Evidence, truth: readonly Owed[]): r
 }
 
 interface Owed extends TrueHistory {
-  /** It had ended before the bridge saw the project. */
+  /** Says whether the operation had ended before the bridge saw the project. */
   readonly isHistory: boolean;
 }
 
@@ -51,11 +54,14 @@ export function expectationsOf(evidence: Evidence): readonly Owed[] {
 }
 
 interface Sight {
-  /** What had ended before is history. */
+  /** Operations that ended before this time are history. */
   readonly fromMs: number;
-  /** What began later is news. */
+  /** Operations that began at this time or later are news. */
   readonly certainMs: number;
-  /** The table was set back to before it had met the project: when its operations were read for the first time after that. */
+  /**
+   * It is set when the table was set back to before it had met the project. It holds when the project's operations
+   * were read for the first time after that.
+   */
   readonly metAgainMs?: number;
 }
 
@@ -63,19 +69,23 @@ const A_MINUTE_MS = 60_000;
 
 const NEVER_SEEN = Number.POSITIVE_INFINITY;
 
-/** A project that was created while the bridge watched has no history. */
+/**
+ * Returns the times that separate a project's history from its news. A project that was created while the bridge
+ * watched has no history.
+ */
 function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: number): Sight {
   const A_SECOND_MS = 1_000;
   const listedMs = evidence.listedAtMs(project) ?? NEVER_SEEN;
   const bootMs = evidence.answers.find(({ route }) => route === 'projects')?.atMs ?? NEVER_SEEN;
   const shownMs = evidence.shownAtMs(project) ?? NEVER_SEEN;
-  // The table that was set back had not met the project: it is met a second time.
+  // The table was set back to before it had met the project, so the project is met a second time.
   const restore = evidence.stage.restores.find(({ toMs }) => !hadMet(evidence, project, toMs));
   if (restore !== undefined) {
     const metAgainMs = listedAgainMs(evidence, project, restore.atMs);
     return { fromMs: Math.min(shownMs, bootMs), certainMs: NEVER_SEEN, metAgainMs };
   }
-  // What was visible at the account's first answer is seen with it, however long the list takes to its end.
+  // A project that was visible at the account's first answer counts as seen then, however long the list takes to its
+  // end.
   if (isWithin(project.visible, bootMs)) return { fromMs: bootMs, certainMs: listedMs };
   // Until the list has shown everything once, a project that turns up may have been there from the beginning.
   if (!hadSeenTheList(evidence, project, shownMs)) return { fromMs: bootMs, certainMs: listedMs };
@@ -84,7 +94,10 @@ function sightOf(evidence: Evidence, project: TruthProject, firstListedMs: numbe
   return { fromMs: shownMs, certainMs: listedMs };
 }
 
-/** Whether the table can hold the project by then. A throttled table may have lost one sighting of it. */
+/**
+ * Returns whether the table holds the project by then. A throttled table may have lost one sighting of it, so one
+ * alone does not count.
+ */
 function hadMet(evidence: Evidence, project: TruthProject, byMs: number): boolean {
   const SIGHTINGS_MIN = 2;
   const listedMs = evidence.listedAtMs(project) ?? NEVER_SEEN;
@@ -116,8 +129,8 @@ function owed(
   const isHistory = !isCommanded && wasOverBefore(op, sight.fromMs - 1_000) && createdMs < sight.fromMs;
   if (isHistory && backfill !== 'all')
     return { expects: wasHidden(op, sight) ? 'final_state_if_told' : 'nothing_ever', isHistory };
-  // Nobody can tell a project that the restored table has not met from one that was transferred just then: what had
-  // ended by now is history there, and history is never told, although its beginning was told before.
+  // A project that the restored table has not met looks like one that was transferred just then. What had ended by
+  // now is history there, and history is never published, although the beginning of it was published before.
   const wasForgotten = sight.metAgainMs !== undefined && wasOverBefore(op, sight.metAgainMs + A_MINUTE_MS);
   if (isGone || isClosed || wasForgotten) return { expects: 'whatever_was_seen', isHistory: false };
   if (isHistory) return { expects: 'final_state', isHistory: !wasHidden(op, sight) };
@@ -127,8 +140,9 @@ function owed(
 }
 
 /**
- * The rows of an unordered list may happen to be in order on every page that was read, while others stand behind them. When the bridge
- * is then switched off for a month, they cannot be told from rows that were known and forgotten (docs/simulation.md).
+ * The rows of an unordered list may happen to be in order on every page that was read, while others stand behind
+ * them. When the bridge is then switched off for a month, those others look like rows that were known and forgotten
+ * (docs/simulation.md).
  */
 function wasHiddenByOrder(
   { stage: { world, timeline }, answers }: Evidence,
@@ -142,7 +156,9 @@ function wasHiddenByOrder(
   return shown === undefined || shown.atMs - createdUs / 1_000 >= FORGOTTEN_AFTER_MS;
 }
 
-/** What the first reading could not see is rightly told when it turns up. */
+/**
+ * Returns true when the first reading could not see the operation, so that it is rightly published when it turns up.
+ */
 function wasHidden(op: WideOperation, { certainMs }: Sight): boolean {
   return op.visibleAtMs > certainMs - 1_000 || op.malformedUntilMs > certainMs - 1_000;
 }

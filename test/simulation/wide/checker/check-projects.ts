@@ -1,4 +1,4 @@
-/** Project Discovered and Project Unreachable: true when they are told, and told when they are true. */
+/** Checks that Project Discovered and Project Unreachable are published when they are true, and only then. */
 
 import type { Violation } from '../../check-history.ts';
 import { MINUTE_MS } from '../plan.ts';
@@ -17,7 +17,7 @@ export function checkProjects(evidence: Evidence): readonly Violation[] {
     const wrong = (rule: string) => [{ rule, operation_id: project.id, detail: '' }];
     const lies = own.flatMap(({ detailType, atMs }) => {
       const isDiscovery = detailType === 'Project Discovered';
-      // What was published as unreachable is discovered once more.
+      // A project that was published as unreachable is discovered once more.
       const isBack = own.some((told) => told.detailType === 'Project Unreachable' && told.atMs <= atMs);
       if (isDiscovery && !isBack && wasKnown(evidence, project, atMs)) return wrong('discovered-again');
       return !isDiscovery && wasAlwaysThere(project, atMs) ? wrong('unreachable-in-vain') : [];
@@ -33,7 +33,7 @@ export function checkProjects(evidence: Evidence): readonly Violation[] {
   });
 }
 
-/** Visible from the first day, in no answer left out, and never gone. */
+/** Returns true when the project was visible from the first day, was left out of no answer, and was never gone. */
 function wasKnown({ answers, stage }: Evidence, project: TruthProject, atMs: number): boolean {
   const wasLeftOut = answers.some(
     ({ withheldIds, atMs: at }) => at <= atMs && withheldIds.includes(project.id),
@@ -52,7 +52,10 @@ function wasEverGone({ visible }: TruthProject, atMs: number): boolean {
   return visible.some(({ toMs }) => toMs <= atMs);
 }
 
-/** Deleted for good before the calm, after it was known. */
+/**
+ * Returns true when the project was deleted for good before the calm, after it was known, and one process has met
+ * enough refusals of it.
+ */
 function isOwedUnreachable({ stage, listedAtMs }: Evidence, project: TruthProject): boolean {
   const goneMs = project.visible.at(-1)?.toMs ?? 0;
   const knownMs = listedAtMs(project);
@@ -76,13 +79,14 @@ function isOwedUnreachable({ stage, listedAtMs }: Evidence, project: TruthProjec
 }
 
 /**
- * Refusals that one process has met, and in what time: more than it can need. Three of them ask for two listings, and an
- * invocation that ends when it is not needed has room for one step. A list that is partial proves less.
+ * The bridge must publish a project as unreachable once one process has met this many refusals over this span. It
+ * needs fewer: three of them ask for two listings, and an invocation that ends when it is not needed has room for one
+ * step. A list that is partial proves less.
  */
 const EVIDENCE = { count: 6, spanMs: 3 * MINUTE_MS } as const;
 const DOUBTFUL_EVIDENCE = { count: 8, spanMs: 30 * MINUTE_MS } as const;
 
-/** It came when all others had been shown, or left out, for a minute. */
+/** Returns true when the project came after one process had seen the whole list, and has been shown since. */
 function isOwedDiscovered(evidence: Evidence, project: TruthProject): boolean {
   const cameMs = project.visible[0]?.fromMs ?? 0;
   if (cameMs <= START_MS || evidence.shownAtMs(project) === undefined) return false;

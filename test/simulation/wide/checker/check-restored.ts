@@ -14,7 +14,8 @@ export function checkRestored(evidence: Evidence): readonly Violation[] {
     events.filter(({ detailType }) => detailType === 'Operation State Changed'),
     ({ event }) => event.operation_id ?? '',
   );
-  // What the bus did not take was kept in the table that is gone: it was never published, and the chain had gone on from it.
+  // The entries that the bus did not take were lost with the table: they were never published, and the chain had gone
+  // on from them.
   const untaken = stage.bus.untaken.map((delivery) => toldOf(delivery));
   return expectationsOf(evidence).flatMap(({ operation_id, states, expects }) => {
     const chain = chains.get(operation_id) ?? [];

@@ -37,17 +37,22 @@ export interface ToldEvent {
 
 export interface Evidence {
   readonly stage: Stage;
-  /** Every copy in the order in which the bus accepted them. Parked events, which wait for a person, come last. */
+  /**
+   * Holds every copy in the order in which the bus accepted them. Parked events, which wait for a person, come last.
+   */
   readonly told: readonly Told[];
-  /** This is the first copy of each event. */
+  /** Holds the first copy of each event. */
   readonly events: readonly Told[];
-  /** Answers that a poller received completely. */
+  /** Holds the answers that a poller received completely. */
   readonly answers: readonly LoggedRequest[];
-  /** The time at which an answer first showed the project to a poller, or undefined when none did. */
+  /** Returns when an answer first showed the project to a poller, or undefined when none did. */
   readonly shownAtMs: (project: TruthProject) => number | undefined;
-  /** The time at which its operations were first listed to a poller, or undefined when they never were. */
+  /** Returns when the project's operations were first listed to a poller, or undefined when they never were. */
   readonly listedAtMs: (project: TruthProject) => number | undefined;
-  /** Requests for the project's operations that a poller has sent and the upstream has refused. */
+  /**
+   * Returns the requests for the project's operations that a poller sent and that the upstream answered with an
+   * error.
+   */
   readonly refusalsOf: (project: TruthProject) => readonly LoggedRequest[];
 }
 

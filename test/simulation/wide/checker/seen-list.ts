@@ -1,4 +1,4 @@
-/** Whether the bridge can have known all projects of the account at some time. */
+/** Decides whether the bridge can have known all projects of the account at some time. */
 
 import { isWithin, type TruthProject } from '../upstream/truth.ts';
 import type { Evidence } from './evidence.ts';
@@ -6,8 +6,8 @@ import type { Evidence } from './evidence.ts';
 const A_MINUTE_MS = 60_000;
 
 /**
- * Whether one process had been shown every other project and the end of the list before the project came, and had lived on to write
- * it down.
+ * Returns whether one process had been shown every other project and the end of the list before the project came, and
+ * had lived on to write it down.
  */
 export function hadSeenTheList(
   { stage, answers }: Pick<Evidence, 'stage' | 'answers'>,
@@ -25,7 +25,7 @@ export function hadSeenTheList(
     const met = new Set(own.flatMap(({ shownIds }) => shownIds));
     // It lived on, so that it could write down that it had seen the whole list.
     const livedOnMs = (own.at(-1)?.atMs ?? 0) - (own[0]?.atMs ?? 0);
-    // A page carries a cursor even when nothing follows it: only an empty one says that the list is over.
+    // A page carries a cursor even when nothing follows it, so only an empty page shows that the list is over.
     const hasSeenTheEnd = own.some(({ shownIds }) => shownIds.length === 0);
     return livedOnMs >= A_MINUTE_MS && hasSeenTheEnd && others.every(({ id }) => met.has(id));
   });

@@ -18,9 +18,12 @@ const CALL_BYTES_MAX = 256 * 1_024;
 
 export interface BusSide {
   readonly delivered: Delivery[];
-  /** Entries that the bus did not take. The table has them, to send them again or to park them, and a restore of the table loses them. */
+  /**
+   * Holds the entries that the bus did not take. The table has them, to send them again or to park them, and a
+   * restore of the table loses them.
+   */
   readonly untaken: Delivery[];
-  /** Calls that broke the rules of the service. */
+  /** Lists the calls that broke the rules of the service. */
   readonly misuse: string[];
   readonly outages: readonly Span[];
 }

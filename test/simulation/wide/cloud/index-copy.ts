@@ -1,4 +1,7 @@
-/** The indexes of the table as their readers see them: each change becomes visible some time after the write. */
+/**
+ * Shows the indexes of the table as their readers see them: a change becomes visible at once, or up to four seconds
+ * after the write.
+ */
 
 import type { Item, Key, WorkPage, WorkPageQuery, WorkQuery } from '../../../../shared/store/table.ts';
 import type { WideWorld } from '../world.ts';
@@ -7,13 +10,13 @@ export interface IndexCopy {
   note(key: Key, before: Item | undefined, after: Item | undefined): void;
   work(query: WorkQuery): readonly Key[];
   workPage(query: WorkPageQuery): WorkPage;
-  /** The sort key under which the feed shows an item; undefined: it is out of sight at present. */
+  /** Returns the sort key under which the feed shows an item, or undefined while the item is out of sight. */
   feedOrder(item: Item): string | undefined;
-  /** The whole table was replaced. */
+  /** Shows these items alone and at once, after the whole table was replaced. */
   rebuild(items: readonly Item[]): void;
 }
 
-/** Far more than the fraction of a second that is usual. */
+/** A real index usually lags by a fraction of a second. Here it can lag by far more. */
 const LAG_MS_MAX = 4_000;
 
 interface Change {

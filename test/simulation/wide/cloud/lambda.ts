@@ -22,7 +22,9 @@ interface Environment {
   readonly deps: AccountDeps;
   readonly memory: AccountMemory;
   isBusy: boolean;
-  /** The environment was frozen in the middle of an invocation, so being late is not its own fault. */
+  /**
+   * Says whether the environment was frozen in the middle of its invocation, so that being late is not its own fault.
+   */
   wasFrozen: boolean;
 }
 

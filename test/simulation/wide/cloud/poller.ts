@@ -1,4 +1,4 @@
-/** The poller's parts as its handler puts them together, on the virtual cloud. */
+/** Puts the poller's parts together as its handler does, on the virtual cloud. */
 
 import type { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import type { AccountDeps } from '../../../../functions/poller/account/account-deps.ts';
@@ -32,7 +32,10 @@ export function rateOf(plan: WidePlan): AccountRate {
   };
 }
 
-/** Between two polls of a project at least this, and a quarter of it between two readings of the list (create-handler). */
+/**
+ * At least a quarter of the poll interval lies between two readings of the list, as in production (create-handler).
+ * That is this many milliseconds for each second of the interval.
+ */
 const LIST_INTERVAL_SHARE_MS = 250;
 
 export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
@@ -123,7 +126,10 @@ export function secretsClient({ world, secret }: Stage, owner: Process): Secrets
   return { send } as unknown as SecretsManagerClient;
 }
 
-/** One for all: most signals fire long after their request has ended, and each new one would note its stack. */
+/**
+ * All time-outs share this error: most signals fire long after their request has ended, and each new error would
+ * record its stack.
+ */
 const TIMED_OUT = new DOMException('The operation was aborted due to timeout', 'TimeoutError');
 
 /** This works as `AbortSignal.timeout` does, on virtual time. */

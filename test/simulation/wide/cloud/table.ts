@@ -1,4 +1,4 @@
-/** The table over a network: every call takes its time, may be throttled, or may lose its reply. */
+/** Puts the table behind a network: every call takes its time, may be throttled, or may lose its reply. */
 
 import type { Role } from '../../../../infra/aws/resources/roles.ts';
 import {
@@ -18,10 +18,16 @@ import { type IndexCopy, textOf } from './index-copy.ts';
 /** DynamoDB itself has this limit for an item. */
 const ITEM_BYTES_MAX = 400 * 1_024;
 
-/** Keys in one answer of an index: a page of 1 MB holds about so many; each further page is a call of its own. */
+/**
+ * One answer of an index holds about this many keys, because its page has 1 MB. Each further page is a call of its
+ * own.
+ */
 const KEYS_PER_PAGE = 5_000;
 
-/** Named as the SDK names it, so that a log line that blames the table can be told from one that blames the code. */
+/**
+ * Has the name that the SDK gives to such an error, so that a log line that blames the table differs from one that
+ * blames the code.
+ */
 class TableFault extends Error {
   constructor(name: string) {
     super(name);

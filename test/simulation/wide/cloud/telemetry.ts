@@ -14,9 +14,9 @@ interface LogLine {
 
 export interface Ear {
   readonly lines: LogLine[];
-  /** This is the sum of each metric. */
+  /** Holds the sum of each metric. */
   readonly sums: Map<MetricName, number>;
-  /** Every detection delay. */
+  /** Holds every detection delay with the time at which it was measured. */
   readonly delays: { readonly atMs: number; readonly delayMs: number }[];
   telemetryOf(by: string): Telemetry;
 }

@@ -1,6 +1,6 @@
 /**
- * Looks at the account's health as the API decides it, once everything had time to come right. It reads the table at once and draws
- * nothing, so a look changes no run.
+ * Looks at the account's health as the API decides it, from five minutes into the calm on. It reads the table at once
+ * and draws nothing, so a look changes no run.
  */
 
 import { decideHealth } from '../../../../functions/api/bridge/decide-health.ts';

@@ -1,4 +1,7 @@
-/** What people and other versions do to the account: rotate the key, write what this version cannot read, restore the table. */
+/**
+ * Does what people and other versions do to the account: it rotates the key, writes what this version cannot read,
+ * and restores the table.
+ */
 
 import type { Item } from '../../../../shared/store/table.ts';
 import { DAY_MS, MINUTE_MS } from '../plan.ts';
@@ -31,7 +34,10 @@ const ODD_VALUES: Readonly<Record<string, readonly [name: string, value: string]
   command: ['is_settled', 'in_part'],
 };
 
-/** Another version writes a value that this one does not know; minutes into the calm the item is readable again. */
+/**
+ * Writes a value that this version does not know, as another version would. Three to four minutes into the calm the
+ * item is readable again.
+ */
 async function writeUnreadable(stage: Stage): Promise<void> {
   const { world, timeline, tableSide } = stage;
   const { plan, scheduler, random } = world;
@@ -58,7 +64,7 @@ async function writeUnreadable(stage: Stage): Promise<void> {
   world.note('operator', `writes ${name} as it was`, `${item.pk} ${item.sk}`);
 }
 
-/** The table as it was at the end of the first busy time; every process begins anew. */
+/** Sets the table back to the end of the first busy time. Every process begins anew. */
 async function restoreTable(stage: Stage): Promise<void> {
   const { world, timeline, tableSide, processes, restores } = stage;
   const { plan, scheduler, random } = world;
@@ -78,7 +84,7 @@ async function restoreTable(stage: Stage): Promise<void> {
   world.note('operator', 'the table is restored', new Date(toMs).toISOString());
 }
 
-/** DynamoDB deletes what has expired, within days. */
+/** Removes expired items as DynamoDB does, which can take days. */
 async function expireItems({ world, timeline, tableSide }: Stage): Promise<void> {
   const { scheduler, random } = world;
   const { table, index } = tableSide;

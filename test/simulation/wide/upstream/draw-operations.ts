@@ -8,18 +8,24 @@ import type { Span, WideOperation } from './truth.ts';
 interface Birth {
   readonly projectId: string;
   readonly createdUs: number;
-  /** No state begins later. */
+  /** No state begins after this time. */
   readonly endMs: number;
-  /** From before the bridge: it has mostly ended, and nothing odd happens to it. */
+  /**
+   * Says whether the operation is from before the bridge. Such an operation has mostly ended, and nothing odd happens
+   * to it.
+   */
   readonly isHistory: boolean;
-  /** Older than a sweep reads: what one reading of it does not show, such as the second of a tie, is out of everybody's sight. */
+  /**
+   * Says whether the operation is older than a sweep reads. What one reading of it does not show, such as the second
+   * of a tie, is never seen.
+   */
   readonly isBelowSweeps?: boolean;
 }
 
 export interface OperationSource {
-  /** One operation that begins then. */
+  /** Draws one operation that begins at the given time. */
   draw(birth: Birth): WideOperation;
-  /** Operations that begin at random in a span, some of them in bursts and some in one microsecond. */
+  /** Draws operations that begin at random in a span, some of them in one microsecond. */
   drawMany(count: number, span: Span, birth: Omit<Birth, 'createdUs'>): readonly WideOperation[];
 }
 

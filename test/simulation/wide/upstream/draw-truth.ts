@@ -32,7 +32,10 @@ export function drawTruth(world: WideWorld, timeline: Timeline): { truth: Truth;
   return { truth: createTruth(projects), source };
 }
 
-/** One of them has everything that happens to a project, so that the others show what it does to them. */
+/**
+ * Draws one project. The first one has everything that can happen to a project, so that the others show what it does
+ * to them.
+ */
 function usualProject(scene: Scene, place: number): TruthProject {
   const { world, timeline, source } = scene;
   const { plan, random } = world;
@@ -56,7 +59,10 @@ function usualProject(scene: Scene, place: number): TruthProject {
   };
 }
 
-/** A quarter of the history is still open when the bridge arrives. */
+/**
+ * Returns when the states of the history end. A quarter of the projects have a history that is still open when the
+ * bridge arrives.
+ */
 function historyEndMs(random: Random): number {
   return random.next() < 0.25 ? START_MS + MINUTE_MS : START_MS - 1;
 }
@@ -92,7 +98,10 @@ function operationsOf(
   return [...busy, ...source.drawMany(Math.ceil(count / 2), gap, { projectId, endMs, isHistory: false })];
 }
 
-/** Deleted in the second busy time, perhaps to come back a few minutes later. */
+/**
+ * Draws when a project is visible. It may be deleted in a busy time, and may come back within two minutes of the
+ * calm.
+ */
 function visibleSpans({ world, timeline }: Scene): readonly Span[] {
   if (!fires(world, 'project_deleted')) return [ALWAYS];
   const [first, second] = timeline.busy;
@@ -103,7 +112,9 @@ function visibleSpans({ world, timeline }: Scene): readonly Span[] {
   return [before, { fromMs: timeline.calm.fromMs + world.random.next() * 2 * MINUTE_MS, toMs: ALWAYS.toMs }];
 }
 
-/** Half of the time it is for good, otherwise until the calm begins. */
+/**
+ * Draws when something odd holds for a project. Half of the time it lasts for good, otherwise until the calm begins.
+ */
 function oddSpans(
   { world, timeline }: Scene,
   kind: 'project_unavailable' | 'project_row_malformed' | 'project_operations_failing',
@@ -114,7 +125,10 @@ function oddSpans(
   return [{ fromMs, toMs: isForGood ? ALWAYS.toMs : timeline.calm.fromMs }];
 }
 
-/** Projects that become visible while the bridge watches: created just then, or transferred with weeks of history. */
+/**
+ * Draws the projects that become visible while the bridge watches: one is created just then, and one is transferred
+ * with weeks of history.
+ */
 function newcomers(scene: Scene): readonly TruthProject[] {
   const { world, timeline, source } = scene;
   const { random, plan } = world;
@@ -164,7 +178,7 @@ function fires(world: WideWorld, kind: Parameters<WideWorld['fire']>[0]): boolea
   return true;
 }
 
-/** Their order in the list is not the order in which they came. */
+/** Returns an id. The order of the ids in the list is not the order in which the projects came. */
 function projectIdOf(random: Random, place: number): string {
   return `pond-${10 + Math.floor(random.next() * 89)}-${String(place).padStart(4, '0')}`;
 }

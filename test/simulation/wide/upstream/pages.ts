@@ -14,14 +14,14 @@ export interface ProjectsShown {
   /** These projects have a row on this page. */
   readonly rowIds: readonly string[];
   readonly unavailableIds: readonly string[];
-  /** Visible projects of this page that are not shown. */
+  /** Names the visible projects of this page that are not shown. */
   readonly withheldIds: readonly string[];
 }
 
 export interface OperationsShown {
   readonly body: object;
   readonly rowIds: readonly string[];
-  /** Number of rows that cannot be parsed. */
+  /** Counts the rows that cannot be parsed. */
   readonly malformedCount: number;
 }
 

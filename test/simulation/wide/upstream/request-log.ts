@@ -4,26 +4,26 @@ type Route = 'projects' | 'operations' | 'operation' | 'command' | 'unknown';
 
 export interface LoggedRequest {
   readonly atMs: number;
-  /** The process that sent the request. */
+  /** Names the process that sent the request. */
   readonly by: string;
   readonly isCommand: boolean;
   readonly route: Route;
   readonly projectId: string | undefined;
   readonly operationId: string | undefined;
   readonly key: string;
-  /** The status of the answer, or 0 when none was given. */
+  /** Holds the status of the answer, or 0 when none was given. */
   status: number;
-  /** Why the answer differs from what the client asked for. */
+  /** Says why the answer differs from what the client asked for. */
   reason: string;
-  /** Ids of the projects that the page showed, with a row or only by name. */
+  /** Lists the projects that the page showed, with a row or only by name. */
   shownIds: readonly string[];
   withheldIds: readonly string[];
   unavailableIds: readonly string[];
-  /** Ids of the operations with a row on the page. */
+  /** Lists the operations that have a row on the page. */
   rowIds: readonly string[];
-  /** Number of rows of operations that could not be parsed. */
+  /** Counts the rows of operations that could not be parsed. */
   malformedCount: number;
-  /** True when the client received the whole answer. */
+  /** Says whether the client received the whole answer. */
   isDelivered: boolean;
 }
 

@@ -3,28 +3,30 @@
 import type { TruthOperation, TruthState } from '../../upstream-model.ts';
 import { stateAt } from '../../upstream-model.ts';
 
-/** A span of time in which something holds. */
+/** Something holds from `fromMs` on and until just before `toMs`. */
 export interface Span {
   readonly fromMs: number;
   readonly toMs: number;
 }
 
 export interface WideOperation extends TruthOperation {
-  /** Until this time its row cannot be parsed; 0 when it always can. */
+  /** Until this time its row cannot be parsed. It is 0 when the row always can. */
   readonly malformedUntilMs: number;
 }
 
 export interface TruthProject {
   readonly id: string;
-  /** The creation time in its row, also for a project that belonged to another account until it was transferred. */
+  /**
+   * Holds the creation time in its row, also for a project that belonged to another account until it was transferred.
+   */
   readonly createdMs: number;
-  /** Spans in which the key can see the project. */
+  /** Lists the spans in which the key can see the project. */
   readonly visible: readonly Span[];
-  /** Spans in which the list names it as unavailable and has no row for it. */
+  /** Lists the spans in which the list names it as unavailable and has no row for it. */
   readonly unavailable: readonly Span[];
-  /** Spans in which its row in the list cannot be parsed. */
+  /** Lists the spans in which its row in the list cannot be parsed. */
   readonly malformed: readonly Span[];
-  /** Spans in which its operations answer 500. */
+  /** Lists the spans in which requests for its operations are answered with 500. */
   readonly failing: readonly Span[];
   readonly isUnordered: boolean;
   /** The newest operation comes first. Operations of commands are added during the run. */

@@ -17,7 +17,9 @@ export const UPSTREAM_URL = 'https://upstream.simulated/api/v2';
 export interface VirtualUpstream {
   readonly truth: Truth;
   readonly log: readonly LoggedRequest[];
-  /** The keys in the order in which they became valid, and since when. Only the last one is accepted. */
+  /**
+   * Lists the keys in the order in which they became valid, and since when they are. Only the last one is accepted.
+   */
   readonly keys: { readonly key: string; readonly sinceMs: number }[];
   /** `isCommand` marks requests that the API sends for a caller, and not the poller. */
   fetchOf(owner: Process, isCommand: boolean): typeof fetch;
