@@ -12,7 +12,7 @@ export interface NewConnections {
 
 export const ONE_CONNECTION: NewConnections = { count: 1, isPooled: false };
 
-/** "Up to 10,000 concurrent client connections" (specification "Limits"). */
+/** The pooler takes "up to 10,000 concurrent client connections" (specification "Limits"). */
 export const POOLED_CONNECTIONS_MAX = 10_000;
 
 /** Returns why not all of the connections can be opened: then none is. The sentences are those of Postgres and its pooler. */

@@ -11,7 +11,7 @@ import { drawLife, drawMs, kinds, type OperationKind } from './operation-life.ts
  */
 const STARTS_RUNNING_SHARE = 0.6;
 
-/** One request creates the operations of a chain, a few milliseconds apart. */
+/** One request creates the operations of a chain, each up to five milliseconds after the one before. */
 const CREATION_STEP_US_MAX = 5_000;
 
 /**
