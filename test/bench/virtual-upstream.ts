@@ -14,7 +14,10 @@ export interface UpstreamOptions {
   readonly seed: number;
   /** This share of the transitions changes the project's `updated_at`. */
   readonly recall: number;
-  /** Another client takes this many requests from the same limit, evenly spread and regardless of the answers. */
+  /**
+   * Another client takes this many requests a minute from the same limit, evenly spread and regardless of the
+   * answers.
+   */
   readonly otherRequestsPerMinute: number;
   /** This share of the requests fails: half of them with 503, and half by losing the answer. */
   readonly faultShare: number;

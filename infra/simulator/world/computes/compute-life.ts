@@ -176,7 +176,7 @@ function beginOf(computes: readonly Compute[], { atMs }: ChainStart): number {
   return Math.max(atMs, ...computes.map(({ freeAtMs }) => freeAtMs));
 }
 
-/** A compute that never ran is new. */
+/** Returns the state of the compute at this time, which is `init` when the compute never ran. */
 function stateBefore(compute: Compute, atMs: number) {
   return compute.phases.length === 0 ? 'init' : phaseAt(compute, atMs).current;
 }
