@@ -65,7 +65,7 @@ async function setUp(answer: (sent: Sent) => Response = () => Response.json({}))
   return { api, upstream, limited, unlimited, ask };
 }
 
-/** These ways to name another caller's project would pass a list of spellings. */
+/** A filter by a list of known spellings would let some of these names for another caller's project pass. */
 const NAMES = [
   'project_id',
   'Project_ID',

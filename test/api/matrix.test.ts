@@ -199,7 +199,8 @@ describe('the matrix', () => {
 
         const place = `${route.id}, ${cell.kind.name}, ${cell.subject}`;
         if (expected === 'let in') {
-          // What a route of the bridge does not find, or says of its own health, is not judged here.
+          // A route of the bridge may answer that it finds nothing, or that the bridge is not well; neither is judged
+          // here.
           expect([place, [401, 403].includes(status), status === 500]).toEqual([place, false, false]);
           if (route.group === 'Upstream API') expect([place, status, sentCount]).toEqual([place, 200, 1]);
         } else expect([place, status, sentCount]).toEqual([place, expected, 0]);

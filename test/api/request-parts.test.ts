@@ -217,7 +217,7 @@ describe('what is sent to the upstream', () => {
     await kept.noteAndAsk({ requestCount: 90, members: new Map(), window: 0 }, whole);
     await send(3_000, 1);
 
-    // The pause is longer than what was sent here explains.
+    // The requests that were sent here do not explain so long a pause.
     expect(await share.admit('a', 0)).toBeGreaterThan(10_000);
   });
 });

@@ -1,6 +1,6 @@
 /**
- * Replaces the wire to the upstream and keeps what went over it, for tests in which nothing must, or in which it
- * fails.
+ * Replaces the wire to the upstream and keeps what was sent over it, for tests in which nothing may be sent or in
+ * which sending fails.
  */
 
 export interface Sent {

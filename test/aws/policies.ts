@@ -6,7 +6,10 @@
 import { type Resources, resolve } from './symbols.ts';
 
 export interface AwsCall {
-  /** A service such as `events.amazonaws.com`. It is undefined for a role, whose own policies decide. */
+  /**
+   * The caller is a service such as `events.amazonaws.com`. The field is undefined for a role, whose own policies
+   * decide.
+   */
   readonly service?: string;
   readonly action: string;
   readonly resource: string;

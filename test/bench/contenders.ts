@@ -7,10 +7,11 @@ import type { Workload } from './workload.ts';
 export interface Contender {
   readonly name: string;
   /**
-   * Hours before the measurement begins. The planner needs them to find out that a field of the list never changes.
+   * The planner learns for this many hours before the measurement begins. It needs them to find out that a field of
+   * the list never changes.
    */
   readonly learningHours?: number;
-  /** Share of the transitions that change a field of the project list. */
+  /** This share of the transitions changes a field of the project list. */
   readonly recall: number;
   /** Replaces the planner of production. */
   readonly decide?: (workload: Workload, requestsPerMinute: number) => Policy;

@@ -14,11 +14,16 @@ export interface Detections {
 }
 
 interface Score {
-  /** Seconds from each transition to its detection, in rising order. */
+  /** Holds the seconds from each transition to its detection, in rising order. */
   readonly delaysS: Float64Array;
-  /** Transitions that were detected themselves. The other ones happened between two reads and were passed over. */
+  /**
+   * Counts the transitions that were detected themselves. The other ones happened between two reads and were passed
+   * over.
+   */
   readonly stateCount: number;
-  /** Share of the operations with a transition whose last state was detected. Anything below 1 is a loss. */
+  /**
+   * The last state was detected for this share of the operations that have a transition. Anything below 1 is a loss.
+   */
   readonly complete: number;
 }
 

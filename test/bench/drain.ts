@@ -18,7 +18,7 @@ const ACCOUNT = { seed: 1, projectCount: 500, operationCount: 2_000, tableMs: 25
  */
 const CORE_SHARE = 256 / 1_769;
 
-/** A backlog of this size must drain in less time. */
+/** The backlog must drain in fewer minutes than this. */
 const MINUTES_MAX = 34;
 
 async function drain(): Promise<{

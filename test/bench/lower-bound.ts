@@ -40,7 +40,7 @@ function costOf(offsets: readonly number[], rate: number): number {
 
 interface CostTable {
   readonly logRates: readonly number[];
-  /** Seconds of delay that one more request a second saves; falls as the rate rises. */
+  /** One more request a second saves this many seconds of delay; the number falls as the rate rises. */
   readonly gains: readonly number[];
 }
 

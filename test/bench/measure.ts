@@ -26,23 +26,26 @@ export interface Figures {
   readonly p95_s: number;
   readonly p99_s: number;
   readonly max_s: number;
-  /** The longest time for which a project was not read. */
+  /** No project went unread for more seconds than this. */
   readonly stalest_s: number;
   readonly requests_per_second: number;
   readonly requests_per_transition: number;
-  /** Share of the transitions that were detected themselves and not passed over between two reads. */
+  /** This share of the transitions was detected; the other ones were passed over between two reads. */
   readonly states_detected: number;
-  /** Share of the operations whose last state was detected. */
+  /** The last state was detected for this share of the operations. */
   readonly complete: number;
-  /** Requests that were answered 429. */
+  /** Counts the requests that were answered 429. */
   readonly refused: number;
   readonly refused_by_hour: readonly number[];
   readonly other_refused: number;
-  /** Write units of the table and of its work index, each per published event. */
+  /**
+   * A published event costs this many write units of the table. `index_units` counts those of the work index, which
+   * come on top.
+   */
   readonly write_units: number;
   readonly index_units: number;
   readonly duplicates: number;
-  /** Share of the time for which an invocation was alive. */
+  /** An invocation was alive for this share of the time. */
   readonly alive: number;
   readonly bound_s: number;
   readonly over_bound: number;

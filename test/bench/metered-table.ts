@@ -10,15 +10,15 @@ import {
 } from '../../shared/store/table.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 
-/** Request units as on-demand tables count them. */
+/** Counts request units as DynamoDB bills them for on-demand tables. */
 export interface TableUnits {
-  /** Writes that the account's activity causes: records, acknowledgements and progress. */
+  /** The account's activity causes these writes: records, acknowledgements and progress. */
   writes: number;
-  /** The part of the work index in those writes. */
+  /** The same writes cost the work index these units, on top of those of the table. */
   workIndexWrites: number;
-  /** Writes of all indexes, whatever caused them. */
+  /** Counts the writes of all indexes, whatever caused them. */
   indexWrites: number;
-  /** Writes that happen periodically without any activity: the lease and the status. */
+  /** These writes happen periodically without any activity: they renew the lease and the status. */
   upkeepWrites: number;
   reads: number;
 }

@@ -9,7 +9,10 @@ const COLOURS = ['#0b7285', '#c2410c', '#6741d9', '#2b8a3e', '#a61e4d', '#495057
 
 interface Line {
   readonly name: string;
-  /** Points of requests a minute and mean delay in seconds, in the order of the first. */
+  /**
+   * Each point has the requests a minute and then the mean delay in seconds. The points rise by the requests a
+   * minute.
+   */
   readonly points: readonly (readonly [number, number])[];
   readonly isBound: boolean;
 }

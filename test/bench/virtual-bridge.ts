@@ -47,7 +47,7 @@ export interface BridgeScenario {
   readonly killEveryMs?: number;
   /** Replaces production's planner when it is given. */
   readonly planner?: (() => PollPlanner) | undefined;
-  /** Share of the upstream's whole limit that another client uses without regard for refusals. */
+  /** Another client uses this share of the upstream's whole limit, without regard for refusals. */
   readonly otherShare?: number;
   readonly faultShare?: number;
   readonly lingerMs?: number;
@@ -61,15 +61,15 @@ export interface BridgeScenario {
 /** Holds what was counted during the measurement. */
 export interface BridgeOutcome extends Readonly<TableUnits> {
   readonly requestCount: number;
-  /** Requests that were answered 429. */
+  /** Counts the requests that were answered 429. */
   readonly refusedCount: number;
   readonly refusedByHour: readonly number[];
-  /** The longest time for which a project was not read. */
+  /** No project went unread for more seconds than this. */
   readonly stalestS: number;
   readonly otherCount: number;
   readonly otherRefusedCount: number;
   readonly eventCount: number;
-  /** Events that arrived a second time with the same id. */
+  /** Counts the events that arrived a second time with the same id. */
   readonly duplicateCount: number;
   /** All invocations together took this time, in seconds. */
   readonly aliveS: number;

@@ -12,11 +12,14 @@ const REQUESTS_PER_SECOND_MAX = 40;
 export interface UpstreamOptions {
   readonly now: () => number;
   readonly seed: number;
-  /** Share of the transitions that change the project's `updated_at`. */
+  /** This share of the transitions changes the project's `updated_at`. */
   readonly recall: number;
-  /** Requests that another client takes from the same limit, evenly spread and regardless of the answers. */
+  /**
+   * Another client takes this many requests a minute from the same limit, evenly spread and regardless of the
+   * answers.
+   */
   readonly otherRequestsPerMinute: number;
-  /** Share of the requests that fail: half with 503, half by losing the answer. */
+  /** This share of the requests fails: half of them with 503, and half by losing the answer. */
   readonly faultShare: number;
 }
 
@@ -33,15 +36,15 @@ export interface VirtualUpstream {
 interface ReadingAge {
   /** Forgets everything before this call. */
   startOver(): void;
-  /** The longest time since then for which a project was not read, in seconds. */
+  /** Returns the longest time since the last `startOver` for which a project was not read, in seconds. */
   stalestS(): number;
 }
 
 interface RequestCounts {
   sent: number;
-  /** Requests that were answered 429. */
+  /** Counts the requests that were answered 429. */
   refused: number;
-  /** Requests that were answered 429, by hour since the start. */
+  /** Counts the requests that were answered 429, by hour since the start. */
   readonly refusedByHour: number[];
 }
 
@@ -172,7 +175,7 @@ function createWindow() {
 function liveProject(own: readonly WorkOperation[], project: number) {
   const rows: string[] = [];
   const statePlaces: number[] = [];
-  /** Places of the operations that will still change. */
+  /** Holds the places of the operations that will still change. */
   const open = new Set<number>();
   let pages = new Map<string, Buffer<ArrayBuffer>>();
 

@@ -53,11 +53,11 @@ export interface Workload {
   readonly endS: number;
   /** This is the number of sessions per second and project. */
   readonly rates: readonly number[];
-  /** Operations per project, oldest first. */
+  /** Holds the operations of each project, the oldest first. */
   readonly operations: readonly (readonly WorkOperation[])[];
-  /** Measured transitions per project, oldest first. */
+  /** Holds the measured transitions of each project, the oldest first. */
   readonly transitions: readonly (readonly Transition[])[];
-  /** Seconds from the start of a session to each of its transitions, without suspends. */
+  /** Holds the seconds from the start of a session to each of its transitions, without those of suspends. */
   readonly offsets: readonly number[];
   readonly suspendCount: number;
 }

@@ -1,4 +1,7 @@
-/** Operations in the answer to a command: found wherever they stand, by their project, and never guessed. */
+/**
+ * Tests that the operations in the answer to a command are found wherever they stand, each with its project, and are
+ * never guessed.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { operationsInAnswer } from '../../shared/commands/operations-in-answer.ts';

@@ -26,7 +26,7 @@ interface Model {
   readonly computes: Map<string, ModelCompute>;
   readonly deleted: Set<string>;
   readonly branches: string[];
-  /** Ids of the operations that calls started and returned. */
+  /** Holds the ids of the operations that calls started and returned. */
   readonly operationIds: Set<string>;
   isBusy: boolean;
 }

@@ -55,7 +55,7 @@ export async function startService(options: Partial<UpstreamOptions> = {}) {
 /** The bridge under test allows a caller 700 requests a minute, which is one every 86 ms. */
 const REQUEST_MS = 100;
 
-/** Where requests enter: at the service itself, or at the bridge in front of it. */
+/** Requests enter here: at the service itself, or at the bridge in front of it. */
 interface Door {
   readonly baseUrl: string;
   readonly key: string;

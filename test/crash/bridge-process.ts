@@ -10,13 +10,13 @@ export interface BridgeProcess {
   killAndRestart(): Promise<void>;
   /** Stops as Ctrl-C does; resolves with the exit code. */
   stop(): Promise<number | null>;
-  /** Spans from each start or kill to the moment at which the bridge polls. */
+  /** Each outage lasts from a start or a kill to the moment at which the bridge polls. */
   readonly outages: readonly Outage[];
   /** These are the lines of its error output: sentences and stack traces. */
   readonly errors: readonly string[];
-  /** Exit codes of processes that ended by themselves. */
+  /** Processes that the test did not kill ended with these exit codes. */
   readonly unexpectedEnds: readonly (number | null)[];
-  /** The time at which one of the processes had read every project; infinite until then. */
+  /** Returns the time at which one of the processes had read every project, and infinity until then. */
   readyMs(): number;
 }
 

@@ -13,7 +13,7 @@ export interface Lateness {
   readonly operationId: string;
   /** This is the time from the final state to its first delivery, in milliseconds. */
   readonly delayMs: number;
-  /** The part of that delay for which the bridge was down. */
+  /** The bridge was down for this part of the delay, in milliseconds. */
   readonly outageMs: number;
 }
 

@@ -34,7 +34,9 @@ const HISTORY_MS = 10 * 60_000;
 const ROUNDS_MAX = 4;
 const LATENESS_MS_MIN = 60_000;
 
-/** The share of an account's rate limit that the poller may spend when commands leave nothing unused. */
+/**
+ * The poller may spend this part of an account's rate limit, in requests a minute, when commands use all of the rest.
+ */
 const REQUESTS_PER_MINUTE = 350;
 
 const DRAIN_CHECK_MS = 1_000;

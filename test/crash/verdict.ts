@@ -10,7 +10,10 @@ export interface Findings {
   readonly lines: EventLines;
   readonly violations: readonly Violation[];
   readonly lateness: readonly Lateness[];
-  /** Four rounds of all projects, or the planner's minimum for a small account. */
+  /**
+   * A final state may arrive this late: after four rounds of all projects, or after the planner's minimum for a small
+   * account.
+   */
   readonly latenessMsMax: number;
   readonly outages: readonly Outage[];
   readonly unexpectedEnds: readonly (number | null)[];

@@ -57,7 +57,7 @@ async function readEveryProject({ invoke, coldStart }: BridgeUnderTest): Promise
   );
 }
 
-/** The longest time that an endless invocation may take. Every test stops its own earlier. */
+/** An invocation without an end may take this time at most. Every test stops its own earlier. */
 const LONG_MS = 3_600_000;
 
 describe('the bridge over HTTP', { timeout: 600_000 }, () => {

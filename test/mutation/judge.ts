@@ -8,7 +8,7 @@ export interface Tally {
   readonly name: string;
   readonly count: number;
   readonly noticedCount: number;
-  /** Those of the noticed mutants whose tests took too long. */
+  /** Counts the noticed mutants whose tests took too long. */
   readonly timedOutCount: number;
   readonly provenCount: number;
   readonly leftCount: number;

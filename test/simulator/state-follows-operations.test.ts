@@ -16,7 +16,7 @@ import {
 
 /** A client that polls at this pace stays below 700 requests a minute. */
 const STEP_MS = 100;
-/** An operation that is retried for longer than this is not what these tests are about. */
+/** These tests poll an operation this many times at most, because longer retries are not their subject. */
 const STEPS_MAX = 300;
 
 /** Nothing happens by itself in these worlds, and a restart is the only command. */
@@ -36,8 +36,8 @@ const statusOf = async ({ get }: UpstreamUnderTest, path: string): Promise<strin
   (await get(path)).body.operation.status;
 
 /**
- * Polls as a client does, until the last operation of an answer has ended. Returns how each one ended, and nothing
- * when they take too long.
+ * Polls as a client does, until the last operation of an answer has ended. Returns how each one ended, or an empty
+ * list when that takes more than `STEPS_MAX` polls.
  */
 async function awaitEnd(
   { upstream, base }: ReturnType<typeof openProject>,

@@ -59,7 +59,8 @@ describe('three days of 25 projects', () => {
 
     aLongLivedWorld();
 
-    // Processor time and not elapsed time, because a busy machine has no part in it. Half a second is usual.
+    // The limit is on processor time and not on elapsed time, because other work on a busy machine adds only to the
+    // latter. Half a second is usual.
     const { user, system } = process.cpuUsage(before);
     expect((user + system) / 1_000_000).toBeLessThan(5);
   });
@@ -250,7 +251,7 @@ function tieCount(list: typeof operations): number {
   return list.length - new Set(list.map((op) => `${op.project_id} ${op.created_us}`)).size;
 }
 
-/** Finds pairs of operations that one request created: neighbours on one branch. */
+/** Finds pairs of operations that one request created: the two are neighbours on one branch. */
 function chainsOf(firstAction: string, secondAction: string): [GroundTruthOperation, GroundTruthOperation][] {
   const byId = new Map(truth.map((op) => [op.operation_id, op]));
   return operations.flatMap((op, place) => {

@@ -1,4 +1,7 @@
-/** Passing calls on, against the simulated service: what a caller would have got there, it gets here. */
+/**
+ * Tests passing calls on, with the simulated service as the upstream: a caller gets here what it would have got
+ * there.
+ */
 
 import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
@@ -20,7 +23,7 @@ interface Passing {
   readonly onAttempt?: () => void;
 }
 
-/** A clock on which no real time passes: each sleep is noted, and the service's time moves on instead. */
+/** Makes a clock on which no real time passes: it notes each sleep, and the service's time moves on instead. */
 function clockOf(service: Service, sleptMs: number[]): Clock {
   let aheadMs = 0;
   return {

@@ -25,7 +25,7 @@ const json =
       .end(JSON.stringify(body));
 const list = json(200, { operations: [ROW], pagination: { cursor: '2026-01-15T12:00:00.12Z' } });
 
-/** The first answers in order; the last one stands for all that follow. */
+/** Gives the answers one after the other; the last one stands for all that follow. */
 const inOrder =
   (...answers: readonly Answer[]): Answer =>
   (request, response, count) =>
@@ -227,7 +227,7 @@ describe('what passes is tried again', () => {
     const { listOperations, attempts } = await setUp(() => {}, { timeoutMs: 30 });
 
     expect((await failureOf(listOperations())).kind).toBe('timeout');
-    // Counted where they are sent: on a busy machine the time is over before a request has arrived.
+    // The attempts are counted where they are sent: on a busy machine the time is over before a request has arrived.
     expect(attempts).toHaveLength(4);
   });
 
@@ -265,7 +265,7 @@ describe('a refused key', () => {
   const acceptsNew: Answer = (request, response, count) =>
     (request.headers.authorization === 'Bearer new-key' ? list : refused)(request, response, count);
 
-  /** `meanwhile` takes as long as the secret does to be read. */
+  /** Gives `KEY` until the first refresh, and `fresh` from then on. `meanwhile` runs while the fresh key is read. */
   function keySource(fresh: string, meanwhile: () => Promise<void> = async () => {}) {
     let refreshCount = 0;
     const keys: KeySource = {
@@ -330,7 +330,8 @@ describe('the key', () => {
   ];
 
   test.each(answers)('is in no error: %s', async (what, answer) => {
-    // Only the connection that is silent needs it; any other answer could come later on a busy machine.
+    // Only the silent connection needs the short time-out; on a busy machine any other answer could come later than
+    // that.
     const { listOperations } = await setUp(answer, what === 'a time-out' ? { timeoutMs: 30 } : {});
     const error = await failureOf(listOperations());
     const everything = [

@@ -1,4 +1,4 @@
-/** The short way and the schema say the same about every row that the short way takes. */
+/** Tests that `plainOperation` and the schema agree on every row that `plainOperation` takes. */
 
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';

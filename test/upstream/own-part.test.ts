@@ -1,11 +1,14 @@
-/** The poller's own part of a limit that others spend, too. */
+/** Tests the poller's own part of a limit that others spend, too. */
 
 import { describe, expect, test } from 'vitest';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
 import { NOON_MS } from '../builders.ts';
 import { fastClock } from './scripted-upstream.ts';
 
-/** Others use up the whole limit all the time: what leaves, leaves out of the own part of ten a minute. */
+/**
+ * Makes a budget whose whole limit others use up all the time: requests leave only out of the own part of ten a
+ * minute.
+ */
 function crowdedOut() {
   const { clock } = fastClock();
   const budget = createRequestBudget({ clock, requestsPerMinute: 60, ownRequestsPerMinute: 10, burst: 1 });

@@ -1,4 +1,7 @@
-/** The table of public calls: the same calls as the pinned client declares, and no way around the fence in what it declares. */
+/**
+ * Tests the table of public calls: it has the calls that the pinned client declares, and no field that it declares
+ * leads around the fence.
+ */
 
 import { describe, expect, test } from 'vitest';
 import { clientCalls, compareCalls, ownCalls } from '../../infra/cli/client-calls.ts';

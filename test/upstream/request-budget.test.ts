@@ -4,7 +4,7 @@ import { createRequestBudget, takenPermit } from '../../shared/upstream/request-
 import { NOON_MS } from '../builders.ts';
 import { fastClock } from './scripted-upstream.ts';
 
-/** 9 a minute after a burst of one: a permit every 6,667 ms. */
+/** Allows 9 requests a minute after a burst of one, which is a permit every 6,667 ms. */
 function aBudget() {
   const { clock } = fastClock();
   return { clock, budget: createRequestBudget({ clock, requestsPerMinute: 10, burst: 1 }) };
@@ -119,7 +119,7 @@ test('what refusals have taught outlives the process', async () => {
   await after.take();
 
   expect(firstAtMs).toBe(5_000);
-  // A tenth of a second at the whole share, more at four fifths of it.
+  // A permit takes a tenth of a second at the whole share, and longer at four fifths of it.
   expect(clock.now() - NOON_MS - firstAtMs).toBeGreaterThan(110);
 });
 

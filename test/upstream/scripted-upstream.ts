@@ -1,4 +1,7 @@
-/** A real HTTP server that answers from a script, a client in front of it, and a clock on which no real time passes. */
+/**
+ * Starts a real HTTP server that answers from a script, with a client in front of it and a clock on which no real
+ * time passes.
+ */
 
 import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
@@ -37,7 +40,7 @@ export const breaksOff =
 
 export const listed = answers(200, { operations: [ROW] });
 
-/** One after the other; the last one stands for all that follow. */
+/** Plays the scripts one after the other; the last one stands for all that follow. */
 export function inOrder(...scripts: readonly Script[]): Script {
   let count = 0;
   return (request, response) => {

@@ -321,7 +321,7 @@ describe('what is taken from an answer', () => {
 });
 
 describe('the key', () => {
-  /** The worst upstream: it sends back everything that it was sent. */
+  /** Plays the worst upstream: it sends back everything that it was sent. */
   const echoes =
     (status: number): Script =>
     (request, response) => {

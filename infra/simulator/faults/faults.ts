@@ -1,6 +1,6 @@
 /**
- * Dials that make the simulated service fail as the real one can. All are off by default and draw from dice of their
- * own.
+ * Defines the dials that make the simulated service fail as the real one can. All are off by default and draw from
+ * dice of their own.
  */
 
 import * as z from 'zod';

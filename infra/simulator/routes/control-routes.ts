@@ -1,6 +1,7 @@
 /**
- * The simulation's own routes, under `/_control`; the service has none of them. Tests in any language use them to
- * change dials, connect to a compute and read the users table. They listen on this machine only, as the service does.
+ * Adds the simulation's own routes, under `/_control`; the service has none of them. Tests in any language use them
+ * to change dials, connect to a compute and read the users table. They listen on this machine only, as the service
+ * does.
  */
 
 import type { Context, Hono } from 'hono';

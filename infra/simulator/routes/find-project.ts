@@ -20,7 +20,10 @@ export function findProject(
   return project !== undefined && isVisible(c, project) ? project : refusal(c, 404, 'project not found');
 }
 
-/** A key reaches the projects of its organizations and those that are shared, and a project-scoped key its project. */
+/**
+ * A key reaches the projects of its organizations and those that are shared with its owner. A project-scoped key
+ * reaches its own project alone.
+ */
 export function isVisible(c: UpstreamContext, project: WorldProject): boolean {
   const { email } = c.get('principal');
   return isOwn(c, project) || (email !== undefined && isSharedWith(project, email));
@@ -38,7 +41,7 @@ export function findOrganizationId(c: UpstreamContext, organizationId?: string):
   return found ?? refusal(c, 404, 'organization not found');
 }
 
-/** The sentence is as observed. */
+/** Answers 404 with the sentence that the service was seen to use. */
 export function outsideScope(c: UpstreamContext, scope: string): Response {
   const sentence = 'not allowed to perform actions outside the project this key is scoped to';
   return refusal(c, 404, `${sentence}; subject_project_id:"${scope}"`);

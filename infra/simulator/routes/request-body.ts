@@ -36,7 +36,7 @@ function refused(
   return { kind: 'refused', response: refusal(c, 400, `invalid request: ${what}`) };
 }
 
-/** The service says "project (field required)" (observed). */
+/** For a missing field, the service says "project (field required)" (observed). */
 function wordsOf(issue: z.core.$ZodIssue | undefined): string {
   const isMissing = issue?.code === 'invalid_type' && issue.message.endsWith('received undefined');
   return isMissing ? 'field required' : (issue?.message ?? 'invalid');

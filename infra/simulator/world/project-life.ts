@@ -16,7 +16,7 @@ const HOUR_MS = 3_600_000;
 /** Availability checks take a few seconds and were seen two to four hours apart (public contract). */
 const CHECK_GAP_MS = { min: 2 * HOUR_MS, max: 4 * HOUR_MS };
 
-/** "After a long idle period" (specification), whose length is our choice. */
+/** The storage puts data away "after a long idle period" (specification), whose length is our choice. */
 const DETACHED_AFTER_MS = 90 * 24 * HOUR_MS;
 
 interface DueEvent {

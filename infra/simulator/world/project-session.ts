@@ -109,7 +109,10 @@ function attachTenant(project: ProjectState, atMs: number): number {
   return runChain(project, { steps: [stepOn(kinds.tenant_attach, project.main)], atMs }).freeAtMs;
 }
 
-/** Branches that have computes, none of which is active, and that no other branch comes from. */
+/**
+ * Finds the branches that have computes, none of which is active, and that no other branch comes from. The default
+ * branch is never among them.
+ */
 function quietBranches({ computes, branches, defaultBranchId }: ProjectState): readonly Branch[] {
   const parents = new Set([...branches.values()].map(({ origin }) => origin?.branchId));
   const isQuiet = ({ id }: Branch) => {

@@ -20,7 +20,9 @@ import {
 export interface WorldOptions {
   readonly seed: number;
   readonly projectCount: number;
-  /** This is the service's first instant. `historyMs` of it lie before `startAtMs`. */
+  /**
+   * The world begins to live at this time, in milliseconds since the epoch. A history of `historyMs` lies before it.
+   */
   readonly startAtMs: number;
   readonly historyMs?: number;
   /**

@@ -30,7 +30,7 @@ const PROJECT_PATH = `${PROJECTS_PATH}/:project_id`;
 export interface ProjectRouteDeps {
   readonly world: World;
   readonly faults: FaultDials;
-  /** This draws faults only. */
+  /** Draws faults only. */
   readonly random: Random;
 }
 

@@ -1,4 +1,4 @@
-/** What users can do with an auth integration; each command is a pure step from one state to the next. */
+/** Defines what users can do with an auth integration; each command is a pure step from one state to the next. */
 
 import {
   type AuthIntegration,
@@ -90,7 +90,7 @@ export function deleteUser(state: AuthState, userId: string): AuthOutcome<undefi
   });
 }
 
-/** Step one of two: the new owner opens the answer's URL in a browser and confirms there. */
+/** Takes step one of two: the new owner opens the answer's URL in a browser and confirms there. */
 export function startTransfer(state: AuthState, code: string): AuthOutcome<string> {
   return withIntegration(state, (integration) => ({
     kind: 'done',
@@ -103,7 +103,7 @@ export function startTransfer(state: AuthState, code: string): AuthOutcome<strin
   }));
 }
 
-/** Step two: a code confirms one transfer only. The project stays reachable from the service's side. */
+/** Takes step two: a code confirms one transfer only. The project stays reachable from the service's side. */
 export function confirmTransfer(state: AuthState, code: string): AuthOutcome<undefined> {
   const { integration, transferCodes } = state;
   if (integration === undefined || !transferCodes.includes(code)) return refused(404, 'transfer not found');

@@ -17,7 +17,7 @@ export interface DeletedBranch {
 
 /**
  * A branch that does not exist is already deleted (public contract: 204). The branch leaves all answers at once, and
- * its data with `delete_timeline`.
+ * `delete_timeline` removes its data.
  */
 export function deleteBranch(
   project: ProjectState,

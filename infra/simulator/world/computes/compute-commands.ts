@@ -1,5 +1,6 @@
 /**
- * What users can do with computes, and when the service refuses it (specification "Computes" and "Compute state").
+ * Defines what users can do with computes, and when the service refuses it (specification "Computes" and "Compute
+ * state").
  */
 
 import { isLocked, LOCKED } from '../operations/project-lock.ts';

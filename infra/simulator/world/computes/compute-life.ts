@@ -165,7 +165,7 @@ export function runConfig(
   return end;
 }
 
-/** "Every connection resets the inactivity timer" (specification). `useMs` is how long the compute is used from then on. */
+/** "Every connection resets the inactivity timer" (specification). From then on the compute is used for `useMs`. */
 export function putOffSuspend({ activeSpan, ...compute }: Compute, fromMs: number, useMs: number): void {
   if (activeSpan === undefined) return;
   activeSpan.untilMs = Math.max(activeSpan.untilMs, fromMs + useMs + suspendAfterMs(compute));
@@ -176,7 +176,7 @@ function beginOf(computes: readonly Compute[], { atMs }: ChainStart): number {
   return Math.max(atMs, ...computes.map(({ freeAtMs }) => freeAtMs));
 }
 
-/** A compute that never ran is new. */
+/** Returns the state of the compute at this time, which is `init` when the compute never ran. */
 function stateBefore(compute: Compute, atMs: number) {
   return compute.phases.length === 0 ? 'init' : phaseAt(compute, atMs).current;
 }
@@ -192,7 +192,9 @@ function endActivity(compute: Compute, atMs: number): void {
   compute.activeSpan = undefined;
 }
 
-/** Simulated users stay for a while. A caller of the API shows by further calls that it uses the compute. */
+/**
+ * Simulated users stay for a minute on average. A caller of the API shows by further calls that it uses the compute.
+ */
 function useMsOf({ random }: ProjectState, { byCommand }: ChainStart): number {
   return byCommand === true ? 0 : drawWaitMs(MEAN_USE_MS, random);
 }

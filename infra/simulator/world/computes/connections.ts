@@ -12,10 +12,13 @@ export interface NewConnections {
 
 export const ONE_CONNECTION: NewConnections = { count: 1, isPooled: false };
 
-/** "Up to 10,000 concurrent client connections" (specification "Limits"). */
+/** The pooler takes "up to 10,000 concurrent client connections" (specification "Limits"). */
 export const POOLED_CONNECTIONS_MAX = 10_000;
 
-/** Returns why not all of the connections can be opened: then none is. The sentences are those of Postgres and its pooler. */
+/**
+ * Returns why the connections cannot be opened: either all of them open or none. The sentences are those of Postgres
+ * and its pooler.
+ */
 export function refusalOfConnections(
   { connectionCount, pooledConnectionCount, config }: Compute,
   { count, isPooled }: NewConnections,

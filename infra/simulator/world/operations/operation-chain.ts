@@ -11,7 +11,7 @@ import { drawLife, drawMs, kinds, type OperationKind } from './operation-life.ts
  */
 const STARTS_RUNNING_SHARE = 0.6;
 
-/** One request creates the operations of a chain, a few milliseconds apart. */
+/** One request creates the operations of a chain, each up to five milliseconds after the one before. */
 const CREATION_STEP_US_MAX = 5_000;
 
 /**
@@ -40,7 +40,7 @@ export function stepOn(
 interface ChainPlan {
   readonly steps: readonly ChainStep[];
   readonly atMs: number;
-  /** The first operation runs from then on at the earliest. */
+  /** The first operation does not run before this time. */
   readonly notBeforeMs?: number;
   /**
    * The value is true when a call of the API started the chain. Its answer shows the operations, so the first runs at
@@ -60,7 +60,7 @@ export interface OperationEnd {
 export interface ChainEnd extends OperationEnd {
   /** The ends of all operations are in the order in which these run. */
   readonly ends: readonly OperationEnd[];
-  /** From then on the project can run another chain. */
+  /** From this time on the project can run another chain. */
   readonly freeAtMs: number;
 }
 

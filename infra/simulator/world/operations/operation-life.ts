@@ -95,7 +95,7 @@ export function drawLife(
   }
 }
 
-/** An operation that has failed once fails again far more often than a first attempt does. */
+/** An operation that has failed once fails again with a chance of 0.4, which is far above that of a first attempt. */
 function drawEnd(
   attempt: number,
   random: Random,

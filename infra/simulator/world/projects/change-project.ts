@@ -17,7 +17,10 @@ export type ProjectChange = Partial<
   >
 >;
 
-/** Another history reaches the storage by `apply_storage_config`, and other settings the active computes. */
+/**
+ * A change of the history's length reaches the storage by `apply_storage_config`, and a change of other settings
+ * reaches the active computes.
+ */
 export function updateProject(
   project: ProjectState,
   change: ProjectChange,
@@ -42,8 +45,8 @@ export function updateProject(
 }
 
 /**
- * The project leaves all answers at once, but for its operations, whose end callers can wait for. Its computes suspend
- * and its data are deleted.
+ * The project leaves all answers at once. Its operations stay, so that callers can wait for their end. Its computes
+ * suspend and its data are deleted.
  */
 export function deleteProject(project: ProjectState, nowMs: number): Outcome<ProjectState> {
   if (project.deletedAtMs !== undefined) return done(project);

@@ -1,4 +1,4 @@
-/** What is kept of one project's auth integration (specification "Auth integration" to "Email server"). */
+/** Describes what is kept of one project's auth integration (specification "Auth integration" to "Email server"). */
 
 interface AuthUser {
   readonly id: string;
@@ -51,7 +51,7 @@ export interface AuthState {
   readonly providers: readonly OauthProvider[];
   readonly domains: readonly RedirectDomain[];
   readonly emailServer: EmailServer;
-  /** Codes of transfers that were not confirmed in a browser yet. */
+  /** Holds the codes of transfers that were not confirmed in a browser yet. */
   readonly transferCodes: readonly string[];
 }
 

@@ -31,7 +31,10 @@ export interface Branch {
   /** Each change of roles or databases adds a version; the oldest comes first. */
   readonly contents: BranchContent[];
   isProtected: boolean;
-  /** The simulated users know this. It is true from the end of `timeline_archive` on, even of one that is stuck. */
+  /**
+   * The simulated users choose their branches by this. It is true from the end of `timeline_archive` on, even when
+   * that operation is stuck.
+   */
   isArchived: boolean;
   expiry: BranchExpiry | undefined;
   lastResetAtMs: number | undefined;

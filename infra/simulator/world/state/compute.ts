@@ -60,7 +60,7 @@ export const DEFAULT_SETTINGS: ComputeSettings = {
   disabled: false,
   passwordlessAccess: true,
   settings: {},
-  // This is the one that scales, and every payload since 2024 shows it.
+  // This provisioner is the one that scales, and every payload since 2024 shows it.
   provisioner: 'k8s-neonvm',
 };
 

@@ -1,4 +1,4 @@
-/** Plans of an account, and what each of them allows. */
+/** Lists the plans of an account, and what each of them allows. */
 
 import type { ComputeSize } from './compute-size.ts';
 
@@ -6,14 +6,14 @@ export interface Plan {
   readonly name: string;
   /** The public contract has this name for the plan. */
   readonly subscriptionType: string;
-  /** Compute units of the largest compute. One unit is one vCPU with 4 GB of memory. */
+  /** The largest compute has this many compute units. One unit is one vCPU with 4 GB of memory. */
   readonly cuMax: number;
   readonly branchesMax: number;
   readonly branchSizeMibMax: number;
 }
 
 export const PLANS = {
-  /** "Up to 2 vCPUs and 8 GB RAM" (specification "Limits"); the other limits are as observed. */
+  /** The free plan has "up to 2 vCPUs and 8 GB RAM" (specification "Limits"); the other limits are as observed. */
   free: { name: 'free', subscriptionType: 'free_v3', cuMax: 2, branchesMax: 10, branchSizeMibMax: 512 },
   /** The paid plan has every size of the specification, 5,000 branches and 16 TiB. */
   scale: {

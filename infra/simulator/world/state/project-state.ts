@@ -87,7 +87,7 @@ export interface ProjectState extends WorldProject {
   nextCheckMs: number;
 }
 
-/** The service names the first branch of a project so (public contract). */
+/** The service gives this name to the first branch of a project (public contract). */
 const DEFAULT_BRANCH = 'main';
 
 export interface ProjectOptions {
