@@ -33,7 +33,7 @@ interface Command {
   readonly executions: string[];
   /** Holds the bodies of successes that any caller got. */
   readonly successes: Set<string>;
-  readonly lastTold: Map<string, string>;
+  readonly lastReported: Map<string, string>;
 }
 
 export async function simulateIdempotency(seed: number): Promise<readonly IdempotencyViolation[]> {
@@ -72,7 +72,7 @@ export async function simulateIdempotency(seed: number): Promise<readonly Idempo
     // A caller who waits for a process that died gives up after this time.
     const gaveUp = world.scheduler.delay(undefined, 30_000).then(() => 'no answer');
     const result = await Promise.race([answered, gaveUp]);
-    command.lastTold.set(caller, result);
+    command.lastReported.set(caller, result);
     return result;
   };
 
@@ -98,7 +98,7 @@ function aCommand(place: number): Command {
     isSecret: place % 3 === 2,
     executions: [],
     successes: new Set(),
-    lastTold: new Map(),
+    lastReported: new Map(),
   };
 }
 
@@ -158,13 +158,13 @@ function isFinal(result: string): boolean {
 }
 
 function judge(command: Command): readonly IdempotencyViolation[] {
-  const { key, executions, successes, lastTold } = command;
+  const { key, executions, successes, lastReported } = command;
   const violations: IdempotencyViolation[] = [];
   if (executions.length > 1)
     violations.push({ rule: 'twice', detail: `${key}: ${executions.length} executions` });
   if (successes.size > 1)
     violations.push({ rule: 'differs', detail: `${key}: ${[...successes].join(', ')}` });
-  for (const [caller, result] of lastTold) {
+  for (const [caller, result] of lastReported) {
     if (!isFinal(result)) violations.push({ rule: 'stuck', detail: `${key}, caller ${caller}: ${result}` });
   }
   return violations;
