@@ -39,7 +39,7 @@ type Stored = z.output<typeof item>;
 export interface FirstOutcome {
   readonly status: number;
   readonly content_type: string | undefined;
-  /** The body is sealed. It is undefined when it is not kept. */
+  /** The body is sealed (encrypted and authenticated). It is undefined when it is not kept. */
   readonly body: string | undefined;
   /** This is the id of the first request that used the key. */
   readonly request_id: string;

@@ -1,4 +1,7 @@
-/** Defines the only way in which the bridge writes log lines and metrics, so that their fields stay an allow-list. */
+/**
+ * Defines the only way in which the bridge writes log lines and metrics. Their fields are named one by one where they
+ * are written, and no request, answer or error object is ever passed on whole.
+ */
 
 import type { MetricName } from './metric-names.ts';
 

@@ -88,7 +88,7 @@ export class SpentRate {
     this.#own = forgive(own, spend(own, this.#own, nowMs, ownCount), nowMs);
   }
 
-  /** The last request of this process was not sent after all. */
+  /** Gives back the permit of this process's last request, which was not sent after all. */
   unspend(nowMs: number): void {
     this.#whole = unspend(this.#usable(this.#wholeLimit, nowMs), this.#whole);
     if (this.#ownLimit !== undefined) this.#own = unspend(this.#usable(this.#ownLimit, nowMs), this.#own);

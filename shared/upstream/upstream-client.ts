@@ -43,7 +43,10 @@ interface ProjectPage {
   readonly serverDateMs: number | undefined;
 }
 
-/** Every call rejects with `UpstreamError` when the upstream fails, and with another error only when the key could not be read. */
+/**
+ * Every call rejects with `UpstreamError` when the upstream fails. It rejects with another error only when the
+ * account's API key could not be read from its secret.
+ */
 export interface UpstreamClient {
   listProjects(query: { cursor?: string; limit?: number }, options?: CallOptions): Promise<ProjectPage>;
   listOperations(

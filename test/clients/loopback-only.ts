@@ -10,15 +10,21 @@ const LOOPBACK: ReadonlySet<string> = new Set(['127.0.0.1', '::1', 'localhost'])
 // oxlint-disable-next-line typescript/unbound-method -- it is called on the socket below
 const { connect } = Socket.prototype;
 
-/** Node passes the options itself, or a list that begins with them. Without a host, a socket connects to this machine. */
-function hostOf(first: unknown): string {
-  const options: unknown = Array.isArray(first) ? first[0] : first;
+/**
+ * Returns the host of `connect(options)`, of `connect(port, host)`, and of the list of arguments that Node itself
+ * passes. Without a host, a socket connects to this machine.
+ */
+function hostOf(args: readonly unknown[]): string {
+  const [first, second] = (Array.isArray(args[0]) ? args[0] : args) as readonly unknown[];
+  if (typeof first === 'number' || typeof first === 'string')
+    return typeof second === 'string' ? second : 'localhost';
+  const options = first;
   const hasHost = typeof options === 'object' && options !== null && 'host' in options;
   return hasHost && typeof options.host === 'string' ? options.host : 'localhost';
 }
 
 Socket.prototype.connect = function refuseOthers(this: Socket, ...args: readonly unknown[]): Socket {
-  const host = hostOf(args[0]);
+  const host = hostOf(args);
   if (LOOPBACK.has(host)) return Reflect.apply(connect, this, args) as Socket;
   process.stderr.write(`loopback-only: refused a connection to ${host}\n`);
   return this.destroy(new Error('This process may connect to this machine only'));

@@ -15,7 +15,7 @@ export function within(path: string, folder: string): boolean {
   return path.startsWith(`${folder}/`);
 }
 
-/** Returns the smallest value that at least `share` of all values do not exceed. */
+/** Returns the smallest value for which this holds: the given share of all values are equal to it or smaller. */
 export function quantile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b);
   return sorted[Math.max(0, Math.ceil(sorted.length * share) - 1)] ?? 0;

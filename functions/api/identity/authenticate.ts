@@ -29,8 +29,8 @@ export interface AuthenticatorDeps {
 }
 
 /**
- * A token's record is remembered for this time. A revoked token stops working within it, and a busy caller costs one
- * read in it.
+ * The record of a token is remembered for this time. A token that is revoked stops working after this time at the
+ * latest, and a caller who sends many requests costs one read of the table in each such period.
  */
 const CACHE_MS = 10_000;
 

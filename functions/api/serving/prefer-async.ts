@@ -28,10 +28,13 @@ function preferencesIn(prefer: string | null | undefined): readonly string[] {
   return (prefer ?? '').split(/[,;]/).map((part) => part.trim().toLowerCase());
 }
 
-/** A deployment or a person who waits longer than this for a lock wants to know why. */
+/**
+ * A command that names no deadline expires after this time in line. A deployment or a person who waits longer wants
+ * to know why.
+ */
 const DEADLINE_SECONDS_DEFAULT = 900;
 
-/** A command that is sent a day after it was asked for surprises whoever asked. */
+/** A caller does not expect a command to be sent more than a day after the request. */
 export const DEADLINE_SECONDS_MAX = 86_400;
 
 /** In milliseconds from now. Throws `Problem` when the header is not a whole number of seconds within a day. */

@@ -87,7 +87,8 @@ function storedError(error: string): string {
 function stateKind(event: catalog.OperationStateChanged): NoticeKind | undefined {
   if (event.status === 'error') return 'given_up';
   if (event.status === 'failed') return 'failed';
-  // A retry worked. Its failures were reported before, or are reported with it when they were too quick to be seen.
+  // The operation has finished after failed attempts. These were reported before, or this notice reports them, when
+  // they were too quick for the polls to see.
   if (event.status === 'finished' && event.failures_count > 0) return 'recovered';
   const isDropped = event.status === 'cancelled' || event.status === 'skipped';
   if (isDropped && event.failures_count > 0) return 'cancelled';

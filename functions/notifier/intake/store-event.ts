@@ -16,7 +16,7 @@ export interface StoreEventDeps {
   readonly telemetry: Telemetry;
 }
 
-/** These notices were stored by this invocation, for each channel that is set up. */
+/** Names, for each channel, the notices for it that this invocation has stored. */
 export type FreshNotices = ReadonlyMap<string, PendingNotice[]>;
 
 const busEvent = z.object({

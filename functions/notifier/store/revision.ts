@@ -1,6 +1,6 @@
 /**
- * Makes the compare-and-set on an item's revision. It also works when the item was edited by hand and holds something
- * else there.
+ * Derives the next revision of an item, and the condition under which a write may replace the revision that was read.
+ * An item that was edited by hand may hold something else there, which is then overwritten.
  */
 
 import type { Condition } from '../../../shared/store/table.ts';

@@ -4,7 +4,7 @@ import { countedDays, monthlyCost, totalOf } from '../cost/cost.ts';
 import { prices } from '../cost/prices.ts';
 import type { GeneratedFile } from './event-docs.ts';
 
-/** One account has this number of alarms. A test compares it with the template. */
+/** A stack with one account has this number of alarms. A test compares it with the synthesized CloudFormation template. */
 export const ALARM_COUNT = 30;
 
 export function costDocs(): readonly GeneratedFile[] {

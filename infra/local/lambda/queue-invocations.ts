@@ -18,7 +18,10 @@ interface ReadQueue {
   delete(messageId: string): void;
 }
 
-/** Lambda begins with five pollers of a queue, and the sweep is one more. */
+/**
+ * No further batch is taken while this many invocations run. Lambda reads a queue with five pollers at first, and a
+ * sweep may run beside them.
+ */
 const INVOCATIONS_MAX = 6;
 
 export function createQueueInvocations(

@@ -49,7 +49,7 @@ export class InstanceLimit {
     else this.#sent = spend(this.limitAt(nowMs), this.#sent, nowMs);
   }
 
-  /** Lowers the limit after a refusal (429), and sends nothing for this time. */
+  /** Lowers the limit after a refusal (429), and sends nothing for `durationMs`. */
   pauseFor(durationMs: number, nowMs: number): void {
     this.#share = afterRefusal(this.#share, nowMs);
     const pausedUntilMs = Math.max(this.#sent.pausedUntilMs, nowMs + durationMs);

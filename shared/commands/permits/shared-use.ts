@@ -1,7 +1,7 @@
 /**
  * Computes what one process knows of a rate limit that several processes spend. It knows at once what it has sent
- * itself, and it learns a second late, from counts that all keep together, what the others have sent. Until then it
- * assumes that the others go on as they did.
+ * itself. All processes add what they have sent to common counts, once a second, and from these it learns about the
+ * others. Between two readings of the counts it assumes that the others go on at their pace.
  */
 
 import { type RateLimit, type RateLimitState, spend, UNUSED, waitMs } from '../../core/rates/rate-limit.ts';

@@ -34,8 +34,8 @@ const BATCH_KEYS_MAX = 100;
 export const BATCH_ATTEMPTS_MAX = 8;
 
 /**
- * One index page has at most this many keys. A key has about 120 bytes, and a page ends at 1 MB (DynamoDB API
- * Reference, Query).
+ * The poller asks for at most this many keys in one page of the index. A key has about 120 bytes, so the page stays
+ * below the 1 MB at which DynamoDB would end it (DynamoDB API Reference, Query).
  */
 export const WORK_PAGE_KEYS = 5_000;
 

@@ -176,7 +176,8 @@ function flavoured(
 }
 
 /**
- * Removes faults that no bridge could handle in such a run: the world would break the promise, and not the bridge.
+ * Removes faults that no bridge could handle in such a run. With them the promise (design, section 1) could not be
+ * kept whatever the bridge does, so a violation would say nothing about the bridge.
  */
 function withoutContradictions(
   faults: WidePlan['faults'],

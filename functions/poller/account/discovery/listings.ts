@@ -39,8 +39,8 @@ export function noListings(): Listings {
 }
 
 /**
- * A listing is followed by a rest of twice its length, so that the listings of a large account leave the limit to its
- * polls.
+ * After a reading of the whole project list, the next one begins at the earliest after a rest of this many times the
+ * duration of the reading. Otherwise the lists of a large account would use up its rate limit, which its polls need.
  */
 const REST_PER_LISTING = 2;
 

@@ -25,7 +25,10 @@ const SUSPEND_AFTER_MS = 300_000;
  */
 const USE_MS_MEAN = 240_000;
 
-/** A compute that was not suspended within this time is in steady use or is never suspended, so it no longer counts. */
+/**
+ * A compute may be suspended from five minutes after its start. One that was not suspended within this time after
+ * that is in steady use or never suspends, so the planner expects no suspend of it any more.
+ */
 const SUSPEND_WINDOW_MS_MAX = 30 * 60_000;
 
 /**

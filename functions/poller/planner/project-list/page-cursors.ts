@@ -1,6 +1,6 @@
 /**
- * Keeps where each page of the project list begins. Pages are read one by one, so each page shows where the next one
- * begins now.
+ * Keeps where each page of the project list begins. Pages are read at different times, and projects come and go in
+ * between, so the answer for a page also says where the next one begins now.
  */
 
 import { LIST_PAGES_MAX } from './listing.ts';

@@ -1,6 +1,6 @@
 /**
- * Records the operations of one poll, and keeps what the poll knows to be stored of them. A poll records operations
- * in no other way.
+ * Records the operations of one poll, and remembers for the poll which records the table has. A poll records
+ * operations in no other way.
  */
 
 import type { Operation } from '../../../../shared/core/records/operation.ts';

@@ -6,7 +6,10 @@ import { isInReach } from '../../walk-plan/walk-bound.ts';
 import type { WalkState } from '../../walk-plan/walk-state.ts';
 import type { SettledRows } from '../memory/settled-rows.ts';
 
-/** The walk deals with these rows of a page, which are newest first. Each operation stands in exactly one of the lists. */
+/**
+ * Sorts those rows of a page that the poll has to look at, newest first. Each of them stands in exactly one of the
+ * lists. Rows that are too old for the walk, and that are not watched, stand in none.
+ */
 export interface PageRows {
   /** The records of these rows were read before the page was asked for. */
   readonly watched: readonly Operation[];
