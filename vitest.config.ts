@@ -4,11 +4,11 @@ const settings = {
   testTimeout: 30_000,
   // Some hooks synthesize whole stacks or start servers; a busy machine takes its time.
   hookTimeout: 60_000,
-  // Two cores are the least that anybody has; mutants run side by side on them.
+  // A machine has at least two cores, and mutants run side by side on them.
   maxConcurrency: 2,
 };
 
-/** Of the service's own keys and limits nothing is to be seen from the other side of the bridge. */
+/** The service's own keys and limits cannot be seen through the bridge. */
 const ownOfTheService = [
   'test/conformance/keys-and-limits.test.ts',
   'test/conformance/computes-model.test.ts',
@@ -16,6 +16,8 @@ const ownOfTheService = [
 
 export default defineConfig({
   test: {
+    // Vitest leaves one core free by default. Many tests wait for servers of their own, so two files at once fit on two cores.
+    maxWorkers: 2,
     projects: [
       { test: { ...settings, name: 'bridge', include: ['test/**/*.test.ts'], exclude: ['test/browser/**'] } },
       {
