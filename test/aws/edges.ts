@@ -128,9 +128,24 @@ function deliveryFaults(
       ? []
       : [`EventBridge is not allowed to send to ${target[0]}`];
   }
+  if (target?.[1].Type === 'AWS::Lambda::Function')
+    return mayInvoke(graph, arnOfTarget, source) ? [] : [`EventBridge is not allowed to call ${target[0]}`];
   // The target is a bus of another account: that account's stack holds the policy, and ours only names the role.
   if (role !== undefined) return [];
   return [`the target ${arnOfTarget} is not a queue of this stack and has no role`];
+}
+
+/** A function's own permission says which rule may call it (EventBridge User Guide, "Resource-based policies"). */
+function mayInvoke(graph: Graph, functionArn: string, ruleArn: string): boolean {
+  return graph
+    .ofType('AWS::Lambda::Permission')
+    .some(
+      ([, { Properties }]) =>
+        graph.text(Properties.FunctionName) === functionArn &&
+        Properties.Principal === 'events.amazonaws.com' &&
+        Properties.Action === 'lambda:InvokeFunction' &&
+        graph.text(Properties.SourceArn) === ruleArn,
+    );
 }
 
 function scheduleFaults(graph: Graph, _id: string, { Properties: schedule }: Resource): readonly string[] {
@@ -200,8 +215,9 @@ function sourceFaults(graph: Graph, _id: string, { Properties: mapping }: Resour
       }),
   );
   // The queue must hide a message for six times the function's time-out (Lambda Developer Guide, "Using Lambda with
-  // Amazon SQS").
-  const isTooShort = (queue[1].Properties.VisibilityTimeout ?? 30) < 6 * (fn?.Properties.Timeout ?? 3);
+  // Amazon SQS"). A hidden message of a FIFO queue holds its whole group, so there the time-out itself is enough.
+  const times = queue[1].Properties.FifoQueue === true ? 1 : 6;
+  const isTooShort = (queue[1].Properties.VisibilityTimeout ?? 30) < times * (fn?.Properties.Timeout ?? 3);
   return [
     ...denied.map((action) => `the function is not allowed to ${action} of ${queue[0]}`),
     ...(isTooShort ? [`${queue[0]} shows a message again before the function's time is over`] : []),

@@ -6,7 +6,13 @@ import { hasSettled, standingOf } from '../../../shared/commands/queue/command-s
 import { COMMAND_STATES } from '../../../shared/commands/queue/queued-command.ts';
 import type { AccountQueue } from '../queue/account-queue.ts';
 import { type CancelDeps, cancelCommand } from '../queue/cancel-command.ts';
-import { answerFor, commandAnswer, commandView, type FoundCommand } from '../queue/command-view.ts';
+import {
+  answerFor,
+  commandAnswer,
+  commandView,
+  type FoundCommand,
+  queuedAnswer,
+} from '../queue/command-view.ts';
 import { COMMANDS_PATH, type QueueDeps } from '../queue/queue-command.ts';
 import type { ReadModel } from '../read-model/read-model.ts';
 import { notFound, Problem } from '../serving/problem.ts';
@@ -59,7 +65,7 @@ export function queueRoutes(modelOf: ModelOf, deps: QueueRouteDeps): readonly Ro
         description: `With wait=N (up to ${WAIT_SECONDS_MAX}) the answer comes when the command has settled, or after N seconds as it is then.`,
         access: 'operations:read',
         query: waitQuery,
-        answer: z.object({ command: commandAnswer }),
+        answer: queuedAnswer,
       },
       (request) => getCommand(deps, request),
     ),
@@ -73,7 +79,8 @@ export function queueRoutes(modelOf: ModelOf, deps: QueueRouteDeps): readonly Ro
       group: 'Bridge',
       access: 'operations:read',
       status: 200,
-      answer: z.object({ command: commandAnswer }),
+      answer: queuedAnswer,
+      furtherProblems: ['not-in-line'],
       async handle({ caller, ids }) {
         const queue = queueOf(deps, caller);
         const found = await findFor(queue, caller, ids['command_id'] ?? '');

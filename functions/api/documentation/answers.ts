@@ -30,7 +30,12 @@ const UPSTREAM_REFUSALS: Readonly<Record<number, string>> = {
 
 export function answersOf(route: Route): Readonly<Record<string, Answer>> {
   const answers = new Map<number, Answer>();
-  for (const [status, answer] of [...successes(route), ...refusalsOf(route), ...problems(route)])
+  for (const [status, answer] of [
+    ...successes(route),
+    ...inLine(route),
+    ...refusalsOf(route),
+    ...problems(route),
+  ])
     answers.set(status, joined(answers.get(status), answer));
   const documented = Object.fromEntries([...answers].toSorted(([a], [b]) => a - b));
   return isPassedOn(route) ? { ...documented, default: anyOther } : documented;
@@ -45,6 +50,14 @@ const anyOther: Answer = {
 function successes(route: Route): readonly (readonly [number, Answer])[] {
   const { status, otherStatuses = [] } = route;
   return [status, ...otherStatuses].map((each) => [each, successOf(route, each)]);
+}
+
+function inLine({ lineAnswer }: Route): readonly (readonly [number, Answer])[] {
+  if (lineAnswer === undefined) return [];
+  const location = { description: 'Where to ask for the command.', schema: { type: 'string' } };
+  const schema = jsonSchema(lineAnswer, 'input');
+  const description = 'With "Prefer: respond-async", the command waits in the line of its project';
+  return [[202, { description, headers: { location }, content: { 'application/json': { schema } } }]];
 }
 
 function successOf({ answer, mediaType = 'application/json' }: Route, status: number): Answer {
@@ -95,20 +108,21 @@ function joined(first: Answer | undefined, second: Answer): Answer {
 }
 
 function problemsOf(route: Route): readonly ProblemType[] {
-  const { access, method, path } = route;
+  const { access, method, path, furtherProblems = [], isAccountWide = false } = route;
   if (access === 'public') return ['invalid-request', 'internal'];
   const isPassed = isPassedOn(route);
   return [
     'invalid-request',
     'unauthenticated',
     ...(access === 'signed_in' ? [] : (['scope-missing'] as const)),
-    ...(isPassed ? (['account-wide'] as const) : []),
+    ...(isPassed || isAccountWide ? (['account-wide'] as const) : []),
     ...(route.closedUntil === undefined ? [] : (['call-closed'] as const)),
     ...(path.includes('{') || isPassed ? (['not-found'] as const) : []),
     ...(isPassed ? (['rate-limited', 'upstream-unavailable', 'upstream-timeout'] as const) : []),
     ...(isPassed ? [] : (['rate-limited', 'record-unreadable'] as const)),
     ...(method === 'GET' ? [] : (['body-too-large', 'media-type-unsupported'] as const)),
     ...(method === 'GET' || !isPassed ? [] : repeatProblems),
+    ...furtherProblems,
     'internal',
   ];
 }

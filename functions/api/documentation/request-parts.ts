@@ -48,8 +48,8 @@ function headerParameters(route: Route): readonly Parameter[] {
     in: 'header',
     required: false,
     description:
-      'wait=N: seconds (0 to 20, default 5) to wait for a lock, a rate limit or an unavailable upstream.',
-    schema: { type: 'string', examples: ['wait=10'] },
+      'wait=N: seconds (0 to 20, default 5) to wait for a lock, a rate limit or an unavailable upstream. respond-async: a command about one project waits in line and is answered with 202.',
+    schema: { type: 'string', examples: ['wait=10', 'respond-async'] },
   };
   if (route.method === 'GET') return [prefer];
   const key: Parameter = {
@@ -60,8 +60,17 @@ function headerParameters(route: Route): readonly Parameter[] {
       'The command is carried out once under this key; a repetition within 24 hours gets the first outcome.',
     schema: { type: 'string', minLength: 1, maxLength: 255 },
   };
-  return [prefer, key];
+  return route.lineAnswer === undefined ? [prefer, key] : [prefer, key, deadline];
 }
+
+const deadline: Parameter = {
+  name: 'bridge-deadline',
+  in: 'header',
+  required: false,
+  description:
+    'Seconds after which a command in line expires instead of being sent, with "Prefer: respond-async" (default 900).',
+  schema: { type: 'string', examples: ['900'] },
+};
 
 /** Undefined when the route takes no body. */
 export function bodyOf({ body, declared, isBodyOptional }: Route): object | undefined {

@@ -53,6 +53,8 @@ export const commandAnswer = z.looseObject({
     ),
 });
 
+export const queuedAnswer = z.object({ command: commandAnswer });
+
 export function commandView({ command, record, line }: FoundCommand): z.input<typeof commandAnswer> {
   const { command_id, project_id, call, client_id, accepted_at, deadline_at_ms, left_line_at } = command;
   const standing = standingOf(command, record);

@@ -10,11 +10,15 @@ import type { ApiRequest, Route } from './route.ts';
  * reads and calls that reach beyond one project are answered as usual.
  */
 export function isQueued(
-  { method, path, reach }: Pick<Route, 'method' | 'path' | 'reach'>,
+  call: Pick<Route, 'method' | 'path' | 'reach'>,
   prefer: string | null | undefined,
 ): boolean {
-  if (method === 'GET' || reach === undefined || !preferencesIn(prefer).includes('respond-async'))
-    return false;
+  return mayWaitInLine(call) && preferencesIn(prefer).includes('respond-async');
+}
+
+/** Returns whether the call is a command about one project, whose line it can wait in. */
+export function mayWaitInLine({ method, path, reach }: Pick<Route, 'method' | 'path' | 'reach'>): boolean {
+  if (method === 'GET' || reach === undefined) return false;
   return reach === 'named_project' || idNamesOf(path).includes('project_id');
 }
 

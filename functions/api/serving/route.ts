@@ -8,6 +8,7 @@ import type { Caller } from '../../../shared/callers/authorize.ts';
 import type { Scope } from '../../../shared/callers/scopes.ts';
 import type { Method, Reach } from '../../../shared/upstream/calls/call.ts';
 import type { DeclaredFields } from '../../../shared/upstream/public-calls/call-of.ts';
+import type { ProblemType } from './problem.ts';
 
 /** The calls of the upstream stand under this path, as they do at the upstream itself. */
 export const UPSTREAM_MOUNT = '/api/v2';
@@ -60,6 +61,10 @@ export interface Route {
   /** The answer has this media type, or `application/json`. */
   readonly mediaType?: string;
   readonly answer?: z.ZodType;
+  /** A command with `Prefer: respond-async` is answered with 202 and this body while it waits in line. */
+  readonly lineAnswer?: z.ZodType;
+  /** The route answers with these problems, beside those of its kind. */
+  readonly furtherProblems?: readonly ProblemType[];
   /** Rejects with `Problem` when the caller has to learn the reason. */
   handle(request: ApiRequest): Promise<ApiAnswer>;
 }

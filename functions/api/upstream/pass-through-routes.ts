@@ -7,12 +7,14 @@ import * as z from 'zod';
 import type { ForwardableCall } from '../../../shared/commands/command-request.ts';
 import type { ClosedCallId } from '../../../shared/config/closed-calls.ts';
 import type { ExtraRoute } from '../../../shared/config/extra-routes.ts';
-import type { Call } from '../../../shared/upstream/calls/call.ts';
+import { type Call, isRead } from '../../../shared/upstream/calls/call.ts';
 import { type CallId, calls } from '../../../shared/upstream/calls/calls.ts';
 import { callOf, declaredFieldsOf } from '../../../shared/upstream/public-calls/call-of.ts';
 import { declaredBody } from '../../../shared/upstream/public-calls/declared-body.ts';
 import type { PublicCall } from '../../../shared/upstream/public-calls/public-call.ts';
 import { publicCalls } from '../../../shared/upstream/public-calls/public-calls.ts';
+import { queuedAnswer } from '../queue/command-view.ts';
+import { mayWaitInLine } from '../serving/prefer-async.ts';
 import { type Route, UPSTREAM_MOUNT } from '../serving/route.ts';
 import { type PassThroughDeps, passThrough } from './pass-through.ts';
 
@@ -99,8 +101,16 @@ function routeOf(deps: PassThroughDeps, target: ForwardableCall): Omit<Route, 'a
     status: call.status,
     ...(call.otherStatus !== undefined && { otherStatuses: [call.otherStatus] }),
     answer: call.answer,
+    ...(!isRead(call) && lineOf(call)),
     handle: (request) => passThrough(deps, target, request),
   };
+}
+
+/** A freeze holds every command, and a command about one project may wait in line. */
+function lineOf(call: Call): Pick<Route, 'lineAnswer' | 'furtherProblems'> {
+  return mayWaitInLine(call)
+    ? { lineAnswer: queuedAnswer, furtherProblems: ['frozen', 'queue-full', 'not-queueable'] }
+    : { furtherProblems: ['frozen'] };
 }
 
 function callOfExtra(route: ExtraRoute): Call {

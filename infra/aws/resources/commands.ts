@@ -7,6 +7,7 @@ import { Duration, Stack } from 'aws-cdk-lib';
 import * as cdkEvents from 'aws-cdk-lib/aws-events';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
+import * as destinations from 'aws-cdk-lib/aws-lambda-destinations';
 import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
@@ -21,7 +22,7 @@ import { linesOf, queuedCommandsOf } from '../../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
 import { commandAccountsOf } from './api.ts';
-import { type BridgeBus, sendTo } from './bridge-bus.ts';
+import { type BridgeBus, sendFromRule, sendTo } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { State } from './state.ts';
 
@@ -80,7 +81,11 @@ export class Commands extends Construct {
       environment: environmentOf(config, { state, events, queue: queue.queue }),
     });
     // The sweep of the next minute is the retry.
-    this.fn.lambda.configureAsyncInvoke({ retryAttempts: 0, maxEventAge: Duration.seconds(60) });
+    this.fn.lambda.configureAsyncInvoke({
+      retryAttempts: 0,
+      maxEventAge: Duration.seconds(60),
+      onFailure: new destinations.SqsDestination(events.undelivered),
+    });
     new lambda.EventSourceMapping(this, 'Source', {
       target: this.fn.lambda,
       eventSourceArn: queue.queue.queueArn,
@@ -95,11 +100,8 @@ export class Commands extends Construct {
 
   /** Invokes the function when an operation ends, because a command may wait for that. */
   private addRule(config: BridgeConfig, { bus, undelivered }: BridgeBus): void {
-    const name = `${config.name}-lock-released`;
-    const { account, partition, region } = Stack.of(this);
-    const ruleArn = `arn:${partition}:events:${region}:${account}:rule/${config.name}/${name}`;
-    new cdkEvents.CfnRule(this, 'LockReleased', {
-      name,
+    const rule = new cdkEvents.CfnRule(this, 'LockReleased', {
+      name: `${config.name}-lock-released`,
       eventBusName: bus.eventBusName,
       eventPattern: lockReleasedPattern,
       targets: [
@@ -113,16 +115,9 @@ export class Commands extends Construct {
     });
     this.fn.lambda.addPermission('InvokeFromRule', {
       principal: new iam.ServicePrincipal('events.amazonaws.com'),
-      sourceArn: ruleArn,
+      sourceArn: rule.attrArn,
     });
-    undelivered.addToResourcePolicy(
-      new iam.PolicyStatement({
-        principals: [new iam.ServicePrincipal('events.amazonaws.com')],
-        actions: ['sqs:SendMessage'],
-        resources: [undelivered.queueArn],
-        conditions: { ArnEquals: { 'aws:SourceArn': ruleArn } },
-      }),
-    );
+    undelivered.addToResourcePolicy(sendFromRule(undelivered, rule.attrArn));
   }
 
   /** Invokes the function every minute, so that it wakes the lines that a crash left without a message. */
@@ -169,6 +164,7 @@ export class Commands extends Construct {
       ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:SendMessage'],
       [queue.queueArn],
     );
+    this.fn.grant('Undelivered', ['sqs:SendMessage'], [events.undelivered.queueArn]);
     const keys = config.accounts.map(
       ({ key_secret_arn, command_key_secret_arn }) => command_key_secret_arn ?? key_secret_arn,
     );

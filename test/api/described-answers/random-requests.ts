@@ -113,7 +113,10 @@ function oneJunk(body: object, random: Random): object {
 }
 
 function randomHeaders(random: Random): Record<string, string> {
-  const prefer = random.next() < 0.95 ? 'wait=0' : oneOf(['wait=x', 'wait=99'], random);
+  const prefer =
+    random.next() < 0.85
+      ? 'wait=0'
+      : oneOf(['respond-async', 'respond-async, wait=1', 'wait=x', 'wait=99'], random);
   const key = oneOf(['a', 'b', 'c', ' ', `k-${random.next()}`], random);
   return { prefer, ...(random.next() < 0.2 && { 'idempotency-key': key }) };
 }
