@@ -12,11 +12,11 @@ export const SCHEDULE_NAME_CHARACTERS_MAX = 64;
 /** Three addresses and two audiences stand in the 4,096 bytes of a function's environment, and one in each alarm's description. */
 export const URL_CHARACTERS_MAX = 500;
 
-/** AWS takes 50 tags on a resource. They are repeated on some 200 resources, and the template has 1 MB for everything. */
+/** AWS takes 50 tags on a resource. They are repeated on up to 350 resources, and the template has 1 MB for everything. */
 export const TAGS_MAX = 20;
 
 /** The keys and values of all tags together have this bound for the same reason. */
-export const TAG_CHARACTERS_MAX = 1_000;
+export const TAG_CHARACTERS_MAX = 800;
 
 /** The projects of all accounts together stand in the payloads of the schedules, and so in the template. */
 export const POLLED_PROJECTS_MAX = 1_500;

@@ -72,7 +72,7 @@ describe('what would exceed a quota is refused before anything is deployed:', ()
     [
       'longer tags',
       { tags: { team: 't'.repeat(250), a: 'b'.repeat(255), c: 'd'.repeat(255), e: 'f'.repeat(255) } },
-      /tags: takes 1000 characters/,
+      /tags: takes 800 characters/,
     ],
     [
       'one more project of an account',
