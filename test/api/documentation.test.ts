@@ -70,12 +70,13 @@ describe('the OpenAPI document', () => {
       ({ operation }) => operation.operationId === 'restartEndpoint',
     )?.operation;
 
-    const statuses = '200 400 401 403 404 406 409 410 412 413 415 422 423 429 500 502 503 504 default';
+    const statuses = '200 202 400 401 403 404 406 409 410 412 413 415 422 423 429 500 502 503 504 default';
     expect(Object.keys(restart?.responses ?? {})).toEqual(statuses.split(' '));
     // A refusal of the upstream is JSON, and one of the bridge is a problem document.
     const media = (status: string) =>
       Object.keys((restart?.responses[status] as { content: object } | undefined)?.content ?? {});
-    expect([media('404'), media('423'), media('413')]).toEqual([
+    expect([media('404'), media('503'), media('423'), media('413')]).toEqual([
+      ['application/json', 'application/problem+json'],
       ['application/json', 'application/problem+json'],
       ['application/json'],
       ['application/problem+json'],
