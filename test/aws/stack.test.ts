@@ -398,6 +398,7 @@ describe('privileges', () => {
       'ReadProtocol dynamodb:GetItem',
       'ReadQueue dynamodb:GetItem',
       'Secrets secretsmanager:GetSecretValue',
+      'Undelivered sqs:SendMessage',
       'UpdateProtocol dynamodb:UpdateItem',
       'UpdateQueue dynamodb:UpdateItem',
       'UpdateReadRequests dynamodb:UpdateItem',
