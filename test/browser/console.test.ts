@@ -168,7 +168,7 @@ describe('a person on call', () => {
     expect(answer.status()).toBe(403);
   });
 
-  test('turns a filter into a rule, and sees how many events it would have matched', async () => {
+  test('turns a filter into a rule, and sees how many of the last events it matches', async () => {
     const { origin, token } = busy;
     const { page } = await openPage();
     await signIn(page, `${origin}/console/events`, token);
@@ -178,7 +178,7 @@ describe('a person on call', () => {
 
     const pattern = JSON.parse((await page.textContent('#pattern')) ?? '') as object;
     const [, matched, of] =
-      /matched (\d+) of the last (\d+)/.exec((await page.textContent('[role=status]')) ?? '') ?? [];
+      /matches (\d+) of the last (\d+)/.exec((await page.textContent('[role=status]')) ?? '') ?? [];
 
     expect(pattern).toEqual({ source: ['operations-bridge'], detail: { status: ['failed'] } });
     expect(Number(matched)).toBeGreaterThan(0);
