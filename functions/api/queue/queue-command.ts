@@ -49,7 +49,7 @@ export async function queueCommand(
   return answerOf(deps, found, request);
 }
 
-/** A secret that is shown once must not be kept, and nobody could ask for it again. */
+/** A secret that is shown once must not be kept, and without being kept it could not be asked for again. */
 function refuseSecrets({ target: { isSecret, shows } }: CommandRequest): void {
   if (!isSecret || shows === 'connection') return;
   throw new Problem('not-queueable', {

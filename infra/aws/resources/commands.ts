@@ -3,12 +3,11 @@
  * a schedule that sweeps, and the function with a role of its own.
  */
 
-import { Duration, Stack } from 'aws-cdk-lib';
+import { Duration } from 'aws-cdk-lib';
 import * as cdkEvents from 'aws-cdk-lib/aws-events';
 import * as iam from 'aws-cdk-lib/aws-iam';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as destinations from 'aws-cdk-lib/aws-lambda-destinations';
-import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
 import { Construct } from 'constructs';
 import {
@@ -22,9 +21,10 @@ import { linesOf, queuedCommandsOf } from '../../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
 import { commandAccountsOf } from './api.ts';
-import { type BridgeBus, sendFromRule, sendTo } from './bridge-bus.ts';
+import { type BridgeBus, sendFromRule } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { State } from './state.ts';
+import { addSweep } from './sweep.ts';
 
 export interface CommandsProps {
   readonly config: BridgeConfig;
@@ -94,7 +94,13 @@ export class Commands extends Construct {
       maxConcurrency: CONSUMERS_MAX,
     });
     this.addRule(config, events);
-    this.addSweep(config, events.undelivered);
+    // This invokes the function every minute, so that it wakes the lines that a crash left without a message.
+    addSweep(this, {
+      name: `${config.name}-commands-sweep`,
+      everyMs: commandsSchedule.everyMs,
+      fn: this.fn.lambda,
+      undelivered: events.undelivered,
+    });
     this.grantWhatItUses(config, { state, events, queue: queue.queue });
   }
 
@@ -118,34 +124,6 @@ export class Commands extends Construct {
       sourceArn: rule.attrArn,
     });
     undelivered.addToResourcePolicy(sendFromRule(undelivered, rule.attrArn));
-  }
-
-  /** Invokes the function every minute, so that it wakes the lines that a crash left without a message. */
-  private addSweep(config: BridgeConfig, undelivered: sqs.Queue): void {
-    const role = new iam.Role(this, 'SweepRole', {
-      assumedBy: new iam.ServicePrincipal('scheduler.amazonaws.com', {
-        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
-      }),
-    });
-    role.addToPolicy(
-      new iam.PolicyStatement({
-        actions: ['lambda:InvokeFunction'],
-        resources: [this.fn.lambda.functionArn],
-      }),
-    );
-    role.addToPolicy(sendTo(undelivered));
-    new scheduler.CfnSchedule(this, 'Sweep', {
-      name: `${config.name}-commands-sweep`,
-      scheduleExpression: `rate(${commandsSchedule.everyMs / 60_000} minute)`,
-      flexibleTimeWindow: { mode: 'OFF' },
-      target: {
-        arn: this.fn.lambda.functionArn,
-        roleArn: role.roleArn,
-        input: '{}',
-        retryPolicy: { maximumRetryAttempts: 0 },
-        deadLetterConfig: { arn: undelivered.queueArn },
-      },
-    });
   }
 
   private grantWhatItUses(config: BridgeConfig, { state, events, queue }: Surroundings): void {

@@ -3,10 +3,8 @@
  * the topic to which it publishes mails.
  */
 
-import { Duration, Stack } from 'aws-cdk-lib';
-import * as iam from 'aws-cdk-lib/aws-iam';
+import { Duration } from 'aws-cdk-lib';
 import * as lambda from 'aws-cdk-lib/aws-lambda';
-import * as scheduler from 'aws-cdk-lib/aws-scheduler';
 import * as sns from 'aws-cdk-lib/aws-sns';
 import { EmailSubscription } from 'aws-cdk-lib/aws-sns-subscriptions';
 import * as sqs from 'aws-cdk-lib/aws-sqs';
@@ -18,9 +16,10 @@ import { notifierQueue, notifierSchedule } from '../../../functions/notifier/inv
 import { alertListOf, alertWorkOf } from '../../../shared/store/keys.ts';
 import { LIST_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
-import { type BridgeBus, sendTo } from './bridge-bus.ts';
+import type { BridgeBus } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { State } from './state.ts';
+import { addSweep } from './sweep.ts';
 
 export interface NotifierProps {
   readonly config: BridgeConfig;
@@ -74,7 +73,13 @@ export class Notifier extends Construct {
       reportBatchItemFailures: true,
       maxConcurrency: CONSUMERS_MAX,
     });
-    this.addSweep(config, bridgeEvents.undelivered);
+    // This invokes the function every minute, for digests whose window has closed and for what an outage left unreported.
+    addSweep(this, {
+      name: `${config.name}-alerts-sweep`,
+      everyMs: notifierSchedule.everyMs,
+      fn: this.fn.lambda,
+      undelivered: bridgeEvents.undelivered,
+    });
     this.grantWhatItUses(config, state);
   }
 
@@ -102,36 +107,6 @@ export class Notifier extends Construct {
         ];
       }),
     );
-  }
-
-  /**
-   * Invokes the function every minute, for digests whose window has closed and for what an outage left unreported.
-   */
-  private addSweep(config: BridgeConfig, undelivered: sqs.Queue): void {
-    const role = new iam.Role(this, 'SweepRole', {
-      assumedBy: new iam.ServicePrincipal('scheduler.amazonaws.com', {
-        conditions: { StringEquals: { 'aws:SourceAccount': Stack.of(this).account } },
-      }),
-    });
-    role.addToPolicy(
-      new iam.PolicyStatement({
-        actions: ['lambda:InvokeFunction'],
-        resources: [this.fn.lambda.functionArn],
-      }),
-    );
-    role.addToPolicy(sendTo(undelivered));
-    new scheduler.CfnSchedule(this, 'Sweep', {
-      name: `${config.name}-alerts-sweep`,
-      scheduleExpression: `rate(${notifierSchedule.everyMs / 60_000} minute)`,
-      flexibleTimeWindow: { mode: 'OFF' },
-      target: {
-        arn: this.fn.lambda.functionArn,
-        roleArn: role.roleArn,
-        input: '{}',
-        retryPolicy: { maximumRetryAttempts: 0 },
-        deadLetterConfig: { arn: undelivered.queueArn },
-      },
-    });
   }
 
   private grantWhatItUses(config: BridgeConfig, state: State): void {

@@ -41,7 +41,7 @@ export const queueBounds: BoundGroup = {
       name: 'Seconds that `bridge-deadline` takes',
       value: DEADLINE_SECONDS_MAX,
       unit: 's',
-      reason: 'A command that is sent a day after it was asked for surprises whoever asked.',
+      reason: 'A caller does not expect a command to be sent more than a day after the request.',
       whenMet: 'The command is answered with 400.',
       signal: 'The answer',
     },
