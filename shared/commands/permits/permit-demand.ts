@@ -14,8 +14,14 @@ import type { Standing } from './caller-parts.ts';
  */
 const ROOM_SHARE: Readonly<Record<Standing, number>> = { modest: 1, alone: 0.7, pressing: 0.7, above: 0.5 };
 
-/** The instance asks for this number of permits in advance, while no other instance wants any. */
+/** The instance asks for at least this number of permits in advance, while no other instance wants any. */
 const PERMITS_AHEAD = 7;
+
+/**
+ * While no other instance wants any, it asks for this many times the permits that were taken since the last answer. So
+ * a caller who sends more requests a second than before is held only a few times.
+ */
+const GROWTH = 2;
 
 export interface Demand {
   readonly standing: Standing;
@@ -23,6 +29,8 @@ export interface Demand {
   readonly heldCount: number;
   /** This many requests since the last answer found no permit here. */
   readonly missedCount: number;
+  /** This many permits were taken here since the last answer. */
+  readonly takenCount: number;
   /** The next permit stands here in the table or at a later place, in ms since the epoch. */
   readonly nextPlaceMs: number;
 }
@@ -32,15 +40,16 @@ export interface Demand {
  * more than is needed, and the held requests come first.
  */
 export function permitsToAsk(demand: Demand, limit: RateLimit, nowMs: number): AskedPermits {
-  const { standing, heldCount, missedCount, nextPlaceMs } = demand;
+  const { standing, heldCount, missedCount, takenCount, nextPlaceMs } = demand;
   const { intervalMs } = limit;
   const roomOf = (each: Standing) =>
     Math.floor((nowMs + aheadMs(limit, each) - Math.max(nowMs, nextPlaceMs)) / intervalMs) + 1;
   const spareRoom = roomOf(standing === 'modest' ? 'pressing' : standing);
+  const permitsAhead = Math.max(PERMITS_AHEAD, GROWTH * takenCount);
   const common = {
     nowMs,
     intervalMs,
-    quietCount: Math.max(1, Math.min(spareRoom, Math.max(missedCount, heldCount + PERMITS_AHEAD))),
+    quietCount: Math.max(1, Math.min(spareRoom, Math.max(missedCount, heldCount + permitsAhead))),
     latestMs: nowMs + aheadMs(limit, standing),
   };
   const perNote = Math.ceil(USAGE_NOTE_MS / intervalMs);

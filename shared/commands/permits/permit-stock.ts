@@ -42,6 +42,8 @@ export class PermitStock {
   #heldCount = 0;
   /** Counts the requests since the last answer that found no permit here. */
   #missedCount = 0;
+  /** Counts the permits that were taken since the last answer. */
+  #takenCount = 0;
   #spareAtMs = Number.NEGATIVE_INFINITY;
   #awayUntilMs = Number.NEGATIVE_INFINITY;
   #wasRefused = false;
@@ -59,6 +61,7 @@ export class PermitStock {
     this.#permits = this.#permits.filter((endMs) => endMs > nowMs);
     if (this.#permits.length <= (standing === 'modest' ? 0 : this.#heldCount)) return false;
     this.#permits = this.#permits.slice(1);
+    this.#takenCount += 1;
     return true;
   }
 
@@ -134,6 +137,7 @@ export class PermitStock {
         standing,
         heldCount: this.#heldCount,
         missedCount: this.#missedCount,
+        takenCount: this.#takenCount,
         nextPlaceMs: this.#nextPlaceMs(),
       },
       this.#options.limitAt(nowMs),
@@ -141,6 +145,7 @@ export class PermitStock {
     );
     const answer = await notes.noteAndAsk(asked, Math.max(1, this.#heldCount));
     this.#missedCount = 0;
+    this.#takenCount = 0;
     if (answer === undefined) return this.#noteAway();
     this.#wasRefused = answer.permitCount === 0;
     if ('nextAtMs' in answer) {

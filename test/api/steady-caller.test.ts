@@ -1,0 +1,41 @@
+/** Tests that a caller whose limit is far away hardly ever waits for the table, which gives permits once a second. */
+
+import { expect, test } from 'vitest';
+import { createFairShare } from '../../shared/commands/permits/fair-share.ts';
+import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
+import { createCommandUsage } from '../../shared/store/command-usage.ts';
+import { createMemoryTable } from '../simulation/memory-table.ts';
+import { createScheduler } from '../simulation/scheduler.ts';
+
+const START_MS = 1_000_000;
+const CALL_MS = 55;
+
+test('a caller alone who sends one request after the other is held at the beginning, and hardly ever afterwards', async () => {
+  const scheduler = createScheduler(START_MS);
+  const clock = scheduler.clockOf({ name: 'api', isCrashed: false, clockSkewMs: 0 });
+  const share = createFairShare({
+    clock,
+    requestsPerMinute: 6_000,
+    callerRequestsPerMinute: 6_000,
+    usage: createCommandUsage(createMemoryTable().as('api'), 'main'),
+    telemetry: silentTelemetry,
+  });
+  const heldMs: number[] = [];
+  const send = async () => {
+    for (let request = 0; request < 500; request++) {
+      const askedAtMs = clock.now();
+      expect(await share.admit('the-caller')).toBe(0);
+      await share.budget.take();
+      heldMs.push(clock.now() - askedAtMs);
+      await clock.sleep(CALL_MS);
+    }
+  };
+  const sending = send();
+  await scheduler.runUntil(START_MS + 300_000);
+  await sending;
+
+  expect(heldMs).toHaveLength(500);
+  const total = heldMs.reduce((sum, each) => sum + each, 0);
+  expect(total).toBeLessThan(0.1 * heldMs.length * CALL_MS);
+  expect(Math.max(...heldMs.slice(150))).toBeLessThanOrEqual(20);
+});
