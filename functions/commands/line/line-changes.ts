@@ -21,7 +21,7 @@ export type LineChange =
   | { readonly kind: 'without'; readonly commandId: string; readonly startedIds?: readonly string[] }
   | { readonly kind: 'held'; readonly hold: Hold };
 
-/** Each conflict means that somebody else has changed the line, and callers append at most a hundred commands. */
+/** Each conflict means that another process has changed the line, and callers append at most a hundred commands. */
 const ATTEMPTS_MAX = 100;
 
 export async function changeLine(queue: QueueStore, projectId: string, change: LineChange): Promise<void> {

@@ -36,7 +36,7 @@ export interface Round {
    * When true, the previous messages had no room for everything, and the rest goes out without waiting for a window.
    */
   readonly isStorm: boolean;
-  /** These notices were written just now, and the index may not show them yet. */
+  /** These notices were written just now. It is possible that the index does not show them yet. */
   readonly fresh: readonly PendingNotice[];
 }
 

@@ -25,7 +25,7 @@ export interface Compute {
 }
 
 /**
- * Resolves to the parsed body of a success; to undefined when the caller may not ask, or the upstream gave no usable
+ * Resolves to the parsed body of a success. Resolves to undefined when the caller must not ask, or the upstream gave no usable
  * answer.
  */
 export async function readUpstream(

@@ -18,7 +18,7 @@ export interface SessionTraceDeps extends RefusalDeps {
   readonly clock: Pick<Clock, 'now'>;
 }
 
-/** The holder of a session, to whom a page may or may not be shown, has these fields. */
+/** These fields describe the holder of a session. Whether a page is shown to them is decided elsewhere. */
 export type SessionHolder = Pick<Visitor, 'caller' | 'session'>;
 
 /** `call` names the page, or what was asked for on it. */
