@@ -7,6 +7,7 @@ import { apiDocs } from '../../infra/cli/docs/api-docs.ts';
 import { callDocs } from '../../infra/cli/docs/call-docs.ts';
 import { costDocs } from '../../infra/cli/docs/cost-docs.ts';
 import { eventDocs } from '../../infra/cli/docs/event-docs.ts';
+import { eventTypes } from '../../infra/cli/docs/event-types.ts';
 import { boundGroups, limitDocs } from '../../infra/cli/docs/limit-docs.ts';
 import { createFaultDials } from '../../infra/simulator/faults/faults.ts';
 import { SERVE_HELP } from '../../infra/simulator/serve-options.ts';
@@ -28,12 +29,17 @@ const PAGES = [
 const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
 
 describe('the documentation', () => {
-  test.each([...eventDocs(), ...alertDocs(), ...apiDocs(), ...callDocs(), ...costDocs(), ...limitDocs()])(
-    '$path agrees with the definitions (npm run generate)',
-    ({ path, text }) => {
-      expect(read(path)).toBe(text);
-    },
-  );
+  test.each([
+    ...eventDocs(),
+    ...eventTypes(),
+    ...alertDocs(),
+    ...apiDocs(),
+    ...callDocs(),
+    ...costDocs(),
+    ...limitDocs(),
+  ])('$path agrees with the definitions (npm run generate)', ({ path, text }) => {
+    expect(read(path)).toBe(text);
+  });
 
   test.each(eventCatalog)(
     'the example of $detailType has exactly the fields of its definition',
