@@ -34,6 +34,8 @@ export interface LocalUpstream extends AsyncDisposable {
   /** Returns the world as it is at the clock's present. No timer advances it: lives are drawn when the world is read. */
   world(): World;
   readonly faults: FaultDials;
+  /** Moves the time of the service forward, beyond its clock. */
+  passMs(durationMs: number): void;
   addKey(key: string): void;
   /** Revokes a key at once and for ever (specification "Authentication", rule 7). */
   revokeKey(key: string): void;
@@ -53,12 +55,13 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
     drawSecret: () => drawSecret(secretDice),
     now,
   });
+  const passMs = (durationMs: number) => {
+    passedMs += durationMs;
+  };
   const app = createUpstreamApp({
     world,
     now,
-    passMs: (durationMs) => {
-      passedMs += durationMs;
-    },
+    passMs,
     keys,
     idDice: secretDice,
     limits: createRequestLimits(),
@@ -83,6 +86,7 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
       return world;
     },
     faults,
+    passMs,
     addKey: (key) => keys.add(key),
     revokeKey: (key) => void keys.delete(key),
     close,
