@@ -3,31 +3,10 @@
  * store protocol and service are the product's own; only the table and the bus are in memory.
  */
 
-import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
-import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
-import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
-import {
-  accountLimits,
-  pollOptionsFor,
-  STOP_RESERVE_MS,
-} from '../../../functions/poller/account/poller-limits.ts';
-import { REQUEST_BURST } from '../../../functions/poller/account/sending/account-budget.ts';
-import { createLease } from '../../../functions/poller/account/sending/lease.ts';
-import { createTally } from '../../../functions/poller/account/status/tally.ts';
-import { createPollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
 import { createUpstreamService, type UpstreamService } from '../../../infra/simulator/start-upstream.ts';
-import { pollerSchedule } from '../../../shared/config/poller-config.ts';
-import { SHARES_PER_MINUTE } from '../../../shared/core/rates/account-rate.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { seededRandom } from '../../../shared/runtime/random.ts';
-import { createSecret } from '../../../shared/runtime/secret.ts';
-import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
-import { readAccountStatus, writeAccountStatus } from '../../../shared/store/account-status-store.ts';
-import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
-import { readCommandUsage } from '../../../shared/store/command-usage.ts';
-import { createUpstreamClient } from '../../../shared/upstream/http-client.ts';
-import { createRequestBudget } from '../../../shared/upstream/request-budget.ts';
-import { ACCOUNT_ID, type ApiUnderTest, createApiUnderTest } from '../../api/api-under-test.ts';
+import { createApiUnderTest } from '../../api/api-under-test.ts';
+import { runPoller } from '../../api/poller-under-test.ts';
 import { createScheduler, type Scheduler } from '../../simulation/scheduler.ts';
 import { type NaiveAnswer, type NaiveSend, type NaiveTally, runNaiveClient } from './naive-client.ts';
 
@@ -71,7 +50,12 @@ export async function runNaiveThroughBridge(
     fetch: world.fetch,
     clock: world.clock,
   });
-  void runPoller(world, api);
+  void runPoller(
+    { baseUrl: BASE_URL, key: KEY, fetch: world.fetch },
+    api,
+    world.clock,
+    new AbortController().signal,
+  );
   const token = await api.issueToken({ settles: options.settles, validForMs: 1e9 });
   const outcome = await runRounds(world, options.rounds, (path, init) => api.app.request(path, init), token);
   const early = api.logged.filter(({ event }) => event === 'command.answered_early');
@@ -152,63 +136,4 @@ async function passTimeUntil<T>(promise: Promise<T>, scheduler: Scheduler): Prom
 /** An answer without a body, as after 204, is undefined. */
 function parsed(text: string): NaiveAnswer['body'] {
   return text === '' ? undefined : JSON.parse(text);
-}
-
-/** The deployment invokes the poller once a minute and stops it before the next invocation. */
-async function runPoller(world: NaiveWorld, api: ApiUnderTest): Promise<never> {
-  const { scheduler, clock } = world;
-  const deps = pollerDeps(world, api);
-  const memory = emptyAccountMemory();
-  const durationMs = pollerSchedule.timeoutMs - STOP_RESERVE_MS;
-  for (;;) {
-    const stop = new AbortController();
-    void clock.sleep(durationMs).then(() => stop.abort(new Error('deadline')));
-    const invocation = pollAccount(deps, memory, { signal: stop.signal, leaseMs: durationMs });
-    await Promise.all([invocation.catch(() => {}), scheduler.delay(undefined, pollerSchedule.everyMs)]);
-  }
-}
-
-function pollerDeps({ clock, fetch, scheduler }: NaiveWorld, { memory: table }: ApiUnderTest): AccountDeps {
-  const poller = table.as('poller');
-  const random = seededRandom(1);
-  const requestsPerMinute = SHARES_PER_MINUTE.poller;
-  const budget = createRequestBudget({ clock, requestsPerMinute, burst: REQUEST_BURST, startsEmpty: true });
-  const { telemetry, tally } = createTally(silentTelemetry);
-  const store = createBridgeStore(poller, ACCOUNT_ID, clock);
-  const key = createSecret(KEY);
-  const apiKey = { current: async () => key, refresh: async () => key };
-  return {
-    upstream: createUpstreamClient({ baseUrl: BASE_URL, apiKey, clock, random, budget, fetch }),
-    store,
-    status: {
-      read: () => readAccountStatus(poller, ACCOUNT_ID),
-      write: (status) => writeAccountStatus(poller, status),
-      tally,
-      requestsPerMinute,
-    },
-    bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' as const })) },
-    budget,
-    commands: {
-      sentCount: () => readCommandUsage(poller, ACCOUNT_ID),
-      requestsPerMinute: SHARES_PER_MINUTE.commands,
-    },
-    planner: createPollPlanner({
-      ...accountLimits.planner,
-      requestsPerMinute,
-      pollIntervalMsMin: 5_000,
-      listing: { intervalMsMax: accountLimits.run.discoveryIntervalMs, hintIntervalMsMin: undefined },
-    }),
-    clock,
-    telemetry,
-    lease: createLease({
-      store,
-      clock,
-      monotonicMs: () => scheduler.now(),
-      newId: () => String(random.next()),
-      budget,
-    }),
-    key: { hasAnother: async () => false },
-    options: pollOptionsFor('open', {}),
-    limits: { ...accountLimits.run, requestsPerMinute, pollsAtOnce: 2 },
-  };
 }
