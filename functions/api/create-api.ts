@@ -24,6 +24,7 @@ import type { KeySource } from '../../shared/upstream/key-source.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
 import { createConsole } from './console/create-console.ts';
 import { readAlertHistory, type SentAlerts } from './console/pages/alert-history.ts';
+import type { RouteCall } from './console/pages/upstream-view.ts';
 import { createEndedSessions } from './console/session/ended-sessions.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
 import { createAuthenticator } from './identity/authenticate.ts';
@@ -208,16 +209,17 @@ function createPages(
     telemetry: serving.telemetry,
     audit: serving.audit,
     routes,
-    call: (route, { caller, ids, idempotencyKey }) =>
-      serveCaller(serving, route, { caller, raw: rawRequestOf(ids, idempotencyKey) }),
+    call: (route, { caller, ...request }) =>
+      serveCaller(serving, route, { caller, raw: rawRequestOf(request) }),
   });
 }
 
-/** Turns a form of the console into a request to a route. It has ids, and neither a query nor a body. */
-function rawRequestOf(ids: Readonly<Record<string, string>>, idempotencyKey: string | undefined): RawRequest {
+/** Turns a form of the console into a request to a route. It has ids, and no query. */
+function rawRequestOf({ ids, idempotencyKey, body }: Omit<RouteCall, 'caller'>): RawRequest {
   const headers = new Headers({
     prefer: 'wait=5',
     ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
   });
-  return { ids, query: new URLSearchParams(), headers, body: async () => new Uint8Array() };
+  const bytes = new TextEncoder().encode(body === undefined ? '' : JSON.stringify(body));
+  return { ids, query: new URLSearchParams(), headers, body: async () => bytes };
 }
