@@ -596,6 +596,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store',
   ],
   'shared/config': ['shared/callers', 'shared/core/rates', 'shared/runtime', 'shared/upstream/public-calls'],
+  'shared/core/derived': ['shared/core/journal', 'shared/core/records', 'shared/core/time'],
   'shared/core/journal': [],
   'shared/core/rates': ['shared/core/time'],
   'shared/core/records': ['shared/core/journal', 'shared/core/rates', 'shared/core/time'],
@@ -603,6 +604,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'shared/events': ['shared/core/journal', 'shared/core/records'],
   'shared/events/pattern': [],
   'shared/protocol': [
+    'shared/core/derived',
     'shared/core/journal',
     'shared/core/records',
     'shared/core/time',
@@ -636,6 +638,7 @@ export const PURE_ROOMS = [
   'shared/core/rates',
   'shared/core/journal',
   'shared/core/records',
+  'shared/core/derived',
   'functions/poller/planner',
   'functions/poller/walk-plan',
 ];
