@@ -463,7 +463,9 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store',
   ],
   'infra/local/terminal': ['infra/local/aws/services'],
+  'infra/packages/events': ['shared/events'],
   'infra/process': ['shared/runtime'],
+  'infra/release': [],
   'infra/simulator': [
     'infra/process',
     'infra/simulator/faults',
