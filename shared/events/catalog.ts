@@ -192,7 +192,7 @@ const projectExample = {
   project_id: 'solitary-cell-58208823',
 };
 
-export const projectDiscovered = defineEvent({
+const projectDiscovered = defineEvent({
   detailType: DETAIL_TYPES.project_discovered,
   summary:
     'A project became visible to the account after the bridge had first listed its projects, or it can be read again after it was unreachable.',
@@ -200,7 +200,7 @@ export const projectDiscovered = defineEvent({
   example: projectExample,
 });
 
-export const projectUnreachable = defineEvent({
+const projectUnreachable = defineEvent({
   detailType: DETAIL_TYPES.project_unreachable,
   summary:
     'A project is deleted or no longer visible, or it could not be read for ten minutes while the rest of the account could. In the latter case polling continues, and Project Discovered follows when the project can be read again.',
