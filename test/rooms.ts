@@ -382,6 +382,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/serving',
     'functions/api/upstream',
     'functions/commands',
+    'functions/commands/intake',
     'functions/notifier',
     'functions/notifier/channels',
     'functions/notifier/deciding',

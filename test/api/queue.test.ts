@@ -20,6 +20,12 @@ function anAnswer(
   return Response.json(body, { status });
 }
 
+/** A message as Lambda's event shows it, received for the first time unless the count says otherwise. */
+function received(messageId: string, body: object, receiveCount = 1) {
+  const attributes = { ApproximateReceiveCount: String(receiveCount) };
+  return { messageId, receiptHandle: `handle-${messageId}`, body: JSON.stringify(body), attributes };
+}
+
 async function setUp(answer: (sent: Sent) => Response = () => anAnswer(), options: Partial<ApiOptions> = {}) {
   let nowMs = STARTED_AT_MS;
   const upstream = createUpstreamDouble(answer);
@@ -55,8 +61,7 @@ async function setUp(answer: (sent: Sent) => Response = () => anAnswer(), option
   /** Works on everything that was woken, as the queue would have it done. */
   const workOnWakes = async () => {
     const wakes = api.woken.splice(0);
-    const Records = wakes.map((wake, place) => ({ messageId: `m${place}`, body: JSON.stringify(wake) }));
-    return api.invokeWorker({ Records });
+    return api.invokeWorker({ Records: wakes.map((wake, place) => received(`m${place}`, wake)) });
   };
   const pass = (durationMs: number) => {
     nowMs += durationMs;
@@ -137,7 +142,7 @@ describe('a command that is asked for with "Prefer: respond-async"', () => {
 
   test('keeps its place behind a lock without a request, and goes on when the lock is released', async () => {
     let isLocked = true;
-    const operation = { ...anOperation({ project_id: PROJECT_ID }), status: 'running' };
+    const operation = anOperation({ project_id: PROJECT_ID, action: 'start_compute', status: 'running' });
     const setting = await setUp(() => (isLocked ? anAnswer(423, { code: 'LOCKED' }) : anAnswer()));
     const { ask, upstream, workOnWakes, api } = setting;
     await recordOperationOf(setting, operation);
@@ -177,6 +182,63 @@ describe('a command that is asked for with "Prefer: respond-async"', () => {
     await workOnWakes();
 
     expect(upstream.sent).toHaveLength(2);
+  });
+
+  test('hands its message back for the pause that the upstream asks for, and sends it when that is over', async () => {
+    const answers = [new Response('{}', { status: 429, headers: { 'retry-after': '7' } }), anAnswer()];
+    const { ask, upstream, workOnWakes, api, pass } = await setUp(() => answers.shift() ?? anAnswer());
+    await ask('POST', RESTART, ASYNC);
+
+    const first = await workOnWakes();
+
+    expect(first.batchItemFailures).toEqual([{ itemIdentifier: 'm0' }]);
+    expect(api.handedBack).toEqual([{ receiptHandle: 'handle-m0', pauseMs: 7_000 }]);
+    expect(await api.memory.get(wishKey(ACCOUNT_ID, PROJECT_ID))).toBeUndefined();
+
+    pass(7_000);
+    const message = received('m0', { account_id: ACCOUNT_ID, project_id: PROJECT_ID }, 2);
+    expect(await api.invokeWorker({ Records: [message] })).toEqual({ batchItemFailures: [] });
+    expect(upstream.sent).toHaveLength(2);
+  });
+
+  test('gets a new message instead of a second hand-back, so that pauses fill no dead-letter queue', async () => {
+    const { ask, api, workOnWakes } = await setUp(
+      () => new Response('{}', { status: 429, headers: { 'retry-after': '7' } }),
+    );
+    await ask('POST', RESTART, ASYNC);
+    await workOnWakes();
+
+    const message = received('m0', { account_id: ACCOUNT_ID, project_id: PROJECT_ID }, 2);
+    expect(await api.invokeWorker({ Records: [message] })).toEqual({ batchItemFailures: [] });
+
+    expect(api.woken).toMatchObject([{ account_id: ACCOUNT_ID, project_id: PROJECT_ID }]);
+    expect((await workOnWakes()).batchItemFailures).toHaveLength(1);
+    expect(api.handedBack).toHaveLength(2);
+  });
+
+  test('is left to the sweep when the pause is longer than its interval', async () => {
+    const { ask, api, workOnWakes } = await setUp(
+      () => new Response('{}', { status: 429, headers: { 'retry-after': '61' } }),
+    );
+    await ask('POST', RESTART, ASYNC);
+
+    expect(await workOnWakes()).toEqual({ batchItemFailures: [] });
+    expect([api.handedBack, api.woken]).toEqual([[], []]);
+  });
+
+  test('is tried less and less often behind a lock whose holder is not known', async () => {
+    const { ask, api, workOnWakes, pass, upstream } = await setUp(() => anAnswer(423, { code: 'LOCKED' }));
+    await ask('POST', RESTART, ASYNC);
+    await workOnWakes();
+    const target = { account_id: ACCOUNT_ID, project_id: PROJECT_ID };
+    for (const pauseMs of [5_000, 20_000]) {
+      pass(pauseMs);
+      await api.invokeWorker({ Records: [received('m0', target)] });
+    }
+
+    expect(api.handedBack.map(({ pauseMs }) => pauseMs)).toEqual([5_000, 20_000, 20_000]);
+    expect(upstream.sent).toHaveLength(3);
+    expect(await api.memory.get(wishKey(ACCOUNT_ID, PROJECT_ID))).toMatchObject({ work: expect.any(String) });
   });
 
   test('ends as refused with the answer of the upstream', async () => {
@@ -315,7 +377,11 @@ describe('a command that is asked for with "Prefer: respond-async"', () => {
   test('is accepted however many items crashes have left outside of their lines', async () => {
     const { ask, api } = await setUp();
     const { command } = (await ask('POST', RESTART, ASYNC)).body;
-    const { pk, sk, ...item } = api.memory.sync.peek(queuedCommandKey(ACCOUNT_ID, command.command_id)) ?? {};
+    const {
+      pk: _pk,
+      sk: _sk,
+      ...item
+    } = api.memory.sync.peek(queuedCommandKey(ACCOUNT_ID, command.command_id)) ?? {};
     for (let count = 0; count < WAITING_COMMANDS_MAX; count++) {
       const command_id = `left-${count}`;
       const key = queuedCommandKey(ACCOUNT_ID, command_id);

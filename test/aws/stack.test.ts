@@ -390,6 +390,7 @@ describe('privileges', () => {
     expect(actionsOf('commands')).toEqual([
       'Publish events:PutEvents',
       'QueryWork dynamodb:Query',
+      'Queue sqs:ChangeMessageVisibility',
       'Queue sqs:DeleteMessage',
       'Queue sqs:GetQueueAttributes',
       'Queue sqs:ReceiveMessage',
