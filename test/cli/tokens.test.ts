@@ -54,6 +54,7 @@ describe('operations-bridge tokens', () => {
       'computes:read,computes:restart',
       '--projects',
       'a-1,b-2',
+      '--settle',
     );
     const token = /^opb_\S+$/m.exec(created.output)?.[0] ?? '';
     expect(created.code).toBe(0);
@@ -62,11 +63,13 @@ describe('operations-bridge tokens', () => {
       account_id: 'main',
       scopes: new Set(['computes:read', 'computes:restart']),
       projectIds: new Set(['a-1', 'b-2']),
+      settles: true,
     });
 
     const listed = await tokens('list');
     const [, id = '', secret = ''] = token.split('_');
     expect(listed.output).toContain(`${id}   valid`);
+    expect(listed.output).toContain('answers   to commands come when they have settled');
     expect(listed.output).not.toContain(secret);
 
     // People have the whole token at hand rather than its id.

@@ -20,7 +20,7 @@ const DAY_MS = 24 * 3_600_000;
 /** Resolves to the record and to the token itself, which is kept nowhere. Rejects with `UsageError` when AWS refuses. */
 export async function createToken(
   place: TokenPlace,
-  { client, scopes, projects, days }: TokenOrder,
+  { client, scopes, projects, settles, days }: TokenOrder,
 ): Promise<{ readonly record: TokenRecord; readonly token: Secret }> {
   return atPlace(place, async ({ store, secrets }) => {
     const pepper = await createSecretKeySource(secrets, place.pepperSecret, systemClock).current();
@@ -33,6 +33,7 @@ export async function createToken(
       hash: tokenHash(minted.token.reveal(), pepper),
       scopes: [...scopes],
       ...(projects && { project_ids: [...projects] }),
+      ...(settles && { settles: true }),
       created_at: new Date(nowMs).toISOString(),
       expires_at_ms: nowMs + days * DAY_MS,
     };
@@ -98,6 +99,7 @@ export function tokenLines(record: TokenRecord, nowMs: number): readonly string[
     `client    ${record.client_id}   (account ${record.account_id})`,
     `scopes    ${record.scopes.join(' ')}`,
     `projects  ${record.project_ids?.join(' ') ?? 'all of the account'}`,
+    `answers   ${record.settles === true ? 'to commands come when they have settled' : 'come at once'}`,
     `created   ${record.created_at}`,
     `expires   ${new Date(record.expires_at_ms).toISOString()}`,
   ];

@@ -30,6 +30,7 @@ export interface CreateValues extends PlaceValues {
   readonly client?: string;
   readonly scopes?: string;
   readonly projects?: string;
+  readonly settle?: true;
   readonly days: string;
 }
 
@@ -37,6 +38,7 @@ export interface TokenOrder {
   readonly client: string;
   readonly scopes: readonly Scope[];
   readonly projects: readonly string[] | undefined;
+  readonly settles: boolean;
   readonly days: number;
 }
 
@@ -61,6 +63,10 @@ export function declareCreateOptions(command: Command): Command {
       `what the token may do: scopes (docs/api.md), RESOURCE:*, or bundles: ${bundleSentences()}`,
     )
     .option('--projects <p,p>', 'limits the token to these projects (default: all of the account)')
+    .option(
+      '--settle',
+      'its commands wait for locks, and are answered when their operations have ended (up to 25 s); for tools that assume that a call is done when it is answered',
+    )
     .option('--days <n>', `number of days for which it is valid, 1 to ${TOKEN_DAYS_MAX}`, '30');
 }
 
@@ -85,6 +91,7 @@ export function readOrder(values: CreateValues): TokenOrder {
     client: parseClient(values.client),
     scopes: parseScopes(values.scopes),
     projects: values.projects?.split(',').map((project) => project.trim()),
+    settles: values.settle === true,
     days: parseInteger('days', values.days, { min: 1, max: TOKEN_DAYS_MAX }),
   };
 }
