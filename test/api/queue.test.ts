@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { WAITING_COMMANDS_MAX } from '../../functions/api/queue/accept-command.ts';
+import { createHeldPlaces } from '../../functions/api/serving/held-places.ts';
 import { LINE_ENTRIES_MAX } from '../../shared/commands/queue/project-line.ts';
 import { operationKey, queuedCommandKey, wishKey } from '../../shared/store/keys.ts';
 import { anOperation } from '../builders.ts';
@@ -310,6 +311,30 @@ describe('a command that is asked for with "Prefer: respond-async"', () => {
     expect(second.body.command.command_id).toBe(first.body.command.command_id);
     expect(third.headers.get('bridge-command')).toBe(first.headers.get('location'));
     expect(upstream.sent).toHaveLength(1);
+  });
+
+  test('is the same command for the same Idempotency-Key when the repetition does not ask for respond-async', async () => {
+    const { ask, upstream } = await setUp();
+    const key = { 'idempotency-key': 'key-1' };
+    const first = await ask('POST', RESTART, { ...ASYNC, ...key });
+
+    const second = await ask('POST', RESTART, key);
+
+    expect([second.status, second.headers.get('location')]).toEqual([202, first.headers.get('location')]);
+    expect(second.body.command).toMatchObject({ state: 'queued' });
+    expect(upstream.sent).toEqual([]);
+  });
+
+  test('is accepted without a wait when its caller has as many waits as it may have', async () => {
+    const { ask, api } = await setUp(undefined, { accountSettings: { caller_waits_max: 1 } });
+    const places = createHeldPlaces(api.memory.as('api'), { now: () => STARTED_AT_MS }, 1);
+    await places.take({ account_id: ACCOUNT_ID, client_id: 'an-app' }, 'waits', 25_000);
+
+    const accepted = await ask('POST', RESTART, { prefer: 'respond-async, wait=20' });
+
+    // A refusal would make the caller send it again, although it is in line.
+    expect([accepted.status, accepted.body.command.state]).toEqual([202, 'queued']);
+    expect(api.woken).toHaveLength(1);
   });
 
   test('whose answer would hold a secret that is shown once is refused, with the reason', async () => {

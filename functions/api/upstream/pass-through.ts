@@ -8,7 +8,7 @@ import type { CommandRequest, ForwardableCall } from '../../../shared/commands/c
 import { sendCommand } from '../../../shared/commands/send-command.ts';
 import { isRead } from '../../../shared/upstream/calls/call.ts';
 import { refuseWhileFrozen } from '../queue/freeze.ts';
-import { type QueueDeps, queueCommand } from '../queue/queue-command.ts';
+import { answerOfQueued, type QueueDeps, queueCommand } from '../queue/queue-command.ts';
 import { isQueued, traceparentOf } from '../serving/prefer-async.ts';
 import { Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
@@ -52,7 +52,8 @@ async function passCommand(
   if (caller.settles === true) return passSettled(deps, account, command, request);
   const waiting = lockWait({ patient: deps.patient, fairShare: account.fairShare }, request);
   const outcome = await sendCommand(deps, account, command, waiting);
-  return shownOutcome(caller, commandAnswer(outcome, target.call), target);
+  const queued = await answerOfQueued(deps, account.queue, outcome, request);
+  return queued ?? shownOutcome(caller, commandAnswer(outcome, target.call), target);
 }
 
 /** An answer without `bridge-command` means that the operations of the command have ended well. */
@@ -64,6 +65,8 @@ async function passSettled(
 ): Promise<ApiAnswer> {
   const { target } = command;
   const { outcome, askAt } = await settleCommand(deps, account, command, request);
+  const queued = await answerOfQueued(deps, account.queue, outcome, request);
+  if (queued !== undefined) return queued;
   const answer = shownOutcome(request.caller, commandAnswer(outcome, target.call), target);
   return askAt === undefined
     ? answer
