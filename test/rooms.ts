@@ -302,6 +302,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/poller/project/memory',
     'functions/poller/project/walking',
     'functions/poller/walk-plan',
+    'shared/core/derived',
     'shared/core/journal',
     'shared/core/records',
     'shared/core/time',
