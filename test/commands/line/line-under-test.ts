@@ -26,23 +26,28 @@ export const DEADLINE_MS = 900_000;
 const UPSTREAM_URL = 'https://upstream.test/api/v2';
 
 /** An answer of the upstream, or what happens instead of one. */
-export type Reply = Response | (() => Response | Promise<Response>);
+type Reply = Response | (() => Response | Promise<Response>);
 
-export interface SentRequest {
+interface SentRequest {
   readonly method: string;
   readonly path: string;
   readonly headers: Headers;
   readonly body: string;
 }
 
-export interface LogLine extends LogFields {
+interface LogLine extends LogFields {
   readonly level: LogLevel;
   readonly event: string;
 }
 
-export interface PublishedEvent {
+interface PublishedEvent {
   readonly detailType: string;
   readonly detail: Record<string, unknown>;
+}
+
+interface AcceptOptions {
+  readonly traceparent?: string;
+  readonly body?: Readonly<Record<string, unknown>>;
 }
 
 export function createLineUnderTest(changes: (deps: LineDeps) => Partial<LineDeps> = () => ({})) {
@@ -140,15 +145,16 @@ export function createLineUnderTest(changes: (deps: LineDeps) => Partial<LineDep
       const { answer } = await commandOf(id);
       return answer?.body === undefined ? undefined : openAnswer(answer.body, pepper, id);
     },
-    /** A caller queues the restart of a compute. */
-    async accept(id: string, { traceparent }: { readonly traceparent?: string } = {}): Promise<void> {
+    /** A caller queues the restart of a compute, or with a body its change. */
+    async accept(id: string, { traceparent, body }: AcceptOptions = {}): Promise<void> {
+      const call = body === undefined ? 'restartEndpoint' : 'updateEndpoint';
       const request = {
         requestId: id,
         caller: { account_id: ACCOUNT_ID, client_id: 'deployer' },
-        target: { id: 'restartEndpoint', call: calls.restartEndpoint, isSecret: false },
+        target: { id: call, call: calls[call], isSecret: false },
         ids: { project_id: PROJECT_ID, endpoint_id: 'ep-little-smoke-851426' },
         query: {},
-        body: undefined,
+        body,
         idempotencyKey: undefined,
         traceparent,
       };

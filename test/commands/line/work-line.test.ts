@@ -3,6 +3,8 @@ import { SENDING_MS_MAX } from '../../../shared/commands/queue/queued-command.ts
 import { anOperation, commandRecord, NOON_MS } from '../../builders.ts';
 import { createLineUnderTest, DEADLINE_MS, PROJECT_ID } from './line-under-test.ts';
 
+const TRACE = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+
 const done = (operations: readonly object[] = []) => Response.json({ operations });
 const refusal = (status: number, headers: Record<string, string> = {}) =>
   Response.json({ code: 'REFUSED', message: 'No.' }, { status, headers });
@@ -23,7 +25,7 @@ describe('a line', () => {
 
   test('sends its commands one after the other, as they were accepted', async () => {
     const world = createLineUnderTest();
-    await world.accept('first', { traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01' });
+    await world.accept('first', { traceparent: TRACE });
     await world.accept('second');
     world.answers(done(), done());
 
@@ -35,6 +37,19 @@ describe('a line', () => {
     ]);
     expect(world.sent[0]?.headers.get('authorization')).toBe('Bearer upstream-key');
     expect((await world.line()).entries).toEqual([]);
+  });
+
+  test('sends the method and the body of each command', async () => {
+    const world = createLineUnderTest();
+    const body = { endpoint: { suspend_timeout_seconds: 60 } };
+    await world.accept('change', { body });
+    world.answers(done());
+
+    await world.work();
+
+    const path = `/api/v2/projects/${PROJECT_ID}/endpoints/ep-little-smoke-851426`;
+    expect(world.sent).toMatchObject([{ method: 'PATCH', path, body: JSON.stringify(body) }]);
+    expect(world.sent[0]?.headers.get('content-type')).toBe('application/json');
   });
 
   test('is unfinished when the time of the invocation is over, and goes on with the next one', async () => {
@@ -70,7 +85,7 @@ describe('a line', () => {
 describe('a command that succeeds without an operation', () => {
   test('has succeeded, leaves the line, and its end is published', async () => {
     const world = createLineUnderTest();
-    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
+    const traceparent = TRACE;
     await world.accept('restart', { traceparent });
     world.pass(2_000);
     world.answers(done());
@@ -404,7 +419,7 @@ describe('the next process', () => {
     ['cancelled', 1],
   ] as const)('removes the entry of a command that is %s already', async (state, endCount) => {
     const world = createLineUnderTest();
-    await world.accept('restart');
+    await world.accept('restart', { traceparent: TRACE });
     const command = await world.commandOf('restart');
     await world.queue.changeCommand({ ...command, state, revision: 2, operation_ids: ['op-1'] });
 
@@ -416,7 +431,20 @@ describe('the next process', () => {
       is_settled: state !== 'running',
       client_id: 'deployer',
       call: 'restartEndpoint',
+      traceparent: TRACE,
     });
+  });
+
+  test('records no trace for a command without one', async () => {
+    const world = createLineUnderTest();
+    await world.accept('restart');
+    world.answers(refusal(404));
+
+    await world.work();
+
+    expect(Object.keys((await world.deps.readRecord(PROJECT_ID, 'restart')) ?? {})).not.toContain(
+      'traceparent',
+    );
   });
 
   test.each(['deleted', 'unreadable'])('passes over a command whose item is %s', async (kind) => {
