@@ -345,6 +345,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store',
     'shared/store/dynamodb',
   ],
+  'infra/aws/release': ['infra', 'infra/aws', 'infra/config', 'shared/runtime'],
   'infra/cli': [
     'functions/notifier/channels',
     'infra/cli/docs',
