@@ -39,7 +39,7 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...projectRoutes(modelOf),
     ...operationRoutes(modelOf, { clock, patient }),
     ...wishRoutes(modelOf, pollIntervalMsOf),
-    ...commandRoutes(modelOf),
+    ...commandRoutes(modelOf, { clock, patient }),
     ...queueRoutes(modelOf, deps),
     ...freezeRoutes(deps),
     ...eventRoutes(modelOf, { clock, patient }),
