@@ -481,6 +481,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
   ],
   'infra/process': ['shared/runtime'],
+  'infra/release': [],
   'infra/simulator': [
     'infra/process',
     'infra/simulator/faults',
