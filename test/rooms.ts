@@ -346,6 +346,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store',
     'shared/store/dynamodb',
   ],
+  'infra/aws/release': ['infra', 'infra/aws', 'infra/config', 'shared/runtime'],
   'infra/cli': [
     'functions/notifier/channels',
     'infra/cli/docs',
@@ -482,6 +483,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
   ],
   'infra/process': ['shared/runtime'],
+  'infra/release': [],
   'infra/simulator': [
     'infra/process',
     'infra/simulator/faults',
