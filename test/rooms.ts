@@ -33,6 +33,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/callers',
     'shared/commands/queue',
     'shared/core/records',
+    'shared/events',
     'shared/runtime',
   ],
   'functions/api/console': [
@@ -412,6 +413,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'infra/cli/connection',
     'infra/cli/listening',
     'infra/cli/tokens',
+    'infra/cli/triggering',
     'infra/cli/waiting',
     'infra/local',
     'infra/local/terminal',
@@ -427,6 +429,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
     'shared/store/dynamodb',
   ],
+  'infra/cli/triggering': ['infra/cli/listening', 'infra/process', 'shared/events'],
   'infra/cli/waiting': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/config': [
     'functions/notifier',

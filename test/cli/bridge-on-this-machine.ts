@@ -55,6 +55,8 @@ export interface BridgeOnThisMachine extends AsyncDisposable {
   readonly url: string;
   readonly token: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** Everything that `start` has printed. */
+  output(): string;
   run(args: readonly string[], settings?: RunSettings): Promise<Ran>;
 }
 
@@ -84,6 +86,7 @@ export async function startBridgeOnThisMachine(args: readonly string[]): Promise
     url,
     token,
     environment,
+    output: command.output,
     run: (subcommand, settings = {}) =>
       runSubcommand(subcommand, { ...settings, environment: { ...environment, ...settings.environment } }),
     async [Symbol.asyncDispose]() {

@@ -10,6 +10,7 @@ import { listenSubcommand } from './listen.ts';
 import { runSubcommand } from './run.ts';
 import { startSubcommand } from './start.ts';
 import { tokensSubcommand } from './tokens.ts';
+import { triggerSubcommand } from './trigger.ts';
 import { upstreamSubcommand } from './upstream.ts';
 import { waitSubcommand } from './wait.ts';
 
@@ -40,6 +41,7 @@ const SUBCOMMANDS = [
   tokensSubcommand,
   auditSubcommand,
   freezeSubcommand,
+  triggerSubcommand,
 ];
 
 /** The help has the same lines in every terminal and in the documentation. */
