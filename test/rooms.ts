@@ -354,6 +354,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream/calls',
     'shared/upstream/public-calls',
   ],
+  'infra/cli/conforming': ['shared/runtime'],
   'infra/cli/connection': ['infra/process', 'shared/runtime'],
   'infra/cli/cost': ['infra', 'shared/runtime'],
   'infra/cli/docs': [
@@ -410,6 +411,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'infra/cli/listening': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/cli/subcommands': [
+    'infra/cli/conforming',
     'infra/cli/connection',
     'infra/cli/listening',
     'infra/cli/tokens',
@@ -421,6 +423,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'infra/simulator',
     'shared/callers',
     'shared/events',
+    'shared/runtime',
   ],
   'infra/cli/tokens': [
     'infra/cli/connection',
@@ -483,6 +486,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
   ],
   'infra/process': ['shared/runtime'],
+  'infra/release': [],
   'infra/simulator': [
     'infra/process',
     'infra/simulator/faults',

@@ -5,6 +5,7 @@ import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { UsageError } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import { auditSubcommand } from './audit.ts';
+import { conformanceSubcommand } from './conformance.ts';
 import { freezeSubcommand } from './freeze.ts';
 import { listenSubcommand } from './listen.ts';
 import { runSubcommand } from './run.ts';
@@ -42,6 +43,7 @@ const SUBCOMMANDS = [
   auditSubcommand,
   freezeSubcommand,
   triggerSubcommand,
+  conformanceSubcommand,
 ];
 
 /** The help has the same lines in every terminal and in the documentation. */
