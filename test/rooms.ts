@@ -33,6 +33,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/callers',
     'shared/commands/queue',
     'shared/core/records',
+    'shared/events',
     'shared/runtime',
   ],
   'functions/api/console': [
@@ -355,6 +356,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream/calls',
     'shared/upstream/public-calls',
   ],
+  'infra/cli/conforming': ['shared/runtime'],
   'infra/cli/connection': ['infra/process', 'shared/runtime'],
   'infra/cli/cost': ['infra', 'shared/runtime'],
   'infra/cli/docs': [
@@ -412,9 +414,11 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'infra/cli/listening': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/cli/subcommands': [
+    'infra/cli/conforming',
     'infra/cli/connection',
     'infra/cli/listening',
     'infra/cli/tokens',
+    'infra/cli/triggering',
     'infra/cli/waiting',
     'infra/local',
     'infra/local/terminal',
@@ -422,6 +426,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'infra/simulator',
     'shared/callers',
     'shared/events',
+    'shared/runtime',
   ],
   'infra/cli/tokens': [
     'infra/cli/connection',
@@ -430,6 +435,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
     'shared/store/dynamodb',
   ],
+  'infra/cli/triggering': ['infra/cli/listening', 'infra/process', 'shared/events'],
   'infra/cli/waiting': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/config': [
     'functions/notifier',
