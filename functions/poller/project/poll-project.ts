@@ -51,9 +51,10 @@ export async function pollProject(
   const deps = { ...pollDeps, signal };
   const stored = await readStored(deps.store, request, memory);
   const { project, commands, operations } = stored;
-  const recorder = createOperationRecorder(deps, operations, { project, commands, bootAt });
-  const { records } = recorder;
   const sightings = createSightings(deps.clock, memory, project?.watermark);
+  const { startedWith } = sightings;
+  const recorder = createOperationRecorder(deps, operations, { project, commands, bootAt, startedWith });
+  const { records } = recorder;
   const stepsOf = (observedBy: Observer): PageSteps => {
     const rowRecorder = createRowRecorder(deps, recorder, observedBy);
     return {
@@ -116,7 +117,8 @@ async function publishRecorded(
   const pending = [...recorder.records.values()].filter(isPending);
   const recorded = pending.filter((record) => operations.get(record.operation_id) !== record);
   const others = [...(project ? [project] : []), ...commands].filter(isPending);
-  const relay = await relayRecords(deps, [...recorded, ...settledCommands], signal);
+  const around = [...recorder.records.values()];
+  const relay = await relayRecords(deps, [...recorded, ...settledCommands], signal, around);
   for (const record of relay.records) if (record.kind === 'operation') recorder.note(record);
   return { relay, leftoverCount: pending.length - recorded.length + others.length };
 }
