@@ -478,7 +478,7 @@ describe('privileges', () => {
       ['UpdateReadRequests', 'READ#*'],
       ['UpdateQueue', 'QUEUE#*'],
       ['UpdateUsage', 'USAGE#*'],
-      ['QueryWork', 'main', 'QUEUE#*', 'QUEUED#*'],
+      ['QueryWork', 'main', 'QUEUE#*'],
     ]);
   });
 
