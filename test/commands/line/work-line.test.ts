@@ -596,7 +596,7 @@ describe('a bridge that fails', () => {
         ...account,
         upstream: {
           ...account.upstream,
-          apiKey: { current: account.upstream.apiKey.current, refresh: secretMissing },
+          apiKey: { current: () => account.upstream.apiKey.current(), refresh: secretMissing },
         },
       },
     }));

@@ -57,7 +57,7 @@ describe('a batch of messages', () => {
     await worker.line.accept('restart');
     worker.line.answers(Response.json({}));
     let looks = 0;
-    const { readFreeze } = worker.line.queue;
+    const readFreeze = worker.line.queue.readFreeze.bind(worker.line.queue);
     Object.assign(worker.line.deps.queue, {
       readFreeze: () => {
         looks++;
