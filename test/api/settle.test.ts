@@ -18,6 +18,8 @@ const anOperationOf = (id: string) =>
   anOperation({
     id,
     project_id: PROJECT_ID,
+    // An operation of this action holds the lock of its project.
+    action: 'start_compute',
     created_at: '2026-01-15T12:00:00Z',
     updated_at: '2026-01-15T12:00:00Z',
   });

@@ -8,7 +8,7 @@ import type { CommandRequest, ForwardableCall } from '../../../shared/commands/c
 import { sendCommand } from '../../../shared/commands/send-command.ts';
 import { isRead } from '../../../shared/upstream/calls/call.ts';
 import { refuseWhileFrozen } from '../queue/freeze.ts';
-import { type QueueDeps, queueCommand } from '../queue/queue-command.ts';
+import { answerOfQueued, type QueueDeps, queueCommand } from '../queue/queue-command.ts';
 import { isQueued, traceparentOf } from '../serving/prefer-async.ts';
 import { isReadyAwaited } from '../serving/prefer-wait.ts';
 import { Problem } from '../serving/problem.ts';
@@ -54,7 +54,8 @@ async function passCommand(
     return passSettled(deps, account, command, request);
   const waiting = lockWait({ patient: deps.patient, fairShare: account.fairShare }, request);
   const outcome = await sendCommand(deps, account, command, waiting);
-  return shownOutcome(caller, commandAnswer(outcome, target.call), target);
+  const queued = await answerOfQueued(deps, account.queue, outcome, request);
+  return queued ?? shownOutcome(caller, commandAnswer(outcome, target.call), target);
 }
 
 /** An answer without `bridge-command` means that the operations of the command have ended well. */
@@ -66,6 +67,8 @@ async function passSettled(
 ): Promise<ApiAnswer> {
   const { target } = command;
   const { outcome, askAt } = await settleCommand(deps, account, command, request);
+  const queued = await answerOfQueued(deps, account.queue, outcome, request);
+  if (queued !== undefined) return queued;
   const answer = shownOutcome(request.caller, commandAnswer(outcome, target.call), target);
   if (askAt !== undefined) return withHeader(answer, 'bridge-command', askAt);
   const isApplied = answer.status < 300 && isReadyAwaited(request.headers.prefer);
