@@ -172,7 +172,7 @@ describe.each([1, 2])('what the bridge says of the service, in world %i', (seed)
     for (const [endpointId, compute] of computes) {
       const truth = chainOf(compute, nowMs - 30_000);
       const told = (changes.get(endpointId) ?? [])
-        .filter((event) => event.operation_updated_at >= wholeSeconds(START_MS + FIRST_POLL_MS))
+        .filter((event) => event.operation_updated_at >= wholeSeconds(WATCHED_FROM_MS))
         .map((event) => `${event.state} ${event.operation_updated_at}`);
       comparedCount += truth.length;
       // Changes of the last half minute may be known already.
@@ -182,14 +182,14 @@ describe.each([1, 2])('what the bridge says of the service, in world %i', (seed)
   });
 });
 
+/** What changed before the first poll is history. The time is a whole second, as rows show it. */
+const WATCHED_FROM_MS = Math.floor(START_MS / 1_000) * 1_000 + FIRST_POLL_MS;
+
 /** A compute that never ran counts as idle. */
 function chainOf({ phases }: Compute, untilMs: number): readonly string[] {
   const states = phases.map(({ atMs, current }) => ({ atMs, state: current === 'init' ? 'idle' : current }));
-  return (
-    states
-      .filter(({ state }, place) => state !== (states[place - 1]?.state ?? 'idle'))
-      // What changed before the first poll is history.
-      .filter(({ atMs }) => atMs >= START_MS + FIRST_POLL_MS && atMs < untilMs)
-      .map(({ state, atMs }) => `${state} ${wholeSeconds(atMs)}`)
-  );
+  return states
+    .filter(({ state }, place) => state !== (states[place - 1]?.state ?? 'idle'))
+    .filter(({ atMs }) => atMs >= WATCHED_FROM_MS && atMs < untilMs)
+    .map(({ state, atMs }) => `${state} ${wholeSeconds(atMs)}`);
 }
