@@ -23,7 +23,7 @@ describe('parseBridgeEvent', () => {
   test.each(eventCatalog)('parses $detailType', ({ detailType, example }) => {
     expect(
       parseBridgeEvent({ source: 'operations-bridge', 'detail-type': detailType, detail: example }),
-    ).toEqual({ detailType, detail: example, replayName: undefined });
+    ).toEqual({ detailType, detail: example, replayName: undefined, isTest: false });
   });
 
   test('names the replay of an event', () => {
@@ -39,6 +39,17 @@ describe('parseBridgeEvent', () => {
     ['x'],
   ])('returns undefined for %j, which is no event that it knows', (other) => {
     expect(parseBridgeEvent(other)).toBeUndefined();
+  });
+
+  test('returns a test event only when it is asked to, and marks it', () => {
+    const sample = anEvent({ source: 'operations-bridge.test' });
+
+    expect(parseBridgeEvent(sample)).toBeUndefined();
+    expect(parseBridgeEvent(sample, { testEvents: 'accepted' })).toMatchObject({
+      isTest: true,
+      detail: sample.detail,
+    });
+    expect(parseBridgeEvent(anEvent(), { testEvents: 'accepted' })?.isTest).toBe(false);
   });
 
   test('leaves out new fields, and throws when a field is missing', () => {
