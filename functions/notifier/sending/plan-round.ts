@@ -6,10 +6,12 @@
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { AlertPolicy } from '../deciding/alert-policy.ts';
-import { isDue } from '../deciding/incident.ts';
+import { type DueTerms, isDue } from '../deciding/incident.ts';
 import type { MessageLimits } from '../deciding/message-plan.ts';
 import { mutedUntilMs } from '../deciding/mute.ts';
-import type { PendingNotice, WaitingNotice } from '../deciding/pending-notice.ts';
+import { type PendingNotice, projectOf, type WaitingNotice } from '../deciding/pending-notice.ts';
+import { type Judged, judge, type Patience } from '../deciding/waking.ts';
+import type { HealedNotices } from './healed-notices.ts';
 import type { NoticeEnds } from './notice-ends.ts';
 import { messagesOf, type PlannedMessage } from './plan-messages.ts';
 import type { IncidentMemory, StoredIncidents } from './stored-incident.ts';
@@ -21,7 +23,7 @@ export interface PlanDeps {
     readonly ends: Pick<NoticeEnds, 'settle'>;
     readonly incidents: Pick<IncidentMemory, 'readMany'>;
   };
-  readonly policy: Pick<AlertPolicy, 'mutes' | 'window_seconds'>;
+  readonly policy: Pick<AlertPolicy, 'mutes' | 'window_seconds' | 'routes' | 'patience_seconds'>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -42,6 +44,8 @@ export interface Round {
 
 export interface RoundPlan {
   readonly messages: readonly PlannedMessage[];
+  /** These notices have healed. No message reports them. */
+  readonly healed: HealedNotices;
   /** When true, something is due for which these messages have no room. */
   readonly hasMore: boolean;
 }
@@ -53,12 +57,29 @@ export async function planRound(deps: PlanDeps, round: Round): Promise<RoundPlan
   const waiting = await listUnmuted(deps, round, nowMs);
   const incidents = await store.incidents.readMany(channel, waiting.map(incidentIn));
   const isFull = round.isStorm || waiting.length >= Math.min(STORM_COUNT, limits.noticesPerMessageMax);
-  const due = isFull ? waiting : dueOf(waiting, incidents, { nowMs, windowMs: windowMsOf(policy) });
+  const due = isFull ? waiting : dueOf(waiting, incidents, dueTermsOf(policy, nowMs));
   const found = await store.waiting.read(channel, due);
-  const fit = await withoutCopies(deps, channel, { found, incidents });
+  const own = await withoutCopies(deps, channel, { found, incidents });
+  const judged = judgeAll(own, incidents, { patience: policy, nowMs });
+  const healedSks = new Set(judged.healed.map(({ sk }) => sk));
+  // Hundreds of waiting failures need a person, whether or not each has lasted long enough.
+  const fit = isFull ? own.filter(({ sk }) => !healedSks.has(sk)) : judged.due;
   const messages = messagesOf(fit, policy, { limits, slotCount, incidents, at_ms: nowMs });
   const plannedCount = messages.reduce((sum, { sks }) => sum + sks.length, 0);
-  return { messages, hasMore: waiting.length >= round.noticesMax || plannedCount < fit.length };
+  const hasMore = waiting.length >= round.noticesMax || plannedCount < fit.length;
+  return { messages, healed: { waiting: judged.healed, incidents }, hasMore };
+}
+
+/** Judges incident by incident what wakes people and what has healed. */
+function judgeAll(
+  waiting: readonly WaitingNotice[],
+  incidents: StoredIncidents,
+  terms: { readonly patience: Patience; readonly nowMs: number },
+): Judged {
+  const judged = [...Map.groupBy(waiting, ({ notice }) => incidentOf(notice))].map(([name, own]) =>
+    judge(own, incidents.get(name)?.incident.operations ?? {}, terms),
+  );
+  return { due: judged.flatMap(({ due }) => due), healed: judged.flatMap(({ healed }) => healed) };
 }
 
 /**
@@ -75,7 +96,7 @@ export async function isAnyDue(
   const incidents = await store.incidents.readMany(channel, unmuted.map(incidentIn));
   return unmuted.some((pending) => {
     const stored = incidents.get(pending.incident);
-    return stored !== undefined && isDue([pending], stored.incident, { nowMs, windowMs: windowMsOf(policy) });
+    return stored !== undefined && isDue([pending], stored.incident, dueTermsOf(policy, nowMs));
   });
 }
 
@@ -108,11 +129,11 @@ async function listUnmuted(
 function dueOf(
   waiting: readonly PendingNotice[],
   incidents: StoredIncidents,
-  times: { readonly nowMs: number; readonly windowMs: number },
+  terms: DueTerms,
 ): readonly PendingNotice[] {
   return [...Map.groupBy(waiting, incidentIn)].flatMap(([name, pending]) => {
     const stored = incidents.get(name);
-    return stored === undefined || isDue(pending, stored.incident, times) ? pending : [];
+    return stored === undefined || isDue(pending, stored.incident, terms) ? pending : [];
   });
 }
 
@@ -130,15 +151,16 @@ async function withoutCopies(
   return found.filter((one) => !isCopy(one) && mutedUntilMs(one.notice, policy, nowMs) === 0);
 }
 
-function windowMsOf({ window_seconds }: Pick<AlertPolicy, 'window_seconds'>): number {
-  return window_seconds * 1_000;
+function dueTermsOf(policy: PlanDeps['policy'], nowMs: number): DueTerms {
+  return { nowMs, windowMs: policy.window_seconds * 1_000, patience: policy };
 }
 
 function incidentIn({ incident }: PendingNotice): string {
   return incident;
 }
 
-/** Returns what a mute looks at. A key has an empty text where the notice names no project. */
-function subjectOf({ kind, project_id }: PendingNotice) {
-  return { kind, ...(project_id !== '' && { project_id }) };
+/** Returns what a mute looks at. */
+function subjectOf(pending: PendingNotice) {
+  const project_id = projectOf(pending);
+  return { kind: pending.kind, ...(project_id !== undefined && { project_id }) };
 }

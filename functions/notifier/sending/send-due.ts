@@ -8,6 +8,8 @@ import type { Channel } from '../channels/channel.ts';
 import { freeSlots, isAhead, PAUSE_MS_MAX } from '../deciding/channel-pace.ts';
 import type { MessageLimits } from '../deciding/message-plan.ts';
 import type { ChannelState } from './channel-state.ts';
+import { addDigest } from './add-digest.ts';
+import { noteHealedNotices } from './healed-notices.ts';
 import { isAnyDue, planRound } from './plan-round.ts';
 import { finishMessage, sendOne } from './send-message.ts';
 import { HOLD_MS, hold, type Look, type SendDeps, slotsOf, type Turn } from './turn.ts';
@@ -41,6 +43,7 @@ async function isWorthwhile(
 
 async function sendRounds(turn: Turn): Promise<void> {
   if (!(await finishMessage(turn))) return;
+  if (!(await addDigest(turn))) return;
   for (let round = 1; round <= ROUNDS_MAX; round++) {
     const { deps, channel, look } = turn;
     const slotCount = slotsOf(turn);
@@ -50,7 +53,7 @@ async function sendRounds(turn: Turn): Promise<void> {
     const messagesMax = (turn.state?.failures_in_row ?? 0) > 0 ? 1 : slotCount;
     const noticesMax = messagesMax * limits.noticesPerMessageMax;
     const fresh = look.fresh ?? [];
-    const { messages, hasMore } = await planRound(deps, {
+    const { messages, healed, hasMore } = await planRound(deps, {
       channel: channel.name,
       limits,
       slotCount,
@@ -58,6 +61,7 @@ async function sendRounds(turn: Turn): Promise<void> {
       isStorm: turn.state?.has_more ?? false,
       fresh,
     });
+    if (!(await noteHealedNotices(turn, healed))) return;
     if (messages.length === 0) return noteIdle(turn);
     turn.state = turn.state && { ...turn.state, has_more: hasMore || messages.length > messagesMax };
     for (const message of messages.slice(0, messagesMax)) if (!(await sendOne(turn, message))) break;
