@@ -346,6 +346,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'infra/cli': [
     'functions/notifier/channels',
     'infra/cli/docs',
+    'infra/cli/subcommands',
     'infra/process',
     'shared/callers',
     'shared/runtime',
@@ -353,6 +354,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream/calls',
     'shared/upstream/public-calls',
   ],
+  'infra/cli/connection': ['infra/process', 'shared/runtime'],
   'infra/cli/cost': ['infra', 'shared/runtime'],
   'infra/cli/docs': [
     'functions/api/bridge',
@@ -363,6 +365,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/notifier/wording',
     'infra/cli/cost',
     'infra/cli/docs/bounds',
+    'infra/cli/subcommands',
     'infra/simulator',
     'shared/callers',
     'shared/events',
@@ -403,6 +406,16 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store/dynamodb',
     'shared/upstream',
     'shared/upstream/calls',
+  ],
+  'infra/cli/listening': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
+  'infra/cli/subcommands': [
+    'infra/cli/connection',
+    'infra/cli/listening',
+    'infra/local',
+    'infra/local/terminal',
+    'infra/process',
+    'infra/simulator',
+    'shared/events',
   ],
   'infra/config': [
     'functions/notifier',

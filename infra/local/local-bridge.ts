@@ -28,6 +28,17 @@ export interface Surroundings {
   readonly clock: Clock;
   /** These are the secrets of alert channels. A channel whose secret is set really gets the alerts. */
   readonly channelSecrets?: ChannelSecrets;
+  /** Is called once, when the API answers. */
+  readonly onReady?: (addresses: LocalAddresses) => void;
+}
+
+/** Where programs of this machine find the run. */
+interface LocalAddresses {
+  /** The origin of the API, as `http://127.0.0.1:PORT`. */
+  readonly url: string;
+  readonly token: string;
+  readonly awsEndpoint: string;
+  readonly accessKeyId: string;
 }
 
 /** The parts of one run need these of each other. */
@@ -77,6 +88,9 @@ async function runIn(run: Run): Promise<void> {
   // The API closes before the notifier, because its last events may be alerts.
   stack.defer(() => api.close());
   for (const line of headerLines({ options, upstream, aws, api, token })) surroundings.print(line);
+  const { endpoint: awsEndpoint, credentials } = aws;
+  const { accessKeyId } = credentials;
+  surroundings.onReady?.({ url: api.origin, token, awsEndpoint, accessKeyId });
   await runPollerLambda(pollerOf(run, aws, upstream), surroundings.signal);
 }
 

@@ -56,7 +56,12 @@ const learned = z.object({
 
 const time = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
 
-const unreadProject = z.object({ project_id: z.string(), since: time, reason: z.string() });
+const unreadProject = z.object({
+  project_id: z.string(),
+  since: time,
+  reason: z.string(),
+  failing_since: time.optional(),
+});
 
 const statusItem = z.object({
   account_id: z.string(),

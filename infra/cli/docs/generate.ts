@@ -5,6 +5,7 @@ import { dirname } from 'node:path';
 import { alertDocs } from './alert-docs.ts';
 import { apiDocs } from './api-docs.ts';
 import { callDocs } from './call-docs.ts';
+import { cliDocs } from './cli-docs.ts';
 import { costDocs } from './cost-docs.ts';
 import { eventDocs } from './event-docs.ts';
 import { limitDocs } from './limit-docs.ts';
@@ -14,6 +15,7 @@ for (const { path, text } of [
   ...alertDocs(),
   ...apiDocs(),
   ...callDocs(),
+  ...cliDocs(),
   ...costDocs(),
   ...limitDocs(),
 ]) {
