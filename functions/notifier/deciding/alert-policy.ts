@@ -8,6 +8,9 @@ import * as z from 'zod';
 /** A failure that ends within this time wakes nobody; most retries of the upstream succeed within it. */
 const PATIENCE_SECONDS = 300;
 
+/** People who have just been interrupted are at the console already, where everything stands without a message. */
+const GATHER_SECONDS = 600;
+
 const patienceSeconds = z.number().int().min(0).max(3_600);
 
 /** A route says which channels report which projects. The first route that matches a notice decides. */
@@ -36,6 +39,11 @@ export function alertPolicyFor<Name extends string>(channelNames: readonly [Name
     mutes: z.array(mute).max(100).default([]),
     /** A failure that lasts longer is reported; a shorter one stands in the hourly digest. 0 reports every failure at once. */
     patience_seconds: patienceSeconds.default(PATIENCE_SECONDS),
+    /**
+     * After a message, the notices of other incidents are gathered for this long, and for longer while messages keep
+     * following. 0 gathers nothing.
+     */
+    gather_seconds: z.number().int().min(0).max(3_600).default(GATHER_SECONDS),
     /** Further notices of one kind within this time are reported together. */
     window_seconds: z.number().int().min(10).max(3_600).default(300),
   });

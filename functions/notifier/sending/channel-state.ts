@@ -53,6 +53,10 @@ export const channelItem = z.object({
   /** When true, more notices were waiting than the last message could name, so the next invocation looks at once. */
   has_more: z.boolean().optional().catch(undefined),
   message: message.optional().catch(undefined),
+  /** People were last interrupted by a message at this time. */
+  interrupted_at_ms: z.number().optional().catch(undefined),
+  /** After that, the notices of other incidents are gathered for this long. */
+  gather_ms: z.number().optional().catch(undefined),
   /** These failures ended before they woke people, since the last digest. */
   healed: healed.optional().catch(undefined),
   /** This many operations stood in the last digest. */

@@ -6,6 +6,7 @@
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { AlertPolicy } from '../deciding/alert-policy.ts';
+import { isNeverGathered } from '../deciding/gathering.ts';
 import { type DueTerms, isDue } from '../deciding/incident.ts';
 import type { MessageLimits } from '../deciding/message-plan.ts';
 import { mutedUntilMs } from '../deciding/mute.ts';
@@ -13,7 +14,7 @@ import { type PendingNotice, projectOf, type WaitingNotice } from '../deciding/p
 import { type Judged, judge, type Patience } from '../deciding/waking.ts';
 import type { HealedNotices } from './healed-notices.ts';
 import type { NoticeEnds } from './notice-ends.ts';
-import { messagesOf, type PlannedMessage } from './plan-messages.ts';
+import { messagesOf, type PlannedMessage, type PlanTerms } from './plan-messages.ts';
 import type { IncidentMemory, StoredIncidents } from './stored-incident.ts';
 import type { WaitingNotices } from './waiting-notices.ts';
 
@@ -23,7 +24,7 @@ export interface PlanDeps {
     readonly ends: Pick<NoticeEnds, 'settle'>;
     readonly incidents: Pick<IncidentMemory, 'readMany'>;
   };
-  readonly policy: Pick<AlertPolicy, 'mutes' | 'window_seconds' | 'routes' | 'patience_seconds'>;
+  readonly policy: Pick<AlertPolicy, 'mutes' | 'window_seconds' | 'routes' | 'patience_seconds' | 'gather_seconds'>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -38,6 +39,8 @@ export interface Round {
    * When true, the previous messages had no room for everything, and the rest goes out without waiting for a window.
    */
   readonly isStorm: boolean;
+  /** While notices are gathered, only those that wait for nothing and those of open threads go out. */
+  readonly isGathering: boolean;
   /** These notices were written just now. It is possible that the index does not show them yet. */
   readonly fresh: readonly PendingNotice[];
 }
@@ -54,9 +57,11 @@ export async function planRound(deps: PlanDeps, round: Round): Promise<RoundPlan
   const { store, policy, clock } = deps;
   const { channel, limits, slotCount } = round;
   const nowMs = clock.now();
-  const waiting = await listUnmuted(deps, round, nowMs);
-  const incidents = await store.incidents.readMany(channel, waiting.map(incidentIn));
-  const isFull = round.isStorm || waiting.length >= Math.min(STORM_COUNT, limits.noticesPerMessageMax);
+  const listed = await listUnmuted(deps, round, nowMs);
+  const incidents = await store.incidents.readMany(channel, listed.map(incidentIn));
+  const isFull = round.isStorm || listed.length >= Math.min(STORM_COUNT, limits.noticesPerMessageMax);
+  const isHeld = round.isGathering && !isFull;
+  const waiting = isHeld ? listed.filter((pending) => isLetThrough(pending, incidents)) : listed;
   const due = isFull ? waiting : dueOf(waiting, incidents, dueTermsOf(policy, nowMs));
   const found = await store.waiting.read(channel, due);
   const own = await withoutCopies(deps, channel, { found, incidents });
@@ -64,10 +69,35 @@ export async function planRound(deps: PlanDeps, round: Round): Promise<RoundPlan
   const healedSks = new Set(judged.healed.map(({ sk }) => sk));
   // Hundreds of waiting failures need a person, whether or not each has lasted long enough.
   const fit = isFull ? own.filter(({ sk }) => !healedSks.has(sk)) : judged.due;
-  const messages = messagesOf(fit, policy, { limits, slotCount, incidents, at_ms: nowMs });
+  const terms = { limits, slotCount, incidents, at_ms: nowMs };
+  const isTogether = policy.gather_seconds > 0 && !isFull;
+  const messages = isTogether ? togetherOf(fit, policy, terms) : messagesOf(fit, policy, terms);
   const plannedCount = messages.reduce((sum, { sks }) => sum + sks.length, 0);
   const hasMore = waiting.length >= round.noticesMax || plannedCount < fit.length;
   return { messages, healed: { waiting: judged.healed, incidents }, hasMore };
+}
+
+/** Returns one message for all incidents, and beside it the replies to open threads, which interrupt nobody. */
+function togetherOf(
+  fit: readonly WaitingNotice[],
+  policy: PlanDeps['policy'],
+  terms: PlanTerms,
+): readonly PlannedMessage[] {
+  const { threaded = [], others = [] } = Object.groupBy(fit, ({ notice }) =>
+    hasOpenThread(incidentOf(notice), terms.incidents) ? 'threaded' : 'others',
+  );
+  const first = messagesOf(others, policy, { ...terms, slotCount: 1 });
+  const slotCount = terms.slotCount - first.length;
+  return [...first, ...messagesOf(threaded, policy, { ...terms, slotCount })];
+}
+
+/** Returns whether the notice goes out while others are gathered: an open thread only grows, and interrupts nobody. */
+function isLetThrough({ kind, incident }: PendingNotice, incidents: StoredIncidents): boolean {
+  return isNeverGathered(kind) || hasOpenThread(incident, incidents);
+}
+
+function hasOpenThread(name: string, incidents: StoredIncidents): boolean {
+  return incidents.get(name)?.incident.thread?.isOver === false;
 }
 
 /** Judges incident by incident what wakes people and what has healed. */

@@ -6,6 +6,7 @@
 
 import type { Channel } from '../channels/channel.ts';
 import { freeSlots, isAhead, PAUSE_MS_MAX } from '../deciding/channel-pace.ts';
+import { isGathering, isNeverGathered } from '../deciding/gathering.ts';
 import type { MessageLimits } from '../deciding/message-plan.ts';
 import type { ChannelState } from './channel-state.ts';
 import { addDigest } from './add-digest.ts';
@@ -38,6 +39,8 @@ async function isWorthwhile(
   if (found.message !== undefined && found.message.phase !== 'sending') return true;
   if (freeSlots(found.sent_at_ms, pace, nowMs) === 0) return false;
   if (found.has_more) return true;
+  const isHeld = fresh !== undefined && isGatheringNow(deps, found);
+  if (isHeld && !fresh.some(({ kind }) => isNeverGathered(kind))) return false;
   return fresh === undefined || found.message !== undefined || isAnyDue(deps, name, fresh);
 }
 
@@ -59,6 +62,7 @@ async function sendRounds(turn: Turn): Promise<void> {
       slotCount,
       noticesMax,
       isStorm: turn.state?.has_more ?? false,
+      isGathering: isGatheringNow(deps, turn.state),
       fresh,
     });
     if (!(await noteHealedNotices(turn, healed))) return;
@@ -74,6 +78,10 @@ function limitsOf({ channel, state }: Turn): MessageLimits {
     ...channel.pace,
     noticesPerMessageMax: Math.min(noticesPerMessageMax, state?.notices_max ?? noticesPerMessageMax),
   };
+}
+
+function isGatheringNow({ policy, clock }: SendDeps, state: ChannelState | undefined): boolean {
+  return policy.gather_seconds > 0 && state !== undefined && isGathering(state, clock.now());
 }
 
 /** Notes that nothing is due any more: what the channel did not take has been muted or settled since. */
