@@ -58,6 +58,7 @@ const details = {
   },
   project_discovered: (record, entry) => ({ ...projectFields(record), ...entry }),
   project_unreachable: (record, entry) => ({ ...projectFields(record), ...entry }),
+  account_watched: (record, entry) => ({ ...accountFields(record), ...entry }),
   account_degraded: (record, entry) => ({ ...accountFields(record), ...entry }),
   account_recovered: (record, entry) => ({ ...accountFields(record), ...entry }),
 } satisfies {

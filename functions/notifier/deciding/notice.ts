@@ -26,6 +26,7 @@ export const noticeSchema = z.object({
     'account_recovered',
     'reminder',
     'digest',
+    'first_sight',
     'channel_deaf',
     'channel_back',
     'unreadable',
@@ -54,6 +55,8 @@ export const noticeSchema = z.object({
   open_ms: z.number().optional(),
   /** A digest counts the failures that ended before they woke people. */
   healed: healedCounts.optional(),
+  /** The first reading of the account found these. */
+  found: z.object({ project_count: z.number(), failing_count: z.number() }).optional(),
   /** The notice is about this channel, which takes no messages, or takes them again. */
   channel: z.string().optional(),
   /** The event did not fit this version of the bridge, so only a part of it could be read. */

@@ -46,6 +46,10 @@ const WORDS: Record<NoticeKind, Words> = {
     title: 'Failures that ended by themselves',
     meaning: 'They ended before anybody had to be notified. There is nothing to do.',
   },
+  first_sight: {
+    title: 'The bridge watches this account',
+    meaning: 'Every project was read once. Alerts are about what fails from now on.',
+  },
   channel_deaf: {
     title: 'Alert channel takes no messages',
     meaning:
@@ -109,6 +113,8 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Open for', open],
     ['Since', notice.since],
     ['Started by', notice.client_id],
+    ['Projects', notice.found && String(notice.found.project_count)],
+    ['Failing', notice.found && `${notice.found.failing_count} operations at present`],
     ['Channel', notice.channel],
     ['Answer', notice.channel === undefined ? undefined : notice.reason],
     ['Account', notice.channel === undefined ? notice.account_id : undefined],
