@@ -15,6 +15,8 @@ npm run tokens -- revoke TOKEN_ID [options]                     revokes one toke
                     or RESOURCE:*, or some of
                     ${wrap(SCOPES)}
   --projects P,P    limits the token to these projects (default: all of the account)
+  --settle          its commands wait for locks, and are answered when their operations have ended (up to 25 s);
+                    for tools that assume that a call is done when it is answered
   --days N          number of days for which it is valid, 1 to ${TOKEN_DAYS_MAX} (default 30)
   --account ID      the account of the bridge (default main)
   --table NAME      the table of the bridge (default operations-bridge)
@@ -37,6 +39,7 @@ export type TokenOptions = Place &
         readonly client: string;
         readonly scopes: readonly Scope[];
         readonly projects: readonly string[] | undefined;
+        readonly settles: boolean;
         readonly days: number;
       }
     | { readonly command: 'list' }
@@ -52,6 +55,7 @@ export function parseTokenOptions(args: readonly string[]): TokenOptions | undef
       client: { type: 'string' },
       scopes: { type: 'string' },
       projects: { type: 'string' },
+      settle: { type: 'boolean', default: false },
       days: { type: 'string', default: '30' },
       account: { type: 'string', default: 'main' },
       table: { type: 'string', default: 'operations-bridge' },
@@ -74,6 +78,7 @@ export function parseTokenOptions(args: readonly string[]): TokenOptions | undef
         client: parseClient(values.client),
         scopes: parseScopes(values.scopes),
         projects: values.projects?.split(',').map((project) => project.trim()),
+        settles: values.settle,
         days: parseInteger('days', values.days, { min: 1, max: TOKEN_DAYS_MAX }),
       };
     case 'list':

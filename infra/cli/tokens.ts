@@ -44,6 +44,7 @@ async function run(options: TokenOptions): Promise<readonly string[]> {
         hash: tokenHash(minted.token.reveal(), await pepper.current()),
         scopes: [...options.scopes],
         ...(options.projects && { project_ids: [...options.projects] }),
+        ...(options.settles && { settles: true }),
         created_at: new Date(nowMs).toISOString(),
         expires_at_ms: nowMs + options.days * DAY_MS,
       };
@@ -94,6 +95,7 @@ function linesOf(record: TokenRecord, nowMs: number): readonly string[] {
     `client    ${record.client_id}   (account ${record.account_id})`,
     `scopes    ${record.scopes.join(' ')}`,
     `projects  ${record.project_ids?.join(' ') ?? 'all of the account'}`,
+    `answers   ${record.settles === true ? 'to commands come when they have settled' : 'come at once'}`,
     `created   ${record.created_at}`,
     `expires   ${new Date(record.expires_at_ms).toISOString()}`,
   ];

@@ -1,4 +1,4 @@
-/** Starts the simulated service as a server on this machine's loopback interface. */
+/** Builds the simulated service, and starts it as a server on this machine's loopback interface. */
 
 import { once } from 'node:events';
 import type { Server } from 'node:http';
@@ -40,7 +40,12 @@ export interface LocalUpstream extends AsyncDisposable {
   close(): Promise<void>;
 }
 
-export async function startUpstream(options: UpstreamOptions): Promise<LocalUpstream> {
+/** The simulated service without a server: requests enter through `app`. */
+export interface UpstreamService extends Pick<LocalUpstream, 'world' | 'faults' | 'addKey' | 'revokeKey'> {
+  readonly app: ReturnType<typeof createUpstreamApp>;
+}
+
+export function createUpstreamService(options: UpstreamOptions): UpstreamService {
   const { clock = systemClock, seed } = options;
   let passedMs = 0;
   const now = () => clock.now() + passedMs;
@@ -67,6 +72,20 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
     newId: () => drawUuid(idDice),
     sleep: (durationMs) => clock.sleep(durationMs),
   });
+  return {
+    app,
+    world() {
+      world.advanceTo(now());
+      return world;
+    },
+    faults,
+    addKey: (key) => keys.add(key),
+    revokeKey: (key) => void keys.delete(key),
+  };
+}
+
+export async function startUpstream(options: UpstreamOptions): Promise<LocalUpstream> {
+  const { app, ...service } = createUpstreamService(options);
   const server = createAdaptorServer({
     fetch: forOwnHost((request, connection) => app.fetch(request, connection)),
     overrideGlobalObjects: false,
@@ -77,14 +96,8 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
     await new Promise((resolve) => server.close(resolve));
   };
   return {
+    ...service,
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v2`,
-    world() {
-      world.advanceTo(now());
-      return world;
-    },
-    faults,
-    addKey: (key) => keys.add(key),
-    revokeKey: (key) => void keys.delete(key),
     close,
     [Symbol.asyncDispose]: close,
   };

@@ -9,6 +9,7 @@ import { callDocs } from '../../infra/cli/docs/call-docs.ts';
 import { cliDocs } from '../../infra/cli/docs/cli-docs.ts';
 import { costDocs } from '../../infra/cli/docs/cost-docs.ts';
 import { eventDocs } from '../../infra/cli/docs/event-docs.ts';
+import { eventTypes } from '../../infra/cli/docs/event-types.ts';
 import { boundGroups, limitDocs } from '../../infra/cli/docs/limit-docs.ts';
 import { createFaultDials } from '../../infra/simulator/faults/faults.ts';
 import { declareServeOptions } from '../../infra/simulator/serve-options.ts';
@@ -32,6 +33,7 @@ const manifest = JSON.parse(read('package.json')) as Record<string, Record<strin
 describe('the documentation', () => {
   test.each([
     ...eventDocs(),
+    ...eventTypes(),
     ...alertDocs(),
     ...apiDocs(),
     ...callDocs(),

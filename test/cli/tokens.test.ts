@@ -65,6 +65,7 @@ describe('npm run tokens', () => {
       'computes:read,computes:restart',
       '--projects',
       'a-1,b-2',
+      '--settle',
     );
     const token = /^opb_\S+$/m.exec(created.output)?.[0] ?? '';
     expect(created.code).toBe(0);
@@ -73,11 +74,13 @@ describe('npm run tokens', () => {
       account_id: 'main',
       scopes: new Set(['computes:read', 'computes:restart']),
       projectIds: new Set(['a-1', 'b-2']),
+      settles: true,
     });
 
     const listed = await tokens('list');
     const [, id = '', secret = ''] = token.split('_');
     expect(listed.output).toContain(`${id}   valid`);
+    expect(listed.output).toContain('answers   to commands come when they have settled');
     expect(listed.output).not.toContain(secret);
 
     // People have the whole token at hand rather than its id.

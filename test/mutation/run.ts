@@ -6,18 +6,22 @@
  *   npm run mutants -- shared/core/journal/journal.ts      mutates one file
  *   npm run mutants -- FILE --tests 'test/core/journal/*.test.ts'   asks only these tests, for a quick look
  *   npm run mutants -- --with-seeds 30                     also puts what the tests miss to 30 seeds of each simulated world
- *   npm run mutants -- --incremental                       repeats only what has changed since the last such run
  *   npm run mutants -- --concurrency 1                     leaves the second core to others
+ *   npm run mutants -- shared/protocol --engine stryker    runs StrykerJS itself, which is slower, for comparison
+ *
+ * A run that was interrupted goes on where it stopped, if no code and no test has changed since.
  */
 
 import { globSync, mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { endProcesses, runEngine } from './engine/run-engine.ts';
 import { equivalents } from './equivalent.ts';
 import { type Judgement, judge, plain, scoreOf, type Tally } from './judge.ts';
+import type { MutantOutcome } from './mutant-outcome.ts';
 import { isNoticedBySeeds } from './put-to-seeds.ts';
-import { type MutantOutcome, runStryker } from './stryker.ts';
-import { TARGET_VARIABLE, type Target, TESTS_VARIABLE, targets } from './targets.ts';
+import { runStryker } from './stryker.ts';
+import { type Target, targets } from './targets.ts';
 
 const CODE_COLUMNS = 100;
 const REPORTS = 'reports/mutation';
@@ -27,24 +31,26 @@ async function main(): Promise<number> {
     allowPositionals: true,
     options: {
       'with-seeds': { type: 'string', default: '0' },
-      incremental: { type: 'boolean', default: false },
+      engine: { type: 'string', default: 'own' },
       tests: { type: 'string' },
       concurrency: { type: 'string', default: String(Math.min(2, availableParallelism())) },
     },
   });
-  if (values.tests !== undefined) process.env[TESTS_VARIABLE] = values.tests;
+  const concurrency = Number(values.concurrency);
   let isGood = true;
   const rows: string[] = [];
   for (const target of targets) {
-    const all = filesOf(target);
+    const all = filesOf(target.globs);
     const files = all.filter(
       (file) => positionals.length === 0 || positionals.some((part) => isIn(file, part)),
     );
     if (files.length === 0) continue;
     console.log(`${target.name}: ${files.length} files`);
-    process.env[TARGET_VARIABLE] = target.name;
-    const incrementalFile = values.incremental ? `${REPORTS}/${target.name}.incremental.json` : undefined;
-    const outcomes = await runStryker(files, { concurrency: Number(values.concurrency), incrementalFile });
+    const tests = values.tests === undefined ? target.tests : [values.tests];
+    const outcomes =
+      values.engine === 'stryker'
+        ? await runStryker(files, tests, concurrency)
+        : await decideWithEngine({ ...target, tests }, files, concurrency);
     const judged = judge(target.name, outcomes, equivalents);
     keep(target.name, outcomes);
     printLeft(judged);
@@ -61,7 +67,15 @@ async function main(): Promise<number> {
   return isGood ? 0 : 1;
 }
 
-function filesOf({ globs }: Target): readonly string[] {
+async function decideWithEngine({ name, tests }: Target, files: readonly string[], concurrency: number) {
+  const workFolder = `${REPORTS}/work/${name}`;
+  const settings = { workFolder, testFiles: filesOf(tests), concurrency };
+  const { outcomes, unrepeatable } = await runEngine(files, settings);
+  for (const test of unrepeatable) console.log(`not asked, because it is red when it runs again: ${test}`);
+  return outcomes;
+}
+
+function filesOf(globs: readonly string[]): readonly string[] {
   const left = globs.filter((glob) => glob.startsWith('!')).map((glob) => glob.slice(1));
   const exclude = new Set(left.flatMap((glob) => globSync(glob)));
   return globs
@@ -130,4 +144,7 @@ function rowOfCells([name, ...cells]: readonly (string | number)[]): string {
   ].join('');
 }
 
+process.on('SIGINT', () => process.exit(130));
+process.on('SIGTERM', () => process.exit(143));
+process.on('exit', endProcesses);
 process.exitCode = await main();

@@ -235,9 +235,20 @@ export function rowOf(op: TruthOperation, nowMs: number): Row {
   };
 }
 
+/** A row is shown many times, so the texts of recent runs are kept, up to this number. */
+const TEXTS_MAX = 5_000;
+
+const textOfSecond = new Map<number, string>();
+
 /** Rows show whole seconds, though the service has microseconds. */
 function wholeSeconds(epochMs: number): string {
-  return `${new Date(Math.floor(epochMs / 1_000) * 1_000).toISOString().slice(0, 19)}Z`;
+  const second = Math.floor(epochMs / 1_000);
+  const known = textOfSecond.get(second);
+  if (known !== undefined) return known;
+  const text = `${new Date(second * 1_000).toISOString().slice(0, 19)}Z`;
+  if (textOfSecond.size >= TEXTS_MAX) textOfSecond.clear();
+  textOfSecond.set(second, text);
+  return text;
 }
 
 /** Gives microseconds without trailing zeros, as observed: `2022-12-09T08:47:52.20417Z`. */

@@ -8,10 +8,12 @@ import { callDocs } from './call-docs.ts';
 import { cliDocs } from './cli-docs.ts';
 import { costDocs } from './cost-docs.ts';
 import { eventDocs } from './event-docs.ts';
+import { eventTypes } from './event-types.ts';
 import { limitDocs } from './limit-docs.ts';
 
 for (const { path, text } of [
   ...eventDocs(),
+  ...eventTypes(),
   ...alertDocs(),
   ...apiDocs(),
   ...callDocs(),
