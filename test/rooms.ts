@@ -464,6 +464,13 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'infra/local/terminal': ['infra/local/aws/services'],
   'infra/packages/events': ['shared/events'],
+  'infra/packages/testing': [
+    'infra/simulator',
+    'infra/simulator/faults',
+    'infra/simulator/routes',
+    'infra/simulator/world',
+    'shared/runtime',
+  ],
   'infra/process': ['shared/runtime'],
   'infra/release': [],
   'infra/simulator': [

@@ -3,6 +3,7 @@
 import type { PollAccountRequest } from '../../shared/config/poller-config.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { createClosingStack } from '../process/closing-stack.ts';
 import { scaledClock } from '../process/scaled-clock.ts';
 import type { LocalAws } from './aws/local-aws.ts';
 import { commandEnvironment, endTokens, issueToken, openBridgeApi } from './bridge-api.ts';
@@ -70,7 +71,7 @@ export async function runLocalBridge(options: StartOptions, surroundings: Surrou
 
 async function runIn(run: Run): Promise<void> {
   const { options, surroundings, folder, clock } = run;
-  await using stack = new AsyncDisposableStack();
+  await using stack = createClosingStack();
   const upstream = stack.use(await openUpstream(options, folder.originMs, clock));
   await probeUpstream(upstream, surroundings);
   if (surroundings.signal.aborted) return;

@@ -34,6 +34,8 @@ export interface LocalUpstream extends AsyncDisposable {
   /** Returns the world as it is at the clock's present. No timer advances it: lives are drawn when the world is read. */
   world(): World;
   readonly faults: FaultDials;
+  /** Moves the time of the service forward, beyond its clock. */
+  passMs(durationMs: number): void;
   addKey(key: string): void;
   /** Revokes a key at once and for ever (specification "Authentication", rule 7). */
   revokeKey(key: string): void;
@@ -41,7 +43,8 @@ export interface LocalUpstream extends AsyncDisposable {
 }
 
 /** The simulated service without a server: requests enter through `app`. */
-export interface UpstreamService extends Pick<LocalUpstream, 'world' | 'faults' | 'addKey' | 'revokeKey'> {
+export interface UpstreamService
+  extends Omit<LocalUpstream, 'baseUrl' | 'close' | typeof Symbol.asyncDispose> {
   readonly app: ReturnType<typeof createUpstreamApp>;
 }
 
@@ -58,12 +61,13 @@ export function createUpstreamService(options: UpstreamOptions): UpstreamService
     drawSecret: () => drawSecret(secretDice),
     now,
   });
+  const passMs = (durationMs: number) => {
+    passedMs += durationMs;
+  };
   const app = createUpstreamApp({
     world,
     now,
-    passMs: (durationMs) => {
-      passedMs += durationMs;
-    },
+    passMs,
     keys,
     idDice: secretDice,
     limits: createRequestLimits(),
@@ -79,6 +83,7 @@ export function createUpstreamService(options: UpstreamOptions): UpstreamService
       return world;
     },
     faults,
+    passMs,
     addKey: (key) => keys.add(key),
     revokeKey: (key) => void keys.delete(key),
   };

@@ -61,10 +61,11 @@ const details = {
   account_watched: (record, entry) => ({ ...accountFields(record), ...entry }),
   branch_ready: (record, entry) => ({ ...branchFields(record), ...entry }),
   branch_failed: (record, entry) => ({ ...branchFields(record), ...entry }),
-  compute_state_changed: (record, entry) => {
-    const { endpoint_id, branch_id } = record;
-    return { ...projectFields(record), endpoint_id, branch_id, ...entry };
-  },
+  compute_state_changed: (record, entry) => ({
+    ...projectFields(record),
+    endpoint_id: record.endpoint_id,
+    ...entry,
+  }),
   account_degraded: (record, entry) => ({ ...accountFields(record), ...entry }),
   account_recovered: (record, entry) => ({ ...accountFields(record), ...entry }),
 } satisfies {

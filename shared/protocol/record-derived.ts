@@ -117,7 +117,9 @@ async function tryRecord(
 ): Promise<DerivedRecord | undefined | 'again'> {
   try {
     const next = await nextRecord(deps, subject, known, recorded);
-    if (next === undefined || next === recorded) return undefined;
+    if (next === undefined) return undefined;
+    // A record that was written with a lost reply, or by a process that has crashed, is published now.
+    if (next === recorded) return isPending(recorded) ? recorded : undefined;
     const result = await deps.store.record(next, recorded?.revision);
     return result === 'recorded' ? next : 'again';
   } catch (error) {
@@ -193,6 +195,10 @@ function idOf(record: DerivedRecord): string {
 
 function keyOf({ kind, account_id, project_id, id }: Subject): Key {
   return kind === 'branch' ? branchKey(account_id, project_id, id) : computeKey(account_id, project_id, id);
+}
+
+function isPending({ published, revision }: DerivedRecord): boolean {
+  return published < revision;
 }
 
 function isSame(a: Key, b: Key): boolean {

@@ -1,7 +1,7 @@
 /** Makes empty projects outside of the repository, and installs packages into them as npm does, without a network. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, resolve } from 'node:path';
 import { ROOT } from '../../infra/release/root.ts';
@@ -18,6 +18,21 @@ export interface EmptyProject extends Disposable {
 }
 
 export const typescript7 = join(ROOT, 'node_modules/typescript');
+interface Manifest {
+  readonly dependencies?: Readonly<Record<string, string>>;
+}
+
+/** Returns these packages and all that they need, as they are in this repository's `node_modules`. */
+export function withDependencies(names: readonly string[]): readonly string[] {
+  const found = new Set(names);
+  for (const name of found) {
+    const path = join(ROOT, 'node_modules', name, 'package.json');
+    const { dependencies = {} } = JSON.parse(readFileSync(path, 'utf8')) as Manifest;
+    for (const each of Object.keys(dependencies)) found.add(each);
+  }
+  return [...found];
+}
+
 /** The oldest compiler at hand: the one that `@arethetypeswrong/core` resolves types with. */
 export const typescript5 = join(ROOT, 'node_modules/@arethetypeswrong/core/node_modules/typescript');
 

@@ -59,22 +59,12 @@ function alternatives(schema: Schema, indent: string): readonly string[] {
 }
 
 function typeOf(schema: Schema, indent: string): string {
-  switch (schema.type) {
-    case 'string':
-    case 'boolean':
-    case 'null':
-      return schema.type;
-    case 'number':
-    case 'integer':
-      return 'number';
-    case 'object':
-      return objectType(schema, indent);
-    case 'array':
-      return arrayOf(alternatives(schema.items as Schema, indent));
-    case undefined:
-    default:
-      throw new Error(`There is no TypeScript type for this schema yet: ${JSON.stringify(schema)}`);
-  }
+  const { type } = schema;
+  if (type === 'string' || type === 'boolean' || type === 'null') return type;
+  if (type === 'number' || type === 'integer') return 'number';
+  if (type === 'object') return objectType(schema, indent);
+  if (type === 'array') return arrayOf(alternatives(schema.items as Schema, indent));
+  throw new Error(`There is no TypeScript type for this schema yet: ${JSON.stringify(schema)}`);
 }
 
 function arrayOf(items: readonly string[]): string {

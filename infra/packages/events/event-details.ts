@@ -84,6 +84,106 @@ export interface CommandSettled {
   missing: string[];
 }
 
+/** A new branch can be used: the operation that created it has finished, and everything that was started with it has finished or was skipped. It is published once per branch, whoever created it. */
+export interface BranchReady {
+  /** Version of this detail. Within a version, fields are only added. */
+  schema: 1;
+  /** The same on every copy of the event: drop an event whose id you have seen. */
+  id: string;
+  /** The account, as the configuration of the bridge names it. */
+  account_id: string;
+  /** When the bridge observed this, by its own clock. */
+  observed_at: string;
+  project_id: string;
+  branch_id: string;
+  /** The operations that were started to create the branch, with their last status. The event rests on them. */
+  operations: {
+    operation_id: string;
+    action: string;
+    status: string;
+    failures_count: number;
+  }[];
+  /** The computes that the creation started. */
+  endpoint_ids: string[];
+  /** Milliseconds from the beginning of the creation to its last change, by the upstream's clock, which shows whole seconds. */
+  duration_ms?: number | undefined;
+  /** The command through this bridge that started the operation, and the caller who sent it. */
+  command?: {
+    client_id: string;
+    request_id: string;
+    /** W3C Trace Context of the caller's request, when the caller sent one. */
+    traceparent?: string | undefined;
+  } | undefined;
+}
+
+/** A new branch did not become ready: an operation of its creation was cancelled, ended with an error, or is no longer watched. Branch Ready follows if that operation ends well after all. */
+export interface BranchFailed {
+  /** Version of this detail. Within a version, fields are only added. */
+  schema: 1;
+  /** The same on every copy of the event: drop an event whose id you have seen. */
+  id: string;
+  /** The account, as the configuration of the bridge names it. */
+  account_id: string;
+  /** When the bridge observed this, by its own clock. */
+  observed_at: string;
+  project_id: string;
+  branch_id: string;
+  /** The operations that were started to create the branch, with their last status. The event rests on them. */
+  operations: {
+    operation_id: string;
+    action: string;
+    status: string;
+    failures_count: number;
+  }[];
+  /** The computes that the creation started. */
+  endpoint_ids: string[];
+  /** Milliseconds from the beginning of the creation to its last change, by the upstream's clock, which shows whole seconds. */
+  duration_ms?: number | undefined;
+  /** The command through this bridge that started the operation, and the caller who sent it. */
+  command?: {
+    client_id: string;
+    request_id: string;
+    /** W3C Trace Context of the caller's request, when the caller sent one. */
+    traceparent?: string | undefined;
+  } | undefined;
+}
+
+/** A compute became active or idle, as the end of one of its operations shows. No request to the upstream is spent on it. */
+export interface ComputeStateChanged {
+  /** Version of this detail. Within a version, fields are only added. */
+  schema: 1;
+  /** The same on every copy of the event: drop an event whose id you have seen. */
+  id: string;
+  /** The account, as the configuration of the bridge names it. */
+  account_id: string;
+  /** When the bridge observed this, by its own clock. */
+  observed_at: string;
+  project_id: string;
+  endpoint_id: string;
+  branch_id?: string | undefined;
+  /** 1, 2, 3, ... per compute, without gaps. */
+  sequence: number;
+  state: 'active' | 'idle';
+  /** The state before; null when it is not known, for example because the compute was seen for the first time, or because a change was missed in between. */
+  previous_state: 'active' | 'idle' | null;
+  /** How long the state before lasted, in milliseconds by the upstream's clock. Absent when that is not known. */
+  previous_duration_ms?: number | undefined;
+  /** started: a start of its own, by a connection or a call. restarted: suspended and started together. configured: an idle compute became active for a moment to take a configuration. suspended: a command through this bridge suspended it. inactivity: suspended by no command through this bridge, and together with no other operation. Absent when it is not known. */
+  reason?: 'started' | 'restarted' | 'configured' | 'suspended' | 'inactivity' | undefined;
+  /** The operation that brought the state. */
+  operation_id: string;
+  action: string;
+  /** As the upstream gives it, in whole seconds. */
+  operation_updated_at: string;
+  /** The command through this bridge that started the operation, and the caller who sent it. */
+  command?: {
+    client_id: string;
+    request_id: string;
+    /** W3C Trace Context of the caller's request, when the caller sent one. */
+    traceparent?: string | undefined;
+  } | undefined;
+}
+
 /** An operation has been open for longer than its action usually takes. It is published once per operation and threshold. */
 export interface OperationStalled {
   /** Version of this detail. Within a version, fields are only added. */
@@ -203,6 +303,9 @@ export interface AccountRecovered {
 export interface BridgeEventDetails {
   'Operation State Changed': OperationStateChanged;
   'Command Settled': CommandSettled;
+  'Branch Ready': BranchReady;
+  'Branch Failed': BranchFailed;
+  'Compute State Changed': ComputeStateChanged;
   'Operation Stalled': OperationStalled;
   'Operation Watch Ended': OperationWatchEnded;
   'Project Discovered': ProjectDiscovered;

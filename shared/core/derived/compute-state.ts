@@ -77,6 +77,7 @@ function decideComputeState(
     reason: reasonOf(operation, [...around, ...stateOperationOf(recorded)]),
     operation_id: operation.operation_id,
     action: operation.action,
+    branch_id: operation.branch_id,
     operation_updated_at: operation.updated_at,
     command: operation.command,
   };

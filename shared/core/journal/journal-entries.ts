@@ -142,6 +142,8 @@ const computeChangedEntry = z.object({
   reason: z.enum(['started', 'restarted', 'configured', 'suspended', 'inactivity']).optional(),
   operation_id: z.string(),
   action: z.string(),
+  /** A compute can be moved to another branch, so each change names its own. */
+  branch_id: z.string().optional(),
   operation_updated_at: z.string(),
   command: commandOrigin.optional(),
 });

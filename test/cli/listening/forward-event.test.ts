@@ -6,8 +6,8 @@ import {
   type Forwarding,
   forwardEvent,
 } from '../../../infra/cli/listening/forward-event.ts';
+import { parseBridgeEvent } from '../../../infra/packages/events/parse-bridge-event.ts';
 import { operationStateChanged } from '../../../shared/events/catalog.ts';
-import { parseBridgeEvent } from '../../../shared/events/consumer.ts';
 import { systemClock } from '../../../shared/runtime/clock.ts';
 import { startHookServer } from '../../crash/listen/hook-server.ts';
 

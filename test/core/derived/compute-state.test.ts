@@ -56,6 +56,7 @@ describe('the state of a compute', () => {
       reason: 'inactivity',
       operation_id: 'b',
       action: 'suspend_compute',
+      branch_id: ended('b', 'suspend', [300, 302]).branch_id,
       operation_updated_at: timeAt(302),
       command: undefined,
     });

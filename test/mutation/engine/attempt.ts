@@ -13,8 +13,18 @@ export interface Attempt {
   readonly testIds: readonly string[] | undefined;
   /** Every module is loaded anew, so that code which runs at loading time runs with the mutant. */
   readonly isReloaded: boolean;
-  readonly mutant: { readonly id: string; readonly hitLimit: number | undefined } | undefined;
+  readonly mutant: SwitchedMutant | undefined;
 }
+
+interface SwitchedMutant {
+  readonly id: string;
+  readonly hitLimit: number | undefined;
+  /** Each test that names no limit of its own may take this long. */
+  readonly testTimeoutMs: number;
+}
+
+/** Without a mutant every test ends, however busy the machine is. */
+const UNCHANGED_TIMEOUT_MS = 120_000;
 
 export interface Failure {
   /** It is undefined when the file failed to load, or an error came from outside of every test. */
@@ -49,13 +59,12 @@ export function takeStrayErrors(): void {
 }
 
 export async function attempt(outer: TestRunner, { testFile, testIds, isReloaded, mutant }: Attempt) {
-  const runner = new AttemptRunner(outer, mutant !== undefined);
+  const runner = new AttemptRunner(outer, mutant);
   if (isReloaded) vi.resetModules();
   strays.length = 0;
   if (mutant !== undefined) switchOn(mutant.id, mutant.hitLimit);
   const spec = { filepath: testFile, fileTags: [], ...(testIds && { testIds: [...testIds] }) };
-  // The types of vitest do not list every kind of specification, but the list of ids is one of them.
-  const [file] = await startTests([spec as unknown as string], runner);
+  const [file] = await startTests([spec], runner);
   await setImmediate();
   const isEndless = switchOff();
   vi.restoreAllMocks();
@@ -86,10 +95,11 @@ class AttemptRunner extends TestRunner {
   readonly #outer: TestRunner;
   readonly #stopsAtFailure: boolean;
 
-  constructor(outer: TestRunner, stopsAtFailure: boolean) {
-    super(outer.config);
+  constructor(outer: TestRunner, mutant: SwitchedMutant | undefined) {
+    const timeoutMs = mutant?.testTimeoutMs ?? UNCHANGED_TIMEOUT_MS;
+    super({ ...outer.config, testTimeout: timeoutMs, hookTimeout: timeoutMs });
     this.#outer = outer;
-    this.#stopsAtFailure = stopsAtFailure;
+    this.#stopsAtFailure = mutant !== undefined;
   }
 
   override trace = <T>(_name: string, attributes: Record<string, unknown> | (() => T), work?: () => T): T =>

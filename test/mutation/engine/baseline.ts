@@ -27,13 +27,14 @@ export interface FileBaseline {
 /** Throws when a test is red without a mutant. */
 export async function baselineOf(runner: TestRunner, testFile: string): Promise<FileBaseline> {
   const beganMs = performance.now();
-  const coverage = { static: {}, perTest: {} as Record<string, Hits> };
-  switches.mutantCoverage = coverage as NonNullable<typeof switches.mutantCoverage>;
+  const coverage = { static: {}, perTest: {} };
+  switches.mutantCoverage = coverage;
   const whole = { testFile, testIds: undefined, mutant: undefined };
   const first = await attempt(runner, { ...whole, isReloaded: true });
   const durationMs = performance.now() - beganMs;
   if (first.failure !== undefined)
     throw new Error(`${relative(process.cwd(), testFile)} is red without a mutant: ${first.failure.why}`);
+  const perTest: Readonly<Record<string, Hits>> = coverage.perTest;
   const loadingHits = { ...coverage.static };
 
   const second = await attempt(runner, { ...whole, isReloaded: false });
@@ -44,7 +45,7 @@ export async function baselineOf(runner: TestRunner, testFile: string): Promise<
     testFile,
     tests: first.tests
       .filter(({ id }) => !red.has(id))
-      .map(({ id, durationMs: testMs }) => ({ id, durationMs: testMs, hits: coverage.perTest[id] ?? {} })),
+      .map(({ id, durationMs: testMs }) => ({ id, durationMs: testMs, hits: perTest[id] ?? {} })),
     loadingHits,
     durationMs,
     needsReload,

@@ -33,14 +33,17 @@ export function verdictsOf(entries: readonly JournalEntry[]): ReadonlyMap<string
   );
 }
 
-/** Counts how often the process ended while it worked at each mutant. */
-export function crashesOf(entries: readonly JournalEntry[]): ReadonlyMap<string, number> {
-  const crashes = new Map<string, number>();
+export function idsOf(entries: readonly JournalEntry[], step: 'loading' | 'doubted'): ReadonlySet<string> {
+  return new Set(entries.flatMap((entry) => (entry.step === step ? [entry.id] : [])));
+}
+
+/** Counts how often each mutant was begun in a process that ended before it said more. */
+export function unfinishedCounts(entries: readonly JournalEntry[]): ReadonlyMap<string, number> {
+  const counts = new Map<string, number>();
   for (const [index, entry] of entries.entries()) {
-    if (entry.step !== 'begun') continue;
     const next = entries[index + 1];
-    const isFinished = next !== undefined && next.step !== 'begun' && next.step !== 'unrepeatable';
-    if (!isFinished) crashes.set(entry.id, (crashes.get(entry.id) ?? 0) + 1);
+    if (entry.step !== 'begun' || (next !== undefined && next.step !== 'begun')) continue;
+    counts.set(entry.id, (counts.get(entry.id) ?? 0) + 1);
   }
-  return crashes;
+  return counts;
 }

@@ -1,20 +1,23 @@
 /** Decides every mutant of some files: starts the processes of the engine, and starts them again when a mutant ends them. */
 
-import { spawn } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { globSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { type MutantOutcome, outcomeOf, type Verdict } from '../mutant-outcome.ts';
+import { type MutantOutcome, outcomeOf } from '../mutant-outcome.ts';
 import { type InstrumentedCode, instrument } from './instrument.ts';
 import { type JournalEntry, readJournal, verdictsOf } from './journal.ts';
-import { PLAN_VARIABLE, writePlan } from './plan.ts';
-import { reportProgress } from './progress.ts';
+import { type Plan, writePlan } from './plan.ts';
+import { runProcess } from './processes.ts';
+import { deleteFolder, openWorkFolder, readJournals } from './work-folder.ts';
 
 export interface EngineOptions {
-  /** This folder keeps the verdicts of an interrupted run. */
-  readonly workFolder: string;
   readonly testFiles: readonly string[];
-  readonly concurrency: number;
+  readonly processCount: number;
+  /** The engine keeps its verdicts here until it has decided every mutant. */
+  readonly workFolder: string;
+  /** An attempt may use this much more time of a processor than its tests usually take twenty times. */
+  readonly patienceMs: number;
+  /** Is called when the work begins, and returns what is called when it ends. */
+  readonly report: (mutantCount: number, read: () => readonly JournalEntry[]) => () => void;
 }
 
 export interface EngineResult {
@@ -23,124 +26,64 @@ export interface EngineResult {
   readonly unrepeatable: readonly string[];
 }
 
-/** A process that ends this often without one more verdict is broken, and not by a mutant. */
+/** A process that ends this often without having found out anything is broken, and not by a mutant. */
 const IDLE_ENDS_MAX = 3;
 
 /** Repeats the verdicts of a run that was interrupted, when no code and no test has changed since. */
-export async function runEngine(
-  files: readonly string[],
-  { workFolder, testFiles, concurrency }: EngineOptions,
-): Promise<EngineResult> {
+export async function runEngine(files: readonly string[], options: EngineOptions): Promise<EngineResult> {
   const instrumented = await instrument(files);
-  const folder = join(workFolder, fingerprintOf(files, testFiles));
-  for (const name of readFolders(workFolder))
-    if (join(workFolder, name) !== folder) remove(join(workFolder, name));
-  mkdirSync(folder, { recursive: true });
-  const codeFile = resolve(folder, 'code.json');
-  writeFileSync(codeFile, JSON.stringify(instrumented.code));
-  const decided = verdictsOf(entriesIn(folder));
-  const open = instrumented.mutants.map(({ id }) => id).filter((id) => !decided.has(id));
-  if (decided.size > 0) console.log(`${decided.size} verdicts are those of the interrupted run`);
-
-  const stop = reportProgress(instrumented.mutants.length, () => entriesIn(folder));
-  const first = readdirSync(folder).length;
-  const shares = Array.from({ length: concurrency }, (_, part) =>
-    open.filter((_id, index) => index % concurrency === part),
-  );
+  const folder = openWorkFolder(options.workFolder, files, options.testFiles);
+  writeFileSync(join(folder, 'code.json'), JSON.stringify(instrumented.code));
+  const ended = options.report(instrumented.mutants.length, () => readJournals(folder));
   try {
-    await Promise.all(
-      shares
-        .filter((mutantIds) => mutantIds.length > 0)
-        .map((mutantIds, part) => {
-          const journalFile = resolve(folder, `${first + part}.jsonl`);
-          const planFile = resolve(folder, `${first + part}.plan.json`);
-          const plan = {
-            codeFile,
-            mutantIds,
-            testFiles: testFiles.map((file) => resolve(file)),
-            journalFile,
-          };
-          writePlan(planFile, plan);
-          return runUntilDecided(planFile, journalFile, mutantIds.length);
-        }),
-    );
+    await Promise.all(plansOf(instrumented, folder, options).map(runUntilDecided));
   } finally {
-    stop();
+    ended();
   }
-  const entries = entriesIn(folder);
-  const outcomes = outcomesOf(instrumented, verdictsOf(entries));
-  remove(folder);
+  const entries = readJournals(folder);
+  const outcomes = outcomesOf(instrumented, entries);
+  deleteFolder(folder);
   const unrepeatable = entries.flatMap((entry) => (entry.step === 'unrepeatable' ? [entry.test] : []));
   return { outcomes, unrepeatable: [...new Set(unrepeatable)] };
 }
 
-async function runUntilDecided(planFile: string, journalFile: string, count: number): Promise<void> {
+/** Shares the mutants that are not decided yet among the processes. */
+function plansOf(
+  { mutants }: InstrumentedCode,
+  folder: string,
+  { testFiles, processCount, patienceMs }: EngineOptions,
+): readonly Plan[] {
+  const decided = verdictsOf(readJournals(folder));
+  const open = mutants.map(({ id }) => id).filter((id) => !decided.has(id));
+  const earlierCount = readdirSync(folder).length;
+  return Array.from({ length: processCount }, (_, place) => ({
+    codeFile: resolve(folder, 'code.json'),
+    mutantIds: open.filter((_id, index) => index % processCount === place),
+    testFiles: testFiles.map((file) => resolve(file)),
+    journalFile: resolve(folder, `${earlierCount + place}.jsonl`),
+    patienceMs,
+  })).filter(({ mutantIds }) => mutantIds.length > 0);
+}
+
+async function runUntilDecided(plan: Plan): Promise<void> {
+  const planFile = plan.journalFile.replace('.jsonl', '.plan.json');
+  writePlan(planFile, plan);
   let idleEnds = 0;
   for (;;) {
-    const before = readJournal(journalFile).length;
+    const before = readJournal(plan.journalFile).length;
     const output = await runProcess(planFile);
-    const entries = readJournal(journalFile);
-    if (verdictsOf(entries).size === count) return;
+    const entries = readJournal(plan.journalFile);
+    if (verdictsOf(entries).size === plan.mutantIds.length) return;
     idleEnds = entries.length === before ? idleEnds + 1 : 0;
-    if (idleEnds === IDLE_ENDS_MAX || output.includes('is red without a mutant')) throw new Error(output);
+    if (idleEnds === IDLE_ENDS_MAX) throw new Error(`The tests cannot be run:\n${output}`);
   }
 }
 
-const running = new Set<number>();
-
-/** Each process leads a group of its own, so that all that it started ends with it. */
-function runProcess(planFile: string): Promise<string> {
-  const args = ['node_modules/vitest/vitest.mjs', 'run', '--config', 'test/mutation/engine/vitest.config.ts'];
-  const env = { ...process.env, [PLAN_VARIABLE]: planFile, NO_COLOR: '1', VITEST: undefined };
-  const child = spawn(process.execPath, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] });
-  const { pid } = child;
-  if (pid !== undefined) running.add(pid);
-  let output = '';
-  for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (text: string) => {
-      output = (output + text).slice(-OUTPUT_MAX);
-    });
-  return new Promise((done, failed) => {
-    child.on('error', failed);
-    child.on('close', () => {
-      if (pid !== undefined) running.delete(pid);
-      done(output);
-    });
-  });
-}
-
-const OUTPUT_MAX = 20_000;
-
-/** Ends every process of the engine at once. */
-export function endProcesses(): void {
-  for (const pid of running) process.kill(-pid, 'SIGKILL');
-}
-
-function outcomesOf({ mutants, texts }: InstrumentedCode, verdicts: ReadonlyMap<string, Verdict>) {
+function outcomesOf({ mutants, texts }: InstrumentedCode, entries: readonly JournalEntry[]) {
+  const verdicts = verdictsOf(entries);
   return mutants.map((mutant) => {
     const verdict = verdicts.get(mutant.id);
     if (verdict === undefined) throw new Error(`Mutant ${mutant.id} of ${mutant.fileName} was not decided`);
     return outcomeOf(mutant, texts[mutant.fileName] ?? '', verdict);
   });
-}
-
-function entriesIn(folder: string): readonly JournalEntry[] {
-  return globSync(join(folder, '*.jsonl')).flatMap(readJournal);
-}
-
-/** Changes with every file that a mutant or a test could read. */
-function fingerprintOf(files: readonly string[], testFiles: readonly string[]): string {
-  const hash = createHash('sha256').update(JSON.stringify([files, testFiles]));
-  for (const file of globSync('{functions,infra,shared,test}/**/*.{ts,json}').toSorted())
-    hash.update(readFileSync(file));
-  return hash.digest('hex').slice(0, 16);
-}
-
-function readFolders(folder: string): readonly string[] {
-  mkdirSync(folder, { recursive: true });
-  return readdirSync(folder);
-}
-
-function remove(folder: string): void {
-  rmSync(folder, { recursive: true });
 }

@@ -11,11 +11,13 @@ interface Switches {
   hitLimit?: number | undefined;
 }
 
-const all = globalThis as { __stryker__?: Switches };
-all.__stryker__ ??= {};
+/** The instrumented code holds on to the object of this name, so it must never be replaced. */
+const NAME = '__stryker__';
 
-/** The instrumented code holds on to this object, so it must never be replaced. */
-export const switches: Switches = all.__stryker__;
+const global = globalThis as { [NAME]?: Switches };
+global[NAME] ??= {};
+
+export const switches: Switches = global[NAME];
 
 /** Switches one mutant on. An endless loop through it throws after `hitLimit` rounds. */
 export function switchOn(mutantId: string, hitLimit: number | undefined): void {

@@ -20,9 +20,6 @@ export default defineConfig({
     maxConcurrency: 1,
     // The cache knows files by their text on the disk, which has no switches.
     fsModuleCache: false,
-    // A mutant that makes a test wait for ever costs this time; no test of the targets takes a tenth of it.
-    testTimeout: 10_000,
-    hookTimeout: 10_000,
     reporters: ['default'],
     // A mutant that collects for ever must end its process, not fill the memory of the machine.
     execArgv: ['--max-old-space-size=1024'],

@@ -4,9 +4,7 @@
  */
 
 import { Worker } from 'node:worker_threads';
-
-/** An attempt whose tests usually take no time may use this much of a processor; loading modules takes a second on a slow machine. */
-const CPU_FLOOR_MS = 6_000;
+import type { Plan } from './plan.ts';
 
 /** A mutant may make tests this much slower, which is still not for ever. */
 const SLOWER_FACTOR = 20;
@@ -15,7 +13,7 @@ const SLOWER_FACTOR = 20;
 const SILENT_MS = 150_000;
 
 export interface Watchdog {
-  /** An attempt with this mutant begins; its tests take so many milliseconds without it. */
+  /** An attempt with this mutant begins; its tests take `usualMs` without it. */
   begin(mutantId: string, usualMs: number): void;
   end(): void;
 }
@@ -28,7 +26,10 @@ export interface WatchedBy {
 }
 
 /** The time of a processor is measured, not the time of the clock, so that a busy machine ends no attempt. */
-export function startWatchdog(journalFile: string): Watchdog {
+export function startWatchdog({
+  journalFile,
+  patienceMs,
+}: Pick<Plan, 'journalFile' | 'patienceMs'>): Watchdog {
   const shared = new SharedArrayBuffer(12);
   const state = new Int32Array(shared);
   Atomics.store(state, 1, -1);
@@ -37,7 +38,7 @@ export function startWatchdog(journalFile: string): Watchdog {
   return {
     begin(mutantId, usualMs) {
       Atomics.store(state, 1, Number(mutantId));
-      Atomics.store(state, 2, Math.ceil(CPU_FLOOR_MS + SLOWER_FACTOR * usualMs));
+      Atomics.store(state, 2, Math.ceil(patienceMs + SLOWER_FACTOR * usualMs));
       Atomics.add(state, 0, 1);
     },
     end() {

@@ -34,7 +34,7 @@ export const queueBounds: BoundGroup = {
       name: 'Query and body of a command that waits',
       value: REQUEST_BYTES_MAX,
       unit: 'bytes',
-      reason: 'Sealed, it must fit into one item of the table. The API itself takes smaller bodies.',
+      reason: 'Sealed, it must fit into one item of the table. Bodies have a smaller bound of their own.',
       whenMet: 'The command is answered with 413 `body-too-large`.',
       signal: 'The answer',
     },
