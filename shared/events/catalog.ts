@@ -226,7 +226,9 @@ export const accountWatched = defineEvent({
       .number()
       .int()
       .nonnegative()
-      .describe('This many operations had failed then and had not ended. They began before the bridge watched.'),
+      .describe(
+        'This many operations had failed then and had not ended. They began before the bridge watched.',
+      ),
   }),
   example: {
     schema: 1,

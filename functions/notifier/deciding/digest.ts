@@ -48,7 +48,8 @@ export function digestOf(
   lastCount: number | undefined,
   nowMs: number,
 ): Notice | undefined {
-  if (healed === undefined || (healed.since_ms + DIGEST_MS > nowMs && healed.since_ms <= nowMs)) return undefined;
+  if (healed === undefined || (healed.since_ms + DIGEST_MS > nowMs && healed.since_ms <= nowMs))
+    return undefined;
   return {
     id: `digest ${healed.since_ms}`,
     kind: 'digest',

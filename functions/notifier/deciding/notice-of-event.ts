@@ -74,6 +74,7 @@ function stateNotice(event: catalog.OperationStateChanged): Notice | undefined {
     new_failures: event.new_failures,
     error: event.error && storedError(event.error),
     since: event.operation_created_at,
+    changed_at: event.operation_updated_at,
     client_id: event.command?.client_id,
   });
 }

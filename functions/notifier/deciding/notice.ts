@@ -48,6 +48,8 @@ export const noticeSchema = z.object({
   new_failures: z.number().optional(),
   error: z.string().optional(),
   since: z.string().optional(),
+  /** The upstream says that the operation changed at this time. */
+  changed_at: z.string().optional(),
   /** This caller sent the command that started the operation. */
   client_id: z.string().optional(),
   /** The reason says why an account cannot be read, or how a deaf channel answers. */

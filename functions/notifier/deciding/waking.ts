@@ -74,18 +74,26 @@ function hasEnd(own: readonly WaitingNotice[]): boolean {
   return ENDS.has(latestOf(own)?.kind ?? 'failed');
 }
 
-/** Returns whether the operation's latest notice ends it, within its patience after the first failure that is known. */
+/**
+ * Returns whether the operation's latest notice ends it, within its patience after the first failure that is known. The
+ * upstream's times say so, because the bridge sees both changes only when it polls.
+ */
 function hasHealed(own: readonly WaitingNotice[], patienceMs: number): boolean {
   const latest = latestOf(own);
   if (latest === undefined || !ENDS.has(latest.kind)) return false;
-  const failedAtMs = own
-    .filter(({ notice }) => MAY_HEAL.has(notice.kind))
-    .map(({ notice }) => Date.parse(notice.observed_at));
-  return failedAtMs.every((atMs) => Date.parse(latest.observed_at) - atMs <= patienceMs);
+  const failures = own.filter(({ notice }) => MAY_HEAL.has(notice.kind));
+  return failures.every(({ notice }) => changedAtMs(latest) - changedAtMs(notice) <= patienceMs);
+}
+
+function changedAtMs({ changed_at, observed_at }: Notice): number {
+  return Date.parse(changed_at ?? observed_at);
 }
 
 function latestOf(own: readonly WaitingNotice[]): Notice | undefined {
-  return own.map(({ notice }) => notice).toSorted(byAge).at(-1);
+  return own
+    .map(({ notice }) => notice)
+    .toSorted(byAge)
+    .at(-1);
 }
 
 function byAge(a: Notice, b: Notice): number {

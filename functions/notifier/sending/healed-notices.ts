@@ -21,10 +21,7 @@ export interface HealedNotices {
  * The count is written first. A crash after it counts these failures twice in one digest, and loses none. Resolves to
  * false when another notifier holds the channel.
  */
-export async function noteHealedNotices(
-  turn: Turn,
-  { waiting, incidents }: HealedNotices,
-): Promise<boolean> {
+export async function noteHealedNotices(turn: Turn, { waiting, incidents }: HealedNotices): Promise<boolean> {
   if (waiting.length === 0) return true;
   const { deps, channel, state } = turn;
   const notices = waiting.map(({ notice }) => notice);

@@ -45,7 +45,8 @@ export async function noteSent(
     waiting_since_ms: undefined,
     last_reason: undefined,
     notices_max: widened(turn),
-    ...(interrupts(sending) && noteInterruption(state ?? {}, clock.now(), deps.policy.gather_seconds * 1_000)),
+    ...(interrupts(sending) &&
+      noteInterruption(state ?? {}, clock.now(), deps.policy.gather_seconds * 1_000)),
   });
   if (!isOurs) return false;
   await settle(turn, { ...sending, left });

@@ -24,7 +24,10 @@ export interface PlanDeps {
     readonly ends: Pick<NoticeEnds, 'settle'>;
     readonly incidents: Pick<IncidentMemory, 'readMany'>;
   };
-  readonly policy: Pick<AlertPolicy, 'mutes' | 'window_seconds' | 'routes' | 'patience_seconds' | 'gather_seconds'>;
+  readonly policy: Pick<
+    AlertPolicy,
+    'mutes' | 'window_seconds' | 'routes' | 'patience_seconds' | 'gather_seconds'
+  >;
   readonly clock: Pick<Clock, 'now'>;
 }
 

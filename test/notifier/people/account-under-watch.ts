@@ -3,6 +3,16 @@
  * the bridge gets in its first hours. The service's own log says afterwards what really happened.
  */
 
+import { alertPolicySchema } from '../../../functions/notifier/alert-policy-schema.ts';
+import type { Channel } from '../../../functions/notifier/channels/channel.ts';
+import { SLACK_PACE } from '../../../functions/notifier/channels/slack-channel.ts';
+import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
+import { alertRulePattern } from '../../../functions/notifier/deciding/alert-rule.ts';
+import type { Message } from '../../../functions/notifier/deciding/message-plan.ts';
+import { notifierQueue, notifierSchedule } from '../../../functions/notifier/invocations.ts';
+import { notify } from '../../../functions/notifier/notify.ts';
+import { createAlertStore } from '../../../functions/notifier/store/alert-store.ts';
+import { sweep } from '../../../functions/notifier/sweep.ts';
 import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
 import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
 import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
@@ -20,16 +30,6 @@ import { createRequestLimits } from '../../../infra/simulator/faults/limits.ts';
 import { createKeyRing } from '../../../infra/simulator/world/account/key-ring.ts';
 import type { GroundTruthOperation } from '../../../infra/simulator/world/state/ground-truth.ts';
 import { createWorld } from '../../../infra/simulator/world/world.ts';
-import { alertPolicySchema } from '../../../functions/notifier/alert-policy-schema.ts';
-import type { Channel } from '../../../functions/notifier/channels/channel.ts';
-import { SLACK_PACE } from '../../../functions/notifier/channels/slack-channel.ts';
-import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
-import { alertRulePattern } from '../../../functions/notifier/deciding/alert-rule.ts';
-import type { Message } from '../../../functions/notifier/deciding/message-plan.ts';
-import { notifierQueue, notifierSchedule } from '../../../functions/notifier/invocations.ts';
-import { notify } from '../../../functions/notifier/notify.ts';
-import { createAlertStore } from '../../../functions/notifier/store/alert-store.ts';
-import { sweep } from '../../../functions/notifier/sweep.ts';
 import { pollerSchedule } from '../../../shared/config/poller-config.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
@@ -47,12 +47,12 @@ import { createListIndex } from '../list-index.ts';
 const ACCOUNT_ID = 'main';
 const API_KEY = 'a-key-of-the-simulated-service';
 const MINUTE_MS = 60_000;
-const REQUESTS_PER_MINUTE = 600;
 
 export interface WatchedAccount {
   readonly seed: number;
   readonly projectCount: number;
   readonly minutes: number;
+  readonly requestsPerMinute: number;
   /** An average project has this many sessions an hour; without it as many as in a demonstration. */
   readonly sessionsPerHour?: number;
 }
@@ -71,7 +71,7 @@ export interface Watched {
 }
 
 export async function watchAccount(options: WatchedAccount): Promise<Watched> {
-  const { seed, projectCount, minutes, sessionsPerHour } = options;
+  const { seed, projectCount, minutes, requestsPerMinute, sessionsPerHour } = options;
   const startMs = NOON_MS;
   const scheduler = createScheduler(startMs);
   const world = createWorld({
@@ -95,7 +95,7 @@ export async function watchAccount(options: WatchedAccount): Promise<Watched> {
       }),
   };
   const poller: Process = { name: 'poller', isCrashed: false, clockSkewMs: 0 };
-  const deps = pollerDeps({ scheduler, poller, bus, memory, world, seed });
+  const deps = pollerDeps({ scheduler, poller, bus, memory, world, seed, requestsPerMinute });
   const accountMemory = emptyAccountMemory();
   const notifier = notifierDeps(scheduler, sent);
 
@@ -147,15 +147,24 @@ interface PollerParts {
   readonly memory: ReturnType<typeof createMemoryTable>;
   readonly world: ReturnType<typeof createWorld>;
   readonly seed: number;
+  readonly requestsPerMinute: number;
 }
 
-function pollerDeps({ scheduler, poller, bus, memory, world, seed }: PollerParts): AccountDeps {
+function pollerDeps({
+  scheduler,
+  poller,
+  bus,
+  memory,
+  world,
+  seed,
+  requestsPerMinute,
+}: PollerParts): AccountDeps {
   const clock = scheduler.clockOf(poller);
   const random = seededRandom(seed + 1);
   const newId = () => String(random.next());
   const budget = createRequestBudget({
     clock,
-    requestsPerMinute: REQUESTS_PER_MINUTE,
+    requestsPerMinute,
     burst: REQUEST_BURST,
     startsEmpty: true,
   });
@@ -192,7 +201,7 @@ function pollerDeps({ scheduler, poller, bus, memory, world, seed }: PollerParts
     budget,
     planner: createPollPlanner({
       ...accountLimits.planner,
-      requestsPerMinute: REQUESTS_PER_MINUTE,
+      requestsPerMinute,
       pollIntervalMsMin: 5_000,
       listing: { intervalMsMax: accountLimits.run.discoveryIntervalMs, hintIntervalMsMin: 1_250 },
     }),
@@ -201,14 +210,11 @@ function pollerDeps({ scheduler, poller, bus, memory, world, seed }: PollerParts
     lease: createLease({ store, clock, monotonicMs: () => scheduler.now(), newId, budget }),
     key: { hasAnother: async () => false },
     options: pollOptionsFor('open', {}),
-    limits: { ...accountLimits.run, requestsPerMinute: REQUESTS_PER_MINUTE, pollsAtOnce: 2 },
+    limits: { ...accountLimits.run, requestsPerMinute, pollsAtOnce: 2 },
   } as AccountDeps;
 }
 
-async function invokePoller(
-  deps: AccountDeps,
-  memory: ReturnType<typeof emptyAccountMemory>,
-): Promise<void> {
+async function invokePoller(deps: AccountDeps, memory: ReturnType<typeof emptyAccountMemory>): Promise<void> {
   const stop = new AbortController();
   const leaseMs = pollerSchedule.timeoutMs - STOP_RESERVE_MS;
   void deps.clock.sleep(leaseMs).then(() => stop.abort(new Error('deadline')));

@@ -11,7 +11,8 @@ type Notifier = ReturnType<typeof aNotifier>;
 
 /** Returns an event that the bridge observes now. */
 function nowEvent({ clock }: Notifier, detail: object = {}, envelope: object = {}) {
-  return anEvent({ observed_at: new Date(clock.now()).toISOString(), ...detail }, envelope);
+  const now = new Date(clock.now()).toISOString();
+  return anEvent({ observed_at: now, operation_updated_at: now, ...detail }, envelope);
 }
 
 function kindsOf({ slack }: Notifier): readonly (readonly string[])[] {
@@ -92,7 +93,9 @@ describe('a failure', () => {
     await notifier.deliver(nowEvent(notifier, { operation_id: 'operation-young' }));
     await notifier.pass(1);
     const first = notifier.slack.messages.flatMap(({ message }) => message.flat());
-    await notifier.deliver(nowEvent(notifier, { ...RECOVERED, operation_id: 'operation-young', sequence: 9 }));
+    await notifier.deliver(
+      nowEvent(notifier, { ...RECOVERED, operation_id: 'operation-young', sequence: 9 }),
+    );
     await notifier.pass(20);
 
     expect(first.map(({ operation_id }) => operation_id)).toEqual(['operation-old']);

@@ -18,7 +18,9 @@ const PAGE_KEYS = 200;
 const COUNTED_MAX = 2_000;
 
 export interface FirstSightDeps extends RecordAndRelayDeps {
-  readonly store: RecordAndRelayDeps['store'] & AccountReader & Pick<LeftoverStore, 'findWorkPage' | 'readRecords'>;
+  readonly store: RecordAndRelayDeps['store'] &
+    AccountReader &
+    Pick<LeftoverStore, 'findWorkPage' | 'readRecords'>;
   readonly clock: Clock;
 }
 
