@@ -42,10 +42,7 @@ export function stageBridgePackage(folder: string, project: ProjectManifest): vo
     logLevel: 'error',
   });
   writeDeclarations(TESTING, dist);
-  writeFileSync(
-    join(folder, 'THIRD-PARTY-LICENSES.txt'),
-    thirdPartyLicenses(Object.keys(metafile.inputs)),
-  );
+  writeFileSync(join(folder, 'THIRD-PARTY-LICENSES.txt'), thirdPartyLicenses(Object.keys(metafile.inputs)));
   copyFileSync(join(ROOT, 'infra/packages/testing/README.md'), join(folder, 'README.md'));
   copyFileSync(join(ROOT, 'LICENSE'), join(folder, 'LICENSE'));
   writeFileSync(join(folder, 'package.json'), `${JSON.stringify(bridgeManifest(project), null, 2)}\n`);

@@ -17,9 +17,10 @@ import { healthRoutes } from './health-routes.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { projectRoutes } from './project-routes.ts';
 import { type QueueRouteDeps, queueRoutes } from './queue-routes.ts';
+import { type TriggerDeps, triggerRoutes } from './trigger-routes.ts';
 import { wishRoutes } from './wish-routes.ts';
 
-export interface BridgeDeps extends ModelDeps, QueueRouteDeps {
+export interface BridgeDeps extends ModelDeps, QueueRouteDeps, Pick<TriggerDeps, 'bus'> {
   /** Resolves to undefined while the poller has not written its status yet. */
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
   readonly patient: PatientCallers;
@@ -39,10 +40,11 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...projectRoutes(modelOf),
     ...operationRoutes(modelOf, { clock, patient }),
     ...wishRoutes(modelOf, pollIntervalMsOf),
-    ...commandRoutes(modelOf),
+    ...commandRoutes(modelOf, { clock, patient }),
     ...queueRoutes(modelOf, deps),
     ...freezeRoutes(deps),
     ...eventRoutes(modelOf, { clock, patient }),
+    ...triggerRoutes(deps),
     ...auditRoutes(modelOf),
   ];
 }

@@ -1,19 +1,26 @@
 /** Puts the subcommands together to the `operations-bridge` command. */
 
 import { Command, CommanderError } from 'commander';
+import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { UsageError } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
+import { auditSubcommand } from './audit.ts';
+import { conformanceSubcommand } from './conformance.ts';
+import { freezeSubcommand } from './freeze.ts';
 import { listenSubcommand } from './listen.ts';
+import { runSubcommand } from './run.ts';
 import { startSubcommand } from './start.ts';
+import { tokensSubcommand } from './tokens.ts';
+import { triggerSubcommand } from './trigger.ts';
 import { upstreamSubcommand } from './upstream.ts';
+import { waitSubcommand } from './wait.ts';
 
 export function createProgram(surroundings: Surroundings): Command {
   const program = new Command('operations-bridge')
     .description('Events for the asynchronous operations of a control plane that can only be polled.')
     .usage('<subcommand> [options]')
     .addHelpText('after', HELP_AFTER);
-  for (const create of [startSubcommand, upstreamSubcommand, listenSubcommand])
-    program.addCommand(create(surroundings));
+  for (const create of SUBCOMMANDS) program.addCommand(create(surroundings));
   forEachCommand(program, (command) => {
     command.exitOverride().showSuggestionAfterError();
     command.configureOutput({
@@ -25,6 +32,19 @@ export function createProgram(surroundings: Surroundings): Command {
   });
   return program;
 }
+
+const SUBCOMMANDS = [
+  startSubcommand,
+  upstreamSubcommand,
+  listenSubcommand,
+  runSubcommand,
+  waitSubcommand,
+  tokensSubcommand,
+  auditSubcommand,
+  freezeSubcommand,
+  triggerSubcommand,
+  conformanceSubcommand,
+];
 
 /** The help has the same lines in every terminal and in the documentation. */
 const HELP_COLUMNS = 110;
@@ -43,6 +63,8 @@ export async function runProgram(args: readonly string[], surroundings: Surround
     if (args.length === 0) return program.outputHelp();
     await program.parseAsync([...args], { from: 'user' });
   } catch (error) {
+    // Ctrl-C ends what is under way with an error, which is no news to the person who pressed it.
+    if (surroundings.signal.aborted) return surroundings.exitWith(EXIT_CODES.interrupted);
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode !== 0) throw new UsageError(sentenceOf(error), { cause: error });
   }
