@@ -7,15 +7,9 @@ import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import { countHealed } from '../deciding/digest.ts';
 import { noteHealed } from '../deciding/incident.ts';
-import type { WaitingNotice } from '../deciding/pending-notice.ts';
 import { WRITES_AT_ONCE } from './notice-ends.ts';
-import type { StoredIncidents } from './stored-incident.ts';
+import type { HealedNotices } from './plan-round.ts';
 import { hold, type Turn } from './turn.ts';
-
-export interface HealedNotices {
-  readonly waiting: readonly WaitingNotice[];
-  readonly incidents: StoredIncidents;
-}
 
 /**
  * The count is written first. A crash after it counts these failures twice in one digest, and loses none. Resolves to

@@ -12,7 +12,6 @@ import type { MessageLimits } from '../deciding/message-plan.ts';
 import { mutedUntilMs } from '../deciding/mute.ts';
 import { type PendingNotice, projectOf, type WaitingNotice } from '../deciding/pending-notice.ts';
 import { type Judged, judge, type Patience } from '../deciding/waking.ts';
-import type { HealedNotices } from './healed-notices.ts';
 import type { NoticeEnds } from './notice-ends.ts';
 import { messagesOf, type PlannedMessage, type PlanTerms } from './plan-messages.ts';
 import type { IncidentMemory, StoredIncidents } from './stored-incident.ts';
@@ -46,6 +45,12 @@ export interface Round {
   readonly isGathering: boolean;
   /** These notices were written just now. It is possible that the index does not show them yet. */
   readonly fresh: readonly PendingNotice[];
+}
+
+/** Failures that ended before they woke people, with the incidents that they belong to. */
+export interface HealedNotices {
+  readonly waiting: readonly WaitingNotice[];
+  readonly incidents: StoredIncidents;
 }
 
 export interface RoundPlan {
