@@ -491,7 +491,7 @@ describe('privileges', () => {
       ['UpdateReadRequests', 'READ#*'],
       ['UpdateQueue', 'QUEUE#*'],
       ['UpdateUsage', 'USAGE#*'],
-      ['QueryWork', 'main', 'QUEUE#*', 'QUEUED#*'],
+      ['QueryWork', 'main', 'QUEUE#*'],
     ]);
   });
 
