@@ -489,7 +489,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
   ],
   'infra/process': ['shared/runtime'],
-  'infra/release': [],
+  'infra/release': ['infra/process'],
   'infra/simulator': [
     'infra/process',
     'infra/simulator/faults',
