@@ -230,7 +230,9 @@ describe('what AWS says', () => {
     eventBridge.resolves({});
     secrets.on(GetSecretValueCommand).resolves({ SecretString: 'a secret' });
     sns.on(ListSubscriptionsByTopicCommand).resolves({ Subscriptions: [{ SubscriptionArn: 'arn:1' }] });
-    onTestFinished(() => [dynamoDb, eventBridge, secrets, sns].forEach((mock) => void mock.restore()));
+    onTestFinished(() => {
+      for (const mock of [dynamoDb, eventBridge, secrets, sns]) mock.restore();
+    });
     return { dynamoDb, eventBridge, secrets, sns };
   }
 

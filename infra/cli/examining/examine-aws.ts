@@ -62,7 +62,7 @@ async function tableOf(dynamoDb: AwsClients['dynamoDb'], name: string): Promise<
   return { status: Table?.TableStatus, indexes: new Map(indexes) };
 }
 
-export function judgeTable(name: string, { status, indexes }: TableState): Finding {
+function judgeTable(name: string, { status, indexes }: TableState): Finding {
   const check = `table ${name}`;
   const lacking = INDEXES.map((index) => index.name).filter((index) => indexes.get(index) !== 'ACTIVE');
   if (status !== 'ACTIVE') return problem(check, `The table is ${status}.`, 'Wait until it is ACTIVE.');
@@ -88,7 +88,7 @@ async function subscriptionsOf(sns: AwsClients['sns'], topicArn: string): Promis
 /** SNS shows this in place of an ARN until the person has followed the link of its mail. */
 const PENDING = 'PendingConfirmation';
 
-export function judgeSubscriptions(arns: readonly string[]): Finding {
+function judgeSubscriptions(arns: readonly string[]): Finding {
   const check = 'alerts by e-mail';
   const pendingCount = arns.filter((arn) => arn === PENDING).length;
   if (arns.length === 0)
@@ -115,7 +115,7 @@ async function guarded(check: string, examine: () => Promise<Finding>): Promise<
 }
 
 /** A missing permission prevents the check, and anything that does not exist is what it looked for. */
-export function judgeAwsError(check: string, { name, message }: Error): Finding {
+function judgeAwsError(check: string, { name, message }: Error): Finding {
   if (/NotFound/.test(name))
     return problem(check, 'It does not exist.', 'Deploy the stack, or check the name and the region.');
   if (/AccessDenied|Unauthorized|UnrecognizedClient|InvalidClientTokenId/.test(name))

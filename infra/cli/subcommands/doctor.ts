@@ -59,7 +59,7 @@ export function doctorSubcommand(surroundings: Surroundings): Command {
     .option('--bus <name>', 'the bus of the bridge', 'operations-bridge')
     .option(
       '--secret <id>',
-      `a secret to look at; can be given several times (default: ${DEFAULT_SECRETS})`,
+      `a secret to look at; can be given several times (default: ${DEFAULT_SECRETS.join(', ')})`,
       collect,
       [],
     )
