@@ -383,7 +383,15 @@ describe('privileges', () => {
     expect(statementsOf('api').find(({ Sid }) => Sid === 'Publish')).toMatchObject({
       Condition: {
         StringEquals: { 'events:source': 'operations-bridge' },
-        'ForAllValues:StringEquals': { 'events:detail-type': ['Operation State Changed', 'Command Settled'] },
+        'ForAllValues:StringEquals': {
+          'events:detail-type': [
+            'Operation State Changed',
+            'Command Settled',
+            'Branch Ready',
+            'Branch Failed',
+            'Compute State Changed',
+          ],
+        },
       },
     });
     expect(statementsOf('api').find(({ Sid }) => Sid === 'Trigger')).toMatchObject({
@@ -483,7 +491,7 @@ describe('privileges', () => {
       ['UpdateReadRequests', 'READ#*'],
       ['UpdateQueue', 'QUEUE#*'],
       ['UpdateUsage', 'USAGE#*'],
-      ['QueryWork', 'main', 'QUEUE#*', 'QUEUED#*'],
+      ['QueryWork', 'main', 'QUEUE#*'],
     ]);
   });
 

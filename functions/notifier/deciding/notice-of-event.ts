@@ -7,9 +7,7 @@ import * as catalog from '../../../shared/events/catalog.ts';
 import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
 import type { Notice, NoticeKind, Severity } from './notice.ts';
 import { readPartially } from './partial-event.ts';
-
-/** From the third failure on, two retries of the upstream have failed, and the operation needs a person. */
-const ESCALATION_FAILURES_COUNT = 3;
+import { isEscalated } from './severity.ts';
 
 /** The upstream may put a whole stack trace into `error`. This many characters of it are stored and shown. */
 const STORED_ERROR_CHARACTERS = 700;
@@ -53,6 +51,8 @@ function knownNoticeOf(detailType: string, detail: unknown): Notice | undefined 
       return stalledNotice(catalog.operationStalled.detail.parse(detail));
     case catalog.operationWatchEnded.detailType:
       return watchEndedNotice(catalog.operationWatchEnded.detail.parse(detail));
+    case catalog.accountWatched.detailType:
+      return firstSightNotice(catalog.accountWatched.detail.parse(detail));
     case catalog.accountDegraded.detailType:
     case catalog.accountRecovered.detailType:
       return accountNotice(detailType, catalog.accountDegraded.detail.parse(detail));
@@ -72,6 +72,7 @@ function stateNotice(event: catalog.OperationStateChanged): Notice | undefined {
     new_failures: event.new_failures,
     error: event.error && storedError(event.error),
     since: event.operation_created_at,
+    changed_at: event.operation_updated_at,
     client_id: event.command?.client_id,
   });
 }
@@ -85,6 +86,8 @@ function storedError(error: string): string {
 }
 
 function stateKind(event: catalog.OperationStateChanged): NoticeKind | undefined {
+  // What had begun before the bridge watched stands in the message about the first sight, as a number.
+  if (event.observed_by === 'backfill') return undefined;
   if (event.status === 'error') return 'given_up';
   if (event.status === 'failed') return 'failed';
   // The operation has finished after failed attempts. These were reported before, or this notice reports them, when
@@ -97,7 +100,7 @@ function stateKind(event: catalog.OperationStateChanged): NoticeKind | undefined
 
 function stateSeverity(kind: NoticeKind, failuresCount: number): Severity {
   if (kind === 'recovered' || kind === 'cancelled') return 'info';
-  return kind === 'given_up' || failuresCount >= ESCALATION_FAILURES_COUNT ? 'critical' : 'warning';
+  return kind === 'given_up' || isEscalated({ failures_count: failuresCount }) ? 'critical' : 'warning';
 }
 
 function stalledNotice(event: catalog.OperationStalled): Notice {
@@ -118,6 +121,12 @@ function watchEndedNotice(event: z.infer<typeof catalog.operationWatchEnded.deta
     kind: isGivenUp ? 'given_up' : 'vanished',
     severity: isGivenUp ? 'critical' : 'warning',
   });
+}
+
+function firstSightNotice(event: z.infer<typeof catalog.accountWatched.detail>): Notice {
+  const { id, account_id, observed_at, project_count, failing_count } = event;
+  const found = { project_count, failing_count };
+  return { id, account_id, observed_at, found, kind: 'first_sight', severity: 'info' };
 }
 
 function accountNotice(detailType: string, event: z.infer<typeof catalog.accountDegraded.detail>): Notice {
