@@ -14,6 +14,7 @@ import { startSubcommand } from './start.ts';
 import { tokensSubcommand } from './tokens.ts';
 import { triggerSubcommand } from './trigger.ts';
 import { upstreamSubcommand } from './upstream.ts';
+import { verifySubcommand } from './verify.ts';
 import { waitSubcommand } from './wait.ts';
 
 export function createProgram(surroundings: Surroundings): Command {
@@ -46,6 +47,7 @@ const SUBCOMMANDS = [
   triggerSubcommand,
   conformanceSubcommand,
   doctorSubcommand,
+  verifySubcommand,
 ];
 
 /** The help has the same lines in every terminal and in the documentation. */
