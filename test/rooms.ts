@@ -493,7 +493,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
   ],
   'infra/process': ['shared/runtime'],
-  'infra/release': [],
+  'infra/release': ['infra/process'],
   'infra/simulator': [
     'infra/process',
     'infra/simulator/faults',
