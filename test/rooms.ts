@@ -413,7 +413,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream/calls',
   ],
   'infra/cli/examining': ['infra/cli/conforming', 'infra/cli/connection', 'shared/runtime', 'shared/store'],
-  'infra/cli/listening': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
+  'infra/cli/listening': ['infra/cli/connection', 'infra/local/terminal', 'infra/process', 'shared/runtime'],
   'infra/cli/subcommands': [
     'infra/cli/conforming',
     'infra/cli/connection',
