@@ -331,6 +331,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
   ],
   'infra/aws/monitoring': ['infra/aws/resources', 'infra/config', 'shared/alerts', 'shared/runtime'],
+  'infra/aws/release': ['infra', 'infra/aws', 'infra/config', 'shared/runtime'],
   'infra/aws/resources': [
     'functions/api',
     'functions/commands',
@@ -347,7 +348,6 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store',
     'shared/store/dynamodb',
   ],
-  'infra/aws/release': ['infra', 'infra/aws', 'infra/config', 'shared/runtime'],
   'infra/cli': [
     'functions/notifier/channels',
     'infra/cli/docs',
@@ -412,10 +412,12 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream',
     'shared/upstream/calls',
   ],
+  'infra/cli/examining': ['infra/cli/conforming', 'infra/cli/connection', 'shared/runtime', 'shared/store'],
   'infra/cli/listening': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/cli/subcommands': [
     'infra/cli/conforming',
     'infra/cli/connection',
+    'infra/cli/examining',
     'infra/cli/listening',
     'infra/cli/tokens',
     'infra/cli/triggering',

@@ -6,6 +6,7 @@ import { UsageError } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import { auditSubcommand } from './audit.ts';
 import { conformanceSubcommand } from './conformance.ts';
+import { doctorSubcommand } from './doctor.ts';
 import { freezeSubcommand } from './freeze.ts';
 import { listenSubcommand } from './listen.ts';
 import { runSubcommand } from './run.ts';
@@ -44,6 +45,7 @@ const SUBCOMMANDS = [
   freezeSubcommand,
   triggerSubcommand,
   conformanceSubcommand,
+  doctorSubcommand,
 ];
 
 /** The help has the same lines in every terminal and in the documentation. */

@@ -86,7 +86,7 @@ export function tokensSubcommand(surroundings: Surroundings): Command {
   return command.addCommand(create).addCommand(list).addCommand(revoke);
 }
 
-/** The hash helps nobody, and belongs to the table. */
-function shownRecord({ hash: _, ...shown }: TokenRecord): object {
-  return shown;
+/** The hash belongs to the table, and is of no use outside of it. */
+function shownRecord(record: TokenRecord): object {
+  return Object.fromEntries(Object.entries(record).filter(([name]) => name !== 'hash'));
 }

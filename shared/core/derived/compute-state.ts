@@ -12,6 +12,9 @@ import type { OperationRecord } from '../records/operation-record.ts';
 import { isoTimeOf } from '../time/timestamp.ts';
 import { areTogether, stateAfter } from './derivations.ts';
 
+/** At most this many entries are kept once they are acknowledged. With more, each write costs a second write unit. */
+const HISTORY_ENTRIES_MAX = 2;
+
 /**
  * Applies the ends of several operations of one compute. Returns undefined when nothing is known of the compute, and
  * the same record when nothing changes. `around` are operations of its branch that are known and need not have ended.
@@ -89,7 +92,7 @@ function decideComputeState(
     sequence,
     state_since: updated_at,
     state_operation: { operation_id, action, created_at },
-    ...append(base, entry),
+    ...append(base, entry, HISTORY_ENTRIES_MAX),
   };
 }
 

@@ -106,16 +106,27 @@ describe('a command in the table', () => {
     expect(Object.values(itemOf('command-1') ?? {})).toContain('2026-01-15T12:00:00.000Z#command-1');
   });
 
-  test('counts as waiting while it is in line, up to the bound', async () => {
+  test('counts as waiting until it leaves the line', async () => {
     const { store } = createStore();
     for (const command_id of ['a', 'b', 'c']) await store.addCommand(aCommand({ command_id }));
     expect(await store.countWaiting(10)).toBe(3);
-    expect(await store.countWaiting(2)).toBe(2);
 
     await store.changeCommand(beginSending(aCommand({ command_id: 'a' }), NOON_MS));
     expect(await store.countWaiting(10)).toBe(3);
     await store.changeCommand(leaveLine(aCommand({ command_id: 'b' }), { state: 'cancelled' }, NOON_MS));
     expect(await store.countWaiting(10)).toBe(2);
+  });
+
+  test('counts by the lines themselves at the bound, so that what a crash has left beside them blocks nobody', async () => {
+    const { store } = createStore();
+    for (const command_id of ['a', 'b', 'c']) await store.addCommand(aCommand({ command_id }));
+    expect(await store.countWaiting(3)).toBe(0);
+
+    const line = withEntry(withEntry(emptyLine('main', PROJECT_ID), 'a'), 'b');
+    await store.changeLine({ ...line, revision: 1 });
+    await store.changeLine(withEntry(emptyLine('main', 'quiet-pond-12345678'), 'c'));
+    expect(await store.countWaiting(3)).toBe(3);
+    expect(await store.countWaiting(2)).toBe(2);
   });
 
   test('that cannot be read is noted with its fields, and nothing of its content', async () => {
