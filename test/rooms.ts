@@ -421,6 +421,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'infra/cli/listening',
     'infra/cli/tokens',
     'infra/cli/triggering',
+    'infra/cli/verifying',
     'infra/cli/waiting',
     'infra/local',
     'infra/local/terminal',
@@ -438,6 +439,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store/dynamodb',
   ],
   'infra/cli/triggering': ['infra/cli/listening', 'infra/process', 'shared/events'],
+  'infra/cli/verifying': ['infra/cli/connection'],
   'infra/cli/waiting': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/config': [
     'functions/notifier',
