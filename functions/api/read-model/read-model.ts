@@ -5,6 +5,8 @@ import type { QueuedCommand } from '../../../shared/commands/queue/queued-comman
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
+import type { DayInsights } from '../../../shared/insights/day-insights.ts';
+import { createInsightsStore } from '../../../shared/insights/insights-store.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { createOperationRecords } from '../../../shared/store/adapters/operation-records.ts';
 import { createProjectRecords } from '../../../shared/store/adapters/project-records.ts';
@@ -41,13 +43,27 @@ interface CommandReader {
   command(projectId: string, requestId: string): Promise<CommandRecord | undefined>;
 }
 
+interface InsightReader {
+  /**
+   * Resolves to what operations took that ended on the last days: those of a project, or those of the account. Days of
+   * which nothing is known are missing.
+   */
+  endedDays(projectId?: string): Promise<readonly DayInsights[]>;
+}
+
 /** The read model writes only this: a wish that the poller read a project soon. */
 interface ReadWisher {
   wishForReading(projectId: string, intervalMs: number): Promise<void>;
 }
 
 /** A list leaves out the items that cannot be read, and notes them. A read of one record rejects with `UnreadableItemError`. */
-export interface ReadModel extends ProjectReader, OperationReader, CommandReader, ReadWisher, OpenWork {
+export interface ReadModel
+  extends ProjectReader,
+    OperationReader,
+    CommandReader,
+    InsightReader,
+    ReadWisher,
+    OpenWork {
   readonly accountId: string;
   readonly feed: EventFeed;
   readonly audit: AuditReader;
@@ -67,6 +83,7 @@ export function createReadModel(
   const projects = createProjectRecords(table, accountId, noteUnreadable);
   const operations = createOperationRecords(table, accountId, noteUnreadable);
   const wishes = createReadingWishes(table, accountId, clock);
+  const insights = createInsightsStore(table, accountId, noteUnreadable);
   const pages = { table, indexes };
 
   return {
@@ -75,6 +92,7 @@ export function createReadModel(
     audit: createAuditReader(table, indexes, accountId),
     ...createOpenWork(table, accountId, noteUnreadable),
     wishForReading: (projectId, intervalMs) => wishes.wishForReading(projectId, intervalMs),
+    endedDays: (projectId) => insights.readDays(projectId, clock.now()),
     project: (projectId) => projects.readProject(projectId),
     operation: (projectId, operationId) => operations.readOperation(projectId, operationId),
 

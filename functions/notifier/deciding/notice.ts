@@ -42,6 +42,16 @@ export const noticeSchema = z.object({
   /** The reason says why an account cannot be read, or how a deaf channel answers. */
   reason: z.string().optional(),
   open_ms: z.number().optional(),
+  /** Operations of the action took this long in the last seven days. */
+  usual_duration: z
+    .object({
+      basis: z.enum(['project', 'account']),
+      operation_count: z.number(),
+      p50_ms: z.number(),
+      p95_ms: z.number(),
+      p99_ms: z.number(),
+    })
+    .optional(),
   /** The notice is about this channel, which takes no messages, or takes them again. */
   channel: z.string().optional(),
   /** The event did not fit this version of the bridge, so only a part of it could be read. */
