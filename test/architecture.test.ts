@@ -173,7 +173,6 @@ describe('a file of shared', () => {
       (file) =>
         isIn(file, 'shared') &&
         !isIn(file, ...ALREADY_SHARED) &&
-        file !== 'shared/events/consumer.ts' &&
         reached.filter((files) => files.has(file)).length < 2,
     );
 

@@ -12,16 +12,19 @@ import type { AccountStatus } from '../../shared/core/records/account-status.ts'
 import type { OperationRecord } from '../../shared/core/records/operation-record.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { toError } from '../../shared/runtime/errors.ts';
 import type { Random } from '../../shared/runtime/random.ts';
 import type { Secret } from '../../shared/runtime/secret.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readAccountStatus } from '../../shared/store/account-status-store.ts';
+import { createReadingWishes } from '../../shared/store/adapters/reading-wishes.ts';
 import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import type { KeySource } from '../../shared/upstream/key-source.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
 import { createConsole } from './console/create-console.ts';
 import { readAlertHistory, type SentAlerts } from './console/pages/alert-history.ts';
+import type { RouteCall } from './console/pages/upstream-view.ts';
 import { createEndedSessions } from './console/session/ended-sessions.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
 import { createAuthenticator } from './identity/authenticate.ts';
@@ -77,7 +80,7 @@ interface Readers {
 export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const noteUnreadable = createUnreadableNotes(ports.telemetry);
   const shared = upstreamAccounts(settings.accounts, ports, noteUnreadable);
-  const accounts = withQueues(shared, ports, noteUnreadable);
+  const accounts = servedAccounts(settings, ports, { shared, noteUnreadable });
   const readers = createReaders(settings, ports, noteUnreadable);
   const routes = createRoutes(settings, ports, { accounts, readers, noteUnreadable });
   const fairShares = new Map([...accounts].map(([id, { fairShare }]) => [id, fairShare]));
@@ -138,15 +141,22 @@ function createRoutes(
   ]);
 }
 
-/** The keys of both maps are account ids. */
-function withQueues(
-  accounts: ReadonlyMap<string, SharedAccount>,
-  { table, clock }: ApiPorts,
-  noteUnreadable: NoteUnreadable,
+/** Adds to each account what only the API needs of it. The keys of the map are account ids. */
+function servedAccounts(
+  { accounts }: ApiSettings,
+  { table, clock, telemetry }: ApiPorts,
+  parts: { readonly shared: ReadonlyMap<string, SharedAccount>; readonly noteUnreadable: NoteUnreadable },
 ): ReadonlyMap<string, SharedAccount & UpstreamAccount> {
-  const entries = [...accounts].map(([id, account]) => {
-    const queue = createAccountQueue(table, id, clock, noteUnreadable);
-    return [id, { ...account, queue }] as const;
+  const entries = accounts.flatMap(({ account_id, poll_interval_seconds }) => {
+    const account = parts.shared.get(account_id);
+    if (account === undefined) return [];
+    const queue = createAccountQueue(table, account_id, clock, parts.noteUnreadable);
+    const wishes = createReadingWishes(table, account_id, clock);
+    const wishForReading = (project_id: string) =>
+      wishes.wishForReading(project_id, poll_interval_seconds * 1_000).catch((error: unknown) => {
+        telemetry.log('warn', 'wish.not_stored', { account_id, project_id, reason: toError(error).name });
+      });
+    return [[account_id, { ...account, queue, wishForReading }] as const];
   });
   return new Map(entries);
 }
@@ -199,16 +209,17 @@ function createPages(
     telemetry: serving.telemetry,
     audit: serving.audit,
     routes,
-    call: (route, { caller, ids, idempotencyKey }) =>
-      serveCaller(serving, route, { caller, raw: rawRequestOf(ids, idempotencyKey) }),
+    call: (route, { caller, ...request }) =>
+      serveCaller(serving, route, { caller, raw: rawRequestOf(request) }),
   });
 }
 
-/** Turns a form of the console into a request to a route. It has ids, and neither a query nor a body. */
-function rawRequestOf(ids: Readonly<Record<string, string>>, idempotencyKey: string | undefined): RawRequest {
+/** Turns a form of the console into a request to a route. It has ids, and no query. */
+function rawRequestOf({ ids, idempotencyKey, body }: Omit<RouteCall, 'caller'>): RawRequest {
   const headers = new Headers({
     prefer: 'wait=5',
     ...(idempotencyKey && { 'idempotency-key': idempotencyKey }),
   });
-  return { ids, query: new URLSearchParams(), headers, body: async () => new Uint8Array() };
+  const bytes = new TextEncoder().encode(body === undefined ? '' : JSON.stringify(body));
+  return { ids, query: new URLSearchParams(), headers, body: async () => bytes };
 }

@@ -20,7 +20,7 @@ export function headerLines({ options, upstream, aws, api, token }: HeaderParts)
     'Operations Bridge',
     `  upstream   ${upstream.baseUrl}   ${upstream.label}${speed}`,
     `  local AWS  ${aws.endpoint}   DynamoDB, EventBridge, Secrets Manager; state ${state}`,
-    `  access key ${aws.credentials.accessKeyId}   of the local AWS, for this run: npm run tokens -- ... --access-key`,
+    `  access key ${aws.credentials.accessKeyId}   of the local AWS, for this run (AWS_ACCESS_KEY_ID); operations-bridge tokens takes --local`,
     `  API        ${api.origin}   /api/v2 is the API of the upstream, /bridge/v1 is that of the bridge`,
     `  token      ${token}`,
     `  console    ${api.origin}/console   sign in with the token`,

@@ -3,6 +3,7 @@
 import type { PollAccountRequest } from '../../shared/config/poller-config.ts';
 import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
+import { createClosingStack } from '../process/closing-stack.ts';
 import { scaledClock } from '../process/scaled-clock.ts';
 import type { LocalAws } from './aws/local-aws.ts';
 import { commandEnvironment, endTokens, issueToken, openBridgeApi } from './bridge-api.ts';
@@ -28,6 +29,17 @@ export interface Surroundings {
   readonly clock: Clock;
   /** These are the secrets of alert channels. A channel whose secret is set really gets the alerts. */
   readonly channelSecrets?: ChannelSecrets;
+  /** Is called once, when the API answers. */
+  readonly onReady?: (addresses: LocalAddresses) => void;
+}
+
+/** Where programs of this machine find the run. */
+interface LocalAddresses {
+  /** The origin of the API, as `http://127.0.0.1:PORT`. */
+  readonly url: string;
+  readonly token: string;
+  readonly awsEndpoint: string;
+  readonly accessKeyId: string;
 }
 
 /** The parts of one run need these of each other. */
@@ -59,7 +71,7 @@ export async function runLocalBridge(options: StartOptions, surroundings: Surrou
 
 async function runIn(run: Run): Promise<void> {
   const { options, surroundings, folder, clock } = run;
-  await using stack = new AsyncDisposableStack();
+  await using stack = createClosingStack();
   const upstream = stack.use(await openUpstream(options, folder.originMs, clock));
   await probeUpstream(upstream, surroundings);
   if (surroundings.signal.aborted) return;
@@ -77,6 +89,9 @@ async function runIn(run: Run): Promise<void> {
   // The API closes before the notifier, because its last events may be alerts.
   stack.defer(() => api.close());
   for (const line of headerLines({ options, upstream, aws, api, token })) surroundings.print(line);
+  const { endpoint: awsEndpoint, credentials } = aws;
+  const { accessKeyId } = credentials;
+  surroundings.onReady?.({ url: api.origin, token, awsEndpoint, accessKeyId });
   await runPollerLambda(pollerOf(run, aws, upstream), surroundings.signal);
 }
 

@@ -16,6 +16,7 @@ import { COMMANDS_QUEUE_NAME } from './bridge-names.ts';
 import type { WorkerSettings } from './lambda/poller-lambda.ts';
 import { createQueueInvocations, type QueueInvocations } from './lambda/queue-invocations.ts';
 import { startQueueLambda } from './lambda/queue-lambda.ts';
+import { workerScript } from './lambda/worker-script.ts';
 
 export interface LocalCommandsOptions extends WorkerSettings {
   readonly aws: LocalAws;
@@ -39,7 +40,7 @@ const POLL_MS = 100;
 export function startLocalCommands(options: LocalCommandsOptions): LocalCommands {
   const { aws, clock, busName, onFailure } = options;
   const queue = openQueue(options);
-  const script = new URL('./lambda/commands-worker.ts', import.meta.url);
+  const script = workerScript('commands-worker');
   const lambda = startQueueLambda({ ...options, script });
   const invocations = createQueueInvocations(queue, commandsQueue.batchSize, (event) => lambda.invoke(event));
   const closing = new AbortController();

@@ -15,6 +15,7 @@ import type { TopicMessage } from './aws/services/topics.ts';
 import type { WorkerSettings } from './lambda/poller-lambda.ts';
 import { createQueueInvocations, type QueueInvocations } from './lambda/queue-invocations.ts';
 import { type QueueLambda, startQueueLambda } from './lambda/queue-lambda.ts';
+import { workerScript } from './lambda/worker-script.ts';
 import { type ChannelSecrets, setUpChannels } from './local-channels.ts';
 import { type LineStyle, paint } from './terminal/event-line.ts';
 
@@ -98,7 +99,7 @@ function startLambda(
     ...channelEnvironment,
     ...(consoleBaseUrl !== undefined && { CONSOLE_BASE_URL: consoleBaseUrl }),
   };
-  const script = new URL('./lambda/notifier-worker.ts', import.meta.url);
+  const script = workerScript('notifier-worker');
   return startQueueLambda({ script, speed, originMs, environment, onLogLine, onFailure });
 }
 

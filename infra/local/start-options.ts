@@ -1,19 +1,38 @@
-/** Reads the options of `npm start`. */
+/** Declares and reads the options of `operations-bridge start`. */
 
-import { parseArgs } from 'node:util';
+import type { Command } from 'commander';
 import type { Backfill } from '../../shared/core/records/operation-record.ts';
 import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from '../process/option-values.ts';
 
-export const START_HELP = `npm start -- [options]   runs the whole bridge on this machine
-  --projects N     number of projects of the simulated service (default 25)
-  --seed S         decides everything that happens there (default 1)
-  --speed X        time runs X times as fast as real time (default 1)
-  --for D          stops after a duration of real time, such as 90s, 5m or 2h (default: runs until Ctrl-C)
-  --upstream URL   uses a real account instead of the simulated service; its API key comes from UPSTREAM_API_KEY
-  --data DIR       keeps state, events and logs in this folder, so that a restart continues where the run stopped
-  --backfill MODE  what is published at first sight: open (open operations, the default), all (history too) or none (only later changes)
-  --api-port P     port of the API on 127.0.0.1 (default: any free one)
-  --port P         port of the local AWS on 127.0.0.1 (default: any free one)`;
+/** The values are texts as they stand on the command line. */
+export interface StartValues {
+  readonly projects?: string;
+  readonly seed?: string;
+  readonly speed?: string;
+  readonly for?: string;
+  readonly upstream?: string;
+  readonly data?: string;
+  readonly backfill: string;
+  readonly apiPort: string;
+  readonly port: string;
+}
+
+export function declareStartOptions(command: Command): Command {
+  return command
+    .option('--projects <n>', 'number of projects of the simulated service (default: 25)')
+    .option('--seed <s>', 'decides everything that happens there (default: 1)')
+    .option('--speed <x>', 'time runs x times as fast as real time (default: 1)')
+    .option('--for <d>', 'stops after a duration of real time, such as 90s, 5m or 2h')
+    .option('--upstream <url>', 'uses a real account; its API key comes from UPSTREAM_API_KEY')
+    .option('--data <dir>', 'keeps state, events and logs here, so that a restart continues the run')
+    .option(
+      '--backfill <mode>',
+      'publishes at first sight open operations, all (history too) or none',
+      'open',
+    )
+    .option('--api-port <p>', 'port of the API on 127.0.0.1; 0 is any free one', '0')
+    .option('--port <p>', 'port of the local AWS on 127.0.0.1; 0 is any free one', '0');
+}
 
 export interface StartOptions {
   readonly upstream: SimulatedUpstream | RealUpstream;
@@ -37,27 +56,11 @@ interface RealUpstream {
   readonly apiKey: string;
 }
 
-/** Returns undefined when help was asked for. Throws `UsageError`, or what `parseArgs` throws. */
-export function parseStartOptions(
-  args: readonly string[],
+/** Throws `UsageError`. */
+export function readStartOptions(
+  values: StartValues,
   environment: Readonly<Record<string, string | undefined>>,
-): StartOptions | undefined {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      projects: { type: 'string' },
-      seed: { type: 'string' },
-      speed: { type: 'string' },
-      for: { type: 'string' },
-      upstream: { type: 'string' },
-      data: { type: 'string' },
-      backfill: { type: 'string', default: 'open' },
-      port: { type: 'string', default: '0' },
-      'api-port': { type: 'string', default: '0' },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
-  });
-  if (values.help) return undefined;
+): StartOptions {
   const { upstream, projects, seed, speed } = values;
   for (const [name, value] of Object.entries({ projects, seed, speed })) {
     if (upstream === undefined || value === undefined) continue;
@@ -78,7 +81,7 @@ export function parseStartOptions(
     forMs: values.for === undefined ? undefined : parseDuration('for', values.for),
     dataDir: values.data,
     port: parsePort('port', values.port),
-    apiPort: parsePort('api-port', values['api-port']),
+    apiPort: parsePort('api-port', values.apiPort),
     backfill: parseBackfill(values.backfill),
   };
 }

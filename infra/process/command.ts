@@ -4,23 +4,27 @@
  */
 
 import { AppError, toError } from '../../shared/runtime/errors.ts';
+import { EXIT_CODES, type ExitCode } from './exit-codes.ts';
 import { UsageError } from './option-values.ts';
 import { portRefusal } from './port-refusal.ts';
 import { codeOf } from './system-error.ts';
 
 /** Runs a command's main function and ends the process with its exit code. */
-export async function runCommand(main: (signal: AbortSignal) => Promise<void>): Promise<never> {
+export async function runCommand(
+  main: (signal: AbortSignal) => Promise<void>,
+  exitCode: () => ExitCode = () => EXIT_CODES.succeeded,
+): Promise<never> {
   const stop = new AbortController();
   stopOnSignals(stop);
   stopWithReader(stop);
   stopWithNpm(stop);
   try {
     await main(stop.signal);
-    return process.exit(0);
+    return process.exit(exitCode());
   } catch (thrown) {
     const error = toError(thrown);
     console.error(sentenceOf(error));
-    return process.exit(isForThePerson(error) ? 2 : 1);
+    return process.exit(isForThePerson(error) ? EXIT_CODES.refused : EXIT_CODES.failed);
   }
 }
 
@@ -30,7 +34,7 @@ function stopOnSignals(stop: AbortController): void {
     signals += 1;
     stop.abort(new Error('stopped by the user'));
     // A second Ctrl-C ends the process at once. What is recorded is safe, and the next start publishes the rest.
-    if (signals > 1) process.exit(130);
+    if (signals > 1) process.exit(EXIT_CODES.interrupted);
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);

@@ -1,27 +1,59 @@
-/** Reads the options of `npm run upstream`. */
+/** Declares and reads the options of `operations-bridge upstream`. */
 
-import { parseArgs } from 'node:util';
+import type { Command } from 'commander';
 import { parseDuration, parseInteger, parsePort, parseSpeed, UsageError } from '../process/option-values.ts';
 import { dialsSchema, type FaultDials } from './faults/faults.ts';
 import { PLAN_NAMES, type PlanName } from './world/state/plan.ts';
 import { SESSIONS_PER_HOUR } from './world/world.ts';
 
-export const SERVE_HELP = `npm run upstream -- [options]   runs the simulated service alone
-  --port P       port on 127.0.0.1 (default: any free one)
-  --api-key K    the key that it accepts (default: derived from the seed)
-  --seed S       decides everything that happens (default 1)
-  --projects N   number of projects at the start (default 25)
-  --sessions X   sessions of users in an hour of an average project, from 0 to 1000 (default ${SESSIONS_PER_HOUR}); with 0, only
-                 callers make things happen: no sessions, no availability checks, no new projects
-  --plan NAME    ${PLAN_NAMES.join(' or ')}: the account's plan, which limits the size of computes (default scale)
-  --speed X      its time runs X times as fast as real time (default 1)
-  --dial D=X     sets a fault dial from the start; can be given several times. The dials are:
-                 rateLimited internalError unavailable htmlError droppedConnection halfBody partialProjects (0 to 1),
-                 retryAfterSeconds, latencyMs, visibleLateMs
-  --ties X       chance that two operations share the microsecond of their creation (default 0)
-  --stuck X      chance that an operation never ends (default 0)
-  --trouble X    chance factor of operations that fail, are cancelled or skipped: 1 is usual, 0 is never (default 1)
-  --for D        stops after a duration such as 90s, 5m or 2h (default: runs until Ctrl-C)`;
+/** The values are texts as they stand on the command line. */
+export interface ServeValues {
+  readonly port: string;
+  readonly apiKey?: string;
+  readonly seed: string;
+  readonly projects: string;
+  readonly sessions: string;
+  readonly plan: string;
+  readonly speed: string;
+  readonly dial: readonly string[];
+  readonly ties: string;
+  readonly stuck: string;
+  readonly trouble: string;
+  readonly for?: string;
+}
+
+export function declareServeOptions(command: Command): Command {
+  return command
+    .option('--port <p>', 'port on 127.0.0.1; 0 is any free one', '0')
+    .option('--api-key <k>', 'the key that it accepts (default: derived from the seed)')
+    .option('--seed <s>', 'decides everything that happens', '1')
+    .option('--projects <n>', 'number of projects at the start', '25')
+    .option(
+      '--sessions <x>',
+      'sessions of users in an hour of an average project, from 0 to 1000; with 0, only callers make things happen: no sessions, no availability checks, no new projects',
+      String(SESSIONS_PER_HOUR),
+    )
+    .option(
+      '--plan <name>',
+      `${PLAN_NAMES.join(' or ')}: the plan of the account, which limits the size of computes`,
+      'scale',
+    )
+    .option('--speed <x>', 'its time runs x times as fast as real time', '1')
+    .option(
+      '--dial <d=x>',
+      'sets a fault dial from the start; can be given several times. The dials are rateLimited internalError unavailable htmlError droppedConnection halfBody partialProjects (0 to 1), retryAfterSeconds, latencyMs, visibleLateMs',
+      (text: string, before: readonly string[]) => [...before, text],
+      [],
+    )
+    .option('--ties <x>', 'chance that two operations share the microsecond of their creation', '0')
+    .option('--stuck <x>', 'chance that an operation never ends', '0')
+    .option(
+      '--trouble <x>',
+      'chance factor of operations that fail, are cancelled or skipped: 1 is usual, 0 is never',
+      '1',
+    )
+    .option('--for <d>', 'stops after a duration such as 90s, 5m or 2h');
+}
 
 export interface ServeOptions {
   readonly port: number;
@@ -38,32 +70,13 @@ export interface ServeOptions {
   readonly trouble: number;
 }
 
-/** Returns undefined when help was asked for. Throws `UsageError`, or what `parseArgs` throws. */
-export function parseServeOptions(args: readonly string[]): ServeOptions | undefined {
-  const { values } = parseArgs({
-    args: [...args],
-    options: {
-      port: { type: 'string', default: '0' },
-      'api-key': { type: 'string' },
-      seed: { type: 'string', default: '1' },
-      projects: { type: 'string', default: '25' },
-      sessions: { type: 'string', default: String(SESSIONS_PER_HOUR) },
-      plan: { type: 'string', default: 'scale' },
-      speed: { type: 'string', default: '1' },
-      for: { type: 'string' },
-      dial: { type: 'string', multiple: true, default: [] },
-      ties: { type: 'string', default: '0' },
-      stuck: { type: 'string', default: '0' },
-      trouble: { type: 'string', default: '1' },
-      help: { type: 'boolean', short: 'h', default: false },
-    },
-  });
-  if (values.help) return undefined;
+/** Throws `UsageError`. */
+export function readServeOptions(values: ServeValues): ServeOptions {
   const seed = parseInteger('seed', values.seed, { min: 0, max: 2 ** 31 });
   return {
     port: parsePort('port', values.port),
     // The key of a simulated service protects nothing, so it is printed and can be guessed from the seed.
-    apiKey: parseApiKey(values['api-key'] ?? `simulated-key-${seed}`),
+    apiKey: parseApiKey(values.apiKey ?? `simulated-key-${seed}`),
     seed,
     projectCount: parseInteger('projects', values.projects, { min: 1, max: 5_000 }),
     speed: parseSpeed(values.speed),

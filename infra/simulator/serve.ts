@@ -1,10 +1,9 @@
-/** `npm run upstream` starts the simulated service alone, for any client. */
+/** Runs the simulated service alone, for any client. */
 
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
-import { runCommand } from '../process/command.ts';
 import { withDeadline } from '../process/deadline.ts';
 import { scaledClock } from '../process/scaled-clock.ts';
-import { parseServeOptions, SERVE_HELP, type ServeOptions } from './serve-options.ts';
+import type { ServeOptions } from './serve-options.ts';
 import { type LocalUpstream, startUpstream } from './start-upstream.ts';
 import type { GroundTruthOperation } from './world/state/ground-truth.ts';
 
@@ -12,17 +11,19 @@ const REPORT_EVERY_MS = 60_000;
 
 const TERMINAL: ReadonlySet<string> = new Set(['finished', 'skipped', 'cancelled', 'error']);
 
-await runCommand(async (signal) => {
-  const options = parseServeOptions(process.argv.slice(2));
-  if (options === undefined) return console.log(SERVE_HELP);
+/** Runs the service until the signal aborts or its time is over. */
+export async function serveUpstream(
+  options: ServeOptions,
+  { signal, print }: { readonly signal: AbortSignal; readonly print: (line: string) => void },
+): Promise<void> {
   const deadline = withDeadline(signal, options.forMs, systemClock);
   const startedMs = systemClock.now();
   const clock = scaledClock(options.speed, startedMs);
   await using upstream = await startUpstream({ ...options, apiKeys: [options.apiKey], clock });
-  for (const line of headerLines(options, upstream)) console.log(line);
-  await report(upstream, { clock, deadline });
-  console.log(summaryLine(upstream, { clock, startedMs }));
-});
+  for (const line of headerLines(options, upstream)) print(line);
+  await report(upstream, { clock, deadline, print });
+  print(summaryLine(upstream, { clock, startedMs }));
+}
 
 function headerLines(
   { seed, projectCount, speed, apiKey }: ServeOptions,
@@ -40,13 +41,17 @@ function headerLines(
 
 async function report(
   upstream: LocalUpstream,
-  { clock, deadline }: { readonly clock: Clock; readonly deadline: AbortSignal },
+  {
+    clock,
+    deadline,
+    print,
+  }: { readonly clock: Clock; readonly deadline: AbortSignal; readonly print: (line: string) => void },
 ): Promise<void> {
   while (!deadline.aborted) {
     await systemClock.sleep(REPORT_EVERY_MS, deadline).catch(() => {});
     if (deadline.aborted) return;
     const time = new Date(clock.now()).toISOString().slice(11, 19);
-    console.log(`${time}  ${countsOf(upstream.world().groundTruth())}`);
+    print(`${time}  ${countsOf(upstream.world().groundTruth())}`);
   }
 }
 

@@ -1,4 +1,4 @@
-/** Starts the simulated service as a server on this machine's loopback interface. */
+/** Builds the simulated service, and starts it as a server on this machine's loopback interface. */
 
 import { once } from 'node:events';
 import type { Server } from 'node:http';
@@ -34,13 +34,21 @@ export interface LocalUpstream extends AsyncDisposable {
   /** Returns the world as it is at the clock's present. No timer advances it: lives are drawn when the world is read. */
   world(): World;
   readonly faults: FaultDials;
+  /** Moves the time of the service forward, beyond its clock. */
+  passMs(durationMs: number): void;
   addKey(key: string): void;
   /** Revokes a key at once and for ever (specification "Authentication", rule 7). */
   revokeKey(key: string): void;
   close(): Promise<void>;
 }
 
-export async function startUpstream(options: UpstreamOptions): Promise<LocalUpstream> {
+/** The simulated service without a server: requests enter through `app`. */
+export interface UpstreamService
+  extends Omit<LocalUpstream, 'baseUrl' | 'close' | typeof Symbol.asyncDispose> {
+  readonly app: ReturnType<typeof createUpstreamApp>;
+}
+
+export function createUpstreamService(options: UpstreamOptions): UpstreamService {
   const { clock = systemClock, seed } = options;
   let passedMs = 0;
   const now = () => clock.now() + passedMs;
@@ -53,12 +61,13 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
     drawSecret: () => drawSecret(secretDice),
     now,
   });
+  const passMs = (durationMs: number) => {
+    passedMs += durationMs;
+  };
   const app = createUpstreamApp({
     world,
     now,
-    passMs: (durationMs) => {
-      passedMs += durationMs;
-    },
+    passMs,
     keys,
     idDice: secretDice,
     limits: createRequestLimits(),
@@ -67,6 +76,21 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
     newId: () => drawUuid(idDice),
     sleep: (durationMs) => clock.sleep(durationMs),
   });
+  return {
+    app,
+    world() {
+      world.advanceTo(now());
+      return world;
+    },
+    faults,
+    passMs,
+    addKey: (key) => keys.add(key),
+    revokeKey: (key) => void keys.delete(key),
+  };
+}
+
+export async function startUpstream(options: UpstreamOptions): Promise<LocalUpstream> {
+  const { app, ...service } = createUpstreamService(options);
   const server = createAdaptorServer({
     fetch: forOwnHost((request, connection) => app.fetch(request, connection)),
     overrideGlobalObjects: false,
@@ -77,14 +101,8 @@ export async function startUpstream(options: UpstreamOptions): Promise<LocalUpst
     await new Promise((resolve) => server.close(resolve));
   };
   return {
+    ...service,
     baseUrl: `http://127.0.0.1:${(server.address() as AddressInfo).port}/api/v2`,
-    world() {
-      world.advanceTo(now());
-      return world;
-    },
-    faults,
-    addKey: (key) => keys.add(key),
-    revokeKey: (key) => void keys.delete(key),
     close,
     [Symbol.asyncDispose]: close,
   };

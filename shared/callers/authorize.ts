@@ -15,6 +15,8 @@ export interface Caller {
    * allow no others.
    */
   readonly isFirstEdition?: true;
+  /** The caller's commands wait for locks, and are answered when their operations have ended. */
+  readonly settles?: true;
   /**
    * The caller's credentials end at this time in milliseconds since the epoch, if they say so. A session ends with
    * them.

@@ -25,6 +25,8 @@ export const tokenItem = z.object({
   scopes_edition: z.number().optional(),
   /** It is absent when the token is good for every project of the account. */
   project_ids: z.array(z.string()).optional(),
+  /** It is true when commands of the token's bearer are answered when they have settled. */
+  settles: z.boolean().optional(),
   created_at: z.string(),
   expires_at_ms: z.number(),
   /** The token was revoked at this time, ISO 8601. It is absent when the token was not revoked. */

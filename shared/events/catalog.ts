@@ -5,14 +5,11 @@
 
 import * as z from 'zod';
 import { defineEvent } from './define-event.ts';
+import { branchFailed, branchReady, computeStateChanged } from './derived-events.ts';
+import { command, common, operations } from './detail-fields.ts';
 import { DETAIL_TYPES } from './event-names.ts';
 
-const common = {
-  schema: z.literal(1).describe('Version of this detail. Within a version, fields are only added.'),
-  id: z.string().describe('The same on every copy of the event: drop an event whose id you have seen.'),
-  account_id: z.string().describe('The account, as the configuration of the bridge names it.'),
-  observed_at: z.iso.datetime().describe('When the bridge observed this, by its own clock.'),
-};
+export { branchFailed, branchReady, computeStateChanged };
 
 const operationIdentity = {
   project_id: z.string(),
@@ -21,17 +18,6 @@ const operationIdentity = {
   branch_id: z.string().optional(),
   endpoint_id: z.string().optional().describe('Absent on operations that are not tied to a compute.'),
 };
-
-const command = z
-  .object({
-    client_id: z.string(),
-    request_id: z.string(),
-    traceparent: z
-      .string()
-      .optional()
-      .describe("W3C Trace Context of the caller's request, when the caller sent one."),
-  })
-  .describe('The command through this bridge that started the operation, and the caller who sent it.');
 
 export const operationStateChanged = defineEvent({
   detailType: DETAIL_TYPES.state_changed,
@@ -162,16 +148,7 @@ export const commandSettled = defineEvent({
       .describe(
         'succeeded: all operations finished or were skipped. failed: all operations ended, and at least one ended otherwise; or the bridge could not work on a command that waited in line. incomplete: the deadline for the operations passed first. The others are ends of commands that waited in line. refused: the upstream refused the command. expired: its own deadline passed before it could be sent. cancelled: a caller withdrew it before it was sent. unknown: it was sent and no answer was seen; it is never sent again.',
       ),
-    operations: z
-      .array(
-        z.object({
-          operation_id: z.string(),
-          action: z.string(),
-          status: z.string(),
-          failures_count: z.number().int().nonnegative(),
-        }),
-      )
-      .describe('The recorded operations of the command, with their last status.'),
+    operations: operations.describe('The recorded operations of the command, with their last status.'),
     missing: z.array(z.string()).describe('Ids of the operations that had not ended at the deadline.'),
   }),
   example: {
@@ -232,7 +209,7 @@ const projectExample = {
   project_id: 'solitary-cell-58208823',
 };
 
-export const projectDiscovered = defineEvent({
+const projectDiscovered = defineEvent({
   detailType: DETAIL_TYPES.project_discovered,
   summary:
     'A project became visible to the account after the bridge had first listed its projects, or it can be read again after it was unreachable.',
@@ -240,7 +217,7 @@ export const projectDiscovered = defineEvent({
   example: projectExample,
 });
 
-export const projectUnreachable = defineEvent({
+const projectUnreachable = defineEvent({
   detailType: DETAIL_TYPES.project_unreachable,
   summary:
     'A project is deleted or no longer visible, or it could not be read for ten minutes while the rest of the account could. In the latter case polling continues, and Project Discovered follows when the project can be read again.',
@@ -288,6 +265,9 @@ export const accountRecovered = defineEvent({
 export const eventCatalog = [
   operationStateChanged,
   commandSettled,
+  branchReady,
+  branchFailed,
+  computeStateChanged,
   operationStalled,
   operationWatchEnded,
   projectDiscovered,
@@ -298,4 +278,6 @@ export const eventCatalog = [
 
 export type OperationStateChanged = z.infer<typeof operationStateChanged.detail>;
 export type OperationStalled = z.infer<typeof operationStalled.detail>;
+export type BranchReady = z.infer<typeof branchReady.detail>;
+export type ComputeStateChanged = z.infer<typeof computeStateChanged.detail>;
 export type CommandSettled = z.infer<typeof commandSettled.detail>;

@@ -15,4 +15,7 @@ export const DETAIL_TYPES = {
   account_recovered: 'Account Recovered',
   operation_stalled: 'Operation Stalled',
   command_settled: 'Command Settled',
+  branch_ready: 'Branch Ready',
+  branch_failed: 'Branch Failed',
+  compute_state_changed: 'Compute State Changed',
 } as const satisfies Record<JournalEntry['type'], string>;

@@ -58,6 +58,13 @@ const details = {
   },
   project_discovered: (record, entry) => ({ ...projectFields(record), ...entry }),
   project_unreachable: (record, entry) => ({ ...projectFields(record), ...entry }),
+  branch_ready: (record, entry) => ({ ...branchFields(record), ...entry }),
+  branch_failed: (record, entry) => ({ ...branchFields(record), ...entry }),
+  compute_state_changed: (record, entry) => ({
+    ...projectFields(record),
+    endpoint_id: record.endpoint_id,
+    ...entry,
+  }),
   account_degraded: (record, entry) => ({ ...accountFields(record), ...entry }),
   account_recovered: (record, entry) => ({ ...accountFields(record), ...entry }),
 } satisfies {
@@ -96,6 +103,12 @@ function projectFields(record: Exclude<JournalRecord, { kind: 'account' }>) {
 function operationFields(record: RecordOf<'state_changed'>) {
   const { operation_id, action, branch_id, endpoint_id } = record;
   return { ...projectFields(record), operation_id, action, branch_id, endpoint_id };
+}
+
+/** These fields of a branch never change once it is recorded. */
+function branchFields(record: RecordOf<'branch_ready'>) {
+  const { branch_id, command } = record;
+  return { ...projectFields(record), branch_id, command };
 }
 
 /** Sorts fields by name, so that an entry that was just made and one that was read from the table give the same bytes. */

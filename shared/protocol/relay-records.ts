@@ -7,25 +7,25 @@ import { pendingEntries } from '../core/journal/journal.ts';
 import type { JournalEntry } from '../core/journal/journal-entries.ts';
 import { type EntryOutcome, groupForRelay, planAcknowledgement } from '../core/journal/relay-plan.ts';
 import { acknowledged, type JournalRecord } from '../core/records/journal-record.ts';
+import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { EventBus } from '../events/event-bus.ts';
 import { type BusEvent, renderEvent } from '../events/render-event.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
 import { toError } from '../runtime/errors.ts';
-import type { Telemetry } from '../runtime/telemetry.ts';
 import type { RefusedEntry } from '../store/adapters/parked-events.ts';
+import { type DeriveDeps, type DerivedStore, recordDerived } from './record-derived.ts';
 import { createRelayLedger, type RelayLedger } from './relay-ledger.ts';
 
-export interface RelayStore {
+export interface RelayStore extends DerivedStore {
   /** Notes that the bus has taken every entry of the record up to revision `through`. */
   acknowledge(record: JournalRecord, through: number): Promise<void>;
   /** Keeps an entry that the bus refused, so that a person can decide about it. */
   park(record: JournalRecord, refused: RefusedEntry): Promise<void>;
 }
 
-export interface RelayDeps {
+export interface RelayDeps extends DeriveDeps {
   readonly bus: EventBus;
   readonly store: RelayStore;
-  readonly telemetry: Telemetry;
   /** Everything in this process that publishes shares this ledger. It is undefined when nothing else publishes. */
   readonly ledger?: RelayLedger | undefined;
 }
@@ -35,7 +35,7 @@ export interface RelayReport {
   /** The next run has to send this many entries again. */
   readonly unpublishedCount: number;
   readonly parkedCount: number;
-  /** These are the given records, as they are now known to be stored. */
+  /** These are the given records and those that derive from them, as they are now known to be stored. */
   readonly records: readonly JournalRecord[];
 }
 
@@ -64,6 +64,8 @@ interface RelayedRecord {
 
 /**
  * `records` must have been read from the store or just written to it, because nothing may be published that is not stored.
+ * What derives from operations among them is recorded first, and published with them: an operation is acknowledged
+ * only after that (ADR 0014). `around` are further operations that are known to be stored.
  * Once `signal` is aborted, only the first `PUBLISH_CALLS_AT_ONCE` calls go out, which is enough for what a poll has just
  * recorded; the next invocation publishes the rest.
  */
@@ -71,14 +73,21 @@ export async function relayRecords(
   deps: RelayDeps,
   records: readonly JournalRecord[],
   signal?: AbortSignal,
+  around: readonly OperationRecord[] = [],
 ): Promise<RelayReport> {
   const { ledger = createRelayLedger() } = deps;
-  const known = records.map((record) => ledger.asKnown(record));
+  const given = records.map((record) => ledger.asKnown(record));
+  const operations = given.filter((record) => record.kind === 'operation');
+  const derived = await recordDerived(deps, operations, around);
+  const known = [...given, ...derived.records];
   const after = new Map(known.map((record) => [record, untouched(record)]));
   const relay = async (group: readonly JournalRecord[]) => {
     for (const [record, relayed] of await relayGroup({ ...deps, ledger }, group)) after.set(record, relayed);
   };
-  const groups = groupForRelay(known.filter((record) => record.published < record.revision));
+  const isReady = (record: JournalRecord) => record.kind !== 'operation' || !derived.withheld.has(record);
+  const groups = groupForRelay(
+    known.filter((record) => record.published < record.revision && isReady(record)),
+  );
   const [first, rest] = [groups.slice(0, PUBLISH_CALLS_AT_ONCE), groups.slice(PUBLISH_CALLS_AT_ONCE)];
   await forEachConcurrently(first, PUBLISH_CALLS_AT_ONCE, relay);
   await forEachConcurrently(rest, PUBLISH_CALLS_AT_ONCE, relay, signal);

@@ -56,7 +56,12 @@ const learned = z.object({
 
 const time = z.string().refine((text) => !Number.isNaN(Date.parse(text)));
 
-const unreadProject = z.object({ project_id: z.string(), since: time, reason: z.string() });
+const unreadProject = z.object({
+  project_id: z.string(),
+  since: time,
+  reason: z.string(),
+  failing_since: time.optional(),
+});
 
 const statusItem = z.object({
   account_id: z.string(),
@@ -99,9 +104,9 @@ export async function readAccountStatus(
   const key = accountStatusKey(accountId);
   const item = await table.get(key);
   if (item === undefined) return undefined;
-  const { error } = statusItem.safeParse(item);
-  if (error !== undefined) noteUnreadable({ key, fields: error.issues.map(({ path }) => path.join('.')) });
-  const parsed = readableStatus.safeParse(item);
+  const whole = statusItem.safeParse(item);
+  if (!whole.success) noteUnreadable({ key, fields: whole.error.issues.map(({ path }) => path.join('.')) });
+  const parsed = whole.success ? whole : readableStatus.safeParse(item);
   if (!parsed.success) return undefined;
   const { last_complete_walk_at, points, ...rest } = parsed.data;
   return { ...rest, last_complete_walk_at, points: points.map(toPoint) };

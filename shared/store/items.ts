@@ -4,7 +4,15 @@ import * as z from 'zod';
 import { accountHealthEntry, commandOrigin } from '../core/journal/journal-entries.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import { normaliseTimestamp, type Timestamp } from '../core/time/timestamp.ts';
-import { accountKey, commandKey, operationKey, projectKey, projectsListOf } from './keys.ts';
+import {
+  accountKey,
+  branchKey,
+  commandKey,
+  computeKey,
+  operationKey,
+  projectKey,
+  projectsListOf,
+} from './keys.ts';
 import { toStored } from './stored-entry.ts';
 import { type Attribute, FEED_INDEX, type Key, LIST_INDEX } from './table.ts';
 
@@ -101,12 +109,44 @@ const commandItem = z.object({
   is_settled: z.boolean(),
 });
 
+const branchItem = z.object({
+  kind: z.literal('branch'),
+  ...journalFields,
+  entries: storedEntries,
+  account_id: z.string(),
+  project_id: z.string(),
+  branch_id: z.string(),
+  readiness: z.enum(['pending', 'ready', 'failed']),
+  created_by: z.string(),
+  began_at: z.string(),
+  operation_ids: z.array(z.string()),
+  command: commandOrigin.loose().optional(),
+});
+
+const computeItem = z.object({
+  kind: z.literal('compute'),
+  ...journalFields,
+  entries: storedEntries,
+  account_id: z.string(),
+  project_id: z.string(),
+  endpoint_id: z.string(),
+  branch_id: z.string().optional(),
+  state: z.enum(['active', 'idle']),
+  sequence: z.number().int().nonnegative(),
+  state_since: z.string().optional(),
+  state_operation: z
+    .object({ operation_id: z.string(), action: z.string(), created_at: z.string() })
+    .optional(),
+});
+
 /** Each kind of record has these attributes. */
 export const RECORD_ATTRIBUTES = {
   operation: Object.keys(operationItem.shape),
   project: Object.keys(projectItem.shape),
   account: Object.keys(accountItem.shape),
   command: Object.keys(commandItem.shape),
+  branch: Object.keys(branchItem.shape),
+  compute: Object.keys(computeItem.shape),
 } as const satisfies Record<JournalRecord['kind'], readonly string[]>;
 
 export const recordItem = z.discriminatedUnion('kind', [
@@ -114,6 +154,8 @@ export const recordItem = z.discriminatedUnion('kind', [
   projectItem,
   accountItem,
   commandItem,
+  branchItem,
+  computeItem,
 ]);
 
 export function keyOf(record: JournalRecord): Key {
@@ -126,6 +168,10 @@ export function keyOf(record: JournalRecord): Key {
       return accountKey(record.account_id);
     case 'command':
       return commandKey(record.account_id, record.project_id, record.request_id);
+    case 'branch':
+      return branchKey(record.account_id, record.project_id, record.branch_id);
+    case 'compute':
+      return computeKey(record.account_id, record.project_id, record.endpoint_id);
   }
 }
 

@@ -7,7 +7,7 @@ import type { Key } from './table.ts';
  * only.
  */
 export const PARTITIONS = {
-  /** Holds accounts, projects, operations and commands. */
+  /** Holds accounts, projects, operations, commands, branches and computes. */
   protocol: 'A#*',
   readRequests: 'READ#*',
   alerts: 'ALERT#*',
@@ -24,6 +24,8 @@ export const PARTITIONS = {
 
 const OPERATION_PREFIX = 'OP#';
 const COMMAND_PREFIX = 'CMD#';
+const BRANCH_PREFIX = 'BRANCH#';
+const COMPUTE_PREFIX = 'COMPUTE#';
 
 export function accountKey(accountId: string): Key {
   return { pk: `A#${accountId}`, sk: 'ACCOUNT' };
@@ -47,6 +49,14 @@ export function operationKey(accountId: string, projectId: string, operationId: 
 
 export function commandKey(accountId: string, projectId: string, requestId: string): Key {
   return { ...projectKey(accountId, projectId), sk: `${COMMAND_PREFIX}${requestId}` };
+}
+
+export function branchKey(accountId: string, projectId: string, branchId: string): Key {
+  return { ...projectKey(accountId, projectId), sk: `${BRANCH_PREFIX}${branchId}` };
+}
+
+export function computeKey(accountId: string, projectId: string, endpointId: string): Key {
+  return { ...projectKey(accountId, projectId), sk: `${COMPUTE_PREFIX}${endpointId}` };
 }
 
 export function parkedKey(journalKey: Key, revision: number): Key {

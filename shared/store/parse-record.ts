@@ -4,7 +4,9 @@ import * as z from 'zod';
 import type { ForeignEntry, Journal } from '../core/journal/journal.ts';
 import { entriesOf } from '../core/journal/journal-entries.ts';
 import type { AccountRecord } from '../core/records/account-record.ts';
+import type { BranchRecord } from '../core/records/branch-record.ts';
 import type { CommandRecord } from '../core/records/command-record.ts';
+import type { ComputeRecord } from '../core/records/compute-record.ts';
 import type { JournalRecord } from '../core/records/journal-record.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { ProjectRecord } from '../core/records/project-record.ts';
@@ -82,6 +84,8 @@ const looseEntryOf = {
   project: looseEntry(entriesOf.project),
   account: looseEntry(entriesOf.account),
   command: looseEntry(entriesOf.command),
+  branch: looseEntry(entriesOf.branch),
+  compute: looseEntry(entriesOf.compute),
 };
 
 function looseEntry<Schemas extends readonly z.ZodObject[]>(
@@ -116,6 +120,10 @@ function withEntries(item: z.output<typeof recordItem>): Found<JournalRecord> {
       return withJournal<AccountRecord>(item, looseEntryOf.account);
     case 'command':
       return withJournal<CommandRecord>(item, looseEntryOf.command);
+    case 'branch':
+      return withJournal<BranchRecord>(item, looseEntryOf.branch);
+    case 'compute':
+      return withJournal<ComputeRecord>(item, looseEntryOf.compute);
   }
 }
 

@@ -26,8 +26,11 @@ export interface ForwardOptions {
    * The caller waits for this time at the most, and no repetition is sent later. With 0 the first answer is final.
    */
   readonly patienceMs: number;
-  /** This is called before the pause that precedes a repetition. When it returns false, the refusal is the answer. */
-  readonly mayWait?: () => Promise<boolean>;
+  /**
+   * This is called before the pause that precedes a repetition, with the status of the refusal. When it returns
+   * false, the refusal is the answer.
+   */
+  readonly mayWait?: (status: number) => Promise<boolean>;
   /**
    * Takes a permit for a repetition when it is about to be sent, and waits for the permit no longer than this. When
    * it returns false, the refusal is the answer.
@@ -64,7 +67,7 @@ export async function forward(
     if (answer.status === 429 && retryAfterMs !== undefined) budget.pauseFor(retryAfterMs);
     const pauseMs = callerPauseMs({ attempt, retryAfterMs, dice: random.next() });
     if (clock.now() + pauseMs > untilMs) return answer;
-    if (!(await mayWait())) return answer;
+    if (!(await mayWait(answer.status))) return answer;
     await clock.sleep(pauseMs, signal);
     if (!(await mayRepeat(untilMs - clock.now()))) return answer;
   }

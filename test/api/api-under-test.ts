@@ -46,6 +46,7 @@ export interface TokenOptions {
   readonly scopes?: readonly Scope[];
   readonly project_ids?: readonly string[];
   readonly validForMs?: number;
+  readonly settles?: boolean;
 }
 
 /**
@@ -137,6 +138,7 @@ export function createApiUnderTest(options: ApiOptions) {
       hash: tokenHash(text, createSecret(PEPPER)),
       scopes: [...(token.scopes ?? SCOPES)],
       ...(token.project_ids && { project_ids: [...token.project_ids] }),
+      ...(token.settles === true && { settles: true }),
       created_at: new Date(clock.now()).toISOString(),
       expires_at_ms: clock.now() + (token.validForMs ?? 3_600_000),
     });

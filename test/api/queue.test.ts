@@ -1,6 +1,7 @@
 /** Commands that wait in line, from the request to their end: the API and the worker over one table. */
 
 import { describe, expect, test } from 'vitest';
+import { WAITING_COMMANDS_MAX } from '../../functions/api/queue/accept-command.ts';
 import { LINE_ENTRIES_MAX } from '../../shared/commands/queue/project-line.ts';
 import { operationKey, queuedCommandKey, wishKey } from '../../shared/store/keys.ts';
 import { anOperation } from '../builders.ts';
@@ -309,6 +310,45 @@ describe('a command that is asked for with "Prefer: respond-async"', () => {
     expect([refused.status, refused.body.type]).toEqual([429, expect.stringContaining('queue-full')]);
     expect(refused.body.detail).toContain('100 commands of this project');
     expect(elsewhere.status).toBe(202);
+  });
+
+  test('is accepted however many items crashes have left outside of their lines', async () => {
+    const { ask, api } = await setUp();
+    const { command } = (await ask('POST', RESTART, ASYNC)).body;
+    const { pk, sk, ...item } = api.memory.sync.peek(queuedCommandKey(ACCOUNT_ID, command.command_id)) ?? {};
+    for (let count = 0; count < WAITING_COMMANDS_MAX; count++) {
+      const command_id = `left-${count}`;
+      const key = queuedCommandKey(ACCOUNT_ID, command_id);
+      await api.memory.update({ key, set: { ...item, command_id } });
+    }
+
+    expect((await ask('POST', RESTART, ASYNC)).status).toBe(202);
+    const left = await ask('GET', '/bridge/v1/commands/left-1');
+    expect(left.body.command).not.toHaveProperty('commands_before');
+  });
+
+  test('is refused as the 1,001st of its account', async () => {
+    const { ask } = await setUp(undefined, { accountSettings: { requests_per_minute: 700 } });
+    const path = (project: number) => RESTART.replace(PROJECT_ID, `bold-sound-${10_000_000 + project}`);
+    for (let count = 0; count < WAITING_COMMANDS_MAX; count++) await ask('POST', path(count % 20), ASYNC);
+
+    const refused = await ask('POST', path(21), ASYNC);
+
+    expect([refused.status, refused.body.type]).toEqual([429, expect.stringContaining('queue-full')]);
+    expect(refused.body.detail).toContain('1000 commands of this account');
+  }, 60_000);
+
+  test('has a body of 256 kB at most, and is sent with it', async () => {
+    const { ask, workOnWakes, upstream } = await setUp();
+    const path = `/api/v2/projects/${PROJECT_ID}/branches`;
+    const bodyOf = (bytes: number) => ({ padding: 'x'.repeat(bytes - '{"padding":""}'.length) });
+
+    const taken = await ask('POST', path, ASYNC, bodyOf(256_000));
+    const refused = await ask('POST', path, ASYNC, bodyOf(256_001));
+    await workOnWakes();
+
+    expect([taken.status, refused.status]).toEqual([202, 413]);
+    expect(upstream.sent.map(({ body }) => body.length)).toEqual([256_000]);
   });
 
   test('settles as failed when its request can no longer be opened, and does not hold those behind it', async () => {

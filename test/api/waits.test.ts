@@ -2,41 +2,12 @@
 
 import { describe, expect, test } from 'vitest';
 import { createHeldPlaces } from '../../functions/api/serving/held-places.ts';
-import type { Clock } from '../../shared/runtime/clock.ts';
 import { projectKey, wishKey } from '../../shared/store/keys.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { ACCOUNT_ID, createApiUnderTest } from './api-under-test.ts';
 import { OTHER_PROJECT_ID, PROJECT_ID } from './sample-requests.ts';
+import { stoppedClock } from './stopped-clock.ts';
 import { createUpstreamDouble } from './upstream-double.ts';
-
-/** Makes a clock that stands still until `pass` is called. */
-function stoppedClock() {
-  let nowMs = Date.UTC(2026, 0, 15, 12);
-  const sleepers = new Set<() => void>();
-  const clock: Clock = {
-    now: () => nowMs,
-    sleep: (durationMs, signal) =>
-      new Promise((resolve, reject) => {
-        const untilMs = nowMs + durationMs;
-        const look = () => {
-          if (nowMs < untilMs) return;
-          sleepers.delete(look);
-          resolve();
-        };
-        sleepers.add(look);
-        const onAbort = () => {
-          sleepers.delete(look);
-          reject(signal?.reason);
-        };
-        signal?.addEventListener('abort', onAbort, { once: true });
-      }),
-  };
-  const pass = async (durationMs: number) => {
-    nowMs += durationMs;
-    for (const look of sleepers) look();
-  };
-  return { clock, pass, sleepers };
-}
 
 async function setUp(answer: () => Response = () => Response.json({}), accountSettings: object = {}) {
   const { clock, pass, sleepers } = stoppedClock();

@@ -35,7 +35,7 @@ export async function cpuMsPerEvent(): Promise<number> {
     const table = createDynamoDbTable(new DynamoDBClient(options), 'bench', pollerAccess);
     const store = createBridgeStore(table, 'main', systemClock);
     const bus = createEventBridgeBus(new EventBridgeClient(options), 'bench');
-    const deps = { store, bus, telemetry: silentTelemetry };
+    const deps = { store, bus, clock: systemClock, telemetry: silentTelemetry };
     await relayAbout(WARM_UP_EVENTS, deps);
     const before = process.cpuUsage();
     const count = await relayAbout(MEASURED_EVENTS, deps);
@@ -49,6 +49,7 @@ export async function cpuMsPerEvent(): Promise<number> {
 interface Deps {
   readonly store: ReturnType<typeof createBridgeStore>;
   readonly bus: ReturnType<typeof createEventBridgeBus>;
+  readonly clock: typeof systemClock;
   readonly telemetry: typeof silentTelemetry;
 }
 

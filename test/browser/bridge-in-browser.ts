@@ -36,9 +36,13 @@ export const FAILS_NOW = /(?:running|scheduling) -> failed[\s\S]*?Open: (http\S+
 
 /** Resolves once the output matches. `stop` ends only this process. */
 export async function startBridge(until: RegExp, options: readonly string[]): Promise<RunningBridge> {
-  const child = spawn(process.execPath, ['infra/local/start.ts', '--seed', '1', ...options], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
+  const child = spawn(
+    process.execPath,
+    ['infra/cli/operations-bridge.ts', 'start', '--seed', '1', ...options],
+    {
+      stdio: ['ignore', 'pipe', 'inherit'],
+    },
+  );
   let output = '';
   child.stdout.setEncoding('utf8').on('data', (text: string) => {
     output += text;

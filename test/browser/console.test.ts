@@ -3,7 +3,7 @@
 import axe from 'axe-core';
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { runCommand } from '../local/child-process.ts';
+import { runBridgeCommand } from '../local/child-process.ts';
 import {
   ALL_READ,
   AN_ALERT,
@@ -135,7 +135,8 @@ describe('a person on call', () => {
 
   test('without the scope sees no action, and a forged one is refused', async () => {
     const { origin, awsEndpoint, accessKey, token: development } = await calmBridge();
-    const issuing = runCommand('infra/cli/tokens.ts', [
+    const issuing = runBridgeCommand([
+      'tokens',
       'create',
       '--client',
       'reader',

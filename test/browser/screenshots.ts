@@ -18,7 +18,7 @@ const LOOKS: Readonly<Record<string, BrowserContextOptions>> = {
 
 const bridge = spawn(
   process.execPath,
-  ['infra/local/start.ts', '--projects', '5', '--seed', '1', '--speed', '10'],
+  ['infra/cli/operations-bridge.ts', 'start', '--projects', '5', '--seed', '1', '--speed', '10'],
   { stdio: ['ignore', 'pipe', 'inherit'] },
 );
 let output = '';

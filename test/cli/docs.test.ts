@@ -1,15 +1,18 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
+import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { BOUND_NAMES } from '../../functions/poller/account/status/report-bound.ts';
 import { alertDocs } from '../../infra/cli/docs/alert-docs.ts';
 import { apiDocs } from '../../infra/cli/docs/api-docs.ts';
 import { callDocs } from '../../infra/cli/docs/call-docs.ts';
+import { cliDocs } from '../../infra/cli/docs/cli-docs.ts';
 import { costDocs } from '../../infra/cli/docs/cost-docs.ts';
 import { eventDocs } from '../../infra/cli/docs/event-docs.ts';
+import { eventTypes } from '../../infra/cli/docs/event-types.ts';
 import { boundGroups, limitDocs } from '../../infra/cli/docs/limit-docs.ts';
 import { createFaultDials } from '../../infra/simulator/faults/faults.ts';
-import { SERVE_HELP } from '../../infra/simulator/serve-options.ts';
+import { declareServeOptions } from '../../infra/simulator/serve-options.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
 import { calls } from '../../shared/upstream/calls/calls.ts';
 
@@ -28,12 +31,18 @@ const PAGES = [
 const manifest = JSON.parse(read('package.json')) as Record<string, Record<string, string>>;
 
 describe('the documentation', () => {
-  test.each([...eventDocs(), ...alertDocs(), ...apiDocs(), ...callDocs(), ...costDocs(), ...limitDocs()])(
-    '$path agrees with the definitions (npm run generate)',
-    ({ path, text }) => {
-      expect(read(path)).toBe(text);
-    },
-  );
+  test.each([
+    ...eventDocs(),
+    ...eventTypes(),
+    ...alertDocs(),
+    ...apiDocs(),
+    ...callDocs(),
+    ...cliDocs(),
+    ...costDocs(),
+    ...limitDocs(),
+  ])('$path agrees with the definitions (npm run generate)', ({ path, text }) => {
+    expect(read(path)).toBe(text);
+  });
 
   test.each(eventCatalog)(
     'the example of $detailType has exactly the fields of its definition',
@@ -74,7 +83,7 @@ describe('the documentation', () => {
     const source = read('infra/simulator/routes/control-routes.ts');
     const controls = [...source.matchAll(/'(\/_control\/[^']+)'/g)].map((match) => match[1] ?? '');
     const paths = controls.map((path) => path.replaceAll(/:(\w+)/g, '{$1}'));
-    const options = [...SERVE_HELP.matchAll(/^ {2}(--[a-z-]+)/gm)].map((match) => match[1] ?? '');
+    const options = declareServeOptions(new Command()).options.map(({ long }) => long ?? '');
     const named = [...Object.keys(calls), ...Object.keys(createFaultDials()), ...paths];
 
     expect(named.filter((name) => !page.includes(name))).toEqual([]);

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { createAuthenticator } from '../../functions/api/identity/authenticate.ts';
-import { parseTokenOptions } from '../../infra/cli/token-options.ts';
 import { type LocalAws, startLocalAws } from '../../infra/local/aws/local-aws.ts';
 import { createTokenStore } from '../../shared/callers/token-store.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
@@ -10,7 +9,7 @@ import { createSecret } from '../../shared/runtime/secret.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts';
 import { createTable } from '../local/aws/aws-under-test.ts';
-import { runCommand } from '../local/child-process.ts';
+import { runSubcommand } from './bridge-on-this-machine.ts';
 
 const TABLE = 'tokens-under-test';
 const PEPPER = randomBytes(16).toString('hex');
@@ -31,19 +30,9 @@ afterAll(async () => {
 });
 
 async function tokens(...args: readonly string[]) {
-  const place = [
-    '--endpoint',
-    aws.endpoint,
-    '--access-key',
-    aws.credentials.accessKeyId,
-    '--table',
-    TABLE,
-    '--pepper-secret',
-    'a-pepper',
-  ];
-  const command = runCommand('infra/cli/tokens.ts', [...args, ...place]);
-  const code = await command.ended();
-  return { code, output: command.output(), errors: command.errors() };
+  const place = ['--endpoint', aws.endpoint, '--table', TABLE, '--pepper-secret', 'a-pepper'];
+  const environment = { AWS_ACCESS_KEY_ID: aws.credentials.accessKeyId };
+  return runSubcommand(['tokens', ...args, ...place], { environment });
 }
 
 const authenticate = (token: string) =>
@@ -53,7 +42,7 @@ const authenticate = (token: string) =>
     clock: systemClock,
   }).authenticate(token);
 
-describe('npm run tokens', () => {
+describe('operations-bridge tokens', () => {
   test('creates a token that works, lists it without its secret, and revokes it', {
     timeout: 60_000,
   }, async () => {
@@ -65,6 +54,7 @@ describe('npm run tokens', () => {
       'computes:read,computes:restart',
       '--projects',
       'a-1,b-2',
+      '--settle',
     );
     const token = /^opb_\S+$/m.exec(created.output)?.[0] ?? '';
     expect(created.code).toBe(0);
@@ -73,27 +63,33 @@ describe('npm run tokens', () => {
       account_id: 'main',
       scopes: new Set(['computes:read', 'computes:restart']),
       projectIds: new Set(['a-1', 'b-2']),
+      settles: true,
     });
 
     const listed = await tokens('list');
     const [, id = '', secret = ''] = token.split('_');
     expect(listed.output).toContain(`${id}   valid`);
+    expect(listed.output).toContain('answers   to commands come when they have settled');
     expect(listed.output).not.toContain(secret);
 
     // People have the whole token at hand rather than its id.
     expect((await tokens('revoke', token)).output).toMatch(/is revoked/);
     expect(await authenticate(token)).toBeUndefined();
     expect((await tokens('list')).output).toContain(`${id}   revoked`);
-    expect((await tokens('revoke', id)).output).toMatch(/There is no token/);
+    expect(await tokens('revoke', id)).toMatchObject({
+      code: 1,
+      notes: expect.stringMatching(/There is no token/),
+    });
   });
 
   test('says in one sentence what is wrong when nothing answers at the endpoint', {
     timeout: 60_000,
   }, async () => {
-    const command = runCommand('infra/cli/tokens.ts', ['list', '--endpoint', 'http://127.0.0.1:9']);
+    const listing = runSubcommand(['tokens', 'list', '--endpoint', 'http://127.0.0.1:9']);
 
-    expect(await command.ended()).toBe(2);
-    expect(command.errors()).toMatch(/^That did not work .*check that npm start runs.*127\.0\.0\.1:9\.\n$/);
+    await expect(listing).rejects.toThrow(
+      /^That did not work .*check that the bridge of "operations-bridge start" runs.*127\.0\.0\.1:9\.$/,
+    );
   });
 
   test.each([
@@ -102,9 +98,9 @@ describe('npm run tokens', () => {
     [['create', '--client', 'a'], /--scopes is missing/],
     [['create', '--client', 'a', '--scopes', 'everything'], /"everything"; there are projects:read/],
     [['create', '--client', 'a', '--scopes', 'auth:read', '--days', '91'], /--days is "91"/],
-    [['revoke'], /Say which token/],
-    [['destroy'], /"destroy" is no command/],
-  ])('refuses %j with a sentence', (args, sentence) => {
-    expect(() => parseTokenOptions(args)).toThrow(sentence);
+    [['revoke'], /Missing required argument 'token-id'/],
+    [['destroy'], /Unknown command 'destroy'/],
+  ])('refuses %j with a sentence', async (args, sentence) => {
+    await expect(runSubcommand(['tokens', ...args])).rejects.toThrow(sentence);
   });
 });

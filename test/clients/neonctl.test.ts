@@ -2,10 +2,14 @@
 
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { describe, expect, test, vi } from 'vitest';
+import { Hono } from 'hono';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { startUpstream } from '../../infra/simulator/start-upstream.ts';
 import { ORGANIZATION_ID } from '../../infra/simulator/world/state/project-settings.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
-import { DOOR, SETTLING_MS, startService } from '../conformance/service-under-test.ts';
+import { createApiUnderTest, listen } from '../api/api-under-test.ts';
+import { runPoller } from '../api/poller-under-test.ts';
+import { DOOR, KEY, SETTLING_MS, startService } from '../conformance/service-under-test.ts';
 import { openNeonctl } from './neonctl.ts';
 
 /** The program starts up to twenty times in a test, and a busy machine takes several seconds for each start. */
@@ -218,5 +222,64 @@ describe('neonctl', () => {
     ];
     expect(await neonctl.run(...other)).toMatchObject({ exitCode: 0, stdout: '' });
     expect(await neonctl.json('operations', 'list')).toEqual([]);
+  });
+});
+
+/**
+ * Starts a bridge with its poller in front of the simulated service. Just before the program's
+ * first command reaches the bridge, another client starts an operation that holds the project.
+ */
+async function startLockedBridge() {
+  const upstream = await startUpstream({
+    seed: 3,
+    projectCount: 1,
+    sessionsPerHour: 0,
+    historyMs: 1_000,
+    trouble: 0,
+    apiKeys: [KEY],
+  });
+  onTestFinished(() => upstream.close());
+  const [project] = upstream.world().projects();
+  const projectId = project?.id ?? '';
+  const holdProject = async () => {
+    const path = `/projects/${projectId}/endpoints/${project?.computes[0]?.endpoint_id}/start`;
+    const headers = { authorization: `Bearer ${KEY}` };
+    const held = await fetch(`${upstream.baseUrl}${path}`, { method: 'POST', headers });
+    expect(held.status).toBe(200);
+  };
+  const api = createApiUnderTest({ upstreamBaseUrl: upstream.baseUrl, upstreamKey: KEY });
+  const stop = new AbortController();
+  onTestFinished(() => stop.abort());
+  void runPoller({ baseUrl: upstream.baseUrl, key: KEY, fetch }, api, systemClock, stop.signal);
+  const received: string[] = [];
+  let isHeld = false;
+  const app = new Hono();
+  app.all('*', async (c) => {
+    const { pathname } = new URL(c.req.url);
+    received.push(`${c.req.method} ${pathname.replace('/api/v2', '')}`);
+    if (c.req.method === 'POST' && !isHeld) {
+      isHeld = true;
+      await holdProject();
+    }
+    return api.app.fetch(c.req.raw);
+  });
+  const baseUrl = `${await listen({ app })}/api/v2`;
+  const key = await api.issueToken({ settles: true });
+  return { projectId, upstream, received, neonctl: openNeonctl({ baseUrl, key }) };
+}
+
+describe.skipIf(DOOR === 'service')('neonctl with a token that was created with --settle', () => {
+  test('creates a branch while another operation holds the project, without a retry of its own', async () => {
+    const { projectId, upstream, received, neonctl } = await startLockedBridge();
+
+    const created = await neonctl.json('branches', 'create', '--name', 'dev', '--project-id', projectId);
+
+    const branches = `/projects/${projectId}/branches`;
+    expect(created.branch.name).toBe('dev');
+    expect(received.filter((request) => request === `POST ${branches}`)).toHaveLength(1);
+    // The answer came when the operations of the branch had ended.
+    const headers = { authorization: `Bearer ${KEY}` };
+    const response = await fetch(`${upstream.baseUrl}${branches}/${created.branch.id}`, { headers });
+    expect(((await response.json()) as { branch: object }).branch).toMatchObject({ current_state: 'ready' });
   });
 });

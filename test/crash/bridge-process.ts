@@ -62,7 +62,7 @@ export function startBridgeProcess(options: BridgeProcessOptions): BridgeProcess
     const outage = { fromMs: Date.now(), toMs: Number.POSITIVE_INFINITY };
     outages.push(outage);
     const { baseUrl, apiKey, dataDir } = options;
-    const args = ['infra/local/start.ts', '--upstream', baseUrl, '--data', dataDir];
+    const args = ['infra/cli/operations-bridge.ts', 'start', '--upstream', baseUrl, '--data', dataDir];
     const next = spawn(process.execPath, args, {
       env: { PATH: process.env['PATH'] ?? '', UPSTREAM_API_KEY: apiKey },
       stdio: ['ignore', 'pipe', 'pipe'],

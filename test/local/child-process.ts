@@ -4,6 +4,7 @@ import { type ChildProcessByStdio, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import type { Readable } from 'node:stream';
 import { onTestFinished } from 'vitest';
+import { aFolder } from './a-folder.ts';
 
 export interface Command {
   readonly child: ChildProcessByStdio<null, Readable, Readable>;
@@ -21,6 +22,12 @@ export function runCommand(
   env: Record<string, string> = {},
 ): Command {
   return runProgram(process.execPath, [script, ...args], env);
+}
+
+/** Runs the `operations-bridge` command. Its home is a folder of its own, so no setting of the machine is read. */
+export function runBridgeCommand(args: readonly string[], env: Record<string, string> = {}): Command {
+  const home = env['HOME'] ?? aFolder();
+  return runCommand('infra/cli/operations-bridge.ts', args, { HOME: home, ...env });
 }
 
 /** Kills only this process when the test ends, if it still runs. */

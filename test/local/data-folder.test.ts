@@ -3,10 +3,10 @@ import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openDataFolder } from '../../infra/local/data-folder.ts';
 import type { StartOptions } from '../../infra/local/start-options.ts';
-import { parseStartOptions } from '../../infra/local/start-options.ts';
 import { UsageError } from '../../infra/process/option-values.ts';
 import { aFolder } from './a-folder.ts';
-import { runCommand } from './child-process.ts';
+import { runBridgeCommand } from './child-process.ts';
+import { parseStartOptions } from './start-options.ts';
 
 /** Keeps virtual time, so waiting for a lock takes no real time. */
 function fastClock() {
@@ -20,9 +20,7 @@ function fastClock() {
 }
 
 function optionsFor(dataDir: string): StartOptions {
-  const options = parseStartOptions(['--data', dataDir, '--projects', '2'], {});
-  if (options === undefined) throw new Error('Help was asked for.');
-  return options;
+  return parseStartOptions(['--data', dataDir, '--projects', '2'], {});
 }
 
 async function open(dataDir: string, lines: string[] = []) {
@@ -77,7 +75,7 @@ describe('the lock of a data folder', () => {
     timeout: 120_000,
   }, async () => {
     const dataDir = aFolder();
-    const command = runCommand('infra/local/start.ts', ['--data', dataDir, '--projects', '2']);
+    const command = runBridgeCommand(['start', '--data', dataDir, '--projects', '2']);
     await command.until(/token +opb_/);
     command.child.kill('SIGKILL');
     await command.ended();

@@ -3,9 +3,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { runLocalBridge } from '../../infra/local/local-bridge.ts';
-import { parseStartOptions } from '../../infra/local/start-options.ts';
 import { systemClock } from '../../shared/runtime/clock.ts';
 import { aFolder } from './a-folder.ts';
+import { parseStartOptions } from './start-options.ts';
 
 async function aTakenPort(): Promise<string> {
   const server = createServer().listen(0, '127.0.0.1');
@@ -17,7 +17,6 @@ async function aTakenPort(): Promise<string> {
 /** Runs the whole bridge in this process, so that the test can see what it leaves open. */
 function run(args: readonly string[], signal: AbortSignal, onLine: (line: string) => void = () => {}) {
   const options = parseStartOptions(args, {});
-  if (options === undefined) throw new Error('Help was asked for.');
   const surroundings = { signal, print: onLine, style: { isColoured: false }, clock: systemClock };
   return runLocalBridge(options, surroundings);
 }

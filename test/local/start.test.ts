@@ -7,9 +7,8 @@ import type { DeliveredEvent } from '../../infra/local/aws/services/deliveries.t
 import { startUpstream } from '../../infra/simulator/start-upstream.ts';
 import { compareWithTruth, owedCount } from '../end-to-end/truth.ts';
 import { aFolder } from './a-folder.ts';
-import { runCommand, runProgram } from './child-process.ts';
+import { runBridgeCommand, runProgram } from './child-process.ts';
 
-const START = 'infra/local/start.ts';
 const KEY = 'start-canary-key';
 
 /** This limit ends a test that hangs; a test that passes does not wait for it. */
@@ -35,7 +34,7 @@ function eventsIn(folder: string): readonly DeliveredEvent[] {
 describe('npm start', { timeout: 600_000 }, () => {
   test('prints the addresses, the events as they happen, and a summary', async () => {
     const eventLine = /\d\d:\d\d:\d\d {2}[a-z]+-[a-z]+-\d+ +[a-z_]+ +\w+ -> \w+ +\+\d+\.\d s/;
-    const command = runCommand(START, ['--speed', '20', '--projects', '10', '--seed', '7']);
+    const command = runBridgeCommand(['start', '--speed', '20', '--projects', '10', '--seed', '7']);
 
     for (const line of [/\d+ of \d+ projects read/, eventLine, / -> finished/]) await command.until(line);
     command.child.kill('SIGINT');
@@ -51,7 +50,7 @@ describe('npm start', { timeout: 600_000 }, () => {
   });
 
   test('counts also the requests of an invocation that was cut short', async () => {
-    const command = runCommand(START, ['--projects', '3']);
+    const command = runBridgeCommand(['start', '--projects', '3']);
     await command.until(/projects read/);
     command.child.kill('SIGINT');
 
@@ -65,18 +64,18 @@ describe('npm start', { timeout: 600_000 }, () => {
     const args = ['--upstream', upstream.baseUrl, '--data', folder];
     const env = { UPSTREAM_API_KEY: KEY };
     const bootMs = Date.now();
-    const first = runCommand(START, args, env);
+    const first = runBridgeCommand(['start', ...args], env);
     await first.until(/20 of 20 projects read/);
     const readyMs = Date.now();
     first.child.kill('SIGKILL');
     expect(await first.ended()).toBe('SIGKILL');
     for (let kill = 1; kill <= 3; kill++) {
-      const command = runCommand(START, args, env);
+      const command = runBridgeCommand(['start', ...args], env);
       await command.until(/ -> finished[\s\S]* -> finished[\s\S]* -> finished/);
       command.child.kill('SIGKILL');
       expect(await command.ended()).toBe('SIGKILL');
     }
-    const last = runCommand(START, args, env);
+    const last = runBridgeCommand(['start', ...args], env);
     await last.until(/20 of 20 projects read/);
     const settledMs = Date.now();
     const truth = () => upstream.world().groundTruth();
@@ -92,7 +91,7 @@ describe('npm start', { timeout: 600_000 }, () => {
   });
 
   test('ends on Ctrl-C with a summary and exit code 0', async () => {
-    const command = runCommand(START, ['--projects', '3']);
+    const command = runBridgeCommand(['start', '--projects', '3']);
     await command.until(/3 of 3 projects read|of \d+ projects read/);
 
     command.child.kill('SIGINT');
@@ -103,9 +102,9 @@ describe('npm start', { timeout: 600_000 }, () => {
 
   test('continues in the same simulated world when it is restarted with --data', async () => {
     const args = ['--data', aFolder(), '--projects', '3', '--speed', '10', '--for', '5s'];
-    const first = runCommand(START, args);
+    const first = runBridgeCommand(['start', ...args]);
     expect(await first.ended()).toBe(0);
-    const second = runCommand(START, args);
+    const second = runBridgeCommand(['start', ...args]);
 
     expect(await second.ended()).toBe(0);
     expect(second.errors()).toBe('');
@@ -115,7 +114,12 @@ describe('npm start', { timeout: 600_000 }, () => {
 
 describe('npm start refuses with one sentence and exit code 2:', { timeout: 120_000 }, () => {
   const cases: readonly (readonly [string, readonly string[], Record<string, string>, RegExp])[] = [
-    ['an option that does not exist', ['--sped', '3'], {}, /^Unknown option '--sped'\n$/],
+    [
+      'an option that does not exist',
+      ['--sped', '3'],
+      {},
+      /^Unknown option '--sped' \(Did you mean --speed\?\)\n$/,
+    ],
     ['a speed that is not a number', ['--speed', 'fast'], {}, /^--speed is "fast"; it takes a number from 1/],
     ['a duration without a unit', ['--for', '60'], {}, /^--for is "60"; it takes a duration such as 90s/],
     ['no project at all', ['--projects', '0'], {}, /^--projects is "0"; it takes a whole number from 1/],
@@ -153,7 +157,7 @@ describe('npm start refuses with one sentence and exit code 2:', { timeout: 120_
   ];
 
   test.each(cases)('%s', async (_what, args, env, sentence) => {
-    const command = runCommand(START, args, env);
+    const command = runBridgeCommand(['start', ...args], env);
 
     expect(await command.ended()).toBe(2);
     expect(command.errors()).toMatch(sentence);
@@ -163,7 +167,9 @@ describe('npm start refuses with one sentence and exit code 2:', { timeout: 120_
 
   test('a key that the upstream refuses', async () => {
     const upstream = await aBusyUpstream();
-    const command = runCommand(START, ['--upstream', upstream.baseUrl], { UPSTREAM_API_KEY: 'wrong' });
+    const command = runBridgeCommand(['start', '--upstream', upstream.baseUrl], {
+      UPSTREAM_API_KEY: 'wrong',
+    });
 
     expect(await command.ended()).toBe(2);
     expect(command.errors()).toMatch(/answered 401: supplied credentials.*check UPSTREAM_API_KEY/);
@@ -174,7 +180,7 @@ describe('npm start refuses with one sentence and exit code 2:', { timeout: 120_
     onTestFinished(() => void server.close());
     await new Promise((resolve) => server.once('listening', resolve));
     const { port } = server.address() as AddressInfo;
-    const command = runCommand(START, [`--${option}`, String(port)]);
+    const command = runBridgeCommand(['start', `--${option}`, String(port)]);
 
     expect(await command.ended()).toBe(2);
     expect(command.errors()).toBe(
@@ -184,14 +190,14 @@ describe('npm start refuses with one sentence and exit code 2:', { timeout: 120_
 
   test('a data folder that another run uses or that belongs to another world', async () => {
     const folder = aFolder();
-    const first = runCommand(START, ['--data', folder, '--projects', '2']);
+    const first = runBridgeCommand(['start', '--data', folder, '--projects', '2']);
     await first.until(/projects read/);
-    const second = runCommand(START, ['--data', folder, '--projects', '2']);
+    const second = runBridgeCommand(['start', '--data', folder, '--projects', '2']);
     expect(await second.ended()).toBe(2);
     expect(second.errors()).toMatch(/^The folder of --data is in use by another bridge \(process \d+\)/);
     first.child.kill('SIGINT');
     expect(await first.ended()).toBe(0);
-    const third = runCommand(START, ['--data', folder, '--projects', '2', '--seed', '9']);
+    const third = runBridgeCommand(['start', '--data', folder, '--projects', '2', '--seed', '9']);
     expect(await third.ended()).toBe(2);
     expect(third.errors()).toMatch(
       /^The folder of --data belongs to another run \(simulated, seed 1, 2 projects/,
@@ -241,7 +247,7 @@ describe('npm start refuses with one sentence and exit code 2 a data folder', { 
 
   /** Waits for the exit without a time limit: a command that hangs fails by the time-out of the test. */
   async function expectRefusal(args: readonly string[], sentence: RegExp): Promise<void> {
-    const command = runCommand(START, args);
+    const command = runBridgeCommand(['start', ...args]);
 
     expect(await command.ended()).toBe(2);
     expect(command.errors()).toMatch(sentence);
@@ -252,7 +258,7 @@ describe('npm start refuses with one sentence and exit code 2 a data folder', { 
 
 describe('npm start ends in an orderly way', { timeout: 150_000 }, () => {
   test('when the reader of its output closes the pipe, without a stack trace', async () => {
-    const command = runCommand(START, ['--projects', '3', '--speed', '50']);
+    const command = runBridgeCommand(['start', '--projects', '3', '--speed', '50']);
     await command.until(/token +opb_/);
     command.child.stdout.destroy();
 
@@ -277,14 +283,7 @@ describe('npm start ends in an orderly way', { timeout: 150_000 }, () => {
 
 describe('npm run upstream', () => {
   test('serves any client with the key it prints, and ends on Ctrl-C', async () => {
-    const command = runCommand('infra/simulator/serve.ts', [
-      '--seed',
-      '3',
-      '--api-key',
-      KEY,
-      '--projects',
-      '2',
-    ]);
+    const command = runBridgeCommand(['upstream', '--seed', '3', '--api-key', KEY, '--projects', '2']);
     await command.until(/try /);
     const baseUrl = /base URL +(\S+)/.exec(command.output())?.[1] ?? '';
     const answer = await fetch(`${baseUrl}/projects`, { headers: { authorization: `Bearer ${KEY}` } });
@@ -296,7 +295,7 @@ describe('npm run upstream', () => {
   });
 
   test('refuses a bad port with one sentence and exit code 2', async () => {
-    const command = runCommand('infra/simulator/serve.ts', ['--port', '70000']);
+    const command = runBridgeCommand(['upstream', '--port', '70000']);
 
     expect(await command.ended()).toBe(2);
     expect(command.errors()).toBe('--port is "70000"; it takes a whole number from 0 to 65535.\n');

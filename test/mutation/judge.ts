@@ -2,7 +2,7 @@
 
 import { dirname } from 'node:path';
 import type { Equivalent } from './equivalent.ts';
-import type { MutantOutcome } from './stryker.ts';
+import type { MutantOutcome } from './mutant-outcome.ts';
 
 export interface Tally {
   readonly name: string;

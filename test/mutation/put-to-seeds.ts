@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { promisify } from 'node:util';
 import type { Mutant } from '../simulation/mutants.ts';
-import type { MutantOutcome } from './stryker.ts';
+import type { MutantOutcome } from './mutant-outcome.ts';
 
 const LIST = 'reports/mutation/survivors.mjs';
 

@@ -6,62 +6,86 @@
  *   npm run mutants -- shared/core/journal/journal.ts      mutates one file
  *   npm run mutants -- FILE --tests 'test/core/journal/*.test.ts'   asks only these tests, for a quick look
  *   npm run mutants -- --with-seeds 30                     also puts what the tests miss to 30 seeds of each simulated world
- *   npm run mutants -- --incremental                       repeats only what has changed since the last such run
  *   npm run mutants -- --concurrency 1                     leaves the second core to others
+ *   npm run mutants -- shared/protocol --engine stryker    runs StrykerJS itself, which is slower, for comparison
+ *
+ * A run that was interrupted goes on where it stopped, if no code and no test has changed since. The exit code is 1 when a
+ * target does not reach its bar or lacks a proof, and 2 when the run itself failed.
  */
 
 import { globSync, mkdirSync, writeFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { endProcesses } from './engine/processes.ts';
+import { reportProgress } from './engine/progress.ts';
+import { runEngine } from './engine/run-engine.ts';
 import { equivalents } from './equivalent.ts';
-import { type Judgement, judge, plain, scoreOf, type Tally } from './judge.ts';
+import { type Judgement, judge, scoreOf } from './judge.ts';
+import type { MutantOutcome } from './mutant-outcome.ts';
+import { HEAD, lineOf, printLeft, rowOf } from './print-judgement.ts';
 import { isNoticedBySeeds } from './put-to-seeds.ts';
-import { type MutantOutcome, runStryker } from './stryker.ts';
-import { TARGET_VARIABLE, type Target, TESTS_VARIABLE, targets } from './targets.ts';
+import { runStryker } from './stryker.ts';
+import { type Target, targets } from './targets.ts';
 
-const CODE_COLUMNS = 100;
 const REPORTS = 'reports/mutation';
+
+/** Loading modules takes a second of a slow processor; a loop that never ends takes all of it. */
+const PATIENCE_MS = 3_000;
 
 async function main(): Promise<number> {
   const { values, positionals } = parseArgs({
     allowPositionals: true,
     options: {
       'with-seeds': { type: 'string', default: '0' },
-      incremental: { type: 'boolean', default: false },
+      engine: { type: 'string', default: 'own' },
       tests: { type: 'string' },
       concurrency: { type: 'string', default: String(Math.min(2, availableParallelism())) },
     },
   });
-  if (values.tests !== undefined) process.env[TESTS_VARIABLE] = values.tests;
+  const decide = values.engine === 'stryker' ? runStryker : decideWithEngine;
   let isGood = true;
   const rows: string[] = [];
   for (const target of targets) {
-    const all = filesOf(target);
+    const all = filesOf(target.globs);
     const files = all.filter(
       (file) => positionals.length === 0 || positionals.some((part) => isIn(file, part)),
     );
     if (files.length === 0) continue;
     console.log(`${target.name}: ${files.length} files`);
-    process.env[TARGET_VARIABLE] = target.name;
-    const incrementalFile = values.incremental ? `${REPORTS}/${target.name}.incremental.json` : undefined;
-    const outcomes = await runStryker(files, { concurrency: Number(values.concurrency), incrementalFile });
+    const tests = values.tests === undefined ? target.tests : [values.tests];
+    const outcomes = await decide(files, tests, Number(values.concurrency), target.name);
     const judged = judge(target.name, outcomes, equivalents);
     keep(target.name, outcomes);
     printLeft(judged);
     await putToSeeds(judged, Number(values['with-seeds']));
-    const isWhole = files.length === all.length;
-    rows.push(
-      ...judged.folders.map(rowOf),
-      `${rowOf(judged.total)}${isWhole ? `   bar ${target.bar} %` : ''}`,
-    );
+    const isWhole = files.length === all.length && values.tests === undefined;
+    const total = `${rowOf(judged.total)}${isWhole ? `   bar ${target.bar} %` : ''}`;
+    rows.push(...judged.folders.map(rowOf), total);
     isGood &&= isGoodEnough(target, judged, isWhole);
   }
-  if (rows.length === 0) throw new Error(`Nothing to mutate in ${positionals.join(' ')}`);
+  if (rows.length === 0) throw new Error(`Nothing is mutated in ${positionals.join(' ')}: see targets.ts`);
   console.log(`\n${HEAD}\n${rows.join('\n')}`);
   return isGood ? 0 : 1;
 }
 
-function filesOf({ globs }: Target): readonly string[] {
+async function decideWithEngine(
+  files: readonly string[],
+  tests: readonly string[],
+  processCount: number,
+  name: string,
+): Promise<readonly MutantOutcome[]> {
+  const { outcomes, unrepeatable } = await runEngine(files, {
+    testFiles: filesOf(tests),
+    processCount,
+    workFolder: `${REPORTS}/work/${name}`,
+    patienceMs: PATIENCE_MS,
+    report: reportProgress,
+  });
+  for (const test of unrepeatable) console.log(`not asked, because it is red when it runs again: ${test}`);
+  return outcomes;
+}
+
+function filesOf(globs: readonly string[]): readonly string[] {
   const left = globs.filter((glob) => glob.startsWith('!')).map((glob) => glob.slice(1));
   const exclude = new Set(left.flatMap((glob) => globSync(glob)));
   return globs
@@ -91,12 +115,6 @@ function keep(name: string, outcomes: readonly MutantOutcome[]): void {
   writeFileSync(`${REPORTS}/${name}.json`, `${JSON.stringify(outcomes, undefined, 2)}\n`);
 }
 
-function printLeft({ left, staleProofs }: Judgement): void {
-  for (const mutant of left) console.log(lineOf(mutant));
-  for (const { file, line, original, replacement } of staleProofs)
-    console.log(`stale proof: ${file}: ${original} → ${replacement} in "${line}" does not survive`);
-}
-
 async function putToSeeds({ left }: Judgement, seedCount: number): Promise<void> {
   if (seedCount === 0) return;
   let noticedCount = 0;
@@ -108,26 +126,10 @@ async function putToSeeds({ left }: Judgement, seedCount: number): Promise<void>
   console.log(`seeds noticed ${noticedCount} of ${left.length} that the tests did not`);
 }
 
-function lineOf({ file, line, original, replacement, isUncovered }: MutantOutcome): string {
-  const short = (code: string) => plain(code).slice(0, CODE_COLUMNS);
-  return `${file}:${line} ${short(original)} → ${short(replacement)}${isUncovered ? ' (no test runs it)' : ''}`;
-}
-
-const NAME_COLUMNS = 34;
-const COUNT_COLUMNS = 9;
-const HEAD = rowOfCells(['folder', 'mutants', 'noticed', 'late', 'proven', 'left', 'score']);
-
-function rowOf(tally: Tally): string {
-  const { name, count, noticedCount, timedOutCount, provenCount, leftCount } = tally;
-  const score = `${scoreOf(tally).toFixed(1)} %`;
-  return rowOfCells([name, count, noticedCount, timedOutCount, provenCount, leftCount, score]);
-}
-
-function rowOfCells([name, ...cells]: readonly (string | number)[]): string {
-  return [
-    String(name).padEnd(NAME_COLUMNS),
-    ...cells.map((cell) => String(cell).padStart(COUNT_COLUMNS)),
-  ].join('');
-}
-
-process.exitCode = await main();
+process.on('SIGINT', () => process.exit(130));
+process.on('SIGTERM', () => process.exit(143));
+process.on('exit', endProcesses);
+process.exitCode = await main().catch((error: unknown) => {
+  console.error(error instanceof Error ? error.message : error);
+  return 2;
+});

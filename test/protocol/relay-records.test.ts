@@ -23,7 +23,7 @@ const idOf = ({ detail }: BusEvent): string => (JSON.parse(detail) as { id: stri
 
 /** Sets up a bus that answers what `answer` says, and remembers the calls. */
 function setUp(answer: (event: BusEvent) => EntryOutcome = () => ACCEPTED) {
-  const { store, table } = aStore(() => NOON_MS);
+  const { store, table, clock } = aStore(() => NOON_MS);
   const calls: (readonly BusEvent[])[] = [];
   const logs: Readonly<Record<string, unknown>>[] = [];
   const measures: (readonly [string, number])[] = [];
@@ -35,6 +35,7 @@ function setUp(answer: (event: BusEvent) => EntryOutcome = () => ACCEPTED) {
       },
     },
     store,
+    clock,
     telemetry: {
       log: (level, event, fields) => void logs.push({ level, event, ...fields }),
       measure: (metric, value) => void measures.push([metric, value]),

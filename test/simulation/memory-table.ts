@@ -250,7 +250,16 @@ function clone(value: Attribute): Attribute {
 }
 
 function unitsOf(item: Item | undefined): number {
-  return item === undefined ? 1 : Math.max(1, Math.ceil(sizeBytesOf(item) / BYTES_PER_WRITE_UNIT));
+  return item === undefined ? 1 : Math.max(1, Math.ceil(itemBytes(item) / BYTES_PER_WRITE_UNIT));
+}
+
+/** An item is replaced and never changed, and each one is measured both as it comes and as it goes. */
+const BYTES_OF = new WeakMap<Item, number>();
+
+export function itemBytes(item: Item): number {
+  const bytes = BYTES_OF.get(item) ?? sizeBytesOf(item);
+  BYTES_OF.set(item, bytes);
+  return bytes;
 }
 
 /**

@@ -10,6 +10,7 @@ import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { parseRecord } from '../../shared/store/parse-record.ts';
 import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
+import { checkDerived, type OwedOperation } from './check-derived.ts';
 import {
   checkHistory,
   type DeliveredEvent,
@@ -76,7 +77,8 @@ export async function simulate(seed: number): Promise<SimulationResult> {
 
   countWorldFaults(stage);
   violations.push(...checkBacklog(stage), ...checkMemory(stage));
-  violations.push(...checkHistory(truthOf(stage), everythingPublished(stage)));
+  const published = everythingPublished(stage);
+  violations.push(...checkHistory(truthOf(stage), published), ...checkDerived(owedBy(stage), published));
   return { options, violations, fired: world.fired, delivered: stage.delivered, spent: stage.table.spent };
 }
 
@@ -260,9 +262,24 @@ function everythingPublished({ table, delivered }: Stage): readonly DeliveredEve
 
 const TERMINAL = new Set(['finished', 'skipped', 'cancelled', 'error']);
 
+/** Returns when the account was first seen, in whole seconds by the upstream's clock. */
+function bootMsOf({ table }: Stage): number {
+  const bootAt = table.sync.items().find((item) => item['kind'] === 'account')?.['boot_at'];
+  return typeof bootAt === 'string' ? Date.parse(`${bootAt.slice(0, 19)}Z`) : START_MS;
+}
+
+function owedBy(stage: Stage): readonly OwedOperation[] {
+  const bootMs = bootMsOf(stage);
+  const histories = new Map(truthOf(stage).map((history) => [history.operation_id, history]));
+  return stage.model.operations.map((operation) => ({
+    operation,
+    expects: histories.get(operation.id)?.expects ?? 'whatever_was_seen',
+    isHistory: operation.createdUs / 1_000 < bootMs,
+  }));
+}
+
 function truthOf(stage: Stage): readonly TrueHistory[] {
-  const bootAt = stage.table.sync.items().find((item) => item['kind'] === 'account')?.['boot_at'];
-  const bootMs = typeof bootAt === 'string' ? Date.parse(`${bootAt.slice(0, 19)}Z`) : START_MS;
+  const bootMs = bootMsOf(stage);
   const { operations } = stage.model;
   return operations.map((op) => {
     const isTied = operations.some((other) => other !== op && other.createdUs === op.createdUs);

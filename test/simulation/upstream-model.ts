@@ -17,6 +17,10 @@ export interface TruthOperation {
   readonly id: string;
   readonly project_id: string;
   readonly action: string;
+  /** Every creation of a branch has a branch of its own. */
+  readonly branch_id?: string | undefined;
+  /** Each project has one compute. */
+  readonly endpoint_id?: string | undefined;
   /** Counts microseconds since the epoch, because the service's cursors are as precise as that. */
   readonly createdUs: number;
   /** Lists do not contain the row before this time. */
@@ -71,6 +75,8 @@ export interface Row {
   readonly id: string;
   readonly project_id: string;
   readonly action: string;
+  readonly branch_id?: string | undefined;
+  readonly endpoint_id?: string | undefined;
   readonly status: string;
   readonly failures_count: number;
   readonly created_at: string;
@@ -101,7 +107,8 @@ export function createUpstreamModel(options: UpstreamModelOptions, random: Rando
     const isHistory = index < options.historyCount;
     const createdUs = drawCreation(options, random, { isHistory, previousUs });
     previousUs = createdUs;
-    operations.push(drawOperation(options, random, { createdUs, index, projectIds }));
+    const creation = startsCompute(operations.at(-1), index) ? operations.at(-1) : undefined;
+    operations.push(drawOperation(options, random, { createdUs, index, projectIds, creation }));
   }
   const newestFirst = operations.toSorted((a, b) => b.createdUs - a.createdUs || (a.id < b.id ? 1 : -1));
 
@@ -149,26 +156,61 @@ function drawCreation(
   return Math.floor((fromMs + random.next() * spanMs) * 1_000);
 }
 
+/** Two of three creations of a branch start its compute with it, unless that would be the first operation of the news. */
+function startsCompute(before: TruthOperation | undefined, index: number): boolean {
+  return before?.action === 'create_branch' && index % 3 !== 0;
+}
+
+interface OperationPlace {
+  readonly createdUs: number;
+  readonly index: number;
+  readonly projectIds: readonly string[];
+  /** The operation is the start of a compute that was created together with this creation of a branch. */
+  readonly creation: TruthOperation | undefined;
+}
+
+/** A start that belongs to a creation follows it by less than a millisecond. */
+const TOGETHER_US = 700;
+
 function drawOperation(
   options: UpstreamModelOptions,
   random: Random,
-  { createdUs, index, projectIds }: { createdUs: number; index: number; projectIds: readonly string[] },
+  { createdUs: drawnUs, index, projectIds, creation }: OperationPlace,
 ): TruthOperation {
   const { chance, endMs, visibleLateMsMax } = options;
+  const createdUs = creation === undefined ? drawnUs : creation.createdUs + TOGETHER_US;
   const createdMs = createdUs / 1_000;
   const states = drawStates(options, random, createdMs);
   const isLate = random.next() < chance.lateVisible;
   const vanishes = random.next() < chance.vanishes;
+  const projectId = projectIds[Math.floor(random.next() * projectIds.length)] ?? '';
+  const action = ACTIONS[Math.floor(random.next() * ACTIONS.length)] ?? '';
   return {
     id: `00000000-0000-4000-8000-${String(index).padStart(12, '0')}`,
-    project_id: projectIds[Math.floor(random.next() * projectIds.length)] ?? '',
-    action: ACTIONS[Math.floor(random.next() * ACTIONS.length)] ?? '',
+    ...placeOf({ index, creation, projectId, action }),
     createdUs,
     visibleAtMs: createdMs + (isLate ? random.next() * visibleLateMsMax : 0),
     vanishesAtMs: vanishes
       ? createdMs + random.next() * Math.max(1, endMs - createdMs)
       : Number.POSITIVE_INFINITY,
     states,
+  };
+}
+
+function placeOf({
+  index,
+  creation,
+  projectId,
+  action: drawn,
+}: Pick<OperationPlace, 'index' | 'creation'> & { readonly projectId: string; readonly action: string }) {
+  const project_id = creation?.project_id ?? projectId;
+  const action = creation === undefined ? drawn : 'start_compute';
+  const createsBranch = action === 'create_branch';
+  return {
+    project_id,
+    action,
+    branch_id: creation?.branch_id ?? (createsBranch ? `br-${index}` : `br-${project_id}`),
+    endpoint_id: createsBranch ? undefined : `ep-${project_id}`,
   };
 }
 
@@ -228,6 +270,8 @@ export function rowOf(op: TruthOperation, nowMs: number): Row {
     id: op.id,
     project_id: op.project_id,
     action: op.action,
+    ...(op.branch_id !== undefined && { branch_id: op.branch_id }),
+    ...(op.endpoint_id !== undefined && { endpoint_id: op.endpoint_id }),
     status: state.status,
     failures_count: state.failures_count,
     created_at: wholeSeconds(op.createdUs / 1_000),
@@ -235,9 +279,20 @@ export function rowOf(op: TruthOperation, nowMs: number): Row {
   };
 }
 
+/** A row is shown many times, so the texts of recent runs are kept, up to this number. */
+const TEXTS_MAX = 5_000;
+
+const textOfSecond = new Map<number, string>();
+
 /** Rows show whole seconds, though the service has microseconds. */
 function wholeSeconds(epochMs: number): string {
-  return `${new Date(Math.floor(epochMs / 1_000) * 1_000).toISOString().slice(0, 19)}Z`;
+  const second = Math.floor(epochMs / 1_000);
+  const known = textOfSecond.get(second);
+  if (known !== undefined) return known;
+  const text = `${new Date(second * 1_000).toISOString().slice(0, 19)}Z`;
+  if (textOfSecond.size >= TEXTS_MAX) textOfSecond.clear();
+  textOfSecond.set(second, text);
+  return text;
 }
 
 /** Gives microseconds without trailing zeros, as observed: `2022-12-09T08:47:52.20417Z`. */

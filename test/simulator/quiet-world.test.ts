@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { parseServeOptions } from '../../infra/simulator/serve-options.ts';
 import { connect } from '../../infra/simulator/world/computes/compute-commands.ts';
+import { parseServeOptions } from './serve-options.ts';
 import { aWorld, HOUR_MS, START_MS } from './upstream-under-test.ts';
 
 const MONTH_MS = 30 * 24 * HOUR_MS;

@@ -4,14 +4,16 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { join, resolve } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { parseServeOptions } from '../../infra/simulator/serve-options.ts';
+import { parseServeOptions } from './serve-options.ts';
 
 const ROOT = resolve(import.meta.dirname, '../..');
-const SERVE = join(ROOT, 'infra/simulator/serve.ts');
+const COMMAND = join(ROOT, 'infra/cli/operations-bridge.ts');
 
 /** Collects what the command prints until it ends. Once it has printed `until`, it is interrupted. */
 async function run(args: readonly string[], until?: RegExp) {
-  const child = spawn(process.execPath, [SERVE, ...args], { stdio: ['ignore', 'pipe', 'pipe'] });
+  const child = spawn(process.execPath, [COMMAND, 'upstream', ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
   let stdout = '';
   let stderr = '';
   child.stderr.on('data', (chunk) => {
@@ -25,7 +27,7 @@ async function run(args: readonly string[], until?: RegExp) {
   return { code, stdout, stderr };
 }
 
-describe('npm run upstream', () => {
+describe('operations-bridge upstream', () => {
   test('prints its URL and its key, and ends on Ctrl-C with a summary and exit code 0', async () => {
     const { code, stdout, stderr } = await run(['--projects', '3', '--api-key', 'my-key'], /curl .*\n/);
 
@@ -114,7 +116,7 @@ describe('its options', () => {
     [['--plan', 'large'], /--plan is "large"; it takes free or scale\./],
     [['--projects', '0'], /--projects is "0"/],
     [['--speed', '0.5'], /--speed is "0.5"/],
-    [['extra'], /Unexpected argument 'extra'/],
+    [['extra'], /too many arguments/],
   ])('refuse %j', (args, message) => {
     expect(() => parseServeOptions(args)).toThrow(message);
   });

@@ -6,11 +6,14 @@ import { PARTITIONS } from '../../shared/store/keys.ts';
 import type { Item, Table } from '../../shared/store/table.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { readEveryKind, writeEveryKind } from './every-kind.ts';
+import { readEveryQueueItem, writeEveryQueueItem } from './every-queue-item.ts';
 
-const read = (name: string): unknown =>
-  JSON.parse(readFileSync(new URL(`../fixtures/items-78d4a65/${name}`, import.meta.url), 'utf8'));
-const items = read('items.json') as readonly Item[];
-const readBack = read('read-back.json') as Readonly<Record<string, unknown>>;
+const read = (path: string): unknown =>
+  JSON.parse(readFileSync(new URL(`../fixtures/${path}`, import.meta.url), 'utf8'));
+const items = read('items-78d4a65/items.json') as readonly Item[];
+const readBack = read('items-78d4a65/read-back.json') as Readonly<Record<string, unknown>>;
+const queueItems = read('items-439d847/queue-items.json') as readonly Item[];
+const queueReadBack = read('items-439d847/queue-read-back.json') as Readonly<Record<string, unknown>>;
 
 async function tableWith(stored: readonly Item[]): Promise<Table> {
   const table = createMemoryTable();
@@ -50,5 +53,20 @@ describe('items that commit 78d4a65 wrote', () => {
       // Later versions add fields, and what that commit knew has not changed.
       expect({ [name]: now[name] }).toMatchObject({ [name]: expected });
     }
+  });
+});
+
+describe('items of the queue that commit 439d847 wrote', () => {
+  test('are there of every kind and state that the code writes today', async () => {
+    const today = createMemoryTable();
+    await writeEveryQueueItem(today);
+    const described = (stored: readonly Item[]) =>
+      stored.map(({ sk, state }) => JSON.stringify([sk, state])).toSorted();
+
+    expect(described(queueItems)).toEqual(described(today.sync.items()));
+  });
+
+  test('are read as that commit read them', async () => {
+    expect(await readEveryQueueItem(await tableWith(queueItems))).toMatchObject(queueReadBack);
   });
 });

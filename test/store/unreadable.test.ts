@@ -94,7 +94,7 @@ describe('an entry that a newer version wrote', () => {
     };
     for (let round = 0; round < 3; round++) {
       const record = await store.readOperation(PROJECT_ID, OPERATION_ID);
-      if (record) await relayRecords({ store, bus, telemetry: silentTelemetry }, [record]);
+      if (record) await relayRecords({ store, bus, clock, telemetry: silentTelemetry }, [record]);
     }
 
     expect(table.sync.peek(KEY)).toMatchObject({ published: 1, revision: 3, work: 'main' });

@@ -41,7 +41,7 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...operationRoutes(modelOf, { clock, patient }),
     ...insightRoutes(modelOf, clock),
     ...wishRoutes(modelOf, pollIntervalMsOf),
-    ...commandRoutes(modelOf),
+    ...commandRoutes(modelOf, { clock, patient }),
     ...queueRoutes(modelOf, deps),
     ...freezeRoutes(deps),
     ...eventRoutes(modelOf, { clock, patient }),

@@ -26,7 +26,10 @@ const filters = {
 const feedQuery = z.strictObject({
   limit,
   cursor,
-  from: z.enum(['beginning', 'now']).default('beginning'),
+  from: z
+    .union([z.enum(['beginning', 'now']), z.iso.datetime()])
+    .default('beginning')
+    .describe('Where a feed without a cursor starts: beginning, now, or a time (ISO 8601, in UTC).'),
   wait,
   ...filters,
 });
@@ -51,7 +54,7 @@ export function eventRoutes(modelOf: ModelOf, deps: FeedDeps): readonly Route[] 
         path: '/events',
         summary: 'Events as a feed: everything since a cursor, oldest first',
         description:
-          'Use the feed to find events that a rule or a queue lost. An event may appear more than once, always with the same id. Without a cursor the feed starts with the oldest recorded event (from=beginning) or with the next new one (from=now). With wait=N an empty answer is held back for up to N seconds.',
+          'Use the feed to find events that a rule or a queue lost. An event may appear more than once, always with the same id. Without a cursor the feed starts with the oldest recorded event (from=beginning) with the next new one (from=now), or with what happened after a time (from=2026-01-16T21:00:00Z). With wait=N an empty answer is held back for up to N seconds.',
         access: 'operations:read',
         query: feedQuery,
         answer: z.object({ events: z.array(eventAnswer), cursor: z.string(), has_more: z.boolean() }),

@@ -3,10 +3,12 @@
 import { type Context, Hono } from 'hono';
 import { addEndpointCommands } from './endpoint-commands.ts';
 import { addErrorPages } from './error-pages.ts';
+import { addFreezeSwitch } from './freeze-switch.ts';
 import { CONSOLE_POLICY, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH } from './html/assets.ts';
 import { addLiveUpdates } from './live-updates.ts';
 import { buildAudit } from './pages/audit-page.ts';
 import { buildEvents } from './pages/events-page.ts';
+import { buildFreeze } from './pages/freeze-page.ts';
 import { buildOperation, type OperationDeps } from './pages/operation-page.ts';
 import { buildOverview, type OverviewDeps } from './pages/overview-page.ts';
 import { type BuildPage, messagePage, NOTHING_HERE, showPage, showSignIn } from './pages/page.ts';
@@ -37,6 +39,7 @@ export function createConsole(deps: ConsoleDeps): Hono {
   addPages(app, deps);
   addEndpointCommands(app, deps);
   addReadWish(app, deps);
+  addFreezeSwitch(app, deps);
   addLiveUpdates(app, deps);
   app.all('*', async (c) => {
     const visitor = await visitorOf(deps, c);
@@ -68,6 +71,7 @@ function addPages(app: Hono, deps: ConsoleDeps): void {
   const pages: Readonly<Record<string, BuildPage>> = {
     '/': buildOverview(deps),
     '/accounts/:account_id': buildAccount,
+    '/accounts/:account_id/freeze': buildFreeze(deps),
     '/accounts/:account_id/projects/:project_id': buildProject(deps),
     '/accounts/:account_id/projects/:project_id/operations/:operation_id': buildOperation(deps),
     '/events': buildEvents(deps),

@@ -86,13 +86,15 @@ function isValid({ revoked_at, expires_at_ms }: TokenRecord, nowMs: number): boo
   return revoked_at === undefined && nowMs < expires_at_ms;
 }
 
-function callerOf({ client_id, account_id, scopes, scopes_edition, project_ids }: TokenRecord): Caller {
+function callerOf(record: TokenRecord): Caller {
+  const { client_id, account_id, scopes, scopes_edition, project_ids, settles } = record;
   return {
     client_id,
     account_id,
     scopes: new Set(scopes),
     projectIds: project_ids === undefined ? undefined : new Set(project_ids),
     ...(scopes_edition === undefined && { isFirstEdition: true }),
+    ...(settles === true && { settles }),
   };
 }
 

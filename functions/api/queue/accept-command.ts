@@ -32,7 +32,8 @@ export const WAITING_COMMANDS_MAX = 1_000;
 const ATTEMPTS_MAX = 100;
 
 /**
- * A crash before the line is written leaves an item that is in no line: the caller got no answer, and the item expires.
+ * A crash before the line is written leaves an item that is in no line: the caller got no answer, the item expires, and
+ * it counts against no bound.
  * After it, the command is sent, as with any request whose answer was lost. Rejects when the table does.
  */
 export async function acceptCommand(

@@ -74,9 +74,11 @@ export function commandView({ command, record, line }: FoundCommand): z.input<ty
   };
 }
 
+/** A command that is being accepted or removed is not in its line, and has no place to show. */
 function placeIn({ entries, waiting_for }: ProjectLine, { command_id }: QueuedCommand) {
   const before = entries.findIndex((entry) => entry.command_id === command_id);
-  return { commands_before: Math.max(0, before), ...(before === 0 && { waiting_for }) };
+  if (before < 0) return {};
+  return { commands_before: before, ...(before === 0 && { waiting_for }) };
 }
 
 export interface KeptAnswer {

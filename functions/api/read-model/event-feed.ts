@@ -28,8 +28,11 @@ interface RecentRequest extends PageRequest {
 }
 
 export interface EventFeed {
-  /** Returns a new cursor, for every recorded event or for those that come from now on. */
-  start(from: 'beginning' | 'now'): string;
+  /**
+   * Returns a new cursor: for every recorded event (`beginning`), for those that come from `now` on, or for those after
+   * a time (ISO 8601).
+   */
+  start(from: string): string;
   /** Resolves to what came since the cursor was given out. Throws `AppError` `cursor_invalid`. */
   since(cursor: string, limit?: number): Promise<FeedPage>;
   /**
@@ -64,8 +67,7 @@ export function createEventFeed(
   return {
     start(from) {
       const nowMs = clock.now();
-      const since = from === 'now' ? isoTimeOf(nowMs) : '';
-      return encodeCursor(startingAt(since, nowMs));
+      return encodeCursor(startingAt(timeOfStart(from, nowMs), nowMs));
     },
 
     async since(cursor, limit = ITEMS_PER_QUERY) {
@@ -97,6 +99,12 @@ export function createEventFeed(
       };
     },
   };
+}
+
+/** An empty time is before every event. */
+function timeOfStart(from: string, nowMs: number): string {
+  if (from === 'beginning') return '';
+  return isoTimeOf(from === 'now' ? nowMs : Date.parse(from));
 }
 
 function recentCursor(accountId: string) {

@@ -4,7 +4,7 @@ import { Hono } from 'hono';
 import { answerTo } from './answer-to.ts';
 import { readCapped } from './body/read-capped.ts';
 import { notFound, Problem } from './problem.ts';
-import { BODY_BYTES_MAX, type RawRequest } from './read-request.ts';
+import { bodyBytesMaxOf, type RawRequest } from './read-request.ts';
 import { type ApiAnswer, type Route, UPSTREAM_MOUNT } from './route.ts';
 import { type ServeDeps, serveRoute } from './serve-route.ts';
 
@@ -32,7 +32,7 @@ export function createApp(deps: AppDeps): Hono {
         ids: c.req.param(),
         query: new URL(c.req.url).searchParams,
         headers: c.req.raw.headers,
-        body: () => readCapped(c.req.raw, BODY_BYTES_MAX),
+        body: () => readCapped(c.req.raw, bodyBytesMaxOf(route)),
         signal: c.req.raw.signal,
       };
       return responseOf(await serveRoute(deps, route, raw));

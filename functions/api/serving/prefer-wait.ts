@@ -5,19 +5,24 @@ import { invalid } from './problem.ts';
 /** Most locks are released within this time, because operations take a second or two. */
 const WAIT_MS_DEFAULT = 5_000;
 
-/** The whole request ends after 28 s, and the wait must end before. */
+/** The whole request ends after 28 s, and a request to the upstream, which may take ten, must fit behind the wait. */
 const WAIT_SECONDS_MAX = 20;
 
-/**
- * Returns milliseconds. Other preferences are ignored, as the RFC says. Throws `Problem` when `wait` is not a whole
- * number of seconds.
- */
+/** Returns milliseconds, also when the caller names no time. Throws `Problem` as `namedWaitMs` does. */
 export function preferredWaitMs(prefer: string | null | undefined): number {
+  return namedWaitMs(prefer) ?? WAIT_MS_DEFAULT;
+}
+
+/**
+ * Returns milliseconds, and undefined when the caller names no time. Other preferences are ignored, as the RFC says.
+ * Throws `Problem` when `wait` is not a whole number of seconds.
+ */
+export function namedWaitMs(prefer: string | null | undefined): number | undefined {
   const wait = (prefer ?? '')
     .split(/[,;]/)
     .map((part) => part.trim())
     .find((part) => /^wait\b/i.test(part));
-  if (wait === undefined) return WAIT_MS_DEFAULT;
+  if (wait === undefined) return undefined;
   const seconds = /^wait\s*=\s*"?(\d{1,6})"?$/i.exec(wait)?.[1];
   if (seconds === undefined)
     throw invalid([{ field: 'header.prefer', reason: 'wait takes whole seconds, like wait=10' }]);

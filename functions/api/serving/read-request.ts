@@ -5,7 +5,7 @@ import { idNamesOf, idSchemaOf } from '../../../shared/upstream/calls/ids.ts';
 import { undeclaredFields } from '../../../shared/upstream/calls/undeclared-fields.ts';
 import { parseForm } from './body/parse-form.ts';
 import { type FieldFault, invalid, nameable, Problem } from './problem.ts';
-import type { Route } from './route.ts';
+import { isPassedOn, type Route } from './route.ts';
 
 /** This is a request before anything of it is checked. */
 export interface RawRequest {
@@ -19,8 +19,18 @@ export interface RawRequest {
   readonly signal?: AbortSignal;
 }
 
-/** The largest body of the specification has a few hundred bytes. */
+/** The largest body of the bridge's own routes has a few hundred bytes. */
 export const BODY_BYTES_MAX = 64_000;
+
+/**
+ * The public API names no bound for bodies. The largest that are known, the settings of functions and masking rules of a
+ * whole schema, have tens of kilobytes. A command of this size still fits into one item of the table while it waits in line.
+ */
+export const PASSED_BODY_BYTES_MAX = 256_000;
+
+export function bodyBytesMaxOf(route: Pick<Route, 'reach'>): number {
+  return isPassedOn(route) ? PASSED_BODY_BYTES_MAX : BODY_BYTES_MAX;
+}
 
 /** The deepest body of the specification has three levels. */
 export const JSON_DEPTH_MAX = 20;
@@ -83,9 +93,10 @@ export async function readBody(
   raw: RawRequest,
 ): Promise<Readonly<Record<string, unknown>> | undefined> {
   const bytes = await raw.body();
-  if (bytes.byteLength > BODY_BYTES_MAX) {
+  const bytesMax = bodyBytesMaxOf(route);
+  if (bytes.byteLength > bytesMax) {
     throw new Problem('body-too-large', {
-      detail: `The body has ${bytes.byteLength} bytes; at most ${BODY_BYTES_MAX} are taken.`,
+      detail: `The body has ${bytes.byteLength} bytes; at most ${bytesMax} are taken.`,
     });
   }
   if (route.body === undefined) {

@@ -5,6 +5,7 @@ import type { PatientCallers } from '../serving/patient-callers.ts';
 import { preferredWaitMs } from '../serving/prefer-wait.ts';
 import type { ApiRequest } from '../serving/route.ts';
 import type { UpstreamAccount } from './upstream-account.ts';
+import { waitingPlace } from './waiting-place.ts';
 
 export interface LockWaitDeps {
   readonly patient: PatientCallers;
@@ -17,15 +18,12 @@ export function lockWait(
   { caller, headers, signal }: ApiRequest,
 ): Waiting {
   const patienceMs = preferredWaitMs(headers.prefer);
-  let release: (() => Promise<void>) | undefined;
+  const place = waitingPlace(patient, caller, patienceMs);
   return {
     signal,
     patienceMs,
-    async mayWait() {
-      release ??= await patient.tryWait(caller, 'commands', patienceMs);
-      return release !== undefined;
-    },
+    mayWait: () => place.take(),
     mayRepeat: async (restMs) => (await fairShare.admit(caller.client_id, restMs)) === 0,
-    endWait: async () => release?.(),
+    endWait: () => place.giveBack(),
   };
 }

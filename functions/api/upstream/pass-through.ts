@@ -4,7 +4,7 @@
  */
 
 import type { Caller } from '../../../shared/callers/authorize.ts';
-import type { ForwardableCall } from '../../../shared/commands/command-request.ts';
+import type { CommandRequest, ForwardableCall } from '../../../shared/commands/command-request.ts';
 import { sendCommand } from '../../../shared/commands/send-command.ts';
 import { isRead } from '../../../shared/upstream/calls/call.ts';
 import { refuseWhileFrozen } from '../queue/freeze.ts';
@@ -15,6 +15,7 @@ import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
 import { commandAnswer } from './command-answer.ts';
 import { lockWait } from './lock-wait.ts';
 import { passRead, type ReadDeps } from './pass-read.ts';
+import { settleCommand } from './settle-command.ts';
 import { shownOutcome } from './shown-answer.ts';
 import type { UpstreamAccount } from './upstream-account.ts';
 
@@ -48,9 +49,25 @@ async function passCommand(
     return 'kind' in queued ? shownOutcome(caller, commandAnswer(queued, target.call), target) : queued;
   }
   await refuseWhileFrozen(account.queue);
+  if (caller.settles === true) return passSettled(deps, account, command, request);
   const waiting = lockWait({ patient: deps.patient, fairShare: account.fairShare }, request);
   const outcome = await sendCommand(deps, account, command, waiting);
   return shownOutcome(caller, commandAnswer(outcome, target.call), target);
+}
+
+/** An answer without `bridge-command` means that the operations of the command have ended well. */
+async function passSettled(
+  deps: PassThroughDeps,
+  account: UpstreamAccount,
+  command: CommandRequest,
+  request: ApiRequest,
+): Promise<ApiAnswer> {
+  const { target } = command;
+  const { outcome, askAt } = await settleCommand(deps, account, command, request);
+  const answer = shownOutcome(request.caller, commandAnswer(outcome, target.call), target);
+  return askAt === undefined
+    ? answer
+    : { ...answer, headers: { ...answer.headers, 'bridge-command': askAt } };
 }
 
 /** A page or a picture of the upstream that is opened in a browser must not run as a page of the bridge. */

@@ -116,7 +116,8 @@ async function publishRecorded(
   const pending = [...recorder.records.values()].filter(isPending);
   const recorded = pending.filter((record) => operations.get(record.operation_id) !== record);
   const others = [...(project ? [project] : []), ...commands].filter(isPending);
-  const relay = await relayRecords(deps, [...recorded, ...settledCommands], signal);
+  const around = [...recorder.records.values()];
+  const relay = await relayRecords(deps, [...recorded, ...settledCommands], signal, around);
   for (const record of relay.records) if (record.kind === 'operation') recorder.note(record);
   return { relay, leftoverCount: pending.length - recorded.length + others.length };
 }

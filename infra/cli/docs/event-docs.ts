@@ -63,14 +63,15 @@ pattern from a filter and shows which recent events it would have matched.
 ## In TypeScript
 
 \`\`\`ts
-import { createDuplicateFilter, parseBridgeEvent } from 'operations-bridge/events';
+import { createDuplicateFilter, parseBridgeEvent } from 'operations-bridge-events';
 
 const isDuplicate = createDuplicateFilter();
 const event = parseBridgeEvent(JSON.parse(record.body));
 if (event?.detailType === 'Operation State Changed' && !isDuplicate(event.detail.id)) console.log(event.detail.status);
 \`\`\`
 
-The package is this repository; \`operations-bridge/events\` depends only on zod.
+\`npm run release\` builds the package ([its page](../infra/packages/events/README.md)): types with the meaning of each field, schemas, and
+checks for copies, order and signatures. It needs Node 22 and zod 4. Other languages: [bindings](bindings.md).
 
 ## Order
 

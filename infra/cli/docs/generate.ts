@@ -5,15 +5,19 @@ import { dirname } from 'node:path';
 import { alertDocs } from './alert-docs.ts';
 import { apiDocs } from './api-docs.ts';
 import { callDocs } from './call-docs.ts';
+import { cliDocs } from './cli-docs.ts';
 import { costDocs } from './cost-docs.ts';
 import { eventDocs } from './event-docs.ts';
+import { eventTypes } from './event-types.ts';
 import { limitDocs } from './limit-docs.ts';
 
 for (const { path, text } of [
   ...eventDocs(),
+  ...eventTypes(),
   ...alertDocs(),
   ...apiDocs(),
   ...callDocs(),
+  ...cliDocs(),
   ...costDocs(),
   ...limitDocs(),
 ]) {

@@ -5,6 +5,7 @@ import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { type Clock, systemClock } from '../../../shared/runtime/clock.ts';
+import { createClosingStack } from '../../process/closing-stack.ts';
 import { type LocalDynamoDb, openLocalDynamoDb } from './dynamodb.ts';
 import { type LocalAwsFaults, serveCall } from './serve-call.ts';
 import { createEventBridgeService } from './services/event-bridge-service.ts';
@@ -97,7 +98,7 @@ export async function startLocalAws(options: LocalAwsOptions = {}): Promise<Loca
     queues,
     counts,
     async close() {
-      await using stack = new AsyncDisposableStack();
+      await using stack = createClosingStack();
       stack.defer(() => tables.close());
       // Targets may call this server until they end, and calls that were under way may start deliveries.
       stack.defer(() => bus.close());

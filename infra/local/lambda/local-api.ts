@@ -16,6 +16,7 @@ import { createSecret } from '../../../shared/runtime/secret.ts';
 import type { Table, TableIndexes } from '../../../shared/store/table.ts';
 import { UsageError } from '../../process/option-values.ts';
 import { portRefusal } from '../../process/port-refusal.ts';
+import { workerScript } from './worker-script.ts';
 
 export interface ApiWorkerSettings {
   readonly speed: number;
@@ -46,7 +47,7 @@ const CLOSE_MS_MAX = 2_000;
 
 export async function startLocalApi(options: LocalApiOptions): Promise<LocalApi> {
   const { speed, originMs, port, environment, onLogLine } = options;
-  const worker = new Worker(new URL('./api-worker.ts', import.meta.url), {
+  const worker = new Worker(workerScript('api-worker'), {
     workerData: { speed, originMs, port } satisfies ApiWorkerSettings,
     env: { ...environment },
     stdout: true,

@@ -12,7 +12,7 @@ const ACTION_COLUMNS = 19;
 const CHANGE_COLUMNS = 26;
 
 /** A line looks like `12:00:03  quiet-pond-12345678  start_compute  scheduling -> running  +1.2 s`. */
-export function eventLine(event: DeliveredEvent, style: LineStyle): string {
+export function eventLine(event: Pick<DeliveredEvent, 'detail-type' | 'detail'>, style: LineStyle): string {
   const detail = event.detail as Readonly<Record<string, string | number | boolean | null | undefined>>;
   const time = timeOf(detail['observed_at']);
   const project = String(detail['project_id'] ?? detail['account_id'] ?? '').padEnd(PROJECT_COLUMNS);
@@ -32,7 +32,7 @@ export function eventLine(event: DeliveredEvent, style: LineStyle): string {
  * Returns the milliseconds from the upstream's `updated_at`, which is cut to whole seconds, to our observation, and
  * undefined for history.
  */
-export function delayMsOf(event: DeliveredEvent): number | undefined {
+export function delayMsOf(event: Pick<DeliveredEvent, 'detail'>): number | undefined {
   const { observed_at, operation_updated_at, observed_by, late } = event.detail;
   if (typeof observed_at !== 'string' || typeof operation_updated_at !== 'string') return undefined;
   if (observed_by === 'backfill' || late === true) return undefined;

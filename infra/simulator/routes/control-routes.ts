@@ -30,13 +30,9 @@ export interface ControlDeps {
 const consoleBody = z.strictObject({ requests: z.number().int().min(1).max(700) });
 
 /** Drawing more than a month at once would take the simulation minutes. */
-const timeBody = z.strictObject({
-  pass_ms: z
-    .number()
-    .int()
-    .min(1)
-    .max(31 * 24 * 3_600_000),
-});
+export const PASS_MS_MAX = 31 * 24 * 3_600_000;
+
+const timeBody = z.strictObject({ pass_ms: z.number().int().min(1).max(PASS_MS_MAX) });
 
 /** Without a body, one client connects directly. */
 const connectBody = z.strictObject({

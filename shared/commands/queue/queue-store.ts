@@ -70,10 +70,16 @@ export function createQueueStore(
 
     changeLine: (next: ProjectLine): Promise<WriteResult> => write(lineUpdate(next)),
 
-    /** Counts the commands that wait in the lines of the account, up to `countMax`. The index can lag by a moment. */
+    /**
+     * Counts the commands that wait in the lines of the account, up to `countMax`. The index can lag by a moment. Items
+     * that a crash has left outside of their lines are in the index, too, so at the bound the lines themselves are counted.
+     */
     async countWaiting(countMax: number): Promise<number> {
       const { keys } = await table.queryWorkPage({ work: queuedCommandsOf(accountId), limit: countMax });
-      return keys.length;
+      if (keys.length < countMax) return keys.length;
+      const lines = await table.queryWorkPage({ work: linesOf(accountId), limit: countMax });
+      const items = await table.getMany(lines.keys);
+      return Math.min(countMax, entryCountOf(items, noteUnreadable));
     },
 
     /** Finds the projects whose lines are not empty, up to `projectsMax`. The index can lag by a moment. */
@@ -125,6 +131,16 @@ function lineUpdate(line: ProjectLine): Update {
     remove: isEmpty ? ['work'] : [],
     condition: revision === 1 ? { kind: 'absent', name: 'pk' } : isRevision(revision - 1),
   };
+}
+
+/** A line that cannot be read counts as empty, and is noted. */
+function entryCountOf(items: readonly Item[], noteUnreadable: NoteUnreadable): number {
+  const counts = items.map((item) => {
+    const line = projectLine.safeParse(item);
+    if (!line.success) noteUnreadable(unreadableOf(item, line.error));
+    return line.data?.entries.length ?? 0;
+  });
+  return counts.reduce((sum, count) => sum + count, 0);
 }
 
 function isRevision(revision: number): Condition {

@@ -124,12 +124,42 @@ const commandSettledEntry = z.object({
   missing: z.array(z.string()),
 });
 
+const branchEntry = z.object({
+  ...everyEntry,
+  type: z.enum(['branch_ready', 'branch_failed']),
+  /** The readiness rests on these operations, which created the branch. */
+  operations: z.array(commandOperation),
+  /** The creation has started these computes. */
+  endpoint_ids: z.array(z.string()),
+  /** This many milliseconds passed by the upstream's clock from the beginning of the creation to its last change. */
+  duration_ms: z.number().optional(),
+});
+
+const computeChangedEntry = z.object({
+  ...everyEntry,
+  type: z.literal('compute_state_changed'),
+  sequence: z.number().int().positive(),
+  state: z.enum(['active', 'idle']),
+  /** It is null when the state before is not known, which is a gap. */
+  previous_state: z.enum(['active', 'idle']).nullable(),
+  previous_duration_ms: z.number().optional(),
+  reason: z.enum(['started', 'restarted', 'configured', 'suspended', 'inactivity']).optional(),
+  operation_id: z.string(),
+  action: z.string(),
+  /** A compute can be moved to another branch, so each change names its own. */
+  branch_id: z.string().optional(),
+  operation_updated_at: z.string(),
+  command: commandOrigin.optional(),
+});
+
 /** The journal of each kind of record may hold these entries. */
 export const entriesOf = {
   operation: [stateChangedEntry, stalledEntry, watchEndedEntry],
   project: [projectSeenEntry],
   account: [accountHealthEntry],
   command: [commandSettledEntry],
+  branch: [branchEntry],
+  compute: [computeChangedEntry],
 } as const;
 
 /** This makes every field of parsed data `readonly`. */
@@ -153,4 +183,13 @@ export type DegradedReason = AccountHealthEntry['reason'];
 export type CommandSettledEntry = Entry<typeof commandSettledEntry>;
 export type SettlementOutcome = CommandSettledEntry['outcome'];
 export type CommandOperation = Entry<typeof commandOperation>;
-export type JournalEntry = OperationEntry | ProjectSeenEntry | AccountHealthEntry | CommandSettledEntry;
+export type BranchEntry = Entry<typeof branchEntry>;
+export type ComputeChangedEntry = Entry<typeof computeChangedEntry>;
+export type ComputeChangeReason = NonNullable<ComputeChangedEntry['reason']>;
+export type JournalEntry =
+  | OperationEntry
+  | ProjectSeenEntry
+  | AccountHealthEntry
+  | CommandSettledEntry
+  | BranchEntry
+  | ComputeChangedEntry;

@@ -38,6 +38,11 @@ export interface UnreadProject {
   readonly since: string;
   /** Says how its last poll ended: with a kind of upstream error, `unfinished`, `item_unreadable` or `failed`. */
   readonly reason: string;
+  /**
+   * Each poll of the project has failed since this time, while other requests of the account were answered. ISO 8601.
+   * It is absent when a version wrote the status that did not keep it.
+   */
+  readonly failing_since?: string | undefined;
 }
 
 /**

@@ -1,11 +1,16 @@
 /** Lists the kinds of record, all of which have a journal, and decides whether one of them needs further work. */
 
 import type { AccountRecord } from './account-record.ts';
+import type { BranchRecord } from './branch-record.ts';
 import type { CommandRecord } from './command-record.ts';
+import type { ComputeRecord } from './compute-record.ts';
 import { isOpen, type OperationRecord } from './operation-record.ts';
 import type { ProjectRecord } from './project-record.ts';
 
-export type JournalRecord = OperationRecord | ProjectRecord | AccountRecord | CommandRecord;
+/** These records are derived from operations, and are never read from the upstream. */
+export type DerivedRecord = BranchRecord | ComputeRecord;
+
+export type JournalRecord = OperationRecord | ProjectRecord | AccountRecord | CommandRecord | DerivedRecord;
 
 /** Says whether something is left to read or to publish. Such a record is in the work index. */
 export function hasWork(record: JournalRecord): boolean {

@@ -5,6 +5,7 @@ import type { Table } from '../table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../unreadable.ts';
 import { createAccountRecords } from './account-records.ts';
 import { createCommandRecords } from './command-records.ts';
+import { createDerivedRecords } from './derived-records.ts';
 import { createJournalWrites } from './journal-writes.ts';
 import { createLeases } from './leases.ts';
 import { createOperationRecords } from './operation-records.ts';
@@ -28,6 +29,7 @@ export function createBridgeStore(
     ...createProjectRecords(table, accountId, noteUnreadable),
     ...createOperationRecords(table, accountId, noteUnreadable),
     ...createCommandRecords(table, noteUnreadable),
+    ...createDerivedRecords(table, noteUnreadable),
     ...createJournalWrites(table, clock),
     ...createParkedEvents(table, accountId, clock),
     ...createWorkIndex(table, accountId, noteUnreadable),

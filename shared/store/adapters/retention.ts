@@ -18,6 +18,12 @@ export const SETTLED_KEPT_SECONDS = SETTLED_KEPT_MS / 1_000;
 /** A project that is gone is kept for this much longer than everything else of it, and leaves all lists after that. */
 export const GONE_PROJECT_EXTRA_SECONDS = SETTLED_KEPT_MS / 1_000;
 
+/**
+ * A branch or a compute is kept for this much longer, 400 days in all. A branch must not become ready a second time
+ * when it is restored, and a compute can run for months until its state changes.
+ */
+export const DERIVED_EXTRA_SECONDS = 355 * 86_400;
+
 /** Returns the value of `expires_at` for an item that is written now, in seconds since the epoch. */
 export function expiresAtOf(clock: Pick<Clock, 'now'>): number {
   return Math.floor(clock.now() / 1_000) + SETTLED_KEPT_SECONDS;
@@ -29,6 +35,8 @@ export function expiresAtOf(clock: Pick<Clock, 'now'>): number {
  */
 export function expiryAttributes(record: JournalRecord, expiresAt: number): Update['set'] {
   if (record.kind === 'operation' || record.kind === 'command') return { expires_at: expiresAt };
+  if (record.kind === 'branch' || record.kind === 'compute')
+    return { expires_at: expiresAt + DERIVED_EXTRA_SECONDS };
   const isGone = record.kind === 'project' && !record.is_visible;
   return isGone ? { expires_at: expiresAt + GONE_PROJECT_EXTRA_SECONDS } : {};
 }

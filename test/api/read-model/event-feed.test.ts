@@ -127,6 +127,17 @@ describe('a feed from the beginning', () => {
     expect(namesOf((await readOn(cursor)).events)).toEqual(['a finished']);
   });
 
+  test('from a time gives what happened after it', async () => {
+    const { feed, move, pass } = setUp();
+    await move('a', 'running');
+    pass(SECOND_MS);
+    await move('b', 'running');
+
+    const { events } = await feed.since(feed.start('2026-01-15T12:00:00Z'));
+
+    expect(namesOf(events)).toEqual(['b running']);
+  });
+
   test('in pages of one item gives the same, and says when there is more', async () => {
     const { feed, move, readOn, pass } = setUp();
     for (const id of ['a', 'b', 'c']) {

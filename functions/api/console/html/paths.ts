@@ -1,5 +1,9 @@
 /** Builds the addresses of pages. */
 
+export function freezePath(accountId: string): string {
+  return `/console/accounts/${encodeURIComponent(accountId)}/freeze`;
+}
+
 export function projectPath(accountId: string, projectId: string): string {
   return `/console/accounts/${encodeURIComponent(accountId)}/projects/${encodeURIComponent(projectId)}`;
 }

@@ -13,12 +13,14 @@ import { badge } from '../html/badge.ts';
 import { delayChart } from '../html/charts.ts';
 import { eventTable } from '../html/event-table.ts';
 import { empty, type Html } from '../html/markup.ts';
-import { operationPath, projectPath } from '../html/paths.ts';
+import { freezePath, operationPath, projectPath } from '../html/paths.ts';
 import { age, duration, time } from '../html/times.ts';
 import type { Visitor } from '../session/visitor.ts';
 import type { RefusalDeps } from '../session/visitor-traces.ts';
+import { type FreezeView, freezeNotice, maySwitchFreeze, readFreeze } from './freeze-page.ts';
 import { type BuildPage, READING_REFUSED } from './page.ts';
 import { checkReading } from './permission.ts';
+import type { RouteDeps } from './upstream-view.ts';
 
 /** The page shows the latest failures at a glance. The page of events lists all of them. */
 const FAILURES_SHOWN = 10;
@@ -29,7 +31,7 @@ const PROJECTS_PER_PAGE = 50;
 /** More open operations than this are counted instead of listed, so that the page stays small while a backlog drains. */
 const OPEN_SHOWN = 50;
 
-export type OverviewDeps = HealthDeps & RefusalDeps;
+export type OverviewDeps = HealthDeps & RefusalDeps & RouteDeps;
 
 export function buildOverview(deps: OverviewDeps): BuildPage {
   return async (c, visitor) => {
@@ -47,6 +49,8 @@ interface Overview {
   readonly failures: readonly FeedEvent[];
   readonly projects: readonly ProjectRecord[];
   readonly moreProjects: string | undefined;
+  readonly freeze: FreezeView | undefined;
+  readonly maySwitchFreeze: boolean;
   readonly nowMs: number;
 }
 
@@ -55,11 +59,12 @@ async function readOverview(
   { caller, model }: Visitor,
   cursor: string | undefined,
 ): Promise<Overview> {
-  const [{ status, health }, open, failures, projects] = await Promise.all([
+  const [{ status, health }, open, failures, projects, freeze] = await Promise.all([
     readHealth(deps, model, caller),
     model.openOperations(),
     model.feed.recent({ limit: FAILURES_SHOWN, filter: { status: 'failed' } }),
     model.projects({ limit: PROJECTS_PER_PAGE, cursor }),
+    readFreeze(deps, caller),
   ]);
   const isVisible = ({ project_id }: { readonly project_id: string }) => maySee(caller, project_id);
   return {
@@ -70,15 +75,18 @@ async function readOverview(
     failures: failures.items.filter(isVisibleTo(caller)).slice(0, FAILURES_SHOWN),
     projects: projects.items.filter(isVisible),
     moreProjects: projects.next,
+    freeze,
+    maySwitchFreeze: maySwitchFreeze(caller),
     nowMs: deps.clock.now(),
   };
 }
 
 function overviewPage(overview: Overview): Html {
-  const { accountId, status, health, open, failures, nowMs } = overview;
+  const { accountId, status, health, open, failures, freeze, nowMs } = overview;
   return html`<h1>Account ${accountId}</h1>
 <p class="verdict">${health.healthy ? html`<span class="good"><span aria-hidden="true">●</span> Events are on time</span>` : html`<span class="bad"><span aria-hidden="true">▲</span> Events may be late</span>`}</p>
 ${health.reasons.map((reason) => html`<p class="notice bad">${reason}</p>`)}
+${freezeNotice(accountId, freeze)}
 ${cards(overview)}
 <h2>Detection delay, two hours</h2>
 ${delayChart(status?.points ?? [], nowMs)}
@@ -88,7 +96,8 @@ ${open.length === 0 ? empty('No operation is open.') : openTable(accountId, open
 ${failures.length === 0 ? empty('No failure is recorded.') : eventTable(accountId, failures)}
 <h2>Projects</h2>
 ${overview.projects.length === 0 ? empty('No project has been seen yet.') : html`<ul>${overview.projects.map(({ project_id, is_visible }) => html`<li><a class="id" href="${projectPath(accountId, project_id)}">${project_id}</a>${is_visible ? '' : html` <span class="quiet">unreachable</span>`}</li>`)}</ul>`}
-${overview.moreProjects === undefined ? '' : html`<p><a class="button" href="?projects=${overview.moreProjects}">More projects</a></p>`}`;
+${overview.moreProjects === undefined ? '' : html`<p><a class="button" href="?projects=${overview.moreProjects}">More projects</a></p>`}
+${overview.maySwitchFreeze ? html`<p><a class="button" href="${freezePath(accountId)}">Hold all commands, or let them go on</a></p>` : ''}`;
 }
 
 function openTable(accountId: string, open: readonly OperationRecord[], nowMs: number): Html {

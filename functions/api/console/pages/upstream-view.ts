@@ -1,6 +1,6 @@
 /**
- * Reads what a page shows of the upstream. It uses the API's own routes, so that visitors see no more than their
- * tokens may see.
+ * Reads what a page shows of the upstream, and of the bridge beyond its records. It uses the API's own routes, so that
+ * visitors see no more than their tokens may see.
  */
 
 import type { Caller } from '../../../../shared/callers/authorize.ts';
@@ -10,6 +10,7 @@ export interface RouteCall {
   readonly caller: Caller;
   readonly ids: Readonly<Record<string, string>>;
   readonly idempotencyKey?: string;
+  readonly body?: Readonly<Record<string, unknown>>;
 }
 
 export interface RouteDeps {
@@ -38,6 +39,18 @@ export async function readUpstream(
   const answer = await call(route, request);
   if (answer.status !== 200 || !(answer.body instanceof Uint8Array)) return undefined;
   return JSON.parse(new TextDecoder().decode(answer.body)) as unknown;
+}
+
+/** Resolves to the body of a success of a route of the bridge's own, and to undefined when the caller must not ask. */
+export async function readBridge(
+  { routes, call }: RouteDeps,
+  routeId: string,
+  request: RouteCall,
+): Promise<unknown> {
+  const route = routes.find(({ id }) => id === routeId);
+  if (route === undefined) return undefined;
+  const answer = await call(route, request);
+  return answer.status === 200 ? answer.body : undefined;
 }
 
 /** Resolves to undefined when the caller may not ask, or the upstream gave no usable answer. */

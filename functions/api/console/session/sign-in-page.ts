@@ -20,6 +20,6 @@ ${problem === undefined ? '' : html`<p class="notice bad" role="alert">${problem
 <input id="token" name="token" type="password" autocomplete="off" spellcheck="false" required placeholder="opb_...">
 <button class="do">Sign in</button>
 </form>
-<p class="quiet">Do you have no token? The operators of the bridge create one with <code>npm run tokens -- create</code>.</p>
+<p class="quiet">Do you have no token? The operators of the bridge create one with <code>operations-bridge tokens create</code>.</p>
 </div>`;
 }

@@ -159,10 +159,11 @@ async function relayPage(
   const beganMs = clock.now();
   try {
     const records = await readPage(deps, page, isFirst);
-    const pending = oldestFirst(records);
+    const operations = records.filter((record) => record.kind === 'operation');
+    const pending = oldestFirst(records.filter(isPending));
     leftovers.oldestAtMs = oldestPendingMs(pending) ?? leftovers.oldestAtMs;
     if (signal.aborted) return NOTHING_RELAYED;
-    const relay = await relayRecords(deps, pending, signal);
+    const relay = await relayRecords(deps, pending, signal, operations);
     measureRelay(deps.telemetry, relay);
     if (relay.unpublishedCount > 0) leftovers.areExpected = true;
     return outcomeOf(relay, clock.now() - beganMs);
@@ -172,7 +173,7 @@ async function relayPage(
   }
 }
 
-/** Reads the records of the page that have unpublished entries. Commands that have ended are settled first. */
+/** Reads the records of the page. Commands that have ended are settled first. */
 async function readPage(
   deps: LeftoverDeps,
   { entries }: WorkIndexPage,
@@ -182,7 +183,7 @@ async function readPage(
   if (isFirst) markHot(deps.planner, records);
   const commands = records.filter((record) => record.kind === 'command');
   const settled = await settleCommands(deps, commands, undefined, deps.signal);
-  return [...records.filter(isPending), ...settled];
+  return [...records, ...settled];
 }
 
 function outcomeOf(

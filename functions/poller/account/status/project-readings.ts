@@ -152,10 +152,12 @@ export function lastCompleteWalkAtMs(
  * read them later than that one.
  */
 export function recallReadings(readings: ProjectReadings, status: AccountStatus | undefined): void {
-  const { unread_projects = [], unread_since, last_complete_walk_at } = status ?? {};
-  for (const { project_id, since, reason } of unread_projects) {
-    const sinceMs = Math.max(Date.parse(since), readings.completedAtMs.get(project_id) ?? 0);
-    if (!Number.isNaN(sinceMs)) readings.unread.set(project_id, { sinceMs, aloneSinceMs: sinceMs, reason });
+  const { unread_projects = [], unread_since, last_complete_walk_at, written_at = '' } = status ?? {};
+  for (const { project_id, since, reason, failing_since = written_at } of unread_projects) {
+    const readMs = readings.completedAtMs.get(project_id) ?? 0;
+    const sinceMs = Math.max(Date.parse(since), readMs);
+    const aloneSinceMs = Math.max(Date.parse(failing_since), readMs);
+    if (!Number.isNaN(sinceMs)) readings.unread.set(project_id, { sinceMs, aloneSinceMs, reason });
   }
   const isNew = readings.completedAtMs.size === 0;
   if (isNew && unread_since !== undefined && last_complete_walk_at === undefined)
@@ -170,10 +172,11 @@ export function unreadProjects(
   return longestUnread(
     [...unread]
       .filter(([projectId]) => isKnown(projectId))
-      .map(([project_id, { sinceMs, reason }]) => ({
+      .map(([project_id, { sinceMs, aloneSinceMs, reason }]) => ({
         project_id,
         since: new Date(sinceMs).toISOString(),
         reason,
+        failing_since: new Date(aloneSinceMs).toISOString(),
       })),
   );
 }

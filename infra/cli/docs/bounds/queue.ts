@@ -2,6 +2,7 @@
 
 import { WAITING_COMMANDS_MAX } from '../../../../functions/api/queue/accept-command.ts';
 import { DEADLINE_SECONDS_MAX } from '../../../../functions/api/serving/prefer-async.ts';
+import { SETTLE_LOCK_MS_MAX, SETTLE_MS_MAX } from '../../../../functions/api/upstream/settle-command.ts';
 import { SWEPT_LINES_MAX } from '../../../../functions/commands/work.ts';
 import { LINE_ENTRIES_MAX } from '../../../../shared/commands/queue/project-line.ts';
 import { COMMAND_KEPT_MS } from '../../../../shared/commands/queue/queue-store.ts';
@@ -33,7 +34,7 @@ export const queueBounds: BoundGroup = {
       name: 'Query and body of a command that waits',
       value: REQUEST_BYTES_MAX,
       unit: 'bytes',
-      reason: 'Sealed, it must fit into one item of the table. The API itself takes smaller bodies.',
+      reason: 'Sealed, it must fit into one item of the table. Bodies have a smaller bound of their own.',
       whenMet: 'The command is answered with 413 `body-too-large`.',
       signal: 'The answer',
     },
@@ -52,6 +53,22 @@ export const queueBounds: BoundGroup = {
       reason: 'A caller who was away overnight still finds it. An answer can hold data of a project.',
       whenMet: 'The answer is no longer shown. The audit and the event `Command Settled` remain.',
       signal: '`left_line_at` of the command',
+    },
+    {
+      name: 'Time for which a command of a `--settle` token waits for a lock',
+      value: SETTLE_LOCK_MS_MAX,
+      unit: 'ms',
+      reason: 'A request to the upstream may take ten seconds, and the front door gives up after 30 s.',
+      whenMet: 'The command is sent, and the caller gets the answer of the upstream.',
+      signal: 'The answer',
+    },
+    {
+      name: 'Time after which a command of a `--settle` token is answered',
+      value: SETTLE_MS_MAX,
+      unit: 'ms',
+      reason: 'The front door gives up after 30 s.',
+      whenMet: 'The command is answered before its operations have ended.',
+      signal: 'Header `bridge-command`; log line `command.answered_early`',
     },
     {
       name: 'Lines that one sweep wakes',

@@ -10,7 +10,11 @@ import { AUDIT_QUERIES_MAX, RECORDS_PER_QUERY } from '../../../../functions/api/
 import { ITEMS_PER_QUERY, QUERIES_MAX } from '../../../../functions/api/read-model/event-feed.ts';
 import { TOLD_MAX } from '../../../../functions/api/read-model/feed-position.ts';
 import { OPEN_OPERATIONS_MAX } from '../../../../functions/api/read-model/open-work.ts';
-import { BODY_BYTES_MAX, JSON_DEPTH_MAX } from '../../../../functions/api/serving/read-request.ts';
+import {
+  BODY_BYTES_MAX,
+  JSON_DEPTH_MAX,
+  PASSED_BODY_BYTES_MAX,
+} from '../../../../functions/api/serving/read-request.ts';
 import { REQUEST_MS_MAX } from '../../../../functions/api/serving/serve-route.ts';
 import { WAIT_SECONDS_MAX } from '../../../../functions/api/serving/wait-for.ts';
 import { LIST_PAGES_MAX } from '../../../../shared/callers/token-store.ts';
@@ -36,10 +40,19 @@ export const readingBounds: BoundGroup = {
       signal: 'The configuration is refused with a sentence.',
     },
     {
-      name: 'Body of a request',
+      name: "Body of a request to the bridge's own routes",
       value: BODY_BYTES_MAX,
       unit: 'bytes',
-      reason: 'The largest body of the specification is a few hundred bytes.',
+      reason: 'The largest has a few hundred bytes.',
+      whenMet: 'The request is refused.',
+      signal: 'Answer 413 with both sizes',
+    },
+    {
+      name: 'Body of a call that is passed on, also of a command that waits in line',
+      value: PASSED_BODY_BYTES_MAX,
+      unit: 'bytes',
+      reason:
+        'The largest known bodies have tens of kilobytes. Sealed, the whole request must fit into one item of the table.',
       whenMet: 'The request is refused.',
       signal: 'Answer 413 with both sizes',
     },

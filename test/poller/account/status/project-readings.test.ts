@@ -187,18 +187,66 @@ const status = (fields: Partial<AccountStatus>) => fields as AccountStatus;
 describe('what the process before this one could not read', () => {
   const since = new Date(NOON_MS - 20 * MINUTE_MS).toISOString();
 
-  test('keeps its age and its reason', async () => {
+  test('keeps its age, its reason and its first failure', async () => {
     const { readings, oldest } = await account('a');
-    recallReadings(readings, status({ unread_projects: [{ project_id: 'a', since, reason: 'timeout' }] }));
+    const unread = {
+      project_id: 'a',
+      since,
+      reason: 'timeout',
+      failing_since: new Date(NOON_MS).toISOString(),
+    };
+    recallReadings(readings, status({ unread_projects: [unread] }));
 
-    expect(unreadProjects(readings, () => true)).toEqual([{ project_id: 'a', since, reason: 'timeout' }]);
+    expect(unreadProjects(readings, () => true)).toEqual([unread]);
     expect(oldest()).toBe(NOON_MS - 20 * MINUTE_MS);
   });
 
   test('is published at once when it fails again while others are answered, because its ten minutes are over', async () => {
     const { readings, failFor, takeEvents } = await account('a', 'b');
-    recallReadings(readings, status({ unread_projects: [{ project_id: 'a', since, reason: 'timeout' }] }));
+    const unread = { project_id: 'a', since, reason: 'timeout', failing_since: since };
+    recallReadings(readings, status({ unread_projects: [unread] }));
     await failFor('a', 0, 'unavailable');
+
+    expect(takeEvents()).toEqual([['Project Unreachable', 'a']]);
+  });
+
+  test('counts its ten minutes from its first failure, and not from its last complete reading', async () => {
+    const { deps, readings, failFor, pass, takeEvents } = await account('a', 'b');
+    await markRead(deps, readings, 'a', undefined);
+    pass(60 * MINUTE_MS);
+    await failFor('a', 4, 'timeout');
+    const next = await account('a', 'b');
+    next.pass(65 * MINUTE_MS);
+    recallReadings(next.readings, status({ unread_projects: unreadProjects(readings, () => true) }));
+    await next.failFor('a', 4, 'timeout');
+    expect([...takeEvents(), ...next.takeEvents()]).toEqual([]);
+    await next.failFor('a', 1, 'timeout');
+
+    expect(next.takeEvents()).toEqual([['Project Unreachable', 'a']]);
+  });
+
+  test('counts from when the status was written, when an older version wrote it without the first failure', async () => {
+    const { readings, failFor, takeEvents } = await account('a', 'b');
+    const written_at = new Date(NOON_MS).toISOString();
+    recallReadings(
+      readings,
+      status({ written_at, unread_projects: [{ project_id: 'a', since, reason: 'timeout' }] }),
+    );
+    await failFor('a', 9, 'timeout');
+    expect(takeEvents()).toEqual([]);
+    await failFor('a', 1, 'timeout');
+
+    expect(takeEvents()).toEqual([['Project Unreachable', 'a']]);
+  });
+
+  test('counts from a later complete reading of this process', async () => {
+    const { deps, readings, failFor, takeEvents } = await account('a', 'b');
+    await markRead(deps, readings, 'a', undefined);
+    const unread = { project_id: 'a', since, reason: 'timeout', failing_since: since };
+    recallReadings(readings, status({ unread_projects: [unread] }));
+    await failFor('a', 9, 'timeout');
+    expect(takeEvents()).toEqual([]);
+    await failFor('a', 1, 'timeout');
 
     expect(takeEvents()).toEqual([['Project Unreachable', 'a']]);
   });

@@ -117,12 +117,15 @@ async function invoke(stage: Stage, environment: Environment, timeoutMs: number)
     });
     world.note(process.name, 'fails', `${name}: ${message}`);
   }
-  ended.abort();
+  ended.abort(ENDED);
   invocation.toMs = world.scheduler.now();
   environment.isBusy = false;
   // Lambda freezes an environment between two invocations.
   process.isFrozen = true;
 }
+
+/** A reason of one's own would record its stack at the end of every invocation. */
+const ENDED = new Error('The invocation has ended');
 
 async function killAtTimeout(stage: Stage, environment: Environment, timeoutMs: number): Promise<void> {
   const { world } = stage;

@@ -10,7 +10,7 @@ import {
   type Update,
 } from '../../../../shared/store/table.ts';
 import { createMemoryIndexes } from '../../../store/memory-indexes.ts';
-import type { MemoryTable } from '../../memory-table.ts';
+import { itemBytes, type MemoryTable } from '../../memory-table.ts';
 import type { Process } from '../../scheduler.ts';
 import type { WideWorld } from '../world.ts';
 import { type IndexCopy, textOf } from './index-copy.ts';
@@ -115,6 +115,5 @@ function noteWrite(world: WideWorld, owner: Process, { key, set }: Update, resul
 }
 
 function assertSize(item: Item): void {
-  const bytes = JSON.stringify(item).length;
-  if (bytes > ITEM_BYTES_MAX) throw new TableFault('ValidationException');
+  if (itemBytes(item) > ITEM_BYTES_MAX) throw new TableFault('ValidationException');
 }

@@ -56,7 +56,7 @@ export function createVirtualUpstream(
     isCommand: boolean,
     { url, init }: { readonly url: URL; readonly init: RequestInit | undefined },
   ): Promise<Response> {
-    const key = String(new Headers(init?.headers).get('authorization')).replace('Bearer ', '');
+    const key = keyIn(init?.headers);
     let entry: LoggedRequest | undefined;
     const { fault, answer } = await world.call(owner, world.plan.upstreamMs, () => {
       entry = loggedRequest({ atMs: scheduler.now(), by: owner.name, isCommand, key });
@@ -140,6 +140,12 @@ export function createVirtualUpstream(
     }
     return ok({ operation: jsonRow(world, op, nowMs) });
   }
+}
+
+/** The client gives its headers as an object. */
+function keyIn(headers: RequestInit['headers']): string {
+  const { authorization = '' } = (headers ?? {}) as Readonly<Record<string, string>>;
+  return authorization.replace('Bearer ', '');
 }
 
 function ok(body: object): Answer {

@@ -1,0 +1,144 @@
+/** Sends requests of the subcommands to the bridge. It is the only place that does. */
+
+import * as z from 'zod';
+import { AppError, toError } from '../../../shared/runtime/errors.ts';
+import type { Connection, FindConnection } from './find-connection.ts';
+
+export interface BridgeRequest {
+  readonly method: string;
+  /** The path begins with `/bridge/v1` or `/api/v2`. */
+  readonly path: string;
+  readonly query?: Readonly<Record<string, string | number | undefined>>;
+  readonly headers?: Readonly<Record<string, string>>;
+  /** A JSON document as text. */
+  readonly body?: string;
+}
+
+export interface BridgeAnswer {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+  /** The parsed text, and undefined when it is no JSON. */
+  readonly json: unknown;
+}
+
+export interface BridgeClient {
+  /** Rejects with `BridgeSilence` when there was no answer, and with the reason of the signal when it aborts. */
+  send(request: BridgeRequest): Promise<BridgeAnswer>;
+  /** Resolves to the body of a 2xx answer. Rejects with `BridgeRefusal` for any other answer. */
+  read<Body extends z.ZodType>(request: BridgeRequest, body: Body): Promise<z.output<Body>>;
+}
+
+/** A long poll takes up to 25 seconds, and API Gateway gives up after 30. */
+const ANSWER_MS_MAX = 35_000;
+
+/** Says that the bridge gave no answer, so the same request may be sent again if it only reads. */
+export class BridgeSilence extends AppError {
+  constructor(sentence: string, cause?: unknown) {
+    super('bridge_silent', sentence, { cause });
+    this.name = 'BridgeSilence';
+  }
+}
+
+/** Says that the bridge answered with an error. */
+export class BridgeRefusal extends AppError {
+  readonly status: number;
+  readonly answer: BridgeAnswer;
+  /** A bridge on this machine has another token after each start. */
+  readonly isLocalRun: boolean;
+
+  constructor({ url, isLocalRun }: Pick<Connection, 'url' | 'isLocalRun'>, answer: BridgeAnswer) {
+    super('bridge_refused', sentenceOf(url, answer));
+    this.name = 'BridgeRefusal';
+    this.isLocalRun = isLocalRun;
+    this.status = answer.status;
+    this.answer = answer;
+  }
+}
+
+const NO_BRIDGE =
+  'No bridge runs on this machine, and no address is set. Run "operations-bridge start", or set OPERATIONS_BRIDGE_URL and OPERATIONS_BRIDGE_TOKEN.';
+
+export function createBridgeClient(find: FindConnection, signal: AbortSignal): BridgeClient {
+  const connect = (): Connection => {
+    const connection = find();
+    if (connection === undefined) throw new BridgeSilence(NO_BRIDGE);
+    return connection;
+  };
+  return {
+    send: async (request) => sendTo(connect(), request, signal),
+    async read(request, body) {
+      const connection = connect();
+      const answer = await sendTo(connection, request, signal);
+      if (answer.status < 200 || answer.status > 299) throw new BridgeRefusal(connection, answer);
+      const parsed = body.safeParse(answer.json);
+      if (parsed.success) return parsed.data;
+      throw new AppError(
+        'answer_unreadable',
+        `${connection.url} answers, but not as a bridge does; check the address.`,
+      );
+    },
+  };
+}
+
+async function sendTo(
+  { url, token }: Connection,
+  { method, path, query = {}, headers = {}, body }: BridgeRequest,
+  signal: AbortSignal,
+): Promise<BridgeAnswer> {
+  const target = new URL(`${url}${path}`);
+  for (const [name, value] of Object.entries(query))
+    if (value !== undefined) target.searchParams.set(name, String(value));
+  try {
+    const response = await fetch(target, {
+      method,
+      redirect: 'manual',
+      headers: {
+        authorization: `Bearer ${token.reveal()}`,
+        ...(body !== undefined && { 'content-type': 'application/json' }),
+        ...headers,
+      },
+      ...(body !== undefined && { body }),
+      signal: AbortSignal.any([signal, AbortSignal.timeout(ANSWER_MS_MAX)]),
+    });
+    const text = await response.text();
+    return { status: response.status, headers: response.headers, text, json: parseJson(text) };
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw new BridgeSilence(`The bridge at ${url} does not answer (${reasonOf(error)}).`, error);
+  }
+}
+
+const problem = z.looseObject({ detail: z.string().optional(), message: z.string().optional() });
+
+/** The bridge's own refusals are problem documents; those of the upstream have a message. */
+function sentenceOf(url: string, { status, json }: BridgeAnswer): string {
+  const { detail, message } = problem.safeParse(json).data ?? {};
+  const said = detail ?? message;
+  const answered = `The bridge at ${url} answered ${status}${said === undefined ? '' : `: ${said}`}`;
+  const advice = ADVICE[status];
+  return advice === undefined ? answered : `${answered.replace(/\.$/, '')}; ${advice}.`;
+}
+
+const ADVICE: Readonly<Record<number, string>> = {
+  401: 'use a token that is valid ("operations-bridge tokens create" makes one)',
+  403: 'use a token with the right for this call',
+  429: 'wait, and try again',
+};
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** `fetch` hides the reason of a failed connection in the cause of its error. */
+function reasonOf(thrown: unknown): string {
+  const error = toError(thrown);
+  const { cause } = error;
+  const { code } = (cause ?? {}) as { readonly code?: unknown };
+  if (typeof code === 'string') return code;
+  return error.name === 'TimeoutError' ? 'it took too long' : error.message;
+}

@@ -1,0 +1,223 @@
+/** `operations-bridge listen` shows the events of a bridge as they happen, and forwards them to a URL. */
+
+import { createHash } from 'node:crypto';
+import type { Command } from 'commander';
+import * as z from 'zod';
+import { DETAIL_TYPES } from '../../../shared/events/event-names.ts';
+import { eventLine, paint } from '../../local/terminal/event-line.ts';
+import { withDeadline } from '../../process/deadline.ts';
+import { EXIT_CODES } from '../../process/exit-codes.ts';
+import { parseDuration, parseInteger, UsageError } from '../../process/option-values.ts';
+import type { Surroundings } from '../../process/surroundings.ts';
+import { type BridgeClient, createBridgeClient } from '../connection/bridge-client.ts';
+import {
+  type ConnectionValues,
+  connectionFinder,
+  declareConnectionOptions,
+  type FindConnection,
+} from '../connection/find-connection.ts';
+import { envelopeOf, type FeedEvent } from '../listening/event-envelope.ts';
+import { forwardEvent } from '../listening/forward-event.ts';
+import { positionFile, readPosition } from '../listening/kept-position.ts';
+import { type Listening, listen } from '../listening/listen.ts';
+import { SIGNING_VARIABLE, signingSecret } from '../listening/signing-secret.ts';
+import { parseSince } from '../listening/since.ts';
+import { createSubcommand } from './subcommand.ts';
+
+interface ListenValues extends ConnectionValues {
+  readonly account?: string;
+  readonly project?: string;
+  readonly status?: string;
+  readonly action?: string;
+  readonly type?: string;
+  readonly forward?: string;
+  readonly attempts: string;
+  readonly since?: string;
+  readonly for?: string;
+  readonly count?: string;
+  readonly json?: true;
+}
+
+export function listenSubcommand(surroundings: Surroundings): Command {
+  const command = createSubcommand({
+    usage: 'listen',
+    summary: 'Shows the events of a bridge as they happen, and forwards each to a URL.',
+    description:
+      'It needs the address of the bridge and a token with operations:read, and finds a bridge on this machine by itself. ' +
+      'It goes on where the last run with the same bridge, filters and target has stopped. ' +
+      `Forwarded events are signed by Standard Webhooks with the secret in ${SIGNING_VARIABLE}, or with one that is made at the first use. ` +
+      'A copy of an event has the same webhook-id.',
+    examples: [
+      'operations-bridge listen',
+      'operations-bridge listen --forward http://127.0.0.1:3000/hook',
+      'operations-bridge listen --status failed --since 2h --json',
+    ],
+    exitCodes: {
+      succeeded: 'Ctrl-C, --for or --count ended it, and the URL has accepted every event',
+      failed: 'the URL has refused at least one event for good',
+    },
+  });
+  return declareConnectionOptions(command)
+    .option('--account <id>', 'refuses to run if the token belongs to another account')
+    .option('--project <id>', 'only events of this project')
+    .option('--status <status>', 'only events with this status, such as failed')
+    .option('--action <action>', 'only events of this action, such as create_branch')
+    .option('--type <detail-type>', 'only events of this type, such as "Command Settled"')
+    .option('--forward <url>', 'posts each event to this URL')
+    .option('--attempts <n>', 'attempts for an event that the URL answers with an error', '8')
+    .option('--since <when>', 'begins at a time, 10m or 2h ago, now, beginning, or at a cursor of the feed')
+    .option('--for <d>', 'stops after a duration such as 90s, 5m or 2h')
+    .option('--count <n>', 'stops after this number of events')
+    .option('--json', 'prints each event as a line of JSON, as EventBridge would deliver it')
+    .action((values: ListenValues) => runListen(values, surroundings));
+}
+
+async function runListen(values: ListenValues, surroundings: Surroundings): Promise<void> {
+  const { environment, clock, note, exitWith } = surroundings;
+  const forMs = values.for === undefined ? undefined : parseDuration('for', values.for);
+  const signal = withDeadline(surroundings.signal, forMs, clock);
+  const find = await connectionFinder(values, surroundings);
+  const client = createBridgeClient(find, signal);
+  if (values.account !== undefined) await checkAccount(client, values.account);
+  const file = positionFile(environment, streamOf(values, find));
+  const kept = values.since === undefined ? readPosition(file) : undefined;
+  const target = targetOf(values, { ...surroundings, signal });
+  noteBeginning(values, kept?.last_time, surroundings);
+  await listen({
+    reader: {
+      client,
+      filter: filterOf(values),
+      clock,
+      signal,
+      onOutage: (sentence) =>
+        note(sentence === undefined ? 'The bridge answers again.' : `${sentence} Trying again.`),
+    },
+    start: parseSince(values.since ?? 'now', clock.now()),
+    kept,
+    positionFile: file,
+    handle: target.handle,
+    onNewFeed: (from) =>
+      note(`The bridge does not know the position of the last run; going on from ${from}.`),
+    eventsMax: parseInteger('count', values.count ?? '1000000000', { min: 1, max: 1_000_000_000 }),
+  });
+  if (target.givenUpCount() === 0) return;
+  note(`${target.givenUpCount()} events were refused for good.`);
+  exitWith(EXIT_CODES.failed);
+}
+
+async function checkAccount(client: BridgeClient, account: string): Promise<void> {
+  const me = await client.read(
+    { method: 'GET', path: '/bridge/v1/me' },
+    z.looseObject({ account_id: z.string() }),
+  );
+  if (me.account_id === account) return;
+  throw new UsageError(
+    `The token belongs to the account "${me.account_id}" and not to "${account}"; use a token of that account.`,
+  );
+}
+
+function filterOf({ project, status, action, type }: ListenValues) {
+  return { project_id: project, status, action, detail_type: type && detailTypeNamed(type) };
+}
+
+function detailTypeNamed(name: string): string {
+  const types = Object.values(DETAIL_TYPES);
+  const found = types.find((type) => type.toLowerCase() === name.toLowerCase().replaceAll('-', ' '));
+  if (found !== undefined) return found;
+  throw new UsageError(`--type is "${name}"; it takes ${types.join(', ')}.`);
+}
+
+/** The address of a bridge on this machine changes with each start, and does not tell two streams apart. */
+function streamOf(values: ListenValues, find: FindConnection): readonly (string | undefined)[] {
+  const connection = find();
+  const place = connection === undefined || connection.isLocalRun ? 'this machine' : connection.url;
+  const { account, project, status, action, type, forward } = values;
+  return [place, account, project, status, action, type, forward];
+}
+
+function noteBeginning(
+  values: ListenValues,
+  lastTime: string | undefined,
+  { environment, note }: Surroundings,
+): void {
+  const start =
+    lastTime === undefined
+      ? `from ${values.since ?? 'now'} on`
+      : `where the last run stopped, after ${lastTime} (--since now begins anew)`;
+  note(`Listening ${start}; Ctrl-C ends it.`);
+  if (values.forward === undefined) return;
+  const secret = signingSecret(environment);
+  const fingerprint = createHash('sha256').update(secret).digest('hex').slice(0, 8);
+  note(
+    environment[SIGNING_VARIABLE] === undefined
+      ? `Events are signed for ${values.forward} with ${secret}`
+      : `Events are signed for ${values.forward} with the secret in ${SIGNING_VARIABLE} (SHA-256 ${fingerprint}...).`,
+  );
+}
+
+interface Target {
+  readonly handle: Listening['handle'];
+  readonly givenUpCount: () => number;
+}
+
+function targetOf(values: ListenValues, surroundings: Surroundings): Target {
+  const { print } = surroundings;
+  let givenUpCount = 0;
+  const show = (event: FeedEvent) => print(lineOf(event, values, surroundings));
+  if (values.forward === undefined)
+    return {
+      handle: async (event) => {
+        show(event);
+        return true;
+      },
+      givenUpCount: () => 0,
+    };
+  const forward = forwarderTo(values.forward, values, surroundings);
+  return {
+    async handle(event) {
+      show(event);
+      const outcome = await forward(event);
+      if (outcome === 'given_up') givenUpCount += 1;
+      return outcome !== 'stopped';
+    },
+    givenUpCount: () => givenUpCount,
+  };
+}
+
+function lineOf(event: FeedEvent, { json }: ListenValues, { isColoured }: Surroundings): string {
+  const envelope = envelopeOf(event);
+  return json ? JSON.stringify(envelope) : eventLine(envelope, { isColoured });
+}
+
+function forwarderTo(url: string, { attempts }: ListenValues, surroundings: Surroundings) {
+  const { environment, clock, signal, note, isColoured } = surroundings;
+  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
+    throw new UsageError(`--forward is "${url}"; it takes a URL such as http://127.0.0.1:3000/hook.`);
+  const attemptsMax = parseInteger('attempts', attempts, { min: 1, max: 1_000 });
+  const secret = signingSecret(environment);
+  let isAway = false;
+  return (event: FeedEvent) =>
+    forwardEvent(envelopeOf(event), {
+      url,
+      secret,
+      attemptsMax,
+      clock,
+      signal,
+      onAttempt(attempt, next) {
+        const answer =
+          attempt.kind === 'answered'
+            ? `${attempt.status} in ${Math.round(attempt.durationMs)} ms`
+            : `no answer (${attempt.reason})`;
+        const colour = next.kind === 'accepted' ? 'green' : 'red';
+        // A server that is away would fill the screen with the same line.
+        if (next.kind !== 'repeat' || !isAway)
+          note(`  ${paint(colour, `-> ${answer}`, { isColoured })}${sequelOf(next.kind)}  ${event.id}`);
+        isAway = next.kind === 'repeat' && attempt.kind === 'unanswered';
+      },
+    });
+}
+
+function sequelOf(step: 'accepted' | 'given_up' | 'repeat'): string {
+  if (step === 'accepted') return '';
+  return step === 'repeat' ? ', it is sent again' : ', it is not sent again';
+}

@@ -1,0 +1,78 @@
+/** Puts the subcommands together to the `operations-bridge` command. */
+
+import { Command, CommanderError } from 'commander';
+import { EXIT_CODES } from '../../process/exit-codes.ts';
+import { UsageError } from '../../process/option-values.ts';
+import type { Surroundings } from '../../process/surroundings.ts';
+import { auditSubcommand } from './audit.ts';
+import { freezeSubcommand } from './freeze.ts';
+import { listenSubcommand } from './listen.ts';
+import { runSubcommand } from './run.ts';
+import { startSubcommand } from './start.ts';
+import { tokensSubcommand } from './tokens.ts';
+import { upstreamSubcommand } from './upstream.ts';
+import { waitSubcommand } from './wait.ts';
+
+export function createProgram(surroundings: Surroundings): Command {
+  const program = new Command('operations-bridge')
+    .description('Events for the asynchronous operations of a control plane that can only be polled.')
+    .usage('<subcommand> [options]')
+    .addHelpText('after', HELP_AFTER);
+  for (const create of SUBCOMMANDS) program.addCommand(create(surroundings));
+  forEachCommand(program, (command) => {
+    command.exitOverride().showSuggestionAfterError();
+    command.configureOutput({
+      writeOut: (text) => surroundings.print(text.trimEnd()),
+      // A fault is thrown as one sentence, which is printed once.
+      writeErr: () => {},
+      getOutHelpWidth: () => HELP_COLUMNS,
+    });
+  });
+  return program;
+}
+
+const SUBCOMMANDS = [
+  startSubcommand,
+  upstreamSubcommand,
+  listenSubcommand,
+  runSubcommand,
+  waitSubcommand,
+  tokensSubcommand,
+  auditSubcommand,
+  freezeSubcommand,
+];
+
+/** The help has the same lines in every terminal and in the documentation. */
+const HELP_COLUMNS = 110;
+
+const HELP_AFTER = `
+Every subcommand has --help with an example and its exit codes.
+
+Examples:
+  $ operations-bridge start
+  $ operations-bridge listen --forward http://127.0.0.1:3000/hook`;
+
+/** Rejects with `UsageError` when the arguments cannot be used, and with what the subcommand rejects with. */
+export async function runProgram(args: readonly string[], surroundings: Surroundings): Promise<void> {
+  const program = createProgram(surroundings);
+  try {
+    if (args.length === 0) return program.outputHelp();
+    await program.parseAsync([...args], { from: 'user' });
+  } catch (error) {
+    // Ctrl-C ends what is under way with an error, which is no news to the person who pressed it.
+    if (surroundings.signal.aborted) return surroundings.exitWith(EXIT_CODES.interrupted);
+    if (!(error instanceof CommanderError)) throw error;
+    if (error.exitCode !== 0) throw new UsageError(sentenceOf(error), { cause: error });
+  }
+}
+
+/** The library's message begins with "error: " in lower case, and can have a suggestion in a second line. */
+function sentenceOf({ message }: CommanderError): string {
+  const text = message.replace(/^error: /, '').replaceAll(/\s*\n\s*/g, ' ');
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
+function forEachCommand(command: Command, act: (command: Command) => void): void {
+  act(command);
+  for (const child of command.commands) forEachCommand(child, act);
+}

@@ -1,0 +1,158 @@
+/** `operations-bridge run` sends a call through the bridge, and waits for its end if asked to. */
+
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { EXIT_CODES } from '../../process/exit-codes.ts';
+import { parseDuration, UsageError } from '../../process/option-values.ts';
+import type { Surroundings } from '../../process/surroundings.ts';
+import { isSystemError, reasonOf } from '../../process/system-error.ts';
+import { type BridgeAnswer, type BridgeClient, createBridgeClient } from '../connection/bridge-client.ts';
+import {
+  type ConnectionValues,
+  connectionFinder,
+  declareConnectionOptions,
+} from '../connection/find-connection.ts';
+import { askForQueued, askForSent } from '../waiting/ask-bridge.ts';
+import { exitCodeOf, type Outcome } from '../waiting/outcome.ts';
+import { readSentAs, type SentAs, sendCommand } from '../waiting/send-command.ts';
+import { waitUntil } from '../waiting/wait-until.ts';
+import { createSubcommand } from './subcommand.ts';
+import { OUTCOME_CODES } from './wait.ts';
+
+interface RunValues extends ConnectionValues {
+  readonly data?: string;
+  readonly wait?: true;
+  readonly queue?: true;
+  readonly timeout: string;
+  readonly idempotencyKey?: string;
+  readonly json?: true;
+}
+
+export function runSubcommand(surroundings: Surroundings): Command {
+  const command = createSubcommand({
+    usage: 'run <method> <path>',
+    summary: 'Sends a call of the upstream through the bridge, and waits for its end with --wait.',
+    description:
+      'The path is one of the upstream, such as /projects, or one of the bridge that begins with /bridge/v1. ' +
+      'The answer is printed as it is. A command is repeated under the same Idempotency-Key when no answer comes, so it is carried out once.',
+    examples: [
+      'operations-bridge run GET /projects',
+      `operations-bridge run POST /projects/icy-hat-70322459/branches --data '{"branch":{"name":"ci"}}' --wait`,
+      'operations-bridge run POST /projects/icy-hat-70322459/endpoints/ep-early-sound-a0j8yrdr/restart --queue --wait',
+    ],
+    exitCodes: {
+      ...OUTCOME_CODES,
+      succeeded: 'the upstream accepted it; with --wait, all its operations have ended well',
+      failed: 'an operation ended otherwise, or it is not known whether the upstream carried it out',
+      refused: 'it was refused, so nothing was done; or see the message',
+    },
+  });
+  return declareConnectionOptions(command)
+    .option('--data <json>', 'the body; @FILE reads it from a file')
+    .option('--wait', 'waits until every operation that it started has ended')
+    .option('--queue', 'lets it wait in the line of its project instead of being refused by a lock (423)')
+    .option('--timeout <d>', 'waits at most this long, in line as well', '10m')
+    .option(
+      '--idempotency-key <key>',
+      'carries out one command under this key in 24 hours (default: a new key)',
+    )
+    .option('--json', 'prints one JSON object with the outcome and the answer')
+    .action((method: string, path: string, values: RunValues) => run(method, path, values, surroundings));
+}
+
+async function run(
+  method: string,
+  path: string,
+  values: RunValues,
+  surroundings: Surroundings,
+): Promise<void> {
+  const { signal, clock } = surroundings;
+  const timeoutMs = parseDuration('timeout', values.timeout);
+  const body = readBody(values.data);
+  const client = createBridgeClient(await connectionFinder(values, surroundings), signal);
+  const startedMs = clock.now();
+  const answer = await sendCommand(
+    client,
+    {
+      method,
+      path,
+      body,
+      idempotencyKey: values.idempotencyKey ?? randomUUID(),
+      lineSeconds: values.queue ? Math.min(timeoutMs / 1_000, LINE_SECONDS_MAX) : undefined,
+    },
+    surroundings,
+  );
+  const sentAs = readSentAs(answer);
+  const leftMs = Math.max(0, timeoutMs - (clock.now() - startedMs));
+  const outcome = values.wait
+    ? await waitFor(client, sentAs, { ...surroundings, timeoutMs: leftMs })
+    : undefined;
+  report(answer, { sentAs, outcome }, values, surroundings);
+}
+
+/** The bridge keeps a command in line for at most a day. */
+const LINE_SECONDS_MAX = 86_400;
+
+function readBody(data: string | undefined): string | undefined {
+  if (data === undefined) return undefined;
+  const text = data.startsWith('@') ? readBodyFile(data.slice(1)) : data;
+  try {
+    JSON.parse(text);
+    return text;
+  } catch {
+    throw new UsageError(`--data is no JSON; it takes a JSON object, or @ and the name of a file with one.`);
+  }
+}
+
+function readBodyFile(file: string): string {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    throw new UsageError(`The file of --data cannot be read (${reasonOf(error)}).`, { cause: error });
+  }
+}
+
+async function waitFor(
+  client: BridgeClient,
+  sentAs: SentAs,
+  { clock, signal, note, timeoutMs }: Surroundings & { readonly timeoutMs: number },
+): Promise<Outcome | undefined> {
+  if (sentAs.kind !== 'queued' && sentAs.kind !== 'running') return undefined;
+  const ask =
+    sentAs.kind === 'queued'
+      ? askForQueued(client, sentAs.commandId)
+      : askForSent(client, sentAs.projectId, sentAs.requestId);
+  const id = sentAs.kind === 'queued' ? sentAs.commandId : sentAs.requestId;
+  const onProgress = (sentence: string) => note(`command ${id}: ${sentence}`);
+  return waitUntil({ ask, timeoutMs, clock, signal, onProgress });
+}
+
+const FIRST_CODES = {
+  refused: EXIT_CODES.refused,
+  unknown: EXIT_CODES.failed,
+  done: EXIT_CODES.succeeded,
+  queued: EXIT_CODES.succeeded,
+  running: EXIT_CODES.succeeded,
+} as const satisfies Record<SentAs['kind'], number>;
+
+function report(
+  answer: BridgeAnswer,
+  { sentAs, outcome }: { readonly sentAs: SentAs; readonly outcome: Outcome | undefined },
+  { json }: RunValues,
+  { print, note, signal, exitWith }: Surroundings,
+): void {
+  const { status, text } = answer;
+  const shown = answer.json === undefined ? text : answer.json;
+  if (json)
+    print(
+      JSON.stringify({ status, outcome: outcome?.kind ?? sentAs.kind, answer: shown, end: outcome?.seen }),
+    );
+  else if (text !== '') print(answer.json === undefined ? text : JSON.stringify(answer.json, null, 2));
+  if (sentAs.kind === 'refused' || sentAs.kind === 'unknown') note(`The bridge answered ${status}.`);
+  if (outcome !== undefined) note(`${outcome.kind}: ${outcome.state}`);
+  const isInterrupted = outcome?.kind === 'pending' && signal.aborted;
+  const code = outcome === undefined ? FIRST_CODES[sentAs.kind] : exitCodeOf(outcome);
+  exitWith(isInterrupted ? EXIT_CODES.interrupted : code);
+}

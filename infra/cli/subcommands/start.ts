@@ -1,0 +1,38 @@
+/** `operations-bridge start` runs the whole bridge on this machine, with the real SDK clients over HTTP. */
+
+import type { Command } from 'commander';
+import { declareStartOptions, readStartOptions, type StartValues } from '../../local/start-options.ts';
+import { withDeadline } from '../../process/deadline.ts';
+import type { Surroundings } from '../../process/surroundings.ts';
+import { announceLocalRun } from '../connection/local-run.ts';
+import { createSubcommand } from './subcommand.ts';
+
+export function startSubcommand(surroundings: Surroundings): Command {
+  const command = createSubcommand({
+    usage: 'start',
+    summary:
+      'Runs the whole bridge on this machine: simulated upstream, embedded AWS, events in the terminal.',
+    description:
+      'The other subcommands find the bridge that was started last on this machine, without an address or a token.',
+    examples: [
+      'operations-bridge start',
+      'operations-bridge start --speed 10 --projects 25 --seed 7 --for 60s',
+      'UPSTREAM_API_KEY=... operations-bridge start --upstream https://host/api/v2 --data ./state',
+    ],
+  });
+  return declareStartOptions(command).action(async (values: StartValues) => {
+    const { environment, signal, clock, print, isColoured } = surroundings;
+    const options = readStartOptions(values, environment);
+    const { runLocalBridge } = await import('../../local/local-bridge.ts');
+    const until = withDeadline(signal, options.forMs, clock);
+    using announced = announceLocalRun(environment, process.pid);
+    await runLocalBridge(options, {
+      signal: until,
+      print,
+      style: { isColoured },
+      clock,
+      channelSecrets: environment,
+      onReady: announced.write,
+    });
+  });
+}

@@ -1,0 +1,92 @@
+/** `operations-bridge tokens` issues, lists and revokes the tokens of callers. */
+
+import type { Command } from 'commander';
+import type { TokenRecord } from '../../../shared/callers/token-record.ts';
+import { EXIT_CODES } from '../../process/exit-codes.ts';
+import type { Surroundings } from '../../process/surroundings.ts';
+import {
+  type CreateValues,
+  declareCreateOptions,
+  declarePlaceOptions,
+  type PlaceValues,
+  readOrder,
+  readPlace,
+  tokenIdIn,
+} from '../tokens/token-options.ts';
+import { createSubcommand } from './subcommand.ts';
+
+interface Json {
+  readonly json?: true;
+}
+
+const loadManager = () => import('../tokens/manage-tokens.ts');
+
+export function tokensSubcommand(surroundings: Surroundings): Command {
+  const { environment, print, note, clock, exitWith } = surroundings;
+  const command = createSubcommand({
+    usage: 'tokens',
+    summary: 'Creates, lists and revokes the tokens of callers, with the credentials of AWS.',
+    examples: ['operations-bridge tokens list', 'operations-bridge tokens list --local'],
+  });
+
+  const create = createSubcommand({
+    usage: 'create',
+    summary: 'Creates a token, and prints it once.',
+    examples: [
+      'operations-bridge tokens create --client my-app --scopes viewer',
+      'operations-bridge tokens create --client ci --scopes computes:restart,operations:read --projects a-1,b-2 --days 7',
+    ],
+  });
+  declarePlaceOptions(declareCreateOptions(create)).action(async (values: CreateValues & Json) => {
+    const [order, place] = [readOrder(values), readPlace(values, environment)];
+    const { createToken, tokenLines } = await loadManager();
+    const { record, token } = await createToken(place, order);
+    if (values.json) return print(JSON.stringify({ ...shownRecord(record), token: token.reveal() }));
+    for (const line of tokenLines(record, clock.now())) note(line);
+    note('The token is shown only this time:');
+    print(token.reveal());
+  });
+
+  const list = createSubcommand({
+    usage: 'list',
+    summary: 'Lists the tokens of the account, without the tokens themselves.',
+    examples: ['operations-bridge tokens list --json'],
+  });
+  declarePlaceOptions(list).action(async (values: PlaceValues & Json) => {
+    const { listTokens, tokenLines, stateOfToken } = await loadManager();
+    const records = await listTokens(readPlace(values, environment));
+    const nowMs = clock.now();
+    if (values.json)
+      return print(
+        JSON.stringify(
+          records.map((record) => ({ ...shownRecord(record), state: stateOfToken(record, nowMs) })),
+        ),
+      );
+    if (records.length === 0) print(`Account ${values.account} has no tokens.`);
+    for (const record of records) print([...tokenLines(record, nowMs), ''].join('\n'));
+  });
+
+  const revoke = createSubcommand({
+    usage: 'revoke <token-id>',
+    summary: 'Revokes a token, which stops working within ten seconds.',
+    description: 'It takes the id that "list" shows, or the whole token.',
+    examples: ['operations-bridge tokens revoke 73b3d55521c274386f'],
+    exitCodes: { failed: 'there is no such token, or it was revoked before' },
+  });
+  declarePlaceOptions(revoke).action(async (text: string, values: PlaceValues & Json) => {
+    const { revokeToken } = await loadManager();
+    const tokenId = tokenIdIn(text);
+    const revoked = await revokeToken(readPlace(values, environment), tokenId);
+    if (values.json) print(JSON.stringify({ token_id: tokenId, revoked }));
+    else if (revoked) print(`Token ${tokenId} is revoked; it stops working within ten seconds.`);
+    else note(`There is no token ${tokenId} that is valid; "list" shows them all.`);
+    if (!revoked) exitWith(EXIT_CODES.failed);
+  });
+
+  return command.addCommand(create).addCommand(list).addCommand(revoke);
+}
+
+/** The hash helps nobody, and belongs to the table. */
+function shownRecord({ hash: _, ...shown }: TokenRecord): object {
+  return shown;
+}

@@ -1,0 +1,82 @@
+/** `operations-bridge wait` waits for the end of what others started. */
+
+import type { Command } from 'commander';
+import { EXIT_CODES } from '../../process/exit-codes.ts';
+import { parseDuration, UsageError } from '../../process/option-values.ts';
+import type { Surroundings } from '../../process/surroundings.ts';
+import { type BridgeClient, createBridgeClient } from '../connection/bridge-client.ts';
+import {
+  type ConnectionValues,
+  connectionFinder,
+  declareConnectionOptions,
+} from '../connection/find-connection.ts';
+import { askForBranch, askForCommand, askForOperation } from '../waiting/ask-bridge.ts';
+import { exitCodeOf, type Outcome } from '../waiting/outcome.ts';
+import { waitUntil } from '../waiting/wait-until.ts';
+import { createSubcommand } from './subcommand.ts';
+
+interface WaitValues extends ConnectionValues {
+  readonly project?: string;
+  readonly timeout: string;
+  readonly json?: true;
+}
+
+export const OUTCOME_CODES = {
+  succeeded: 'it succeeded',
+  failed: 'it failed',
+  refused: 'it was refused, or was withdrawn or expired before it was sent; or see the message',
+  timed_out: 'it had not ended when the time was over',
+  interrupted: 'Ctrl-C came before it ended',
+} as const;
+
+export function waitSubcommand(surroundings: Surroundings): Command {
+  const command = createSubcommand({
+    usage: 'wait <kind> <id>',
+    summary: 'Waits for the end of an operation, a branch or a command that others started.',
+    description:
+      'The kind is operation, branch or command. Operations and branches need --project. ' +
+      'An operation that failed is waited for, because the upstream may try again. ' +
+      'What the bridge does not know yet is waited for, too.',
+    examples: [
+      'operations-bridge wait operation d6ad21e4-725d-493f-a495-43867ad88d09 --project icy-hat-70322459',
+      'operations-bridge wait branch br-yellow-dawn-a5qftt8g --project icy-hat-70322459 --timeout 5m',
+    ],
+    exitCodes: OUTCOME_CODES,
+  });
+  return declareConnectionOptions(command)
+    .option('--project <id>', 'the project of the operation, the branch or the command')
+    .option('--timeout <d>', 'waits at most this long', '10m')
+    .option('--json', 'prints the outcome as JSON')
+    .action(async (kind: string, id: string, values: WaitValues) => {
+      const timeoutMs = parseDuration('timeout', values.timeout);
+      const client = createBridgeClient(await connectionFinder(values, surroundings), surroundings.signal);
+      const ask = questionOf(client, { kind, id, project: values.project });
+      const { clock, signal, note } = surroundings;
+      const onProgress = (sentence: string) => note(`${kind} ${id}: ${sentence}`);
+      reportOutcome(await waitUntil({ ask, timeoutMs, clock, signal, onProgress }), values, surroundings);
+    });
+}
+
+function questionOf(
+  client: BridgeClient,
+  { kind, id, project }: { readonly kind: string; readonly id: string; readonly project: string | undefined },
+) {
+  if (kind === 'command') return askForCommand(client, id, project);
+  if (kind !== 'operation' && kind !== 'branch')
+    throw new UsageError(`"${kind}" cannot be waited for; the kind is operation, branch or command.`);
+  if (project === undefined)
+    throw new UsageError(`--project is missing; it takes the project of the ${kind}.`);
+  return kind === 'operation' ? askForOperation(client, project, id) : askForBranch(client, project, id);
+}
+
+/** Prints the outcome, and sets the exit code. */
+export function reportOutcome(
+  outcome: Outcome,
+  { json }: { readonly json?: true },
+  { print, signal, exitWith }: Surroundings,
+): void {
+  const { kind, state, seen } = outcome;
+  print(json ? JSON.stringify({ outcome: kind, state, seen }) : `${kind}: ${state}`);
+  const wasInterrupted = kind === 'pending' && signal.aborted;
+  exitWith(wasInterrupted ? EXIT_CODES.interrupted : exitCodeOf(outcome));
+}

@@ -1,0 +1,111 @@
+/** Issues, lists and revokes the tokens of callers, in the table of AWS or of a local run. */
+
+import { randomBytes } from 'node:crypto';
+import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
+import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
+import { mintToken, tokenHash } from '../../../shared/callers/bridge-token.ts';
+import type { TokenRecord } from '../../../shared/callers/token-record.ts';
+import { createTokenStore } from '../../../shared/callers/token-store.ts';
+import { systemClock } from '../../../shared/runtime/clock.ts';
+import { toError } from '../../../shared/runtime/errors.ts';
+import type { Secret } from '../../../shared/runtime/secret.ts';
+import { createSecretKeySource } from '../../../shared/runtime/secret-key-source.ts';
+import { createDynamoDbIndexes } from '../../../shared/store/dynamodb/dynamodb-indexes.ts';
+import { createDynamoDbTable } from '../../../shared/store/dynamodb/dynamodb-table.ts';
+import { UsageError } from '../../process/option-values.ts';
+import type { TokenOrder, TokenPlace } from './token-options.ts';
+
+const DAY_MS = 24 * 3_600_000;
+
+/** Resolves to the record and to the token itself, which is kept nowhere. Rejects with `UsageError` when AWS refuses. */
+export async function createToken(
+  place: TokenPlace,
+  { client, scopes, projects, settles, days }: TokenOrder,
+): Promise<{ readonly record: TokenRecord; readonly token: Secret }> {
+  return atPlace(place, async ({ store, secrets }) => {
+    const pepper = await createSecretKeySource(secrets, place.pepperSecret, systemClock).current();
+    const minted = mintToken(randomBytes);
+    const nowMs = systemClock.now();
+    const record: TokenRecord = {
+      token_id: minted.id,
+      account_id: place.account,
+      client_id: client,
+      hash: tokenHash(minted.token.reveal(), pepper),
+      scopes: [...scopes],
+      ...(projects && { project_ids: [...projects] }),
+      ...(settles && { settles: true }),
+      created_at: new Date(nowMs).toISOString(),
+      expires_at_ms: nowMs + days * DAY_MS,
+    };
+    await store.create(record);
+    return { record, token: minted.token };
+  });
+}
+
+export async function listTokens(place: TokenPlace): Promise<readonly TokenRecord[]> {
+  return atPlace(place, ({ store, dynamoDb }) =>
+    store.list(createDynamoDbIndexes(dynamoDb, place.table), place.account),
+  );
+}
+
+/** Resolves to false when there is no such token, or when it was revoked before. */
+export async function revokeToken(place: TokenPlace, tokenId: string): Promise<boolean> {
+  return atPlace(place, ({ store }) => store.revoke(tokenId));
+}
+
+interface Tools {
+  readonly store: ReturnType<typeof createTokenStore>;
+  readonly dynamoDb: DynamoDBClient;
+  readonly secrets: SecretsManagerClient;
+}
+
+async function atPlace<Result>(place: TokenPlace, act: (tools: Tools) => Promise<Result>): Promise<Result> {
+  const { endpoint, accessKey } = place;
+  const settings = endpoint === undefined ? {} : localClient(endpoint, accessKey);
+  const dynamoDb = new DynamoDBClient(settings);
+  const secrets = new SecretsManagerClient(settings);
+  try {
+    const store = createTokenStore(createDynamoDbTable(dynamoDb, place.table), systemClock);
+    return await act({ store, dynamoDb, secrets });
+  } catch (error) {
+    return fail(place, error);
+  } finally {
+    dynamoDb.destroy();
+    secrets.destroy();
+  }
+}
+
+/**
+ * Reports a failure. An error of AWS means that the place or the identity of the request was wrong, so the sentence
+ * names both.
+ */
+function fail({ table, endpoint, pepperSecret }: TokenPlace, thrown: unknown): never {
+  const { name, message } = toError(thrown);
+  const advice =
+    endpoint === undefined
+      ? `check the AWS credentials and region, --table (${table}) and --pepper-secret (${pepperSecret})`
+      : `check that the bridge of "operations-bridge start" runs, that AWS_ACCESS_KEY_ID is the key that it prints (or use --local), and that its local AWS is at ${endpoint}`;
+  throw new UsageError(`That did not work (${name}: ${message}); ${advice}.`, { cause: thrown });
+}
+
+/** Returns a client of the local AWS, which checks only the id of the access key. */
+function localClient(endpoint: string, accessKeyId = '') {
+  return { endpoint, region: 'us-east-1', credentials: { accessKeyId, secretAccessKey: 'unused' } };
+}
+
+export function tokenLines(record: TokenRecord, nowMs: number): readonly string[] {
+  return [
+    `token     ${record.token_id}   ${stateOfToken(record, nowMs)}`,
+    `client    ${record.client_id}   (account ${record.account_id})`,
+    `scopes    ${record.scopes.join(' ')}`,
+    `projects  ${record.project_ids?.join(' ') ?? 'all of the account'}`,
+    `answers   ${record.settles === true ? 'to commands come when they have settled' : 'come at once'}`,
+    `created   ${record.created_at}`,
+    `expires   ${new Date(record.expires_at_ms).toISOString()}`,
+  ];
+}
+
+export function stateOfToken({ revoked_at, expires_at_ms }: TokenRecord, nowMs: number): string {
+  if (revoked_at !== undefined) return `revoked ${revoked_at}`;
+  return nowMs < expires_at_ms ? 'valid' : 'expired';
+}

@@ -1,0 +1,59 @@
+/** Asks the bridge with long polls until something has ended, through short outages, or until the time is over. */
+
+import type { Clock } from '../../../shared/runtime/clock.ts';
+import { BridgeRefusal, BridgeSilence } from '../connection/bridge-client.ts';
+import type { Outcome } from './outcome.ts';
+
+export interface Waiting {
+  /** Holds the answer back for up to `waitSeconds` while the outcome is pending. */
+  readonly ask: (waitSeconds: number) => Promise<Outcome>;
+  readonly timeoutMs: number;
+  readonly clock: Clock;
+  readonly signal: AbortSignal;
+  /** Is called with a sentence for each new state, and for an outage. */
+  readonly onProgress: (sentence: string) => void;
+}
+
+/** The bridge holds an answer back for at most this long. */
+const WAIT_SECONDS_MAX = 25;
+
+const PAUSE_MS = 1_000;
+
+const UNKNOWN: Outcome = { kind: 'pending', state: 'unknown', seen: null };
+
+/**
+ * Resolves to the last outcome that was seen, which is pending when the time is over or the signal aborts. What the
+ * bridge does not know yet (404) is waited for, too.
+ */
+export async function waitUntil({ ask, timeoutMs, clock, signal, onProgress }: Waiting): Promise<Outcome> {
+  const untilMs = clock.now() + timeoutMs;
+  let outcome = UNKNOWN;
+  let trouble: string | undefined;
+  while (!signal.aborted) {
+    const leftMs = untilMs - clock.now();
+    try {
+      const seen = await ask(Math.max(0, Math.min(WAIT_SECONDS_MAX, Math.floor(leftMs / 1_000))));
+      if (seen.state !== outcome.state) onProgress(progressOf(seen));
+      outcome = seen;
+      trouble = undefined;
+    } catch (error) {
+      if (signal.aborted) break;
+      if (!isPassing(error)) throw error;
+      if (error.message !== trouble) onProgress(error.message);
+      trouble = error.message;
+    }
+    if (outcome.kind !== 'pending' || clock.now() >= untilMs) return outcome;
+    await clock.sleep(Math.min(PAUSE_MS, Math.max(0, untilMs - clock.now())), signal).catch(() => {});
+  }
+  return outcome;
+}
+
+function progressOf({ state, reason }: Outcome): string {
+  return reason === undefined ? state : `${state}: ${reason}`;
+}
+
+function isPassing(error: unknown): error is BridgeSilence | BridgeRefusal {
+  if (error instanceof BridgeRefusal)
+    return error.status === 404 || error.status === 429 || error.status >= 500;
+  return error instanceof BridgeSilence;
+}

@@ -1,0 +1,41 @@
+/** Turns what EventBridge or a webhook delivers into a typed event of the bridge. */
+
+import * as z from 'zod';
+import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
+import type { BridgeEventDetails } from './event-details.ts';
+import { eventSchemas } from './event-schemas.ts';
+
+/** One event of the bridge. The detail type says which one it is, and narrows the type of `detail`. */
+export type BridgeEvent = {
+  [Type in keyof BridgeEventDetails]: {
+    readonly detailType: Type;
+    readonly detail: BridgeEventDetails[Type];
+    /** The name of the replay, when the event comes from the archive of the bus. */
+    readonly replayName: string | undefined;
+  };
+}[keyof BridgeEventDetails];
+
+const envelope = z.object({
+  source: z.literal(EVENT_SOURCE),
+  'detail-type': z.string(),
+  'replay-name': z.string().optional(),
+  detail: z.unknown(),
+});
+
+/**
+ * Takes an event as EventBridge delivers it: the argument of a Lambda function, the parsed body of an SQS message, or
+ * the parsed body of a forwarded event. Returns undefined when it is not an event of the bridge, or when its type is newer than
+ * this package. Throws `ZodError` when a known event does not have its form: that is a fault which the operators of
+ * the bridge should hear of. Fields that are newer than this package are left out.
+ */
+export function parseBridgeEvent(event: unknown): BridgeEvent | undefined {
+  const parsed = envelope.safeParse(event);
+  if (!parsed.success) return undefined;
+  const { 'detail-type': detailType, 'replay-name': replayName, detail } = parsed.data;
+  if (!isKnown(detailType)) return undefined;
+  return { detailType, replayName, detail: eventSchemas[detailType].parse(detail) } as BridgeEvent;
+}
+
+function isKnown(detailType: string): detailType is keyof BridgeEventDetails {
+  return Object.hasOwn(eventSchemas, detailType);
+}

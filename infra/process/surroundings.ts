@@ -1,0 +1,56 @@
+/** Names what a subcommand needs of the process that runs it, so that tests can give it something else. */
+
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
+import type { ExitCode } from './exit-codes.ts';
+
+export type Environment = Readonly<Record<string, string | undefined>>;
+
+export interface Surroundings {
+  readonly environment: Environment;
+  /** Aborts on Ctrl-C. */
+  readonly signal: AbortSignal;
+  readonly clock: Clock;
+  /** Writes a line of the result, to the standard output. */
+  readonly print: (line: string) => void;
+  /** Writes a line on the progress, to the error output, so that the result can be piped. */
+  readonly note: (line: string) => void;
+  /** Colours are only for terminals. */
+  readonly isColoured: boolean;
+  readonly readInput: () => Promise<string>;
+  /** The process ends with this code once the subcommand has ended. */
+  readonly exitWith: (code: ExitCode) => void;
+}
+
+export function processSurroundings(signal: AbortSignal, exitWith: (code: ExitCode) => void): Surroundings {
+  const { env, stdout, stdin } = process;
+  return {
+    environment: env,
+    signal,
+    clock: systemClock,
+    print: (line) => console.log(line),
+    note: (line) => console.error(line),
+    isColoured: stdout.isTTY && env['NO_COLOR'] === undefined && env['TERM'] !== 'dumb',
+    readInput: () => text(stdin),
+    exitWith,
+  };
+}
+
+/** Returns the folder of the settings, by the XDG Base Directory Specification. */
+export function settingsFolder(environment: Environment): string {
+  return join(baseFolder(environment, 'XDG_CONFIG_HOME', '.config'), 'operations-bridge');
+}
+
+/** Returns the folder of what the command itself keeps between two runs. */
+export function stateFolder(environment: Environment): string {
+  return join(baseFolder(environment, 'XDG_STATE_HOME', join('.local', 'state')), 'operations-bridge');
+}
+
+/** The specification says that a relative path in such a variable must be ignored. */
+function baseFolder(environment: Environment, name: string, otherwise: string): string {
+  const folder = environment[name];
+  if (folder?.startsWith('/')) return folder;
+  return join(environment['HOME'] ?? homedir(), otherwise);
+}

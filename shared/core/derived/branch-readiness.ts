@@ -1,0 +1,131 @@
+/**
+ * Decides when a new branch can be used. B1: a branch becomes ready at most once, and fails at most once before that.
+ * B2: it is ready when the operation that created it has finished and everything that was started with it has finished
+ * or was skipped. B3: a branch whose creation nobody has seen as news has no record.
+ */
+
+import { eventId } from '../journal/event-id.ts';
+import { append, EMPTY_JOURNAL } from '../journal/journal.ts';
+import type { BranchEntry } from '../journal/journal-entries.ts';
+import type { BranchRecord, Readiness } from '../records/branch-record.ts';
+import type { OperationRecord } from '../records/operation-record.ts';
+import { isoTimeOf } from '../time/timestamp.ts';
+import { areTogether, createsBranch, hasEnded } from './derivations.ts';
+
+/**
+ * Returns the branch with those operations that belong to its creation, or undefined when there is no creation to
+ * follow. `operations` are all known operations of the branch.
+ */
+export function joinCreation(
+  recorded: BranchRecord | undefined,
+  operations: readonly OperationRecord[],
+): BranchRecord | undefined {
+  const branch = recorded ?? newBranch(operations);
+  if (branch?.readiness !== 'pending') return branch;
+  const created = { created_at: branch.began_at };
+  const joined = operations
+    .filter(
+      (operation) =>
+        areTogether(operation, created) && !branch.operation_ids.includes(operation.operation_id),
+    )
+    .map(({ operation_id }) => operation_id);
+  return joined.length === 0 ? branch : { ...branch, operation_ids: [...branch.operation_ids, ...joined] };
+}
+
+/** Returns those operations of the creation that must be read before its readiness can be decided. */
+export function unknownOperations(
+  branch: BranchRecord,
+  known: ReadonlyMap<string, OperationRecord>,
+): readonly string[] {
+  if (branch.readiness === 'ready') return [];
+  // An operation that has ended stays ended. One that was open when it was read may have ended since.
+  const isKnown = (id: string) => {
+    const operation = known.get(id);
+    return operation !== undefined && hasEnded(operation);
+  };
+  return branch.operation_ids.filter((id) => !isKnown(id));
+}
+
+/** Returns the branch with its event, or the same branch while nothing can be said of it. */
+export function decideReadiness(
+  branch: BranchRecord,
+  known: ReadonlyMap<string, OperationRecord>,
+  nowMs: number,
+): BranchRecord {
+  const operations = branch.operation_ids.flatMap((id) => known.get(id) ?? []);
+  const readiness = readinessOf(branch, operations);
+  if (readiness === 'pending' || readiness === branch.readiness || branch.readiness === 'ready')
+    return branch;
+  return { ...branch, readiness, ...append(branch, entryOf(branch, operations, { readiness, nowMs })) };
+}
+
+/** Returns undefined when none of the operations creates the branch. */
+function newBranch(operations: readonly OperationRecord[]): BranchRecord | undefined {
+  const creation = operations
+    .filter(createsBranch)
+    .toSorted((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at))[0];
+  if (creation?.branch_id === undefined || isRestore(creation, operations)) return undefined;
+  const { account_id, project_id, branch_id, operation_id, created_at, command } = creation;
+  return {
+    kind: 'branch',
+    ...EMPTY_JOURNAL,
+    account_id,
+    project_id,
+    branch_id,
+    readiness: 'pending',
+    created_by: operation_id,
+    began_at: created_at,
+    operation_ids: [operation_id],
+    ...(command !== undefined && { command }),
+  };
+}
+
+/** A compute that is suspended together with the creation was there before it, so the branch was, too. */
+function isRestore(creation: OperationRecord, operations: readonly OperationRecord[]): boolean {
+  return operations.some(
+    (operation) => operation.action === 'suspend_compute' && areTogether(operation, creation),
+  );
+}
+
+function readinessOf(branch: BranchRecord, operations: readonly OperationRecord[]): Readiness {
+  if (operations.some((operation) => hasEnded(operation) && !hasEndedWell(operation, branch)))
+    return 'failed';
+  const isComplete = operations.length === branch.operation_ids.length && operations.every(hasEnded);
+  return isComplete ? 'ready' : 'pending';
+}
+
+/** A creation that was skipped has created nothing. Any other operation was skipped because it did not have to run. */
+function hasEndedWell({ operation_id, status }: OperationRecord, { created_by }: BranchRecord): boolean {
+  return status === 'finished' || (status === 'skipped' && operation_id !== created_by);
+}
+
+function entryOf(
+  branch: BranchRecord,
+  operations: readonly OperationRecord[],
+  { readiness, nowMs }: { readonly readiness: 'ready' | 'failed'; readonly nowMs: number },
+): BranchEntry {
+  const { account_id, project_id, branch_id, created_by } = branch;
+  const type = readiness === 'ready' ? 'branch_ready' : 'branch_failed';
+  const endpointIds = operations.flatMap(({ endpoint_id }) => endpoint_id ?? []);
+  return {
+    type,
+    id: eventId([account_id, project_id, branch_id, type, created_by]),
+    revision: branch.revision + 1,
+    observed_at: isoTimeOf(nowMs),
+    operations: operations.map(({ operation_id, action, status, failures_count }) => ({
+      operation_id,
+      action,
+      status,
+      failures_count,
+    })),
+    endpoint_ids: [...new Set(endpointIds)],
+    ...durationOf(branch, operations),
+  };
+}
+
+/** It is absent when the upstream's times cannot be read. */
+function durationOf({ began_at }: BranchRecord, operations: readonly OperationRecord[]) {
+  const lastMs = Math.max(...operations.map(({ updated_at }) => Date.parse(updated_at)));
+  const durationMs = lastMs - Date.parse(began_at);
+  return Number.isNaN(durationMs) ? {} : { duration_ms: Math.max(0, durationMs) };
+}

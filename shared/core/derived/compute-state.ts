@@ -1,0 +1,170 @@
+/**
+ * Decides how the end of an operation changes the state of its compute. C1: an operation changes a compute at most
+ * once. C2: an operation that is older than the one behind the recorded state changes nothing. C3: where the state
+ * before is not what the operation needs, something was missed, and `previous_state` is null.
+ */
+
+import { eventId } from '../journal/event-id.ts';
+import { append, EMPTY_JOURNAL } from '../journal/journal.ts';
+import type { ComputeChangedEntry, ComputeChangeReason } from '../journal/journal-entries.ts';
+import type { ComputeOperation, ComputeRecord, ComputeState } from '../records/compute-record.ts';
+import type { OperationRecord } from '../records/operation-record.ts';
+import { isoTimeOf } from '../time/timestamp.ts';
+import { areTogether, stateAfter } from './derivations.ts';
+
+/**
+ * Applies the ends of several operations of one compute. Returns undefined when nothing is known of the compute, and
+ * the same record when nothing changes. `around` are operations of its branch that are known and need not have ended.
+ */
+export function decideComputeStates(
+  recorded: ComputeRecord | undefined,
+  ended: readonly OperationRecord[],
+  around: readonly OperationRecord[],
+  nowMs: number,
+): ComputeRecord | undefined {
+  const waiting = ended.toSorted((a, b) => createdMs(a) - createdMs(b));
+  let record = recorded;
+  while (waiting.length > 0) {
+    const [next] = waiting.splice(placeOfNext(record, waiting), 1);
+    if (next !== undefined) record = decideComputeState(record, next, around, nowMs);
+  }
+  return record;
+}
+
+/**
+ * Operations of one compute run one after another in the order of their creation. Rows show that time in whole seconds,
+ * and of operations that were created in one second the next is one that changes the state.
+ */
+function placeOfNext(
+  record: ComputeRecord | undefined,
+  [first, ...rest]: readonly OperationRecord[],
+): number {
+  if (first === undefined || record === undefined || stateAfter(first) !== record.state) return 0;
+  const changing = rest.findIndex(
+    (other) => createdMs(other) === createdMs(first) && stateAfter(other) !== record.state,
+  );
+  return changing + 1;
+}
+
+function decideComputeState(
+  recorded: ComputeRecord | undefined,
+  operation: OperationRecord,
+  around: readonly OperationRecord[],
+  nowMs: number,
+): ComputeRecord | undefined {
+  const state = stateAfter(operation);
+  if (state === undefined || operation.endpoint_id === undefined) return recorded;
+  if (recorded !== undefined && (isApplied(recorded, operation) || isOlder(operation, recorded)))
+    return recorded;
+  // A configuration leaves an active compute active, and says nothing of one whose state is not known.
+  if (operation.action === 'apply_config' && recorded?.state !== 'idle') return recorded;
+  const base = recorded ?? newCompute(operation, operation.endpoint_id, state);
+  const sequence = base.sequence + 1;
+  const entry: ComputeChangedEntry = {
+    type: 'compute_state_changed',
+    id: eventId([
+      operation.account_id,
+      operation.project_id,
+      base.endpoint_id,
+      state,
+      operation.operation_id,
+    ]),
+    revision: base.revision + 1,
+    observed_at: isoTimeOf(nowMs),
+    sequence,
+    state,
+    ...previousOf(recorded, operation, state),
+    reason: reasonOf(operation, [...around, ...stateOperationOf(recorded)]),
+    operation_id: operation.operation_id,
+    action: operation.action,
+    branch_id: operation.branch_id,
+    operation_updated_at: operation.updated_at,
+    command: operation.command,
+  };
+  const { operation_id, action, created_at, updated_at, branch_id = base.branch_id } = operation;
+  return {
+    ...base,
+    branch_id,
+    state,
+    sequence,
+    state_since: updated_at,
+    state_operation: { operation_id, action, created_at },
+    ...append(base, entry),
+  };
+}
+
+function newCompute(
+  { account_id, project_id, branch_id }: OperationRecord,
+  endpoint_id: string,
+  state: ComputeState,
+): ComputeRecord {
+  return {
+    kind: 'compute',
+    account_id,
+    project_id,
+    endpoint_id,
+    branch_id,
+    state,
+    sequence: 0,
+    ...EMPTY_JOURNAL,
+  };
+}
+
+function isApplied({ state_operation, entries }: ComputeRecord, { operation_id }: OperationRecord): boolean {
+  if (state_operation?.operation_id === operation_id) return true;
+  return entries.some((entry) => entry.operation_id === operation_id);
+}
+
+/**
+ * An operation is older when it was created earlier and has not ended later. One that was created in the same second
+ * is older when it explains the gap that the last event shows.
+ */
+function isOlder(
+  operation: OperationRecord,
+  { state_operation, state_since, entries }: ComputeRecord,
+): boolean {
+  if (state_operation === undefined) return false;
+  const aheadMs = createdMs(operation) - createdMs(state_operation);
+  if (aheadMs < 0) return !(Date.parse(operation.updated_at) > Date.parse(state_since ?? ''));
+  const last = entries.at(-1);
+  return aheadMs === 0 && last !== undefined && last.sequence > 1 && last.previous_state === null;
+}
+
+/** The state before is known only when it differs from the new one. Otherwise the compute has changed unseen. */
+function previousOf(
+  recorded: ComputeRecord | undefined,
+  { updated_at }: OperationRecord,
+  state: ComputeState,
+): Pick<ComputeChangedEntry, 'previous_state' | 'previous_duration_ms'> {
+  if (recorded === undefined || recorded.state === state) return { previous_state: null };
+  const durationMs = Date.parse(updated_at) - Date.parse(recorded.state_since ?? '');
+  return {
+    previous_state: recorded.state,
+    ...(!Number.isNaN(durationMs) && { previous_duration_ms: Math.max(0, durationMs) }),
+  };
+}
+
+type Neighbour = ComputeOperation & { readonly endpoint_id?: string | undefined };
+
+function stateOperationOf(recorded: ComputeRecord | undefined): readonly Neighbour[] {
+  if (recorded?.state_operation === undefined) return [];
+  return [{ ...recorded.state_operation, endpoint_id: recorded.endpoint_id }];
+}
+
+/** Returns undefined when the reason is not known. */
+function reasonOf(operation: OperationRecord, around: readonly Neighbour[]): ComputeChangeReason | undefined {
+  const together = around.filter(
+    (other) => other.operation_id !== operation.operation_id && areTogether(other, operation),
+  );
+  const isWith = (action: string) =>
+    together.some((other) => other.action === action && other.endpoint_id === operation.endpoint_id);
+  if (operation.action === 'apply_config') return 'configured';
+  if (operation.action === 'start_compute') return isWith('suspend_compute') ? 'restarted' : 'started';
+  if (isWith('start_compute')) return 'restarted';
+  if (together.length > 0) return undefined;
+  return operation.command === undefined ? 'inactivity' : 'suspended';
+}
+
+function createdMs({ created_at }: Pick<OperationRecord, 'created_at'>): number {
+  return Date.parse(created_at);
+}

@@ -1,0 +1,68 @@
+/**
+ * Decides which branches and computes an operation's news can concern. Everything else costs no read.
+ *
+ * An operation is acknowledged only after what derives from it is recorded, so whatever is not acknowledged is derived
+ * again. Each decision is therefore idempotent (ADR 0014).
+ */
+
+import { pendingEntries } from '../journal/journal.ts';
+import type { StateChangedEntry } from '../journal/journal-entries.ts';
+import type { ComputeState } from '../records/compute-record.ts';
+import { isTerminal } from '../records/operation.ts';
+import type { OperationRecord } from '../records/operation-record.ts';
+
+/** These actions create a branch. The second one creates a project with its default branch. */
+const CREATING_ACTIONS: ReadonlySet<string> = new Set(['create_branch', 'create_timeline']);
+
+/** A compute has this state when an operation with this action has finished (specification, "Compute state"). */
+const STATE_AFTER: Readonly<Partial<Record<string, ComputeState>>> = {
+  start_compute: 'active',
+  suspend_compute: 'idle',
+  // An idle compute "becomes active for a short period of time" to take its configuration (public contract).
+  apply_config: 'active',
+};
+
+export function createsBranch({ action }: Pick<OperationRecord, 'action'>): boolean {
+  return CREATING_ACTIONS.has(action);
+}
+
+/** Says whether nothing more is expected of the operation. A failed one may be retried while it is watched. */
+export function hasEnded({ status, watch_ended }: OperationRecord): boolean {
+  return isTerminal(status) || watch_ended;
+}
+
+/** Returns the state that the operation has brought to its compute, or undefined when it has brought none. */
+export function stateAfter({ action, status, endpoint_id }: OperationRecord): ComputeState | undefined {
+  return status === 'finished' && endpoint_id !== undefined ? STATE_AFTER[action] : undefined;
+}
+
+/**
+ * Says whether the branch of the operation has to be looked at: the operation may begin a creation, join one, or end
+ * one.
+ */
+export function concernsBranch(operation: OperationRecord): boolean {
+  if (operation.branch_id === undefined || !isNews(operation)) return false;
+  return createsBranch(operation) || operation.action === 'start_compute' || hasEnded(operation);
+}
+
+export function concernsCompute(operation: OperationRecord): boolean {
+  return stateAfter(operation) !== undefined && isNews(operation);
+}
+
+/** Operations of one creation, or of one restart, are created within this time. Rows show whole seconds. */
+const TOGETHER_MS = 1_000;
+
+/** Says whether one request started both operations, as far as their creation times can say it. */
+export function areTogether(a: Pick<OperationRecord, 'created_at'>, b: Pick<OperationRecord, 'created_at'>) {
+  return Math.abs(Date.parse(a.created_at) - Date.parse(b.created_at)) <= TOGETHER_MS;
+}
+
+/** What had ended before the bridge first saw its project is history, also where history is published. */
+function isNews(operation: OperationRecord): boolean {
+  const changes = pendingEntries(operation).filter(({ type }) => type !== 'operation_stalled');
+  if (changes.length === 0) return false;
+  const last = operation.entries.findLast(
+    (entry): entry is StateChangedEntry => entry.type === 'state_changed',
+  );
+  return !(last?.observed_by === 'backfill' && hasEnded(operation));
+}

@@ -1,0 +1,30 @@
+/** Defines the fields that the details of several events share. */
+
+import * as z from 'zod';
+
+export const common = {
+  schema: z.literal(1).describe('Version of this detail. Within a version, fields are only added.'),
+  id: z.string().describe('The same on every copy of the event: drop an event whose id you have seen.'),
+  account_id: z.string().describe('The account, as the configuration of the bridge names it.'),
+  observed_at: z.iso.datetime().describe('When the bridge observed this, by its own clock.'),
+};
+
+export const command = z
+  .object({
+    client_id: z.string(),
+    request_id: z.string(),
+    traceparent: z
+      .string()
+      .optional()
+      .describe("W3C Trace Context of the caller's request, when the caller sent one."),
+  })
+  .describe('The command through this bridge that started the operation, and the caller who sent it.');
+
+export const operations = z.array(
+  z.object({
+    operation_id: z.string(),
+    action: z.string(),
+    status: z.string(),
+    failures_count: z.number().int().nonnegative(),
+  }),
+);

@@ -1,0 +1,206 @@
+/**
+ * Records what derives from operations: whether a new branch can be used, and what state a compute has. It happens
+ * before an operation is acknowledged, so a crash at any point loses nothing (ADR 0014).
+ */
+
+import { decideReadiness, joinCreation, unknownOperations } from '../core/derived/branch-readiness.ts';
+import { decideComputeStates } from '../core/derived/compute-state.ts';
+import { hasEnded } from '../core/derived/derivations.ts';
+import { type Subject, subjectsOf } from '../core/derived/subjects.ts';
+import { isJournalFull } from '../core/journal/journal.ts';
+import type { BranchRecord } from '../core/records/branch-record.ts';
+import type { DerivedRecord } from '../core/records/journal-record.ts';
+import type { OperationRecord } from '../core/records/operation-record.ts';
+import type { Clock } from '../runtime/clock.ts';
+import { forEachConcurrently } from '../runtime/concurrency.ts';
+import { toError } from '../runtime/errors.ts';
+import type { Telemetry } from '../runtime/telemetry.ts';
+import type { DerivedRead } from '../store/adapters/derived-records.ts';
+import { branchKey, computeKey } from '../store/keys.ts';
+import type { Key } from '../store/table.ts';
+import type { RecordWriter } from './record-writer.ts';
+import type { OperationsReader } from './settle-commands.ts';
+
+export interface DerivedStore extends OperationsReader, RecordWriter {
+  readDerived(keys: readonly Key[]): Promise<DerivedRead>;
+}
+
+export interface DeriveDeps {
+  readonly store: DerivedStore;
+  readonly clock: Pick<Clock, 'now'>;
+  readonly telemetry: Telemetry;
+}
+
+export interface Derived {
+  /** This call has recorded these, as they are now stored. */
+  readonly records: readonly DerivedRecord[];
+  /** What derives from these operations may not be recorded, so they must not be acknowledged. */
+  readonly withheld: ReadonlySet<OperationRecord>;
+}
+
+/** Two processes that race for one branch or compute need two attempts; two more allow for throttled writes. */
+const ATTEMPTS_MAX = 4;
+
+/** At most this many branches and computes are recorded concurrently. Each needs a write, and sometimes a read. */
+const SUBJECTS_AT_ONCE = 8;
+
+/**
+ * `operations` must be stored like this. `around` are further operations that are known to be stored, which show what
+ * was started together.
+ */
+export async function recordDerived(
+  deps: DeriveDeps,
+  operations: readonly OperationRecord[],
+  around: readonly OperationRecord[] = [],
+): Promise<Derived> {
+  const subjects = subjectsOf(operations);
+  const records: DerivedRecord[] = [];
+  const withheld = new Set<OperationRecord>();
+  if (subjects.length === 0) return { records, withheld };
+  const known = distinctOf([...around, ...operations]);
+  const read = await readSubjects(deps, subjects);
+  const recordOne = async (subject: Subject) => {
+    const outcome = await recordSubject(deps, subject, known, read);
+    if (outcome === 'unresolved') for (const operation of subject.operations) withheld.add(operation);
+    else if (outcome !== undefined) records.push(outcome);
+  };
+  await forEachConcurrently(subjects, SUBJECTS_AT_ONCE, recordOne);
+  return { records, withheld };
+}
+
+/** Keeps the last of several readings of one operation. */
+function distinctOf(operations: readonly OperationRecord[]): readonly OperationRecord[] {
+  const nameOf = ({ project_id, operation_id }: OperationRecord) => `${project_id}\n${operation_id}`;
+  return [...new Map(operations.map((operation) => [nameOf(operation), operation])).values()];
+}
+
+/** Returns undefined when the table could not be read. */
+async function readSubjects(
+  { store, telemetry }: DeriveDeps,
+  subjects: readonly Subject[],
+): Promise<DerivedRead | undefined> {
+  try {
+    return await store.readDerived(subjects.map(keyOf));
+  } catch (error) {
+    telemetry.log('warn', 'derivation.unknown', { reason: toError(error).name });
+    return undefined;
+  }
+}
+
+/** Resolves to the new record, to undefined when there is nothing to write, and to `unresolved` when the write may be missing. */
+async function recordSubject(
+  deps: DeriveDeps,
+  subject: Subject,
+  known: readonly OperationRecord[],
+  firstRead: DerivedRead | undefined,
+): Promise<DerivedRecord | undefined | 'unresolved'> {
+  let read = firstRead;
+  for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
+    if (read === undefined) return 'unresolved';
+    // An item that this version cannot read is left as it is, and holds up no operation.
+    if (read.unreadable.some((key) => isSame(key, keyOf(subject)))) return undefined;
+    const recorded = recordIn(read, subject);
+    if (recorded !== undefined && isJournalFull(recorded)) return 'unresolved';
+    const result = await tryRecord(deps, subject, known, recorded);
+    if (result !== 'again') return result;
+    read = await readSubjects(deps, [subject]);
+  }
+  return 'unresolved';
+}
+
+/** Resolves to `again` when another process was faster, or when the reply was lost and the write may have been applied. */
+async function tryRecord(
+  deps: DeriveDeps,
+  subject: Subject,
+  known: readonly OperationRecord[],
+  recorded: DerivedRecord | undefined,
+): Promise<DerivedRecord | undefined | 'again'> {
+  try {
+    const next = await nextRecord(deps, subject, known, recorded);
+    if (next === undefined) return undefined;
+    // A record that was written with a lost reply, or by a process that has crashed, is published now.
+    if (next === recorded) return isPending(recorded) ? recorded : undefined;
+    const result = await deps.store.record(next, recorded?.revision);
+    return result === 'recorded' ? next : 'again';
+  } catch (error) {
+    deps.telemetry.log('warn', 'derivation.unknown', { reason: toError(error).name });
+    return 'again';
+  }
+}
+
+async function nextRecord(
+  deps: DeriveDeps,
+  subject: Subject,
+  known: readonly OperationRecord[],
+  recorded: DerivedRecord | undefined,
+): Promise<DerivedRecord | undefined> {
+  const own = known.filter(({ project_id }) => project_id === subject.project_id);
+  if (subject.kind === 'branch') {
+    const operations = own.filter(({ branch_id }) => branch_id === subject.id);
+    return nextBranch(deps, subject, operations, recorded?.kind === 'branch' ? recorded : undefined);
+  }
+  const before = recorded?.kind === 'compute' ? recorded : undefined;
+  return decideComputeStates(before, subject.operations, neighboursOf(subject, own), deps.clock.now());
+}
+
+/** The operations of the branch show whether a compute was restarted, or suspended for a restore. */
+function neighboursOf(
+  { id, operations }: Subject,
+  known: readonly OperationRecord[],
+): readonly OperationRecord[] {
+  const branchIds = new Set(operations.flatMap(({ branch_id }) => branch_id ?? []));
+  return known.filter(
+    ({ endpoint_id, branch_id }) =>
+      endpoint_id === id || (branch_id !== undefined && branchIds.has(branch_id)),
+  );
+}
+
+/**
+ * Operations of the creation that are not known to have ended are read after the end of this one was recorded. So of
+ * two processes that record two last ends, at least one sees both.
+ */
+async function nextBranch(
+  { store, clock }: DeriveDeps,
+  { project_id, operations: news }: Subject,
+  operations: readonly OperationRecord[],
+  recorded: BranchRecord | undefined,
+): Promise<BranchRecord | undefined> {
+  const joined = joinCreation(recorded, operations);
+  if (joined === undefined) return undefined;
+  const known = new Map(operations.map((operation) => [operation.operation_id, operation]));
+  const members = news.filter(({ operation_id }) => joined.operation_ids.includes(operation_id));
+  if (members.length === 0) return recorded;
+  if (!members.some(hasEnded)) return joined === recorded ? recorded : noted(joined);
+  const unknown = unknownOperations(joined, known);
+  const read = unknown.length > 0 ? (await store.readOperations(project_id, unknown)).records : [];
+  const next = decideReadiness(joined, new Map([...known, ...read]), clock.now());
+  return next === joined && joined !== recorded ? noted(joined) : next;
+}
+
+/** A change without an event counts as a revision, too, so that two processes cannot both make one. */
+function noted(branch: BranchRecord): BranchRecord {
+  const revision = branch.revision + 1;
+  return { ...branch, revision, published: revision };
+}
+
+function recordIn({ records }: DerivedRead, { kind, id, project_id }: Subject): DerivedRecord | undefined {
+  return records.find(
+    (record) => record.kind === kind && record.project_id === project_id && idOf(record) === id,
+  );
+}
+
+function idOf(record: DerivedRecord): string {
+  return record.kind === 'branch' ? record.branch_id : record.endpoint_id;
+}
+
+function keyOf({ kind, account_id, project_id, id }: Subject): Key {
+  return kind === 'branch' ? branchKey(account_id, project_id, id) : computeKey(account_id, project_id, id);
+}
+
+function isPending({ published, revision }: DerivedRecord): boolean {
+  return published < revision;
+}
+
+function isSame(a: Key, b: Key): boolean {
+  return a.pk === b.pk && a.sk === b.sk;
+}

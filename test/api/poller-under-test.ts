@@ -1,0 +1,103 @@
+/** Runs the poller of production over the table of an API under test, as the deployment invokes it: once a minute. */
+
+import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
+import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
+import { pollAccount } from '../../functions/poller/account/poll-account.ts';
+import {
+  accountLimits,
+  pollOptionsFor,
+  STOP_RESERVE_MS,
+} from '../../functions/poller/account/poller-limits.ts';
+import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
+import { createLease } from '../../functions/poller/account/sending/lease.ts';
+import { createTally } from '../../functions/poller/account/status/tally.ts';
+import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
+import { pollerSchedule } from '../../shared/config/poller-config.ts';
+import { SHARES_PER_MINUTE } from '../../shared/core/rates/account-rate.ts';
+import type { Clock } from '../../shared/runtime/clock.ts';
+import { seededRandom } from '../../shared/runtime/random.ts';
+import { createSecret } from '../../shared/runtime/secret.ts';
+import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
+import { readAccountStatus, writeAccountStatus } from '../../shared/store/account-status-store.ts';
+import { createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { readCommandUsage } from '../../shared/store/command-usage.ts';
+import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
+import { createRequestBudget } from '../../shared/upstream/request-budget.ts';
+import { ACCOUNT_ID, type ApiUnderTest } from './api-under-test.ts';
+
+export interface PolledUpstream {
+  readonly baseUrl: string;
+  readonly key: string;
+  readonly fetch: typeof fetch;
+}
+
+/** The poller publishes nothing: its bus accepts each event and forgets it. Resolves when the signal aborts. */
+export async function runPoller(
+  upstream: PolledUpstream,
+  { memory }: Pick<ApiUnderTest, 'memory'>,
+  clock: Clock,
+  signal: AbortSignal,
+): Promise<void> {
+  const deps = pollerDeps(upstream, memory, clock);
+  const accountMemory = emptyAccountMemory();
+  const durationMs = pollerSchedule.timeoutMs - STOP_RESERVE_MS;
+  while (!signal.aborted) {
+    const late = new AbortController();
+    void clock.sleep(durationMs, signal).then(
+      () => late.abort(new Error('deadline')),
+      () => late.abort(new Error('stopped')),
+    );
+    const invocation = pollAccount(deps, accountMemory, { signal: late.signal, leaseMs: durationMs });
+    const untilNext = clock.sleep(pollerSchedule.everyMs, signal);
+    await Promise.all([invocation.catch(() => {}), untilNext.catch(() => {})]);
+  }
+}
+
+function pollerDeps(
+  { baseUrl, key, fetch }: PolledUpstream,
+  memory: ApiUnderTest['memory'],
+  clock: Clock,
+): AccountDeps {
+  const table = memory.as('poller');
+  const random = seededRandom(1);
+  const requestsPerMinute = SHARES_PER_MINUTE.poller;
+  const budget = createRequestBudget({ clock, requestsPerMinute, burst: REQUEST_BURST, startsEmpty: true });
+  const { telemetry, tally } = createTally(silentTelemetry);
+  const store = createBridgeStore(table, ACCOUNT_ID, clock);
+  const secret = createSecret(key);
+  const apiKey = { current: async () => secret, refresh: async () => secret };
+  return {
+    upstream: createUpstreamClient({ baseUrl, apiKey, clock, random, budget, fetch }),
+    store,
+    status: {
+      read: () => readAccountStatus(table, ACCOUNT_ID),
+      write: (status) => writeAccountStatus(table, status),
+      tally,
+      requestsPerMinute,
+    },
+    bus: { publish: async (events) => events.map(() => ({ kind: 'accepted' as const })) },
+    budget,
+    commands: {
+      sentCount: () => readCommandUsage(table, ACCOUNT_ID),
+      requestsPerMinute: SHARES_PER_MINUTE.commands,
+    },
+    planner: createPollPlanner({
+      ...accountLimits.planner,
+      requestsPerMinute,
+      pollIntervalMsMin: 5_000,
+      listing: { intervalMsMax: accountLimits.run.discoveryIntervalMs, hintIntervalMsMin: undefined },
+    }),
+    clock,
+    telemetry,
+    lease: createLease({
+      store,
+      clock,
+      monotonicMs: () => clock.now(),
+      newId: () => String(random.next()),
+      budget,
+    }),
+    key: { hasAnother: async () => false },
+    options: pollOptionsFor('open', {}),
+    limits: { ...accountLimits.run, requestsPerMinute, pollsAtOnce: 2 },
+  };
+}

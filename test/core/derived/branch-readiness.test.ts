@@ -1,0 +1,165 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import {
+  decideReadiness,
+  joinCreation,
+  unknownOperations,
+} from '../../../shared/core/derived/branch-readiness.ts';
+import type { BranchRecord } from '../../../shared/core/records/branch-record.ts';
+import type { Operation } from '../../../shared/core/records/operation.ts';
+import { decideWatchEnd, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
+import { aRecord, NOON_MS } from '../../builders.ts';
+
+const CREATED = { created_at: '2026-01-15T11:59:50Z', updated_at: '2026-01-15T11:59:54Z' };
+
+const creation = (fields: Partial<Operation> = {}) =>
+  aRecord({ id: 'create', action: 'create_branch', endpoint_id: undefined, ...CREATED, ...fields });
+const start = (fields: Partial<Operation> = {}) =>
+  aRecord({ id: 'start', action: 'start_compute', ...CREATED, ...fields });
+
+const byId = (operations: readonly OperationRecord[]) =>
+  new Map(operations.map((operation) => [operation.operation_id, operation]));
+
+/** Decides as the protocol does when all these operations are known. */
+function decide(operations: readonly OperationRecord[], recorded?: BranchRecord): BranchRecord | undefined {
+  const joined = joinCreation(recorded, operations);
+  return joined && decideReadiness(joined, byId(operations), NOON_MS);
+}
+
+const typesOf = (branch: BranchRecord | undefined) => branch?.entries.map(({ type }) => type);
+
+describe('a new branch', () => {
+  test('is ready when its creation and the start of its compute have finished', () => {
+    const branch = decide([creation({ status: 'finished' }), start({ status: 'finished' })]);
+
+    expect(branch).toMatchObject({ readiness: 'ready', operation_ids: ['create', 'start'] });
+    expect(branch?.entries).toEqual([
+      {
+        type: 'branch_ready',
+        id: expect.stringMatching(/^[0-9a-f]{32}$/),
+        revision: 1,
+        observed_at: new Date(NOON_MS).toISOString(),
+        operations: [
+          { operation_id: 'create', action: 'create_branch', status: 'finished', failures_count: 0 },
+          { operation_id: 'start', action: 'start_compute', status: 'finished', failures_count: 0 },
+        ],
+        endpoint_ids: [start().endpoint_id],
+        duration_ms: 4_000,
+      },
+    ]);
+  });
+
+  test('is ready without a compute when its creation has started none', () => {
+    expect(decide([creation({ status: 'finished' })])?.entries).toMatchObject([
+      { type: 'branch_ready', endpoint_ids: [] },
+    ]);
+  });
+
+  test('of a new project is created by create_timeline', () => {
+    expect(typesOf(decide([creation({ action: 'create_timeline', status: 'finished' })]))).toEqual([
+      'branch_ready',
+    ]);
+  });
+
+  test.each(['running', 'scheduling', 'failed', 'a_status_of_tomorrow'])(
+    'is pending while the start of its compute is %s',
+    (status) => {
+      const branch = decide([creation({ status: 'finished' }), start({ status })]);
+
+      expect(branch).toMatchObject({ readiness: 'pending', entries: [] });
+    },
+  );
+
+  test.each([
+    ['its creation is skipped', creation({ status: 'skipped' })],
+    ['its creation is cancelled', creation({ status: 'cancelled' })],
+    ['its compute cannot be started', start({ status: 'error' })],
+    ['its operation is no longer watched', decideWatchEnd(start(), { reason: 'vanished', nowMs: NOON_MS })],
+  ])('fails as soon as %s', (_why, ended) => {
+    const others = [creation(), start()].filter(({ operation_id }) => operation_id !== ended.operation_id);
+
+    expect(typesOf(decide([ended, ...others]))).toEqual(['branch_failed']);
+  });
+
+  test('is ready when the start of its compute did not have to run', () => {
+    const branch = decide([creation({ status: 'finished' }), start({ status: 'skipped' })]);
+
+    expect(typesOf(branch)).toEqual(['branch_ready']);
+  });
+
+  test('that has failed becomes ready when the operation ends well after all', () => {
+    const failed = decide([creation({ status: 'error' })]);
+    const ready = decide([creation({ status: 'finished' })], failed);
+
+    expect(typesOf(ready)).toEqual(['branch_failed', 'branch_ready']);
+  });
+
+  test('that is ready stays ready, whatever its operations do afterwards', () => {
+    const ready = decide([creation({ status: 'finished' })]);
+
+    expect(decide([creation({ status: 'cancelled' })], ready)).toBe(ready);
+    expect(decide([creation({ id: 'restore', status: 'finished' })], ready)).toBe(ready);
+  });
+
+  test('names the command that created it', () => {
+    const command = { client_id: 'deployer', request_id: 'a-request' };
+
+    expect(decide([{ ...creation({ status: 'finished' }), command }])).toMatchObject({ command });
+  });
+});
+
+describe('the operations of a creation', () => {
+  test('were created with it; a later operation of the branch is none of them', () => {
+    const later = start({ id: 'later', created_at: '2026-01-15T11:59:52Z', status: 'running' });
+    const branch = decide([creation({ status: 'finished' }), later]);
+
+    expect(branch).toMatchObject({ readiness: 'ready', operation_ids: ['create'] });
+  });
+
+  test('can be met one after the other', () => {
+    const pending = decide([creation()]);
+    const joined = decide([creation(), start()], pending);
+
+    expect(joined?.operation_ids).toEqual(['create', 'start']);
+  });
+
+  test('need no reading once they have ended, and are read while they have not', () => {
+    const operations = [creation({ status: 'finished' }), start()];
+    const branch = decide(operations);
+
+    expect(branch && unknownOperations(branch, byId(operations))).toEqual(['start']);
+    expect(branch && unknownOperations(branch, new Map())).toEqual(['create', 'start']);
+  });
+
+  test('whose compute was suspended with them belong to a restore, and the branch is not new', () => {
+    const suspend = aRecord({ id: 'suspend', action: 'suspend_compute', ...CREATED, status: 'finished' });
+
+    expect(decide([suspend, creation({ status: 'finished' })])).toBeUndefined();
+  });
+
+  test('without a creation among them say nothing of the branch', () => {
+    expect(decide([start({ status: 'finished' })])).toBeUndefined();
+  });
+});
+
+test('in whichever order its operations end, a branch has at most one event of each kind, and ready is the last', () => {
+  const status = fc.constantFrom('running', 'failed', 'finished', 'skipped', 'cancelled', 'error');
+  const steps = fc.array(fc.record({ id: fc.constantFrom('create', 'start'), status }), { maxLength: 12 });
+  fc.assert(
+    fc.property(steps, (changes) => {
+      const now = new Map([creation(), start()].map((operation) => [operation.operation_id, operation]));
+      let branch = decide([...now.values()]);
+      for (const change of changes) {
+        const { operation_id, action, endpoint_id } = now.get(change.id) ?? creation();
+        now.set(
+          change.id,
+          aRecord({ ...CREATED, id: operation_id, action, endpoint_id, status: change.status }),
+        );
+        branch = decide([...now.values()], branch);
+      }
+      const types = typesOf(branch) ?? [];
+      expect(new Set(types).size).toBe(types.length);
+      expect(types.indexOf('branch_ready')).toBe(types.includes('branch_ready') ? types.length - 1 : -1);
+    }),
+  );
+});

@@ -1,0 +1,190 @@
+/**
+ * Packs `operations-bridge-events`, installs it into an empty project outside of the repository, and compiles, bundles
+ * and runs a consumer there, with every Node and every way of resolving modules that the package promises.
+ */
+
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, join } from 'node:path';
+import { checkPackage, createPackageFromTarballData } from '@arethetypeswrong/core';
+import { buildSync } from 'esbuild';
+import { publint } from 'publint';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { ProjectManifest } from '../../infra/release/manifests.ts';
+import { packPackage } from '../../infra/release/pack.ts';
+import { ROOT } from '../../infra/release/root.ts';
+import { stageEventsPackage } from '../../infra/release/stage-events-package.ts';
+import { createEmptyProject, typescript5, typescript7 } from './empty-project.ts';
+import { findNode22 } from './node-22.ts';
+
+const CONSUMER = readFileSync(join(ROOT, 'test/packages/consumers/consumer.ts.txt'), 'utf8');
+const SAID = readFileSync(join(ROOT, 'test/packages/consumers/consumer.output.txt'), 'utf8');
+// A compiler that reads zod's types takes a busy machine a while.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 300_000 });
+
+const PACKED_BYTES_MAX = 50_000;
+
+const workFolder = mkdtempSync(join(tmpdir(), 'events-package-'));
+const project = createEmptyProject();
+const staged = join(workFolder, 'staged');
+let tarball = '';
+
+beforeAll(() => {
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as ProjectManifest;
+  stageEventsPackage(staged, manifest);
+  mkdirSync(join(workFolder, 'packed'));
+  tarball = packPackage(staged, join(workFolder, 'packed'));
+  project.install([tarball], ['zod', 'standardwebhooks', '@stablelib/base64', 'fast-sha256']);
+  project.write('consumer.ts', CONSUMER);
+});
+
+afterAll(() => {
+  project[Symbol.dispose]();
+  rmSync(workFolder, { recursive: true });
+});
+
+const strictest = {
+  strict: true,
+  skipLibCheck: false,
+  exactOptionalPropertyTypes: true,
+  noUncheckedIndexedAccess: true,
+  verbatimModuleSyntax: true,
+  target: 'es2022',
+  // The declarations must not need Node's types. Those of zod need a global `URL`.
+  lib: ['es2023', 'dom'],
+  types: [],
+};
+
+describe.each([
+  ['TypeScript 7', typescript7],
+  ['TypeScript 5', typescript5],
+])('%s', (_name, typescript) => {
+  test.each([
+    ['nodenext', { module: 'nodenext' }],
+    ['bundler', { module: 'esnext', moduleResolution: 'bundler' }],
+  ])('compiles a consumer that resolves modules by %s', (name, resolution) => {
+    project.compile({ ...strictest, ...resolution, outDir: `built-${name}` }, typescript);
+
+    expect(statSync(join(project.folder, `built-${name}/consumer.js`)).size).toBeGreaterThan(0);
+  });
+
+  test('refuses a field that an event does not have', () => {
+    project.write(
+      'mistaken.ts',
+      `import type { CommandSettled } from 'operations-bridge-events';\nexport const of = (settled: CommandSettled) => settled.sequence;\n`,
+    );
+
+    try {
+      expect(() => project.compile({ ...strictest, module: 'nodenext', noEmit: true }, typescript)).toThrow(
+        /Property 'sequence' does not exist on type 'CommandSettled'/,
+      );
+    } finally {
+      rmSync(join(project.folder, 'mistaken.ts'));
+    }
+  });
+});
+
+describe.each(['Node 24', 'Node 22'])('%s', (version) => {
+  const found =
+    version === 'Node 24' ? ({ kind: 'found', program: process.execPath } as const) : findNode22();
+
+  test('runs the compiled consumer', ({ skip }) => {
+    if (found.kind === 'missing') return skip(`not checked: ${found.reason}`);
+    project.compile({ ...strictest, module: 'nodenext', outDir: 'built' });
+
+    expect(project.run(found.program, ['--version'])).toMatch(version.replace('Node ', 'v'));
+    expect(project.run(found.program, ['built/consumer.js'])).toBe(SAID);
+  });
+
+  test.each(['esm', 'cjs'] as const)(
+    'runs the consumer as esbuild bundles it for Lambda, as %s',
+    (format) => {
+      if (found.kind === 'missing') return;
+      const outfile = join(project.folder, `bundle.${format === 'esm' ? 'mjs' : 'cjs'}`);
+      const banner = "import{createRequire}from'node:module';const require=createRequire(import.meta.url);";
+      buildSync({
+        entryPoints: [join(project.folder, 'consumer.ts')],
+        outfile,
+        bundle: true,
+        minify: true,
+        platform: 'node',
+        target: 'node22',
+        format,
+        logLevel: 'error',
+        ...(format === 'esm' && { banner: { js: banner } }),
+      });
+
+      expect(project.run(found.program, [basename(outfile)])).toBe(SAID);
+    },
+  );
+});
+
+test('a bundle without the check of signatures does not have its library', () => {
+  const entry = project.write(
+    'parse-only.mjs',
+    `export { parseBridgeEvent } from 'operations-bridge-events';\n`,
+  );
+  const { metafile } = buildSync({
+    entryPoints: [entry],
+    bundle: true,
+    write: false,
+    metafile: true,
+    platform: 'node',
+    format: 'esm',
+    logLevel: 'error',
+  });
+  const kept = Object.values(metafile.outputs).flatMap(({ inputs }) =>
+    Object.entries(inputs).filter(([, { bytesInOutput }]) => bytesInOutput > 0),
+  );
+
+  expect(kept.filter(([path]) => /standardwebhooks|fast-sha256/.test(path))).toEqual([]);
+  expect(kept.some(([path]) => path.includes('node_modules/zod'))).toBe(true);
+});
+
+test('the examples of the README compile', () => {
+  const readme = readFileSync(join(staged, 'README.md'), 'utf8');
+  const examples = [...readme.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, text = '']) => text);
+  const paths = examples.map((text, place) => project.write(`readme-${place}.ts`, text));
+  const typeRoots = [join(ROOT, 'node_modules/@types')];
+
+  expect(examples).toHaveLength(2);
+  project.compile({
+    ...strictest,
+    types: ['node'],
+    typeRoots,
+    skipLibCheck: true,
+    module: 'nodenext',
+    noEmit: true,
+  });
+  for (const path of paths) rmSync(path);
+});
+
+test('the schemas can be read from the package', () => {
+  project.write(
+    'schemas.mjs',
+    `import schema from 'operations-bridge-events/schemas/operation-state-changed.schema.json' with { type: 'json' };\nconsole.log(schema.title);\n`,
+  );
+
+  expect(project.run(process.execPath, ['schemas.mjs'])).toBe('Operation State Changed\n');
+});
+
+test('publint finds nothing to correct', async () => {
+  const { messages } = await publint({ pkgDir: staged, strict: true });
+
+  expect(messages).toEqual([]);
+});
+
+test('are-the-types-wrong finds only that CommonJS loads the package by import() or as Node 22 does', async () => {
+  const analysis = await checkPackage(createPackageFromTarballData(readFileSync(tarball)));
+  if (!analysis.types) throw new Error('The package has no types');
+  const kinds = analysis.problems.map((problem) =>
+    'resolutionKind' in problem ? `${problem.kind} in ${problem.resolutionKind}` : problem.kind,
+  );
+
+  // Node 10 and its way of resolving modules knew no `exports`. Node 22 and newer load the package by `require`, too.
+  expect(kinds).toEqual(['NoResolution in node10', 'CJSResolvesToESM in node16-cjs']);
+});
+
+test(`the tarball has less than ${PACKED_BYTES_MAX / 1_000} kB`, () => {
+  expect(statSync(tarball).size).toBeLessThan(PACKED_BYTES_MAX);
+});

@@ -1,0 +1,154 @@
+import { Webhook } from 'standardwebhooks';
+import { describe, expect, expectTypeOf, test } from 'vitest';
+import type * as z from 'zod';
+import type { BridgeEventDetails } from '../../infra/packages/events/event-details.ts';
+import {
+  createDuplicateFilter,
+  createSequenceGuard,
+  eventSchemas,
+  parseBridgeEvent,
+  SignatureError,
+  verifySignature,
+} from '../../infra/packages/events/operations-bridge-events.ts';
+import { eventCatalog, operationStateChanged } from '../../shared/events/catalog.ts';
+
+const anEvent = (fields: object = {}) => ({
+  source: 'operations-bridge',
+  'detail-type': 'Operation State Changed',
+  detail: operationStateChanged.example,
+  ...fields,
+});
+
+describe('parseBridgeEvent', () => {
+  test.each(eventCatalog)('parses $detailType', ({ detailType, example }) => {
+    expect(
+      parseBridgeEvent({ source: 'operations-bridge', 'detail-type': detailType, detail: example }),
+    ).toEqual({ detailType, detail: example, replayName: undefined });
+  });
+
+  test('names the replay of an event', () => {
+    expect(parseBridgeEvent(anEvent({ 'replay-name': 'r' }))?.replayName).toBe('r');
+  });
+
+  test.each([
+    [anEvent({ source: 'aws.ec2' })],
+    [anEvent({ 'detail-type': 'Of The Future' })],
+    [anEvent({ 'detail-type': 'toString' })],
+    [{}],
+    [null],
+    ['x'],
+  ])('returns undefined for %j, which is no event that it knows', (other) => {
+    expect(parseBridgeEvent(other)).toBeUndefined();
+  });
+
+  test('leaves out new fields, and throws when a field is missing', () => {
+    const { detail } = anEvent();
+
+    expect(parseBridgeEvent(anEvent({ detail: { ...detail, of_the_future: 1 } }))?.detail).toEqual(detail);
+    expect(() => parseBridgeEvent(anEvent({ detail: { ...detail, operation_id: undefined } }))).toThrow(
+      /operation_id/,
+    );
+  });
+
+  test('returns an event whose detail type narrows the fields for the compiler, too', () => {
+    const event = parseBridgeEvent(anEvent());
+
+    if (event?.detailType !== 'Operation State Changed') throw new Error('The event has another detail type');
+    expect(event.detail.sequence).toBe(operationStateChanged.example.sequence);
+  });
+});
+
+test('the declared types of the events are exactly those of their schemas', () => {
+  type Definition = (typeof eventCatalog)[number];
+  type Inferred = {
+    [Type in Definition['detailType']]: z.output<Extract<Definition, { detailType: Type }>['detail']>;
+  };
+
+  expectTypeOf<BridgeEventDetails>().toEqualTypeOf<Inferred>();
+  expect(Object.keys(eventSchemas)).toEqual(eventCatalog.map(({ detailType }) => detailType));
+});
+
+test('the duplicate filter finds a copy as long as it remembers the id', () => {
+  const isDuplicate = createDuplicateFilter(2);
+
+  expect(['a', 'b', 'a', 'c', 'a'].map(isDuplicate)).toEqual([false, false, true, false, false]);
+});
+
+describe('the sequence guard', () => {
+  const told = (operation_id: string, sequence: number, fields: object = {}) => ({
+    account_id: 'main',
+    project_id: 'p',
+    operation_id,
+    sequence,
+    ...fields,
+  });
+
+  test('finds what is not newer than the newest event of its operation', () => {
+    const isOutdated = createSequenceGuard();
+
+    expect([told('a', 1), told('a', 3), told('a', 2), told('a', 3), told('a', 4)].map(isOutdated)).toEqual([
+      false,
+      false,
+      true,
+      true,
+      false,
+    ]);
+  });
+
+  test('keeps operations apart, also those of two accounts', () => {
+    const isOutdated = createSequenceGuard();
+
+    expect(
+      [told('a', 5), told('b', 1), told('a', 1, { account_id: 'other' }), told('a', 1)].map(isOutdated),
+    ).toEqual([false, false, false, true]);
+  });
+
+  test('forgets the operation whose last event came first when it is full', () => {
+    const isOutdated = createSequenceGuard(2);
+
+    const answers = [told('a', 2), told('b', 2), told('a', 1), told('c', 2), told('a', 1), told('b', 1)];
+
+    expect(answers.map(isOutdated)).toEqual([false, false, true, false, true, false]);
+  });
+});
+
+describe('verifySignature', () => {
+  const secret = `whsec_${Buffer.from('a secret of thirty-two bytes....').toString('base64')}`;
+  const otherSecret = `whsec_${Buffer.from('another secret of 32 bytes......').toString('base64')}`;
+  const body = JSON.stringify({ hello: 'wörld' });
+
+  const signed = (signedAt = new Date(), by = secret) => ({
+    'Webhook-Id': 'evt_1',
+    'Webhook-Timestamp': String(Math.floor(signedAt.getTime() / 1_000)),
+    'Webhook-Signature': new Webhook(by).sign('evt_1', signedAt, body),
+  });
+
+  test.each([
+    ['an object as Node and Lambda give it', signed()],
+    ['headers of fetch', new Headers(signed())],
+    ['headers with lists and gaps', { ...signed(), 'set-cookie': ['a', 'b'], 'x-absent': undefined }],
+  ])('returns the body of a genuine request, from %s', (_kind, headers) => {
+    expect(verifySignature(body, headers, secret)).toEqual({ hello: 'wörld' });
+    expect(verifySignature(Buffer.from(body), headers, secret)).toEqual({ hello: 'wörld' });
+  });
+
+  test('accepts each of several secrets, so that a secret can be changed without a pause', () => {
+    expect(verifySignature(body, signed(), [otherSecret, secret])).toEqual({ hello: 'wörld' });
+    expect(verifySignature(body, signed(new Date(), otherSecret), [otherSecret, secret])).toBeDefined();
+  });
+
+  test.each([
+    ['another body', `${body} `, signed(), secret],
+    ['another secret', body, signed(), otherSecret],
+    ['no secret', body, signed(), []],
+    ['no headers', body, {}, secret],
+    ['a request of six minutes ago', body, signed(new Date(Date.now() - 360_000)), secret],
+    ['another id', body, { ...signed(), 'Webhook-Id': 'evt_2' }, secret],
+  ])('refuses %s', (_what, text, headers, secrets) => {
+    expect(() => verifySignature(text, headers, secrets)).toThrow(SignatureError);
+  });
+
+  test('says that a secret cannot be used instead of refusing the request', () => {
+    expect(() => verifySignature(body, signed(), 'whsec_')).toThrow(/empty/);
+  });
+});

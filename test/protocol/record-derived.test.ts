@@ -1,0 +1,235 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import type { Operation } from '../../shared/core/records/operation.ts';
+import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
+import { relayRecords } from '../../shared/protocol/relay-records.ts';
+import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
+import type { BridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { branchKey, computeKey } from '../../shared/store/keys.ts';
+import { aContext, anOperation, NOON_MS } from '../builders.ts';
+import { aStore, type LostWrite, withLostWrites } from './store-under-test.ts';
+
+const { project_id: PROJECT_ID, branch_id: BRANCH_ID = '', endpoint_id: ENDPOINT_ID = '' } = anOperation();
+
+const CREATE = { id: 'create', action: 'create_branch', endpoint_id: undefined };
+const START = { id: 'start', action: 'start_compute' };
+const BRANCH = branchKey('main', PROJECT_ID, BRANCH_ID);
+const COMPUTE = computeKey('main', PROJECT_ID, ENDPOINT_ID);
+
+interface Published {
+  readonly detailType: string;
+  readonly detail: { readonly id: string } & Readonly<Record<string, unknown>>;
+}
+
+/** Sets up a table and a bus that accepts everything. */
+function setUp() {
+  const { store, table, clock } = aStore(() => NOON_MS);
+  const published: Published[] = [];
+  const bus = {
+    publish: async (events: readonly { readonly detailType: string; readonly detail: string }[]) => {
+      for (const { detailType, detail } of events) published.push({ detailType, detail: JSON.parse(detail) });
+      return events.map(() => ({ kind: 'accepted' as const }));
+    },
+  };
+  /** Records the next reading of each operation, as a poll does before it publishes. */
+  const record = async (readings: readonly Partial<Operation>[], fields = {}) => {
+    for (const fresh of readings) {
+      const reading = anOperation(fresh);
+      const before = await store.readOperation(PROJECT_ID, reading.id);
+      const next = decideNextRecord(before, reading, aContext(fields));
+      if (next !== undefined) await store.record(next, before?.revision);
+    }
+  };
+  /** Relays whatever the work index shows, as the relay of leftovers does. */
+  const relay = async (through: BridgeStore = store) => {
+    const work = await store.findWork();
+    const records = await store.readRecords(work.map(({ key }) => key));
+    const operations = records.filter(({ kind }) => kind === 'operation');
+    return relayRecords(
+      { store: through, bus, clock, telemetry: silentTelemetry },
+      records,
+      undefined,
+      operations as never,
+    );
+  };
+  const typesOf = () => published.map(({ detailType }) => detailType);
+  const countOf = (type: string) =>
+    new Set(published.filter(({ detailType }) => detailType === type).map(({ detail }) => detail.id)).size;
+  return { store, table, published, record, relay, typesOf, countOf };
+}
+
+describe('what derives from operations', () => {
+  test('is published with them: the compute is active, and the branch is ready', async () => {
+    const { record, relay, published, countOf } = setUp();
+    await record([CREATE, START]);
+    await relay();
+
+    expect(countOf('Branch Ready')).toBe(0);
+
+    await record([
+      { ...CREATE, status: 'finished' },
+      { ...START, status: 'finished' },
+    ]);
+    await relay();
+
+    expect(countOf('Branch Ready')).toBe(1);
+    expect(published.find(({ detailType }) => detailType === 'Branch Ready')?.detail).toMatchObject({
+      branch_id: BRANCH_ID,
+      endpoint_ids: [ENDPOINT_ID],
+      operations: [{ operation_id: 'create' }, { operation_id: 'start' }],
+    });
+    expect(published.find(({ detailType }) => detailType === 'Compute State Changed')?.detail).toMatchObject({
+      endpoint_id: ENDPOINT_ID,
+      state: 'active',
+      previous_state: null,
+      operation_id: 'start',
+    });
+  });
+
+  test('leaves nothing in the work index', async () => {
+    const { store, record, relay } = setUp();
+    await record([CREATE, START]);
+    await relay();
+    await record([
+      { ...CREATE, status: 'finished' },
+      { ...START, status: 'finished' },
+    ]);
+    await relay();
+
+    expect(await store.findWork()).toEqual([]);
+  });
+
+  test('is decided when the last operation ends, whichever that is', async () => {
+    const { record, relay, countOf } = setUp();
+    await record([CREATE, START]);
+    await relay();
+    await record([{ ...START, status: 'finished' }]);
+    await relay();
+
+    expect(countOf('Branch Ready')).toBe(0);
+
+    await record([{ ...CREATE, status: 'finished' }]);
+    await relay();
+
+    expect(countOf('Branch Ready')).toBe(1);
+  });
+
+  test('is nothing when the operations are history, whatever the backfill publishes', async () => {
+    const { record, relay, typesOf } = setUp();
+    await record(
+      [
+        { ...CREATE, status: 'finished' },
+        { ...START, status: 'finished' },
+      ],
+      {
+        observed_by: 'backfill',
+        history: { backfill: 'all' },
+      },
+    );
+    await relay();
+
+    expect(new Set(typesOf())).toEqual(new Set(['Operation State Changed']));
+  });
+
+  test('is recorded when an operation of the first sight ends later', async () => {
+    const { record, relay, countOf } = setUp();
+    await record([CREATE, START], { observed_by: 'backfill', history: { backfill: 'open' } });
+    await relay();
+    await record([
+      { ...CREATE, status: 'finished' },
+      { ...START, status: 'finished' },
+    ]);
+    await relay();
+
+    expect(countOf('Branch Ready')).toBe(1);
+  });
+});
+
+describe('an operation', () => {
+  const ended = [
+    { ...CREATE, status: 'finished' },
+    { ...START, status: 'finished' },
+  ];
+
+  test('is not published or acknowledged while what derives from it may not be recorded', async () => {
+    const { store, record, relay, typesOf, countOf } = setUp();
+    await record(ended);
+    const report = await relay(withLostWrites(store, () => 'refused by the network'));
+
+    expect(report).toMatchObject({ publishedCount: 0, unpublishedCount: 2 });
+    expect(typesOf()).toEqual([]);
+
+    await relay();
+
+    expect(countOf('Branch Ready')).toBe(1);
+    expect(countOf('Operation State Changed')).toBe(2);
+  });
+
+  test('is not held up by an item that this version cannot read, and the item stays as it is', async () => {
+    const { store, table, record, relay, typesOf } = setUp();
+    await table.update({ key: BRANCH, set: { kind: 'branch', revision: 'of tomorrow' } });
+    await table.update({ key: COMPUTE, set: { kind: 'compute', revision: 'of tomorrow' } });
+    await record(ended);
+    await relay();
+
+    expect(typesOf()).toEqual(['Operation State Changed', 'Operation State Changed']);
+    expect(await store.findWork()).toEqual([]);
+    expect(table.sync.peek(BRANCH)).toMatchObject({ revision: 'of tomorrow' });
+  });
+});
+
+test('two processes that record the two last ends at once publish that the branch is ready, and only once', async () => {
+  const { store, record, relay, countOf } = setUp();
+  await record([CREATE, START]);
+  await relay();
+  const both = async (reading: Partial<Operation>) => {
+    await record([{ ...reading, status: 'finished' }]);
+    await relay();
+  };
+  await Promise.all([both(CREATE), both(START)]);
+  await relay();
+
+  expect(countOf('Branch Ready')).toBe(1);
+  expect(await store.findWork()).toEqual([]);
+});
+
+test('wherever writes are lost, a branch becomes ready once, and the compute has every state once', async () => {
+  const fate = fc.constantFrom<(LostWrite | undefined)[]>(
+    undefined,
+    'refused by the network',
+    'applied, and its reply is lost',
+  );
+  const rounds = fc.array(fc.array(fate, { maxLength: 8 }), { minLength: 4, maxLength: 4 });
+  const steps: readonly (readonly Partial<Operation>[])[] = [
+    [CREATE, START],
+    [{ ...CREATE, status: 'finished' }],
+    [{ ...START, status: 'finished' }],
+    [
+      {
+        ...START,
+        id: 'suspend',
+        action: 'suspend_compute',
+        status: 'finished',
+        created_at: '2026-01-15T12:05:00Z',
+      },
+    ],
+  ];
+  await fc.assert(
+    fc.asyncProperty(rounds, async (fates) => {
+      const { store, record, relay, countOf } = setUp();
+      for (const [place, readings] of steps.entries()) {
+        await record(readings);
+        const left = [...(fates[place] ?? [])];
+        await relay(withLostWrites(store, () => left.shift()));
+      }
+      await relay();
+      await relay();
+
+      expect(countOf('Branch Ready')).toBe(1);
+      expect(countOf('Branch Failed')).toBe(0);
+      expect(countOf('Compute State Changed')).toBe(2);
+      expect(await store.findWork()).toEqual([]);
+    }),
+    { numRuns: 200 },
+  );
+});

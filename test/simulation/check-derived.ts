@@ -1,0 +1,167 @@
+/**
+ * Checks what derives from operations against the upstream's own log: branches become ready exactly when all of their
+ * creation has ended well, and the chain of each compute rests on operations that really finished.
+ */
+
+import type { BranchReady, ComputeStateChanged, OperationStateChanged } from '../../shared/events/catalog.ts';
+import type { DeliveredEvent, TrueHistory, Violation } from './check-history.ts';
+import type { TruthOperation } from './upstream-model.ts';
+
+/** An operation of the truth, with what the bridge owes for it. */
+export interface OwedOperation {
+  readonly operation: TruthOperation;
+  readonly expects: TrueHistory['expects'];
+  /** It is true when the operation was created before the account was first seen. */
+  readonly isHistory: boolean;
+}
+
+const GOOD: ReadonlySet<string> = new Set(['finished', 'skipped']);
+const BAD: ReadonlySet<string> = new Set(['cancelled', 'error']);
+
+/**
+ * Checks these rules. `ready-once`: a branch has at most one event of each kind. `ready`: a branch whose creation has
+ * ended well is ready, and no other is. `compute-chain`: sequences run from 1 to n without gaps, and each state before
+ * is the last one or unknown. `compute-invented`: each change rests on an operation that had finished.
+ * `compute-last`: the newest change of a compute is not missing.
+ */
+export function checkDerived(
+  truth: readonly OwedOperation[],
+  delivered: readonly DeliveredEvent[],
+): readonly Violation[] {
+  return [...checkBranches(truth, delivered), ...checkComputes(truth, delivered)];
+}
+
+function checkBranches(
+  truth: readonly OwedOperation[],
+  delivered: readonly DeliveredEvent[],
+): readonly Violation[] {
+  const ready = distinct<BranchReady>(delivered, 'Branch Ready');
+  const failed = distinct<BranchReady>(delivered, 'Branch Failed');
+  const firstSeen = firstSightings(delivered);
+  const branches = Map.groupBy(truth, ({ operation }) => operation.branch_id);
+  const violations: Violation[] = [];
+  for (const [branchId, owed] of branches) {
+    const creation = owed.find(({ operation }) => operation.action === 'create_branch');
+    if (branchId === undefined || creation === undefined) continue;
+    const fail = (rule: string, detail: string) =>
+      violations.push({ rule, operation_id: creation.operation.id, detail: `${branchId} ${detail}` });
+    const isReady = ready.filter(({ branch_id }) => branch_id === branchId);
+    const isFailed = failed.filter(({ branch_id }) => branch_id === branchId);
+    if (isReady.length > 1) fail('ready-once', `is ready ${isReady.length} times`);
+    if (isFailed.length > 1) fail('ready-once', `has failed ${isFailed.length} times`);
+    const ends = owed.map(({ operation }) => operation.states.at(-1)?.status ?? '');
+    const happened = `${ends.join(' and ')}; ready ${isReady.length}, failed ${isFailed.length}`;
+    if (owed.some((each) => isSeenApart(creation, each, { firstSeen, isReady }))) continue;
+    if (isReady.length > 0 && !owed.every(hasEndedWell)) fail('ready', `became ${happened}`);
+    if (!owed.every(({ expects }) => expects === 'final_state') || creation.isHistory) continue;
+    if (creation.operation.states.at(-1)?.status === 'finished' && ends.every((end) => GOOD.has(end))) {
+      if (isReady.length === 0) fail('ready', `became ${happened}`);
+    } else if (ends.some((end) => BAD.has(end)) && isReady.length + isFailed.length === 0)
+      fail('ready', `became ${happened}`);
+  }
+  return violations;
+}
+
+/** A reopened operation may have left that status again. */
+function hasEndedWell({ operation }: OwedOperation): boolean {
+  return operation.states.some(({ status }) => GOOD.has(status));
+}
+
+/**
+ * A start that is seen after its branch became ready cannot be waited for, and one that is published before its
+ * creation is seen is not looked up again. Both happen when a row becomes visible late, or when the table refuses it.
+ */
+function isSeenApart(
+  creation: OwedOperation,
+  { operation }: OwedOperation,
+  {
+    firstSeen,
+    isReady,
+  }: { readonly firstSeen: ReadonlyMap<string, string>; readonly isReady: readonly BranchReady[] },
+): boolean {
+  if (operation === creation.operation) return false;
+  const seenAt = firstSeen.get(operation.id) ?? '';
+  const isBefore = seenAt < (firstSeen.get(creation.operation.id) ?? '');
+  return isBefore || isReady.some(({ observed_at }) => seenAt > observed_at);
+}
+
+function checkComputes(
+  truth: readonly OwedOperation[],
+  delivered: readonly DeliveredEvent[],
+): readonly Violation[] {
+  const changes = distinct<ComputeStateChanged>(delivered, 'Compute State Changed');
+  const operations = new Map(truth.map((owed) => [owed.operation.id, owed]));
+  const violations: Violation[] = [];
+  for (const [endpointId, own] of Map.groupBy(changes, ({ endpoint_id }) => endpoint_id)) {
+    const chain = own.toSorted((a, b) => a.sequence - b.sequence);
+    const fail = (rule: string, detail: string) =>
+      violations.push({ rule, operation_id: endpointId, detail });
+    chain.forEach((event, place) => {
+      if (event.sequence !== place + 1) fail('compute-chain', `${event.sequence} is at place ${place + 1}`);
+      const before = chain[place - 1]?.state ?? null;
+      if (![null, before].includes(event.previous_state))
+        fail('compute-chain', `${event.previous_state} after ${before}`);
+      const states = operations.get(event.operation_id)?.operation.states ?? [];
+      if (!states.some(({ status }) => status === 'finished'))
+        fail('compute-invented', `${event.operation_id} has not finished`);
+    });
+    const users = new Set(chain.map(({ operation_id }) => operation_id));
+    if (users.size !== chain.length) fail('compute-chain', 'an operation has changed it twice');
+  }
+  violations.push(...checkLastChanges(truth, changes));
+  return violations;
+}
+
+const EFFECTS: Readonly<Record<string, string>> = { start_compute: 'active', suspend_compute: 'idle' };
+
+/** Of all operations that finished, the one that is the newest by creation and by end decides the state. */
+function checkLastChanges(
+  truth: readonly OwedOperation[],
+  changes: readonly ComputeStateChanged[],
+): readonly Violation[] {
+  const own = truth.filter(
+    ({ operation }) => EFFECTS[operation.action] !== undefined || operation.action === 'apply_config',
+  );
+  return [...Map.groupBy(own, ({ operation }) => operation.endpoint_id)].flatMap(([endpointId, owed]) => {
+    const newest = newestOf(owed.map(({ operation }) => operation));
+    const due = owed.find(({ operation }) => operation === newest);
+    const isCertain = due?.expects === 'final_state' && !due.isHistory;
+    if (newest === undefined || !isCertain || EFFECTS[newest.action] === undefined) return [];
+    if (changes.some(({ operation_id }) => operation_id === newest.id)) return [];
+    return [{ rule: 'compute-last', operation_id: newest.id, detail: `${endpointId} lacks it` }];
+  });
+}
+
+/** Returns undefined when the operations that were created last and that ended last are not one and the same. */
+function newestOf(operations: readonly TruthOperation[]): TruthOperation | undefined {
+  const endMs = ({ states }: TruthOperation) => states.at(-1)?.updatedAtMs ?? 0;
+  const finished = operations.filter(({ states }) => states.at(-1)?.status === 'finished');
+  const newest = finished.toSorted((a, b) => b.createdUs - a.createdUs)[0];
+  if (newest === undefined) return undefined;
+  const isAlone = operations.every(
+    (other) =>
+      other === newest ||
+      (endMs(other) < endMs(newest) - 1_000 && other.createdUs < newest.createdUs - 1_000_000),
+  );
+  return isAlone ? newest : undefined;
+}
+
+/** Returns each event once, in the order of its first copy. */
+function distinct<Detail extends { readonly id: string }>(
+  delivered: readonly DeliveredEvent[],
+  type: string,
+): readonly Detail[] {
+  const details = delivered
+    .filter(({ detailType }) => detailType === type)
+    .map(({ detail }) => JSON.parse(detail) as Detail);
+  return [...new Map(details.map((detail) => [detail.id, detail])).values()];
+}
+
+function firstSightings(delivered: readonly DeliveredEvent[]): ReadonlyMap<string, string> {
+  const first = new Map<string, string>();
+  for (const event of distinct<OperationStateChanged>(delivered, 'Operation State Changed')) {
+    const known = first.get(event.operation_id);
+    if (known === undefined || event.observed_at < known) first.set(event.operation_id, event.observed_at);
+  }
+  return first;
+}
