@@ -217,6 +217,7 @@ describe('input and output at the edges', () => {
     'functions/notifier/channels/sns-publisher.ts',
     'functions/api/create-handler.ts',
     'functions/commands/create-handler.ts',
+    'functions/commands/intake/sqs-hand-back.ts',
     'shared/commands/queue/sqs-wakes.ts',
     'shared/store/dynamodb/dynamodb-indexes.ts',
   ]);

@@ -14,7 +14,7 @@ export function anOperation(fields: Partial<Operation> = {}): Operation {
     project_id: 'quiet-pond-12345678',
     branch_id: 'br-quiet-pond-a1234567',
     endpoint_id: 'ep-quiet-pond-a1234567',
-    action: 'check_availability',
+    action: 'apply_config',
     status: 'running',
     failures_count: 0,
     created_at: '2026-01-15T11:59:50Z',

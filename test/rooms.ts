@@ -34,6 +34,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/callers',
     'shared/commands/queue',
     'shared/core/records',
+    'shared/events',
     'shared/insights',
     'shared/runtime',
   ],
@@ -312,6 +313,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/poller/project/memory',
     'functions/poller/project/walking',
     'functions/poller/walk-plan',
+    'shared/core/derived',
     'shared/core/journal',
     'shared/core/records',
     'shared/core/time',
@@ -356,6 +358,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store',
     'shared/store/dynamodb',
   ],
+  'infra/aws/release': ['infra', 'infra/aws', 'infra/config', 'shared/runtime'],
   'infra/cli': [
     'functions/notifier/channels',
     'infra/cli/docs',
@@ -364,6 +367,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream/calls',
     'shared/upstream/public-calls',
   ],
+  'infra/cli/conforming': ['shared/runtime'],
   'infra/cli/connection': ['infra/process', 'shared/runtime'],
   'infra/cli/cost': ['infra', 'shared/runtime'],
   'infra/cli/docs': [
@@ -390,6 +394,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/serving',
     'functions/api/upstream',
     'functions/commands',
+    'functions/commands/intake',
     'functions/notifier',
     'functions/notifier/channels',
     'functions/notifier/deciding',
@@ -422,9 +427,11 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'infra/cli/listening': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/cli/subcommands': [
+    'infra/cli/conforming',
     'infra/cli/connection',
     'infra/cli/listening',
     'infra/cli/tokens',
+    'infra/cli/triggering',
     'infra/cli/waiting',
     'infra/local',
     'infra/local/terminal',
@@ -432,6 +439,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'infra/simulator',
     'shared/callers',
     'shared/events',
+    'shared/runtime',
   ],
   'infra/cli/tokens': [
     'infra/cli/connection',
@@ -440,6 +448,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
     'shared/store/dynamodb',
   ],
+  'infra/cli/triggering': ['infra/cli/listening', 'infra/process', 'shared/events'],
   'infra/cli/waiting': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/config': [
     'functions/notifier',
@@ -493,6 +502,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
   ],
   'infra/process': ['shared/runtime'],
+  'infra/release': [],
   'infra/simulator': [
     'infra/process',
     'infra/simulator/faults',

@@ -109,7 +109,7 @@ function createReaders(
 
 function createRoutes(
   { accounts: settings, extraRoutes, openCalls }: ApiSettings,
-  { table, pepper, telemetry, clock, wakes, newId }: ApiPorts,
+  { table, bus, pepper, telemetry, clock, wakes, newId }: ApiPorts,
   parts: {
     readonly accounts: ReadonlyMap<string, UpstreamAccount>;
     readonly readers: Readers;
@@ -130,6 +130,7 @@ function createRoutes(
     ...bridgeRoutes({
       ...parts.readers,
       queues: new Map([...parts.accounts].map(([id, { queue }]) => [id, queue])),
+      bus,
       patient,
       pollIntervalMsOf,
       pepper,

@@ -14,6 +14,7 @@ import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts
 import { createDynamoDbCounters } from '../../shared/store/dynamodb/dynamodb-counters.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
 import { commandsAccess } from './access.ts';
+import { createSqsHandBack } from './intake/sqs-hand-back.ts';
 import { type BatchResponse, work } from './work.ts';
 import { createWorkerAccounts } from './worker-accounts.ts';
 
@@ -42,10 +43,12 @@ export function createCommandsHandler(
     pepper: () => pepper.current(),
     telemetry,
   });
-  const wakes = createSqsWakes(new SQSClient({}), environment.COMMANDS_QUEUE_URL);
+  const sqs = new SQSClient({});
+  const wakes = createSqsWakes(sqs, environment.COMMANDS_QUEUE_URL);
+  const handBack = createSqsHandBack(sqs, environment.COMMANDS_QUEUE_URL);
   return async (event) => {
     try {
-      return await work({ accounts, wakes, clock, telemetry, newId }, event);
+      return await work({ accounts, wakes, handBack, clock, telemetry, newId }, event);
     } finally {
       telemetry.flush();
     }

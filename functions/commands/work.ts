@@ -6,9 +6,11 @@ import { forEachConcurrently } from '../../shared/runtime/concurrency.ts';
 import { toError } from '../../shared/runtime/errors.ts';
 import type { Telemetry } from '../../shared/runtime/telemetry.ts';
 import { readInvocation, type WakeMessage, type WakeTarget } from './intake/invocation.ts';
+import { decidePauseStep } from './intake/pause.ts';
+import type { HandBack } from './intake/sqs-hand-back.ts';
 import { WORK_MS_MAX } from './invocations.ts';
 import type { LineDeps } from './line/line-deps.ts';
-import { type IsOver, workLine } from './line/work-line.ts';
+import { type IsOver, type LineOutcome, workLine } from './line/work-line.ts';
 
 export interface WorkerAccount {
   readonly line: LineDeps;
@@ -20,6 +22,7 @@ export interface WorkerDeps {
   /** The keys of this map are account ids. */
   readonly accounts: ReadonlyMap<string, WorkerAccount>;
   readonly wakes: Wakes;
+  readonly handBack: HandBack;
   readonly clock: Clock;
   readonly telemetry: Telemetry;
   readonly newId: () => string;
@@ -40,7 +43,7 @@ export async function work(deps: WorkerDeps, event: unknown): Promise<BatchRespo
   const invocation = readInvocation(event);
   try {
     if (invocation.kind === 'messages') return await workOnMessages(deps, invocation.messages);
-    if (invocation.kind === 'lock_released') await workOn(deps, invocation.target, endOfWork(deps));
+    if (invocation.kind === 'lock_released') await workOnRelease(deps, invocation.target);
     else await sweep(deps);
     return { batchItemFailures: [] };
   } finally {
@@ -60,31 +63,59 @@ async function workOnMessages(deps: WorkerDeps, messages: readonly WakeMessage[]
   return { batchItemFailures: failures };
 }
 
+/** Resolves to true when the messages have done what they can, so that the queue deletes them. */
 async function workOnGroup(
   deps: WorkerDeps,
-  [first, ...others]: readonly WakeMessage[],
+  group: readonly WakeMessage[],
   isOver: IsOver,
 ): Promise<boolean> {
-  const target = first?.target;
+  const target = group[0]?.target;
   if (target === undefined) {
-    deps.telemetry.log('error', 'wake.unreadable', { message_count: others.length + 1 });
+    deps.telemetry.log('error', 'wake.unreadable', { message_count: group.length });
     return false;
   }
   try {
-    await workOn(deps, target, isOver);
-    return true;
+    const outcome = await workOn(deps, target, isOver);
+    return outcome.kind === 'paused' ? await pauseGroup(deps, target, group, outcome.pauseMs) : true;
   } catch (error) {
     deps.telemetry.log('error', 'line.failed', { ...target, reason: toError(error).name });
     return false;
   }
 }
 
+/** Resolves to false when the queue keeps the messages for the end of the pause. */
+async function pauseGroup(
+  deps: WorkerDeps,
+  target: WakeTarget,
+  group: readonly WakeMessage[],
+  pauseMs: number,
+): Promise<boolean> {
+  const receiveCount = Math.max(...group.map((message) => message.receiveCount));
+  const step = decidePauseStep(pauseMs, receiveCount);
+  if (step.kind === 'send_anew') await wakeAgain(deps, target);
+  if (step.kind !== 'hand_back') return true;
+  for (const { receiptHandle } of group) await deps.handBack(receiptHandle, step.forMs);
+  return false;
+}
+
+/** The new message finds the line paused, and is handed back. */
+async function workOnRelease(deps: WorkerDeps, target: WakeTarget): Promise<void> {
+  const outcome = await workOn(deps, target, endOfWork(deps));
+  if (outcome.kind !== 'paused') return;
+  if (decidePauseStep(outcome.pauseMs, undefined).kind === 'send_anew') await wakeAgain(deps, target);
+}
+
 /** An account that is not configured here has no lines that could be worked on. */
-async function workOn(deps: WorkerDeps, target: WakeTarget, isOver: IsOver): Promise<void> {
+async function workOn(deps: WorkerDeps, target: WakeTarget, isOver: IsOver): Promise<LineOutcome> {
   const account = deps.accounts.get(target.account_id);
-  if (account === undefined) return;
+  if (account === undefined) return { kind: 'empty' };
   const outcome = await workLine(account.line, target.project_id, isOver);
-  if (outcome === 'unfinished') await deps.wakes.send([{ ...target, id: deps.newId() }]);
+  if (outcome.kind === 'unfinished') await wakeAgain(deps, target);
+  return outcome;
+}
+
+async function wakeAgain({ wakes, newId }: WorkerDeps, target: WakeTarget): Promise<void> {
+  await wakes.send([{ ...target, id: newId() }]);
 }
 
 /** Wakes go through the queue, so that each line is worked on once at a time. One account that fails stops no other. */

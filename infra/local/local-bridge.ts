@@ -1,7 +1,7 @@
 /** Wires the bridge to its stand-ins: upstream, local AWS, table, bus, secret, schedule and terminal. */
 
 import type { PollAccountRequest } from '../../shared/config/poller-config.ts';
-import { EVENT_SOURCE } from '../../shared/events/event-names.ts';
+import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../shared/events/event-names.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createClosingStack } from '../process/closing-stack.ts';
 import { scaledClock } from '../process/scaled-clock.ts';
@@ -170,6 +170,12 @@ function watchEvents(aws: LocalAws, { summary, surroundings }: Run): void {
         surroundings.print(eventLine(event, surroundings.style));
       },
     ],
+  });
+  aws.bus.putRule({
+    name: 'terminal-test-events',
+    busName: EVENT_BUS_NAME,
+    pattern: { source: [TEST_EVENT_SOURCE] },
+    targets: [(event) => surroundings.print(`${eventLine(event, surroundings.style)}  test event`)],
   });
 }
 

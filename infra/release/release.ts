@@ -1,25 +1,44 @@
-/** `npm run release` builds everything that is released into the folder `release`. It publishes nothing. */
+/** `npm run release` builds everything that is released into a folder. It publishes nothing. */
 
-import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
+import { checksumsOf } from './checksums.ts';
 import type { ProjectManifest } from './manifests.ts';
 import { packPackage } from './pack.ts';
 import { ROOT } from './root.ts';
+import { billOfMaterials } from './sbom.ts';
 import { stageBridgePackage } from './stage-bridge-package.ts';
 import { stageEventsPackage } from './stage-events-package.ts';
 
-const output = join(ROOT, 'release');
-const workFolder = mkdtempSync(join(tmpdir(), 'release-'));
+const output = resolve(process.argv[2] ?? join(ROOT, 'release'));
 rmSync(output, { recursive: true, force: true });
-mkdirSync(output);
-try {
-  const project = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as ProjectManifest;
-  for (const [name, stage] of Object.entries({ bridge: stageBridgePackage, events: stageEventsPackage })) {
-    const folder = join(workFolder, name);
-    stage(folder, project);
-    console.log(packPackage(folder, output));
+mkdirSync(output, { recursive: true });
+const project = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as ProjectManifest;
+packPackages();
+writeTemplate();
+writeFileSync(join(output, 'operations-bridge.cdx.json'), billOfMaterials(project));
+const checksums = checksumsOf(output);
+writeFileSync(join(output, 'SHA256SUMS'), checksums);
+console.log(`${checksums}Version ${project.version} is in ${output}. Nothing was published.`);
+
+function packPackages(): void {
+  const workFolder = mkdtempSync(join(tmpdir(), 'release-'));
+  try {
+    for (const [name, stage] of Object.entries({ bridge: stageBridgePackage, events: stageEventsPackage })) {
+      const folder = join(workFolder, name);
+      stage(folder, project);
+      packPackage(folder, output);
+    }
+  } finally {
+    rmSync(workFolder, { recursive: true });
   }
-} finally {
-  rmSync(workFolder, { recursive: true });
+}
+
+/** Runs as a program of its own, because only the programs of `infra/aws` load the CDK. */
+function writeTemplate(): void {
+  const program = join(ROOT, 'infra/aws/release/write.ts');
+  const { status, stderr } = spawnSync(process.execPath, [program, output], { cwd: ROOT, encoding: 'utf8' });
+  if (status !== 0) throw new Error(`The template of the release cannot be built:\n${stderr}`);
 }

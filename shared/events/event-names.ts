@@ -5,6 +5,9 @@ import type { JournalEntry } from '../core/journal/journal-entries.ts';
 /** Every event on the bus has this `source`. */
 export const EVENT_SOURCE = 'operations-bridge';
 
+/** Test events have this `source`, so no rule for real events gets them. */
+export const TEST_EVENT_SOURCE = `${EVENT_SOURCE}.test` as const;
+
 /** The type of a journal entry decides the `detail-type` of its event. */
 export const DETAIL_TYPES = {
   state_changed: 'Operation State Changed',

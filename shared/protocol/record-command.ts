@@ -1,5 +1,6 @@
 /** Records a command with the operations that it started, so that they become events at once and their end is published. */
 
+import { startedWith } from '../core/derived/derivations.ts';
 import { EMPTY_JOURNAL } from '../core/journal/journal.ts';
 import type { CommandRecord } from '../core/records/command-record.ts';
 import type { Operation } from '../core/records/operation.ts';
@@ -46,7 +47,9 @@ export async function recordCommand(
   const operationIds = operations.map(({ id }) => id);
   const record = commandRecord(deps, command, operationIds);
   await deps.store.record(record, undefined);
-  const recorded = await Promise.all(operations.map((operation) => recordOne(deps, command, operation)));
+  const recorded = await Promise.all(
+    operations.map((operation) => recordOne(deps, command, operation, startedWith(operation, operations))),
+  );
   const known = recorded.flatMap((each) => each ?? []);
   const ended = await settleCommands(deps, [record], new Map(known.map((each) => [each.operation_id, each])));
   await relayRecords(deps, [...known, ...ended]);
@@ -72,6 +75,7 @@ async function recordOne(
   { accountId, store, upstream, clock }: RecordCommandDeps,
   { client_id, request_id, traceparent }: Command,
   operation: Operation,
+  started_with: readonly string[] | undefined,
 ): Promise<OperationRecord | undefined> {
   const { records, unreadableIds } = await store.readOperations(operation.project_id, [operation.id]);
   const recorded = records.get(operation.id);
@@ -80,6 +84,7 @@ async function recordOne(
     account_id: accountId,
     nowMs: clock.now(),
     observed_by: 'command' as const,
+    started_with,
     command: { client_id, request_id, ...(traceparent !== undefined && { traceparent }) },
   });
   const deps: RecordDeps = { upstream, store, contextOf };

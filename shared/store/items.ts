@@ -48,6 +48,7 @@ const operationItem = z.object({
   watch_ended: z.boolean().default(false),
   command: commandOrigin.loose().optional(),
   stalled_threshold_ms: z.number().optional(),
+  started_with: z.array(z.string()).optional(),
 });
 
 const resumePoint = z.object({

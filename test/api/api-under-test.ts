@@ -94,6 +94,7 @@ export function createApiUnderTest(options: ApiOptions) {
     { ...account, requests_per_minute: 700, caller_requests_per_minute: 700, ...options.accountSettings },
   ]);
   const woken: Wake[] = [];
+  const handedBack: { readonly receiptHandle: string; readonly pauseMs: number }[] = [];
   const newId = () => `request-${++idCount}`;
   const ports = {
     counters: options.wrapCounters?.(ours) ?? ours,
@@ -125,7 +126,9 @@ export function createApiUnderTest(options: ApiOptions) {
   /** One invocation of the worker that sends queued commands, over the same table. */
   const invokeWorker = (event: unknown) => {
     const workerPorts = { ...ports, table: memory.as('commands'), counters: memory.as('commands') };
-    return work({ ...ports, accounts: createWorkerAccounts(accounts, workerPorts) }, event);
+    const handBack = async (receiptHandle: string, pauseMs: number) =>
+      void handedBack.push({ receiptHandle, pauseMs });
+    return work({ ...ports, handBack, accounts: createWorkerAccounts(accounts, workerPorts) }, event);
   };
 
   const issueToken = async (token: TokenOptions = {}): Promise<string> => {
@@ -145,7 +148,7 @@ export function createApiUnderTest(options: ApiOptions) {
     return text;
   };
 
-  return { ...api, memory, published, logged, woken, invokeWorker, issueToken };
+  return { ...api, memory, published, logged, woken, handedBack, invokeWorker, issueToken };
 }
 
 export type ApiUnderTest = ReturnType<typeof createApiUnderTest>;

@@ -2,6 +2,7 @@
 
 import { describe, expect, test } from 'vitest';
 import { WAITING_COMMANDS_MAX } from '../../functions/api/queue/accept-command.ts';
+import { createHeldPlaces } from '../../functions/api/serving/held-places.ts';
 import { LINE_ENTRIES_MAX } from '../../shared/commands/queue/project-line.ts';
 import { operationKey, queuedCommandKey, wishKey } from '../../shared/store/keys.ts';
 import { anOperation } from '../builders.ts';
@@ -18,6 +19,12 @@ function anAnswer(
   body: object = { endpoint: { id: 'ep-little-smoke-851426' }, operations: [] },
 ) {
   return Response.json(body, { status });
+}
+
+/** A message as Lambda's event shows it, received for the first time unless the count says otherwise. */
+function received(messageId: string, body: object, receiveCount = 1) {
+  const attributes = { ApproximateReceiveCount: String(receiveCount) };
+  return { messageId, receiptHandle: `handle-${messageId}`, body: JSON.stringify(body), attributes };
 }
 
 async function setUp(answer: (sent: Sent) => Response = () => anAnswer(), options: Partial<ApiOptions> = {}) {
@@ -55,8 +62,7 @@ async function setUp(answer: (sent: Sent) => Response = () => anAnswer(), option
   /** Works on everything that was woken, as the queue would have it done. */
   const workOnWakes = async () => {
     const wakes = api.woken.splice(0);
-    const Records = wakes.map((wake, place) => ({ messageId: `m${place}`, body: JSON.stringify(wake) }));
-    return api.invokeWorker({ Records });
+    return api.invokeWorker({ Records: wakes.map((wake, place) => received(`m${place}`, wake)) });
   };
   const pass = (durationMs: number) => {
     nowMs += durationMs;
@@ -137,7 +143,7 @@ describe('a command that is asked for with "Prefer: respond-async"', () => {
 
   test('keeps its place behind a lock without a request, and goes on when the lock is released', async () => {
     let isLocked = true;
-    const operation = { ...anOperation({ project_id: PROJECT_ID }), status: 'running' };
+    const operation = anOperation({ project_id: PROJECT_ID, action: 'start_compute', status: 'running' });
     const setting = await setUp(() => (isLocked ? anAnswer(423, { code: 'LOCKED' }) : anAnswer()));
     const { ask, upstream, workOnWakes, api } = setting;
     await recordOperationOf(setting, operation);
@@ -177,6 +183,63 @@ describe('a command that is asked for with "Prefer: respond-async"', () => {
     await workOnWakes();
 
     expect(upstream.sent).toHaveLength(2);
+  });
+
+  test('hands its message back for the pause that the upstream asks for, and sends it when that is over', async () => {
+    const answers = [new Response('{}', { status: 429, headers: { 'retry-after': '7' } }), anAnswer()];
+    const { ask, upstream, workOnWakes, api, pass } = await setUp(() => answers.shift() ?? anAnswer());
+    await ask('POST', RESTART, ASYNC);
+
+    const first = await workOnWakes();
+
+    expect(first.batchItemFailures).toEqual([{ itemIdentifier: 'm0' }]);
+    expect(api.handedBack).toEqual([{ receiptHandle: 'handle-m0', pauseMs: 7_000 }]);
+    expect(await api.memory.get(wishKey(ACCOUNT_ID, PROJECT_ID))).toBeUndefined();
+
+    pass(7_000);
+    const message = received('m0', { account_id: ACCOUNT_ID, project_id: PROJECT_ID }, 2);
+    expect(await api.invokeWorker({ Records: [message] })).toEqual({ batchItemFailures: [] });
+    expect(upstream.sent).toHaveLength(2);
+  });
+
+  test('gets a new message instead of a second hand-back, so that pauses fill no dead-letter queue', async () => {
+    const { ask, api, workOnWakes } = await setUp(
+      () => new Response('{}', { status: 429, headers: { 'retry-after': '7' } }),
+    );
+    await ask('POST', RESTART, ASYNC);
+    await workOnWakes();
+
+    const message = received('m0', { account_id: ACCOUNT_ID, project_id: PROJECT_ID }, 2);
+    expect(await api.invokeWorker({ Records: [message] })).toEqual({ batchItemFailures: [] });
+
+    expect(api.woken).toMatchObject([{ account_id: ACCOUNT_ID, project_id: PROJECT_ID }]);
+    expect((await workOnWakes()).batchItemFailures).toHaveLength(1);
+    expect(api.handedBack).toHaveLength(2);
+  });
+
+  test('is left to the sweep when the pause is longer than its interval', async () => {
+    const { ask, api, workOnWakes } = await setUp(
+      () => new Response('{}', { status: 429, headers: { 'retry-after': '61' } }),
+    );
+    await ask('POST', RESTART, ASYNC);
+
+    expect(await workOnWakes()).toEqual({ batchItemFailures: [] });
+    expect([api.handedBack, api.woken]).toEqual([[], []]);
+  });
+
+  test('is tried less and less often behind a lock whose holder is not known', async () => {
+    const { ask, api, workOnWakes, pass, upstream } = await setUp(() => anAnswer(423, { code: 'LOCKED' }));
+    await ask('POST', RESTART, ASYNC);
+    await workOnWakes();
+    const target = { account_id: ACCOUNT_ID, project_id: PROJECT_ID };
+    for (const pauseMs of [5_000, 20_000]) {
+      pass(pauseMs);
+      await api.invokeWorker({ Records: [received('m0', target)] });
+    }
+
+    expect(api.handedBack.map(({ pauseMs }) => pauseMs)).toEqual([5_000, 20_000, 20_000]);
+    expect(upstream.sent).toHaveLength(3);
+    expect(await api.memory.get(wishKey(ACCOUNT_ID, PROJECT_ID))).toMatchObject({ work: expect.any(String) });
   });
 
   test('ends as refused with the answer of the upstream', async () => {
@@ -250,6 +313,30 @@ describe('a command that is asked for with "Prefer: respond-async"', () => {
     expect(upstream.sent).toHaveLength(1);
   });
 
+  test('is the same command for the same Idempotency-Key when the repetition does not ask for respond-async', async () => {
+    const { ask, upstream } = await setUp();
+    const key = { 'idempotency-key': 'key-1' };
+    const first = await ask('POST', RESTART, { ...ASYNC, ...key });
+
+    const second = await ask('POST', RESTART, key);
+
+    expect([second.status, second.headers.get('location')]).toEqual([202, first.headers.get('location')]);
+    expect(second.body.command).toMatchObject({ state: 'queued' });
+    expect(upstream.sent).toEqual([]);
+  });
+
+  test('is accepted without a wait when its caller has as many waits as it may have', async () => {
+    const { ask, api } = await setUp(undefined, { accountSettings: { caller_waits_max: 1 } });
+    const places = createHeldPlaces(api.memory.as('api'), { now: () => STARTED_AT_MS }, 1);
+    await places.take({ account_id: ACCOUNT_ID, client_id: 'an-app' }, 'waits', 25_000);
+
+    const accepted = await ask('POST', RESTART, { prefer: 'respond-async, wait=20' });
+
+    // A refusal would make the caller send it again, although it is in line.
+    expect([accepted.status, accepted.body.command.state]).toEqual([202, 'queued']);
+    expect(api.woken).toHaveLength(1);
+  });
+
   test('whose answer would hold a secret that is shown once is refused, with the reason', async () => {
     const { ask, api } = await setUp();
     const body = { project_id: PROJECT_ID, auth_provider: 'stack' };
@@ -315,7 +402,11 @@ describe('a command that is asked for with "Prefer: respond-async"', () => {
   test('is accepted however many items crashes have left outside of their lines', async () => {
     const { ask, api } = await setUp();
     const { command } = (await ask('POST', RESTART, ASYNC)).body;
-    const { pk, sk, ...item } = api.memory.sync.peek(queuedCommandKey(ACCOUNT_ID, command.command_id)) ?? {};
+    const {
+      pk: _pk,
+      sk: _sk,
+      ...item
+    } = api.memory.sync.peek(queuedCommandKey(ACCOUNT_ID, command.command_id)) ?? {};
     for (let count = 0; count < WAITING_COMMANDS_MAX; count++) {
       const command_id = `left-${count}`;
       const key = queuedCommandKey(ACCOUNT_ID, command_id);

@@ -49,6 +49,7 @@ export const sampleBodies: Readonly<Record<string, object>> = {
   },
   createEndpoint: { endpoint: { branch_id: 'br-dawn-scene-747675', type: 'read_write' } },
   updateEndpoint: { endpoint: { autoscaling_limit_max_cu: 2 } },
+  triggerTestEvent: { detail_type: 'Project Discovered', detail: { project_id: PROJECT_ID } },
   freezeAccount: { reason: 'A change window.' },
   createProject: { project: { name: 'shop', pg_version: 17 } },
   updateProject: { project: { name: 'renamed' } },

@@ -18,6 +18,8 @@ const anOperationOf = (id: string) =>
   anOperation({
     id,
     project_id: PROJECT_ID,
+    // An operation of this action holds the lock of its project.
+    action: 'start_compute',
     created_at: '2026-01-15T12:00:00Z',
     updated_at: '2026-01-15T12:00:00Z',
   });
@@ -33,7 +35,11 @@ function locked(): Response {
   );
 }
 
-async function setUp(answer: (sent: Sent) => Response = () => started(), accountSettings: object = {}) {
+async function setUp(
+  answer: (sent: Sent) => Response = () => started(),
+  accountSettings: object = {},
+  settles = true,
+) {
   const { clock, pass } = stoppedClock();
   const upstream = createUpstreamDouble(answer);
   const api = createApiUnderTest({
@@ -44,13 +50,14 @@ async function setUp(answer: (sent: Sent) => Response = () => started(), account
     accountSettings,
   });
   const store = createBridgeStore(api.memory, ACCOUNT_ID, clock);
-  const token = await api.issueToken({ settles: true, validForMs: 1e9 });
+  const token = await api.issueToken({ ...(settles && { settles }), validForMs: 1e9 });
   const ask = async (method: string, path: string, headers: Record<string, string> = {}) => {
     const authorization = `Bearer ${token}`;
     const response = await api.app.request(path, { method, headers: { authorization, ...headers } });
     const address = response.headers.get('bridge-command');
+    const applied = response.headers.get('preference-applied');
     // biome-ignore lint/suspicious/noExplicitAny: tests look into answers freely
-    return { status: response.status, address, body: (await response.json()) as any };
+    return { status: response.status, address, applied, body: (await response.json()) as any };
   };
   /** Passes time in steps, as everything that waits looks again several times a second. */
   const passBy = async (durationMs: number) => {
@@ -254,5 +261,59 @@ describe('a command of a caller with --settle', () => {
 
     expect((await ask('POST', RESTART)).status).toBe(503);
     expect(upstream.sent).toEqual([]);
+  });
+});
+
+describe('Prefer: wait=ready', () => {
+  const BRANCHES = `/api/v2/projects/${PROJECT_ID}/branches`;
+  const PREFERENCE = { prefer: 'wait=ready' };
+  const created = () =>
+    Response.json({ branch: {}, endpoints: [], operations: [anOperationOf(OPERATION_ID)] }, { status: 201 });
+
+  test('answers the creation of a branch when its operations have ended well, and says so', async () => {
+    const { ask, passBy, end } = await setUp(created, {}, false);
+    const answer = ask('POST', BRANCHES, PREFERENCE);
+    const state = watched(answer);
+
+    await passBy(3_000);
+    expect(state.isDone).toBe(false);
+    await end(OPERATION_ID);
+    await passBy(1_500);
+
+    const { status, address, applied } = await answer;
+    expect([status, address, applied]).toEqual([201, null, 'wait=ready']);
+  });
+
+  test('answers after 25 s in any case, and names where to ask for the rest', async () => {
+    const { ask, passBy } = await setUp(created, {}, false);
+    const answer = ask('POST', BRANCHES, PREFERENCE);
+    await passBy(26_000);
+
+    const { status, address, applied } = await answer;
+    expect([status, applied]).toEqual([201, null]);
+    expect(address).toMatch(/^\/bridge\/v1\/projects\/.+\/commands\//);
+  });
+
+  test('names where to ask at once when an operation came to nothing', async () => {
+    const { ask, passBy, end } = await setUp(created, {}, false);
+    const answer = ask('POST', BRANCHES, PREFERENCE);
+    await passBy(1_000);
+    await end(OPERATION_ID, 'error');
+    await passBy(1_500);
+
+    const { address, applied } = await answer;
+    expect(applied).toBe(null);
+    expect(address).toMatch(/commands/);
+  });
+
+  test('can be shortened, and any other word is refused with the words that are allowed', async () => {
+    const { ask, passBy } = await setUp(created, {}, false);
+    const answer = ask('POST', BRANCHES, { prefer: 'wait=ready, wait=2' });
+    await passBy(3_000);
+
+    expect((await answer).status).toBe(201);
+    const refused = await ask('POST', BRANCHES, { prefer: 'wait=soon' });
+    expect(refused.status).toBe(400);
+    expect(JSON.stringify(refused.body)).toContain('wait=ready');
   });
 });

@@ -354,7 +354,7 @@ describe('privileges', () => {
     ]);
   });
 
-  test('the API can publish only the events that commands cause', () => {
+  test('the API can publish only the events that commands cause, and test events', () => {
     expect(actionsOf('api')).toEqual([
       'Publish events:PutEvents',
       'QueryAccounts dynamodb:Query',
@@ -373,6 +373,7 @@ describe('privileges', () => {
       'ReadQueue dynamodb:GetItem',
       'ReadTokens dynamodb:GetItem',
       'Secrets secretsmanager:GetSecretValue',
+      'Trigger events:PutEvents',
       'UpdateAudit dynamodb:UpdateItem',
       'UpdateCallers dynamodb:UpdateItem',
       'UpdateIdempotency dynamodb:UpdateItem',
@@ -386,8 +387,12 @@ describe('privileges', () => {
     ]);
     expect(statementsOf('api').find(({ Sid }) => Sid === 'Publish')).toMatchObject({
       Condition: {
+        StringEquals: { 'events:source': 'operations-bridge' },
         'ForAllValues:StringEquals': { 'events:detail-type': ['Operation State Changed', 'Command Settled'] },
       },
+    });
+    expect(statementsOf('api').find(({ Sid }) => Sid === 'Trigger')).toMatchObject({
+      Condition: { StringEquals: { 'events:source': 'operations-bridge.test' } },
     });
   });
 
@@ -395,6 +400,7 @@ describe('privileges', () => {
     expect(actionsOf('commands')).toEqual([
       'Publish events:PutEvents',
       'QueryWork dynamodb:Query',
+      'Queue sqs:ChangeMessageVisibility',
       'Queue sqs:DeleteMessage',
       'Queue sqs:GetQueueAttributes',
       'Queue sqs:ReceiveMessage',

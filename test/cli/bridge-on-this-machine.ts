@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runProgram } from '../../infra/cli/subcommands/program.ts';
 import { EXIT_CODES } from '../../infra/process/exit-codes.ts';
-import { systemClock } from '../../shared/runtime/clock.ts';
+import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { startBridgeCommand } from '../crash/listen/bridge-command.ts';
 
 export interface Ran {
@@ -20,6 +20,7 @@ export interface RunSettings {
   readonly environment?: Readonly<Record<string, string>>;
   readonly input?: string;
   readonly signal?: AbortSignal;
+  readonly clock?: Clock;
   readonly onNote?: (line: string) => void;
 }
 
@@ -31,7 +32,7 @@ export async function runSubcommand(args: readonly string[], settings: RunSettin
   await runProgram(args, {
     environment: settings.environment ?? {},
     signal: settings.signal ?? new AbortController().signal,
-    clock: systemClock,
+    clock: settings.clock ?? systemClock,
     print: (line) => void output.push(line),
     note(line) {
       notes.push(line);
@@ -55,6 +56,8 @@ export interface BridgeOnThisMachine extends AsyncDisposable {
   readonly url: string;
   readonly token: string;
   readonly environment: Readonly<Record<string, string>>;
+  /** Everything that `start` has printed. */
+  output(): string;
   run(args: readonly string[], settings?: RunSettings): Promise<Ran>;
 }
 
@@ -84,6 +87,7 @@ export async function startBridgeOnThisMachine(args: readonly string[]): Promise
     url,
     token,
     environment,
+    output: command.output,
     run: (subcommand, settings = {}) =>
       runSubcommand(subcommand, { ...settings, environment: { ...environment, ...settings.environment } }),
     async [Symbol.asyncDispose]() {

@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { startedWith } from '../../shared/core/derived/derivations.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
@@ -36,7 +37,8 @@ function setUp() {
     for (const fresh of readings) {
       const reading = anOperation(fresh);
       const before = await store.readOperation(PROJECT_ID, reading.id);
-      const next = decideNextRecord(before, reading, aContext(fields));
+      const started_with = startedWith(reading, readings.map(anOperation));
+      const next = decideNextRecord(before, reading, aContext({ ...fields, started_with }));
       if (next !== undefined) await store.record(next, before?.revision);
     }
   };

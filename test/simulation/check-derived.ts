@@ -3,7 +3,7 @@
  * creation has ended well, and the chain of each compute rests on operations that really finished.
  */
 
-import type { BranchReady, ComputeStateChanged, OperationStateChanged } from '../../shared/events/catalog.ts';
+import type { BranchReady, ComputeStateChanged } from '../../shared/events/catalog.ts';
 import type { DeliveredEvent, TrueHistory, Violation } from './check-history.ts';
 import type { TruthOperation } from './upstream-model.ts';
 
@@ -37,7 +37,6 @@ function checkBranches(
 ): readonly Violation[] {
   const ready = distinct<BranchReady>(delivered, 'Branch Ready');
   const failed = distinct<BranchReady>(delivered, 'Branch Failed');
-  const firstSeen = firstSightings(delivered);
   const branches = Map.groupBy(truth, ({ operation }) => operation.branch_id);
   const violations: Violation[] = [];
   for (const [branchId, owed] of branches) {
@@ -51,7 +50,7 @@ function checkBranches(
     if (isFailed.length > 1) fail('ready-once', `has failed ${isFailed.length} times`);
     const ends = owed.map(({ operation }) => operation.states.at(-1)?.status ?? '');
     const happened = `${ends.join(' and ')}; ready ${isReady.length}, failed ${isFailed.length}`;
-    if (owed.some((each) => isSeenApart(creation, each, { firstSeen, isReady }))) continue;
+    if (owed.length > 1 && owed.some(isVisibleLate)) continue;
     if (isReady.length > 0 && !owed.every(hasEndedWell)) fail('ready', `became ${happened}`);
     if (!owed.every(({ expects }) => expects === 'final_state') || creation.isHistory) continue;
     if (creation.operation.states.at(-1)?.status === 'finished' && ends.every((end) => GOOD.has(end))) {
@@ -68,21 +67,11 @@ function hasEndedWell({ operation }: OwedOperation): boolean {
 }
 
 /**
- * A start that is seen after its branch became ready cannot be waited for, and one that is published before its
- * creation is seen is not looked up again. Both happen when a row becomes visible late, or when the table refuses it.
+ * The rows of a creation were not visible together, so its start may not have been known when the creation was first
+ * recorded. A start that is seen after its branch became ready cannot be waited for.
  */
-function isSeenApart(
-  creation: OwedOperation,
-  { operation }: OwedOperation,
-  {
-    firstSeen,
-    isReady,
-  }: { readonly firstSeen: ReadonlyMap<string, string>; readonly isReady: readonly BranchReady[] },
-): boolean {
-  if (operation === creation.operation) return false;
-  const seenAt = firstSeen.get(operation.id) ?? '';
-  const isBefore = seenAt < (firstSeen.get(creation.operation.id) ?? '');
-  return isBefore || isReady.some(({ observed_at }) => seenAt > observed_at);
+function isVisibleLate({ operation }: OwedOperation): boolean {
+  return operation.visibleAtMs > operation.createdUs / 1_000;
 }
 
 function checkComputes(
@@ -155,13 +144,4 @@ function distinct<Detail extends { readonly id: string }>(
     .filter(({ detailType }) => detailType === type)
     .map(({ detail }) => JSON.parse(detail) as Detail);
   return [...new Map(details.map((detail) => [detail.id, detail])).values()];
-}
-
-function firstSightings(delivered: readonly DeliveredEvent[]): ReadonlyMap<string, string> {
-  const first = new Map<string, string>();
-  for (const event of distinct<OperationStateChanged>(delivered, 'Operation State Changed')) {
-    const known = first.get(event.operation_id);
-    if (known === undefined || event.observed_at < known) first.set(event.operation_id, event.observed_at);
-  }
-  return first;
 }

@@ -18,9 +18,10 @@ import { insightRoutes } from './insight-routes.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { projectRoutes } from './project-routes.ts';
 import { type QueueRouteDeps, queueRoutes } from './queue-routes.ts';
+import { type TriggerDeps, triggerRoutes } from './trigger-routes.ts';
 import { wishRoutes } from './wish-routes.ts';
 
-export interface BridgeDeps extends ModelDeps, QueueRouteDeps {
+export interface BridgeDeps extends ModelDeps, QueueRouteDeps, Pick<TriggerDeps, 'bus'> {
   /** Resolves to undefined while the poller has not written its status yet. */
   readonly statusOf: (accountId: string) => Promise<AccountStatus | undefined>;
   readonly patient: PatientCallers;
@@ -45,6 +46,7 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...queueRoutes(modelOf, deps),
     ...freezeRoutes(deps),
     ...eventRoutes(modelOf, { clock, patient }),
+    ...triggerRoutes(deps),
     ...auditRoutes(modelOf),
   ];
 }

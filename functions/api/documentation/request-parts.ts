@@ -48,8 +48,8 @@ function headerParameters(route: Route): readonly Parameter[] {
     in: 'header',
     required: false,
     description:
-      'wait=N: seconds (0 to 20, default 5) to wait for a lock, a rate limit or an unavailable upstream. respond-async: a command about one project waits in line and is answered with 202.',
-    schema: { type: 'string', examples: ['wait=10', 'respond-async'] },
+      'wait=N: seconds (0 to 20, default 5) to wait for a lock, a rate limit or an unavailable upstream. wait=ready: a command is answered when everything that it has started has ended. respond-async: a command about one project waits in line and is answered with 202.',
+    schema: { type: 'string', examples: ['wait=10', 'wait=ready', 'respond-async'] },
   };
   if (route.method === 'GET') return [prefer];
   const key: Parameter = {

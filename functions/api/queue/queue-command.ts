@@ -44,9 +44,24 @@ export async function queueCommand(
     waitMs,
     clock: deps.clock,
     signal: request.signal,
-    beginWait: () => deps.patient.wait(request.caller, waitMs),
+    // The command is in line: a refusal for want of a place would make its caller send it again.
+    beginWait: () => deps.patient.tryWait(request.caller, 'waits', waitMs),
   });
   return answerOf(deps, found, request);
+}
+
+/**
+ * Resolves to how far a queued command is, when the first request with this Idempotency-Key was queued and its repetition
+ * is not. Resolves to undefined for every other outcome.
+ */
+export async function answerOfQueued(
+  deps: QueueDeps,
+  queue: AccountQueue,
+  outcome: CommandOutcome,
+  request: ApiRequest,
+): Promise<ApiAnswer | undefined> {
+  const commandId = outcome.kind === 'replayed' ? queuedIdIn(outcome.answer.body) : undefined;
+  return commandId === undefined ? undefined : answerOf(deps, await findAccepted(queue, commandId), request);
 }
 
 /** A secret that is shown once must not be kept, and without being kept it could not be asked for again. */

@@ -1,7 +1,7 @@
 /** Which requests are answered before they are sent (`Prefer: respond-async`, RFC 7240, 4.1), and what their headers say. */
 
 import { idNamesOf } from '../../../shared/upstream/calls/ids.ts';
-import { preferredWaitMs } from './prefer-wait.ts';
+import { isReadyAwaited, namedWaitMs, preferredWaitMs, WAIT_MS_MAX } from './prefer-wait.ts';
 import { invalid } from './problem.ts';
 import type { ApiRequest, Route } from './route.ts';
 
@@ -24,6 +24,7 @@ export function mayWaitInLine({ method, path, reach }: Pick<Route, 'method' | 'p
 
 /** How long the caller of such a request waits for its end, in milliseconds. Without `wait` the answer comes at once. */
 export function asyncWaitMs(prefer: string | undefined): number {
+  if (isReadyAwaited(prefer)) return namedWaitMs(prefer) ?? WAIT_MS_MAX;
   const hasWait = preferencesIn(prefer).some((preference) => /^wait\b/.test(preference));
   return hasWait ? preferredWaitMs(prefer) : 0;
 }

@@ -25,6 +25,7 @@ export const PROBLEM_TYPES = {
   frozen: { status: 503, title: 'The commands of this account are held' },
   'rate-limited': { status: 429, title: 'Too many requests' },
   internal: { status: 500, title: 'The bridge failed' },
+  'bus-unavailable': { status: 503, title: 'The bus did not accept the event' },
   'record-unreadable': { status: 503, title: 'This version of the bridge cannot read the record' },
   'upstream-unavailable': { status: 502, title: 'The upstream service did not give a usable answer' },
   'upstream-timeout': { status: 504, title: 'The upstream service did not answer in time' },

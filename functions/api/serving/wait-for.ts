@@ -23,8 +23,11 @@ export interface LongPoll<T> {
   readonly waitMs: number;
   readonly clock: Clock;
   readonly signal: AbortSignal;
-  /** Is called before the first wait. The function that it resolves to is called at the end. */
-  readonly beginWait: () => Promise<() => Promise<void>>;
+  /**
+   * Is called before the first wait. The function that it resolves to is called at the end. When it resolves to
+   * undefined, nothing is waited for.
+   */
+  readonly beginWait: () => Promise<(() => Promise<void>) | undefined>;
 }
 
 /** Resolves to what was read last, also when the signal aborts. */
@@ -33,6 +36,7 @@ export async function waitFor<T>(poll: LongPoll<T>): Promise<T> {
   const value = await read();
   if (isDone(value) || waitMs <= 0 || signal.aborted) return value;
   const endWait = await beginWait();
+  if (endWait === undefined) return value;
   try {
     return await waitOn(value, poll);
   } finally {

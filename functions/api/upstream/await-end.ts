@@ -50,10 +50,8 @@ export async function awaitEnd(
 ): Promise<readonly CommandEndSeen[]> {
   const read = () => Promise.all(projectIds.map((projectId) => readEnd(queue, projectId, requestId)));
   const isDone = (ends: readonly CommandEndSeen[]) => ends.every(({ state }) => state !== 'unsettled');
-  const ends = await read();
-  if (isDone(ends) || !(await place.take())) return ends;
   const waitMs = untilMs - clock.now();
-  return waitFor({ read, isDone, waitMs, clock, signal, beginWait: async () => async () => {} });
+  return waitFor({ read, isDone, waitMs, clock, signal, beginWait: () => place.beginWait() });
 }
 
 /** The command is done, so a table that does not answer must not turn its answer into a failure. */

@@ -32,15 +32,17 @@ export async function awaitLockRelease(
     const holders = await findLockHolders(account, projectId).catch(() => []);
     return holders.length > 0;
   };
-  if (!(await isHeld()) || !(await place.take())) return;
-  await account.wishForReading(projectId);
   await waitFor({
     read: isHeld,
     isDone: (held) => !held,
     waitMs: untilMs - clock.now(),
     clock,
     signal,
-    beginWait: async () => async () => {},
+    async beginWait() {
+      const endWait = await place.beginWait();
+      if (endWait !== undefined) await account.wishForReading(projectId);
+      return endWait;
+    },
   });
 }
 

@@ -8,8 +8,9 @@ import type { CommandRequest, ForwardableCall } from '../../../shared/commands/c
 import { sendCommand } from '../../../shared/commands/send-command.ts';
 import { isRead } from '../../../shared/upstream/calls/call.ts';
 import { refuseWhileFrozen } from '../queue/freeze.ts';
-import { type QueueDeps, queueCommand } from '../queue/queue-command.ts';
+import { answerOfQueued, type QueueDeps, queueCommand } from '../queue/queue-command.ts';
 import { isQueued, traceparentOf } from '../serving/prefer-async.ts';
+import { isReadyAwaited } from '../serving/prefer-wait.ts';
 import { Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
 import { commandAnswer } from './command-answer.ts';
@@ -49,10 +50,12 @@ async function passCommand(
     return 'kind' in queued ? shownOutcome(caller, commandAnswer(queued, target.call), target) : queued;
   }
   await refuseWhileFrozen(account.queue);
-  if (caller.settles === true) return passSettled(deps, account, command, request);
+  if (caller.settles === true || isReadyAwaited(headers.prefer))
+    return passSettled(deps, account, command, request);
   const waiting = lockWait({ patient: deps.patient, fairShare: account.fairShare }, request);
   const outcome = await sendCommand(deps, account, command, waiting);
-  return shownOutcome(caller, commandAnswer(outcome, target.call), target);
+  const queued = await answerOfQueued(deps, account.queue, outcome, request);
+  return queued ?? shownOutcome(caller, commandAnswer(outcome, target.call), target);
 }
 
 /** An answer without `bridge-command` means that the operations of the command have ended well. */
@@ -64,10 +67,16 @@ async function passSettled(
 ): Promise<ApiAnswer> {
   const { target } = command;
   const { outcome, askAt } = await settleCommand(deps, account, command, request);
+  const queued = await answerOfQueued(deps, account.queue, outcome, request);
+  if (queued !== undefined) return queued;
   const answer = shownOutcome(request.caller, commandAnswer(outcome, target.call), target);
-  return askAt === undefined
-    ? answer
-    : { ...answer, headers: { ...answer.headers, 'bridge-command': askAt } };
+  if (askAt !== undefined) return withHeader(answer, 'bridge-command', askAt);
+  const isApplied = answer.status < 300 && isReadyAwaited(request.headers.prefer);
+  return isApplied ? withHeader(answer, 'preference-applied', 'wait=ready') : answer;
+}
+
+function withHeader(answer: ApiAnswer, name: string, value: string): ApiAnswer {
+  return { ...answer, headers: { ...answer.headers, [name]: value } };
 }
 
 /** A page or a picture of the upstream that is opened in a browser must not run as a page of the bridge. */

@@ -4,7 +4,14 @@ import * as z from 'zod';
 import { type Wake, wakeBody } from '../../../shared/commands/queue/wakes.ts';
 
 /** These are the fields of Lambda's event that are used (Lambda Developer Guide, "Using Lambda with Amazon SQS"). */
-const batch = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
+const record = z.object({
+  messageId: z.string(),
+  receiptHandle: z.string(),
+  body: z.string(),
+  attributes: z.object({ ApproximateReceiveCount: z.coerce.number() }),
+});
+
+const batch = z.object({ Records: z.array(record) });
 
 /** These are the fields of an event of the bus that are used. */
 const busEvent = z.object({ 'detail-type': z.string(), detail: wakeBody });
@@ -13,6 +20,10 @@ export type WakeTarget = Pick<Wake, 'account_id' | 'project_id'>;
 
 export interface WakeMessage {
   readonly messageId: string;
+  /** The queue knows this reception of the message by it. */
+  readonly receiptHandle: string;
+  /** The message was received this many times, this time included. */
+  readonly receiveCount: number;
   /** This is undefined when the body cannot be read. */
   readonly target: WakeTarget | undefined;
 }
@@ -30,16 +41,15 @@ export function readInvocation(event: unknown): Invocation {
   return released.success ? { kind: 'lock_released', target: released.data.detail } : { kind: 'sweep' };
 }
 
-function readMessage({
-  messageId,
-  body,
-}: {
-  readonly messageId: string;
-  readonly body: string;
-}): WakeMessage {
+function readMessage({ messageId, receiptHandle, body, attributes }: z.output<typeof record>): WakeMessage {
+  const received = { messageId, receiptHandle, receiveCount: attributes.ApproximateReceiveCount };
+  return { ...received, target: targetIn(body) };
+}
+
+function targetIn(body: string): WakeTarget | undefined {
   try {
-    return { messageId, target: wakeBody.parse(JSON.parse(body)) };
+    return wakeBody.parse(JSON.parse(body));
   } catch {
-    return { messageId, target: undefined };
+    return undefined;
   }
 }

@@ -53,5 +53,5 @@ export async function deliver(
 /** Before the request has left, only a secret can be missing. */
 function outcomeOfFailure(hasLeft: boolean): SentOutcome {
   if (hasLeft) return { kind: 'ended', state: 'unknown', reason: FAILED };
-  return { kind: 'held', waitingFor: [], pauseMs: SECRET_PAUSE_MS };
+  return { kind: 'held', waitingFor: [], pauseMs: SECRET_PAUSE_MS, isLocked: false };
 }

@@ -14,49 +14,61 @@ import type { Call } from '../../../shared/upstream/calls/call.ts';
 import { type Delivery, deliver } from './deliver.ts';
 import { changeLine, endCommand } from './line-changes.ts';
 import type { LineDeps } from './line-deps.ts';
+import { type LineWait, WAITING } from './line-wait.ts';
 import { queuedAnswerOf } from './queued-answer.ts';
 
-/** Resolves to `waits` when the line has to wait; what ends the wait, wakes the project. */
+/** Resolves to what the line has to wait for, if it has to wait. */
 export async function sendNext(
   deps: LineDeps,
   line: ProjectLine,
   command: QueuedCommand,
-): Promise<'goes on' | 'waits'> {
-  if (await isHeld(deps, line, command)) return 'waits';
+): Promise<'goes on' | LineWait> {
+  const wait = await waitOf(deps, line, command);
+  if (wait !== undefined) return wait;
   const request = await requestOf(deps, command);
   if (request === undefined) return giveUp(deps, command);
   const sending = beginSending(command, deps.clock.now());
   // On a conflict another process sends the command, or a caller has cancelled it: the next look shows which.
   if ((await deps.queue.changeCommand(sending)) === 'conflict') return 'goes on';
-  return conclude(deps, sending, await deliver(deps, sending, request));
+  return conclude(deps, line, sending, await deliver(deps, sending, request));
 }
 
 /** A freeze, a lock, a pause that the upstream asked for, or no permit. */
-async function isHeld(deps: LineDeps, line: ProjectLine, command: QueuedCommand): Promise<boolean> {
+async function waitOf(
+  deps: LineDeps,
+  line: ProjectLine,
+  command: QueuedCommand,
+): Promise<LineWait | undefined> {
   const { queue, account, clock, admit } = deps;
   const { project_id, client_id } = command;
-  if ((await queue.readFreeze()) !== undefined) return true;
-  if (clock.now() < line.not_before_ms) return true;
+  if ((await queue.readFreeze()) !== undefined) return WAITING;
+  const restMs = line.not_before_ms - clock.now();
+  if (restMs > 0) return { kind: 'paused', pauseMs: restMs };
   const holders = await findLockHolders(account, project_id, line.waiting_for);
   if (holders.length > 0) {
-    await hold(deps, command, { waitingFor: holders, pauseMs: 0 });
-    return true;
+    await hold(deps, command, { waitingFor: holders, pauseMs: 0, isLocked: true });
+    return WAITING;
   }
   const pauseMs = await admit(client_id);
-  if (pauseMs > 0) await hold(deps, command, { waitingFor: [], pauseMs });
-  return pauseMs > 0;
+  if (pauseMs <= 0) return undefined;
+  await hold(deps, command, { waitingFor: [], pauseMs, isLocked: false });
+  return { kind: 'paused', pauseMs };
 }
 
 interface Wait {
   readonly waitingFor: readonly string[];
   readonly pauseMs: number;
+  readonly isLocked: boolean;
 }
 
-/** The poller reads a held project soon, so that the end of the operation that holds it is recorded soon. */
+/**
+ * The poller reads a locked project soon, so that the end of the operation that holds it is recorded soon. A pause of the
+ * rate limit is no reason for a reading, which would need a request, too.
+ */
 async function hold(
   { queue, clock, wishForReading, telemetry }: LineDeps,
   { project_id, command_id, traceparent }: QueuedCommand,
-  { waitingFor, pauseMs }: Wait,
+  { waitingFor, pauseMs, isLocked }: Wait,
 ): Promise<void> {
   const not_before_ms = pauseMs > 0 ? clock.now() + pauseMs : 0;
   await changeLine(queue, project_id, { kind: 'held', hold: { waiting_for: waitingFor, not_before_ms } });
@@ -68,7 +80,7 @@ async function hold(
     pause_ms: pauseMs,
     traceparent,
   });
-  await wishForReading(project_id);
+  if (isLocked) await wishForReading(project_id);
 }
 
 /** Resolves to undefined when the sealed request cannot be opened. */
@@ -116,11 +128,12 @@ async function giveUp(deps: LineDeps, command: QueuedCommand): Promise<'goes on'
 
 async function conclude(
   deps: LineDeps,
+  line: ProjectLine,
   command: QueuedCommand,
   { outcome, sent }: Delivery,
-): Promise<'goes on' | 'waits'> {
+): Promise<'goes on'> {
   if (outcome.kind === 'held') {
-    await hold(deps, command, outcome);
+    await hold(deps, command, { ...outcome, pauseMs: pauseAfter(outcome, line, deps.clock.now()) });
     await deps.queue.changeCommand(returnToLine(command));
     // What holds the project may have ended meanwhile. Its wake found the command `sent` and changed nothing.
     return 'goes on';
@@ -129,4 +142,16 @@ async function conclude(
   const answer = queuedAnswerOf(sent, await deps.pepper(), command.command_id);
   await endCommand(deps, command, { state, operation_ids, reason, answer });
   return 'goes on';
+}
+
+/** A lock whose holder no poll has shown by the second refusal is asked about less often, because each look costs a request. */
+const UNKNOWN_LOCK_PAUSE_MS = 20_000;
+
+/** A pause that ended within this time belongs to the same lock. */
+const SAME_LOCK_MS = 60_000;
+
+function pauseAfter({ waitingFor, pauseMs, isLocked }: Wait, line: ProjectLine, nowMs: number): number {
+  const isUnknown = isLocked && waitingFor.length === 0;
+  const wasPaused = nowMs - line.not_before_ms < SAME_LOCK_MS;
+  return isUnknown && wasPaused ? Math.max(pauseMs, UNKNOWN_LOCK_PAUSE_MS) : pauseMs;
 }

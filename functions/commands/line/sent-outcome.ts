@@ -14,7 +14,13 @@ export type SentOutcome =
       readonly reason?: string;
     }
   /** The upstream did no work: the command keeps its place and is sent later. */
-  | { readonly kind: 'held'; readonly waitingFor: readonly string[]; readonly pauseMs: number };
+  | {
+      readonly kind: 'held';
+      readonly waitingFor: readonly string[];
+      readonly pauseMs: number;
+      /** A lock was the reason. A reading of the project shows which operations hold it, and when they have ended. */
+      readonly isLocked: boolean;
+    };
 
 /** After a refusal that names no time, the upstream is asked again after this time at the earliest. */
 const PAUSE_MS = 5_000;
@@ -43,15 +49,20 @@ function ofAnswer(
   if (isPassingRefusal(status)) {
     const pauseMs = parseRetryAfter(headers['retry-after'], nowMs) ?? PAUSE_MS;
     // With known holders the end of their operations is what to wait for, and no time.
-    return { kind: 'held', waitingFor: lockedBy, pauseMs: lockedBy.length > 0 ? 0 : pauseMs };
+    const isLocked = status === 423;
+    return { kind: 'held', waitingFor: lockedBy, pauseMs: lockedBy.length > 0 ? 0 : pauseMs, isLocked };
   }
   if (provesNoWork(status)) return { kind: 'ended', state: 'refused' };
   return { kind: 'ended', state: 'unknown', reason: UNCLEAR };
 }
 
 function ofFailure({ failure }: Extract<Sent, { kind: 'unanswered' }>, hasLeft: boolean): SentOutcome {
-  if (hadNoEffect(failure)) return { kind: 'held', waitingFor: [], pauseMs: KEY_PAUSE_MS };
+  if (hadNoEffect(failure)) return pausedFor(KEY_PAUSE_MS);
   if (hasLeft) return { kind: 'ended', state: 'unknown', reason: NOT_SEEN };
   if (failure.kind === 'rejected') return { kind: 'ended', state: 'failed', reason: MALFORMED };
-  return { kind: 'held', waitingFor: [], pauseMs: PAUSE_MS };
+  return pausedFor(PAUSE_MS);
+}
+
+function pausedFor(pauseMs: number): SentOutcome {
+  return { kind: 'held', waitingFor: [], pauseMs, isLocked: false };
 }

@@ -7,10 +7,14 @@ import { unlessUnreadable } from '../../../shared/store/unreadable.ts';
 import { changeLine, endCommand, removeEntry } from './line-changes.ts';
 import type { LineDeps } from './line-deps.ts';
 import { decideLineStep } from './line-step.ts';
+import { type LineWait, WAITING } from './line-wait.ts';
 import { sendNext } from './send-next.ts';
 
-/** `unfinished`: there is more to do at once, and the time of this invocation is over. */
-export type LineOutcome = 'empty' | 'waiting' | 'unfinished';
+export type LineOutcome =
+  | { readonly kind: 'empty' }
+  /** There is more to do at once, and the time of this invocation is over. */
+  | { readonly kind: 'unfinished' }
+  | LineWait;
 
 /** Returns true when it is too late to begin another step. */
 export type IsOver = () => boolean;
@@ -23,19 +27,20 @@ export async function workLine(deps: LineDeps, projectId: string, isOver: IsOver
   for (let step = 0; step < STEPS_MAX && !isOver(); step++) {
     const line = await deps.queue.readLine(projectId);
     const entry = nextEntry(line, deps.clock.now());
-    if (entry === undefined) return 'empty';
-    if ((await takeStep(deps, line, entry)) === 'waits') return 'waiting';
+    if (entry === undefined) return { kind: 'empty' };
+    const next = await takeStep(deps, line, entry);
+    if (next !== 'goes on') return next;
   }
-  return 'unfinished';
+  return { kind: 'unfinished' };
 }
 
-async function takeStep(deps: LineDeps, line: ProjectLine, entry: LineEntry): Promise<'goes on' | 'waits'> {
+async function takeStep(deps: LineDeps, line: ProjectLine, entry: LineEntry): Promise<'goes on' | LineWait> {
   const { queue, clock } = deps;
   const command = await unlessUnreadable(queue.readCommand(entry.command_id));
   if (command === undefined) return dropEntry(deps, line, entry);
   switch (decideLineStep(command, clock.now())) {
     case 'busy':
-      return 'waits';
+      return WAITING;
     case 'remove':
       await removeEntry(deps, command);
       return 'goes on';

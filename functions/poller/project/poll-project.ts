@@ -51,9 +51,10 @@ export async function pollProject(
   const deps = { ...pollDeps, signal };
   const stored = await readStored(deps.store, request, memory);
   const { project, commands, operations } = stored;
-  const recorder = createOperationRecorder(deps, operations, { project, commands, bootAt });
-  const { records } = recorder;
   const sightings = createSightings(deps.clock, memory, project?.watermark);
+  const { startedWith } = sightings;
+  const recorder = createOperationRecorder(deps, operations, { project, commands, bootAt, startedWith });
+  const { records } = recorder;
   const stepsOf = (observedBy: Observer): PageSteps => {
     const rowRecorder = createRowRecorder(deps, recorder, observedBy);
     return {

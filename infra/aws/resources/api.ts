@@ -15,6 +15,7 @@ import { CHANNEL_NAMES } from '../../../functions/notifier/channels/channels.ts'
 import type { apiAccounts } from '../../../shared/config/api-accounts.ts';
 import type { ApiEnvironment } from '../../../shared/config/api-config.ts';
 import { commandSettled, operationStateChanged } from '../../../shared/events/catalog.ts';
+import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import {
   auditListOf,
   commandsListOf,
@@ -73,7 +74,11 @@ export class Api extends Construct {
     this.fn.grantQuery('Created', [created], [PARTITIONS.protocol]);
     this.fn.grantQuery('List', [list], [projectsListOf('*'), auditListOf('*'), commandsListOf('*')]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
+      StringEquals: { 'events:source': EVENT_SOURCE },
       'ForAllValues:StringEquals': { 'events:detail-type': OWN_EVENTS },
+    });
+    this.fn.grant('Trigger', ['events:PutEvents'], [events.bus.eventBusArn], {
+      StringEquals: { 'events:source': TEST_EVENT_SOURCE },
     });
     const keys = config.accounts.map(
       ({ key_secret_arn, command_key_secret_arn }) => command_key_secret_arn ?? key_secret_arn,

@@ -17,7 +17,7 @@ import {
 } from '../../../functions/commands/invocations.ts';
 import type { CommandsEnvironment } from '../../../shared/config/commands-config.ts';
 import { commandSettled, operationStateChanged } from '../../../shared/events/catalog.ts';
-import { linesOf, queuedCommandsOf } from '../../../shared/store/keys.ts';
+import { linesOf } from '../../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
 import { commandAccountsOf } from './api.ts';
@@ -129,17 +129,19 @@ export class Commands extends Construct {
   private grantWhatItUses(config: BridgeConfig, { state, events, queue }: Surroundings): void {
     const accountIds = config.accounts.map(({ account_id }) => account_id);
     this.fn.grantItems(state.table.tableArn);
-    this.fn.grantQuery(
-      'Work',
-      [state.indexArn(WORK_INDEX.name)],
-      [...accountIds, linesOf('*'), queuedCommandsOf('*')],
-    );
+    this.fn.grantQuery('Work', [state.indexArn(WORK_INDEX.name)], [...accountIds, linesOf('*')]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
       'ForAllValues:StringEquals': { 'events:detail-type': OWN_EVENTS },
     });
     this.fn.grant(
       'Queue',
-      ['sqs:ReceiveMessage', 'sqs:DeleteMessage', 'sqs:GetQueueAttributes', 'sqs:SendMessage'],
+      [
+        'sqs:ReceiveMessage',
+        'sqs:DeleteMessage',
+        'sqs:ChangeMessageVisibility',
+        'sqs:GetQueueAttributes',
+        'sqs:SendMessage',
+      ],
       [queue.queueArn],
     );
     this.fn.grant('Undelivered', ['sqs:SendMessage'], [events.undelivered.queueArn]);

@@ -75,7 +75,7 @@ function isRefusal(attempt: Attempt): boolean {
 const ANSWER_MS_MAX = 30_000;
 
 /** Sends the event once. Never rejects. */
-async function postEvent(
+export async function postEvent(
   event: EventEnvelope,
   { url, secret, clock, signal }: Pick<Forwarding, 'url' | 'secret' | 'clock' | 'signal'>,
 ): Promise<Attempt> {

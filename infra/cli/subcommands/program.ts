@@ -5,11 +5,13 @@ import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { UsageError } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
 import { auditSubcommand } from './audit.ts';
+import { conformanceSubcommand } from './conformance.ts';
 import { freezeSubcommand } from './freeze.ts';
 import { listenSubcommand } from './listen.ts';
 import { runSubcommand } from './run.ts';
 import { startSubcommand } from './start.ts';
 import { tokensSubcommand } from './tokens.ts';
+import { triggerSubcommand } from './trigger.ts';
 import { upstreamSubcommand } from './upstream.ts';
 import { waitSubcommand } from './wait.ts';
 
@@ -40,6 +42,8 @@ const SUBCOMMANDS = [
   tokensSubcommand,
   auditSubcommand,
   freezeSubcommand,
+  triggerSubcommand,
+  conformanceSubcommand,
 ];
 
 /** The help has the same lines in every terminal and in the documentation. */

@@ -36,7 +36,7 @@ export function createQueueInvocations(
   };
 
   const handle = async (batch: readonly QueueMessage[]): Promise<void> => {
-    const Records = batch.map(({ messageId, body }) => ({ messageId, body, eventSource: 'aws:sqs' }));
+    const Records = batch.map(recordOf);
     const failedIds = failedIn(batch, await invoke({ Records }));
     // A failed message stays hidden until its time-out is over, as on AWS. If it were released at once, it would use
     // up its tries in a second.
@@ -65,6 +65,12 @@ export function createQueueInvocations(
       }
     },
   };
+}
+
+/** The fields of Lambda's event that the functions use. A queue of this machine knows a reception by the message's id. */
+function recordOf({ messageId, body, receiveCount }: QueueMessage) {
+  const attributes = { ApproximateReceiveCount: String(receiveCount) };
+  return { messageId, receiptHandle: messageId, body, attributes, eventSource: 'aws:sqs' };
 }
 
 /** Returns the messages that failed. They are all messages of the batch when the invocation itself failed. */

@@ -10,7 +10,7 @@ import type { BranchEntry } from '../journal/journal-entries.ts';
 import type { BranchRecord, Readiness } from '../records/branch-record.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
 import { isoTimeOf } from '../time/timestamp.ts';
-import { areTogether, createsBranch, hasEnded } from './derivations.ts';
+import { areTogether, hasEnded } from './derivations.ts';
 
 /**
  * Returns the branch with those operations that belong to its creation, or undefined when there is no creation to
@@ -62,9 +62,9 @@ export function decideReadiness(
 /** Returns undefined when none of the operations creates the branch. */
 function newBranch(operations: readonly OperationRecord[]): BranchRecord | undefined {
   const creation = operations
-    .filter(createsBranch)
+    .filter(({ started_with }) => started_with !== undefined)
     .toSorted((a, b) => Date.parse(a.created_at) - Date.parse(b.created_at))[0];
-  if (creation?.branch_id === undefined || isRestore(creation, operations)) return undefined;
+  if (creation?.branch_id === undefined) return undefined;
   const { account_id, project_id, branch_id, operation_id, created_at, command } = creation;
   return {
     kind: 'branch',
@@ -75,16 +75,9 @@ function newBranch(operations: readonly OperationRecord[]): BranchRecord | undef
     readiness: 'pending',
     created_by: operation_id,
     began_at: created_at,
-    operation_ids: [operation_id],
+    operation_ids: [operation_id, ...(creation.started_with ?? [])],
     ...(command !== undefined && { command }),
   };
-}
-
-/** A compute that is suspended together with the creation was there before it, so the branch was, too. */
-function isRestore(creation: OperationRecord, operations: readonly OperationRecord[]): boolean {
-  return operations.some(
-    (operation) => operation.action === 'suspend_compute' && areTogether(operation, creation),
-  );
 }
 
 function readinessOf(branch: BranchRecord, operations: readonly OperationRecord[]): Readiness {

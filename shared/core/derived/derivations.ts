@@ -8,7 +8,7 @@
 import { pendingEntries } from '../journal/journal.ts';
 import type { StateChangedEntry } from '../journal/journal-entries.ts';
 import type { ComputeState } from '../records/compute-record.ts';
-import { isTerminal } from '../records/operation.ts';
+import { isTerminal, type Operation } from '../records/operation.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
 
 /** These actions create a branch. The second one creates a project with its default branch. */
@@ -55,6 +55,23 @@ const TOGETHER_MS = 1_000;
 /** Says whether one request started both operations, as far as their creation times can say it. */
 export function areTogether(a: Pick<OperationRecord, 'created_at'>, b: Pick<OperationRecord, 'created_at'>) {
   return Math.abs(Date.parse(a.created_at) - Date.parse(b.created_at)) <= TOGETHER_MS;
+}
+
+type Started = Pick<Operation, 'id' | 'action' | 'branch_id' | 'created_at'>;
+
+/**
+ * Returns the operations that were started with one that creates a branch. Returns undefined when it creates none: a
+ * compute that is suspended with it was there before, so the branch was, too, and is restored.
+ */
+export function startedWith(creation: Started, others: readonly Started[]): readonly string[] | undefined {
+  if (!createsBranch(creation) || creation.branch_id === undefined) return undefined;
+  const together = others.filter(
+    (other) =>
+      other.id !== creation.id && other.branch_id === creation.branch_id && areTogether(other, creation),
+  );
+  return together.some(({ action }) => action === 'suspend_compute')
+    ? undefined
+    : together.map(({ id }) => id);
 }
 
 /** What had ended before the bridge first saw its project is history, also where history is published. */

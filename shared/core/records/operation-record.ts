@@ -37,6 +37,11 @@ export interface OperationRecord extends OperationState, Journal<OperationEntry>
   readonly watch_ended: boolean;
   /** This command through the bridge started the operation. It is undefined when no such command is known. */
   readonly command?: CommandOrigin | undefined;
+  /**
+   * It is set on an operation that creates a branch: these operations of the branch were started with it. It is
+   * undefined for every other operation, and for a creation that restores a branch.
+   */
+  readonly started_with?: readonly string[] | undefined;
   /** It is the largest stall threshold that was published, in milliseconds. */
   readonly stalled_threshold_ms?: number | undefined;
 }
@@ -54,6 +59,8 @@ export interface ReadingContext {
   readonly late?: boolean | undefined;
   /** This command is known to have started the operation. */
   readonly command?: CommandOrigin | undefined;
+  /** These operations were started with an operation that creates a branch, as far as they are known. */
+  readonly started_with?: readonly string[] | undefined;
 }
 
 /**
@@ -163,14 +170,16 @@ function describe(reading: Operation, context: ReadingContext) {
     status_observed_at: isoTimeOf(context.nowMs),
     watch_ended: false,
     command: context.command,
+    ...(context.started_with && { started_with: context.started_with }),
   };
 }
 
 /** These fields keep the value of the first reading, because copies of older events are rendered from them. */
 function immutableFields(recorded: OperationRecord | undefined) {
   if (recorded === undefined) return {};
-  const { action, branch_id, endpoint_id, created_at, command, stalled_threshold_ms } = recorded;
-  return { action, branch_id, endpoint_id, created_at, command, stalled_threshold_ms };
+  const { action, branch_id, endpoint_id, created_at, command, stalled_threshold_ms, started_with } =
+    recorded;
+  return { action, branch_id, endpoint_id, created_at, command, stalled_threshold_ms, started_with };
 }
 
 function stateChangedEntry(parts: {

@@ -11,6 +11,7 @@ import { createLocalFifoQueue } from '../../../infra/local/aws/services/fifo-que
 import type { QueueMessage } from '../../../infra/local/aws/services/queue.ts';
 import { createQueueStore, type QueueStore } from '../../../shared/commands/queue/queue-store.ts';
 import { groupOf, type Wakes } from '../../../shared/commands/queue/wakes.ts';
+import { commandBurstOf } from '../../../shared/core/rates/account-rate.ts';
 import type { EventBus } from '../../../shared/events/event-bus.ts';
 import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
 import { recordOperation } from '../../../shared/protocol/record-operation.ts';
@@ -63,9 +64,29 @@ export interface LineWorldOptions {
   readonly faults: Partial<SimulationOptions['faults']>;
   /** How often a message is handed out once more although its work was done. */
   readonly redelivery: number;
+  /** The workers may send this many requests a minute. Without it there is no limit. */
+  readonly permitsPerMinute?: number;
 }
 
-export function createLineWorld({ seed, projectIds, faults, redelivery }: LineWorldOptions): LineWorld {
+/**
+ * Returns what takes a permit and returns 0, or takes none and returns the time until there is one. Permits that nothing
+ * takes are kept up to the burst of production.
+ */
+function createPermits(now: () => number, permitsPerMinute: number | undefined): () => number {
+  if (permitsPerMinute === undefined) return () => 0;
+  const everyMs = 60_000 / permitsPerMinute;
+  const burst = commandBurstOf(permitsPerMinute);
+  let nextAtMs = Number.NEGATIVE_INFINITY;
+  return () => {
+    const freeAtMs = Math.max(nextAtMs, now() - (burst - 1) * everyMs);
+    if (freeAtMs > now()) return freeAtMs - now();
+    nextAtMs = freeAtMs + everyMs;
+    return 0;
+  };
+}
+
+export function createLineWorld(lineOptions: LineWorldOptions): LineWorld {
+  const { seed, projectIds, faults, redelivery, permitsPerMinute } = lineOptions;
   const options = { ...deriveOptions(seed), faults: { ...NO_FAULTS, ...faults } };
   const world = createWorld(options, START_MS);
   const { scheduler, random } = world;
@@ -77,6 +98,7 @@ export function createLineWorld({ seed, projectIds, faults, redelivery }: LineWo
   const released = parseEventPattern(lockReleasedPattern);
   let ids = 0;
   const newId = () => `id-${++ids}`;
+  const takePermit = createPermits(() => scheduler.now(), permitsPerMinute);
   const fifo = createLocalFifoQueue(commandsQueue, { clock: scheduler, newId });
 
   const tableFor = (owner: Process, role: 'api' | 'commands' | 'poller'): Table =>
@@ -141,7 +163,7 @@ export function createLineWorld({ seed, projectIds, faults, redelivery }: LineWo
       account: accountFor(owner, table),
       readRecord: async (projectId, id) =>
         (await store.readCommands([commandKey(ACCOUNT_ID, projectId, id)]))[0],
-      admit: async () => 0,
+      admit: async () => takePermit(),
       wishForReading: (projectId) => store.wishForReading(projectId, POLL_MS),
       pepper: async () => createSecret('a-pepper'),
       clock,
@@ -154,7 +176,10 @@ export function createLineWorld({ seed, projectIds, faults, redelivery }: LineWo
     const owner: Process = { name: newId(), isCrashed: false, clockSkewMs: 0 };
     const line = lineDepsFor(owner);
     const accounts = new Map([[ACCOUNT_ID, { line, idle: async () => {} }]]);
-    const deps = { accounts, wakes: wakesFor(owner), clock: line.clock, telemetry: silentTelemetry, newId };
+    const handBack = (receiptHandle: string, pauseMs: number) =>
+      world.call(owner, () => fifo.hide(receiptHandle, pauseMs));
+    const ports = { wakes: wakesFor(owner), handBack, clock: line.clock, telemetry: silentTelemetry, newId };
+    const deps = { accounts, ...ports };
     const done = work(deps, event).catch(() => undefined);
     const late = scheduler.delay(undefined, 60_000).then(() => undefined);
     const answer = await Promise.race([done, late]);
@@ -164,7 +189,10 @@ export function createLineWorld({ seed, projectIds, faults, redelivery }: LineWo
   }
 
   const handle = async (batch: readonly QueueMessage[]): Promise<void> => {
-    const Records = batch.map(({ messageId, body }) => ({ messageId, body }));
+    const Records = batch.map(({ messageId, body, receiveCount }) => {
+      const attributes = { ApproximateReceiveCount: String(receiveCount) };
+      return { messageId, receiptHandle: messageId, body, attributes };
+    });
     const answer = await invoke({ Records });
     if (answer === undefined) return;
     const failed = new Set(answer.batchItemFailures.map(({ itemIdentifier }) => itemIdentifier));

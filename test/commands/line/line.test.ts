@@ -114,6 +114,26 @@ describe('two hundred commands of twenty projects, whose locks come and go', () 
   }, 120_000);
 });
 
+describe('commands that come faster than the rate limit allows', () => {
+  test('are sent as soon as there are permits, and bring no message nearer to the dead letters', async () => {
+    const line = createLineWorld({
+      seed: 5,
+      projectIds: projects(100),
+      faults: {},
+      redelivery: 0,
+      permitsPerMinute: 60,
+    });
+    for (const projectId of projects(100)) void line.accept(projectId);
+
+    await line.runUntil(START_MS + 120_000);
+
+    const share = executionsOf(line).length / 100;
+    console.log(`100 commands at 60 permits a minute: ${(share * 100).toFixed(0)} % sent after 120 s`);
+    expect(share).toBe(1);
+    expect(line.deadLetterCount()).toBe(0);
+  }, 60_000);
+});
+
 describe('commands of a few projects, with every part killed often', () => {
   const HARSH = {
     crash_before_call: 0.01,

@@ -153,6 +153,7 @@ describe('what became of a command that was sent', () => {
       kind: 'held',
       waitingFor: ['op-1'],
       pauseMs: 0,
+      isLocked: true,
     });
   });
 

@@ -5,15 +5,18 @@ import {
   joinCreation,
   unknownOperations,
 } from '../../../shared/core/derived/branch-readiness.ts';
+import { startedWith } from '../../../shared/core/derived/derivations.ts';
 import type { BranchRecord } from '../../../shared/core/records/branch-record.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
 import { decideWatchEnd, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
-import { aRecord, NOON_MS } from '../../builders.ts';
+import { anOperation, aRecord, NOON_MS } from '../../builders.ts';
 
 const CREATED = { created_at: '2026-01-15T11:59:50Z', updated_at: '2026-01-15T11:59:54Z' };
 
-const creation = (fields: Partial<Operation> = {}) =>
-  aRecord({ id: 'create', action: 'create_branch', endpoint_id: undefined, ...CREATED, ...fields });
+const creation = (fields: Partial<Operation> = {}, started_with: readonly string[] = []) => ({
+  ...aRecord({ id: 'create', action: 'create_branch', endpoint_id: undefined, ...CREATED, ...fields }),
+  started_with,
+});
 const start = (fields: Partial<Operation> = {}) =>
   aRecord({ id: 'start', action: 'start_compute', ...CREATED, ...fields });
 
@@ -52,12 +55,6 @@ describe('a new branch', () => {
   test('is ready without a compute when its creation has started none', () => {
     expect(decide([creation({ status: 'finished' })])?.entries).toMatchObject([
       { type: 'branch_ready', endpoint_ids: [] },
-    ]);
-  });
-
-  test('of a new project is created by create_timeline', () => {
-    expect(typesOf(decide([creation({ action: 'create_timeline', status: 'finished' })]))).toEqual([
-      'branch_ready',
     ]);
   });
 
@@ -108,6 +105,34 @@ describe('a new branch', () => {
   });
 });
 
+describe('the operations that are started with a creation', () => {
+  const row = (fields: Partial<Operation>) => anOperation({ ...CREATED, ...fields });
+  const created = row({ id: 'create', action: 'create_branch' });
+
+  test('are those of its branch that were created within a second', () => {
+    const rows = [
+      row({ id: 'start', action: 'start_compute', created_at: '2026-01-15T11:59:51Z' }),
+      row({ id: 'later', created_at: '2026-01-15T11:59:52Z' }),
+      row({ id: 'elsewhere', branch_id: 'br-another' }),
+      created,
+    ];
+
+    expect(startedWith(created, rows)).toEqual(['start']);
+  });
+
+  test('also begin the default branch of a new project, which create_timeline creates', () => {
+    expect(startedWith({ ...created, action: 'create_timeline' }, [created])).toEqual([]);
+  });
+
+  test('show a restore when they suspend a compute, and the branch is not new', () => {
+    expect(startedWith(created, [row({ id: 'suspend', action: 'suspend_compute' })])).toBeUndefined();
+  });
+
+  test('belong to no other action', () => {
+    expect(startedWith({ ...created, action: 'start_compute' }, [])).toBeUndefined();
+  });
+});
+
 describe('the operations of a creation', () => {
   test('were created with it; a later operation of the branch is none of them', () => {
     const later = start({ id: 'later', created_at: '2026-01-15T11:59:52Z', status: 'running' });
@@ -131,10 +156,12 @@ describe('the operations of a creation', () => {
     expect(branch && unknownOperations(branch, new Map())).toEqual(['create', 'start']);
   });
 
-  test('whose compute was suspended with them belong to a restore, and the branch is not new', () => {
-    const suspend = aRecord({ id: 'suspend', action: 'suspend_compute', ...CREATED, status: 'finished' });
+  test('are those that its record names, also while they are not recorded themselves', () => {
+    const alone = creation({ status: 'finished' }, ['start']);
+    const pending = decide([alone]);
 
-    expect(decide([suspend, creation({ status: 'finished' })])).toBeUndefined();
+    expect(pending).toMatchObject({ readiness: 'pending', operation_ids: ['create', 'start'] });
+    expect(pending && unknownOperations(pending, byId([alone]))).toEqual(['start']);
   });
 
   test('without a creation among them say nothing of the branch', () => {

@@ -1,5 +1,6 @@
 import { SendMessageBatchCommand, SQSClient } from '@aws-sdk/client-sqs';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createSqsHandBack } from '../../../functions/commands/intake/sqs-hand-back.ts';
 import { type LocalAws, startLocalAws } from '../../../infra/local/aws/local-aws.ts';
 import { createLocalFifoQueue, type LocalFifoQueue } from '../../../infra/local/aws/services/fifo-queue.ts';
 import { createSqsWakes } from '../../../shared/commands/queue/sqs-wakes.ts';
@@ -12,7 +13,12 @@ interface QueueUnderTest {
 
 type Send = (queue: LocalFifoQueue, message: readonly [string, string, string]) => Promise<void>;
 
+type Hide = (queue: LocalFifoQueue, messageId: string) => Promise<void>;
+
 const VISIBILITY_MS = 1_000;
+
+/** A consumer asks for whole seconds. */
+const HIDDEN_MS = 5_000;
 
 function aQueue(send: Send): QueueUnderTest {
   let nowMs = 0;
@@ -32,7 +38,7 @@ function aQueue(send: Send): QueueUnderTest {
 const bodies = ({ queue }: QueueUnderTest, countMax = 10) => queue.receive(countMax).map(({ body }) => body);
 
 /** The suite runs on the queue itself and through the SDK over HTTP. */
-function describeFifoQueue(name: string, send: Send): void {
+function describeFifoQueue(name: string, send: Send, hide: Hide): void {
   describe(`a FIFO queue, ${name}`, () => {
     test('hands out the messages of a group in their order, and none while one of them is hidden', async () => {
       const under = aQueue(send);
@@ -67,6 +73,19 @@ function describeFifoQueue(name: string, send: Send): void {
       await under.send('a2', 'a');
       bodies(under, 1);
       under.pass(VISIBILITY_MS);
+
+      expect(bodies(under)).toEqual(['a1', 'a2']);
+    });
+
+    test('hides a message for as long as its consumer asks, and with it those behind it', async () => {
+      const under = aQueue(send);
+      await under.send('a1', 'a');
+      await under.send('a2', 'a');
+      await hide(under.queue, under.queue.receive(1)[0]?.messageId ?? '');
+      under.pass(HIDDEN_MS - 1);
+      expect(bodies(under)).toEqual([]);
+
+      under.pass(1);
 
       expect(bodies(under)).toEqual(['a1', 'a2']);
     });
@@ -123,15 +142,23 @@ afterAll(async () => {
 
 const urlOf = (name: string) => `${aws.endpoint}/000000000000/${name}`;
 
-describeFifoQueue('called directly', async (queue, [body, groupId, deduplicationId]) => {
-  queue.send({ body, groupId, deduplicationId });
-});
+describeFifoQueue(
+  'called directly',
+  async (queue, [body, groupId, deduplicationId]) => {
+    queue.send({ body, groupId, deduplicationId });
+  },
+  async (queue, messageId) => queue.hide(messageId, HIDDEN_MS),
+);
 
-describeFifoQueue('over HTTP', async (queue, [body, MessageGroupId, MessageDeduplicationId]) => {
-  aws.queues.add('under-test.fifo', queue);
-  const Entries = [{ Id: '0', MessageBody: body, MessageGroupId, MessageDeduplicationId }];
-  await client.send(new SendMessageBatchCommand({ QueueUrl: urlOf('under-test.fifo'), Entries }));
-});
+describeFifoQueue(
+  'over HTTP',
+  async (queue, [body, MessageGroupId, MessageDeduplicationId]) => {
+    aws.queues.add('under-test.fifo', queue);
+    const Entries = [{ Id: '0', MessageBody: body, MessageGroupId, MessageDeduplicationId }];
+    await client.send(new SendMessageBatchCommand({ QueueUrl: urlOf('under-test.fifo'), Entries }));
+  },
+  (_queue, messageId) => createSqsHandBack(client, urlOf('under-test.fifo'))(messageId, HIDDEN_MS),
+);
 
 describe('wakes over SQS', () => {
   test('reach the queue as one message each, in the group of their project, however many there are', async () => {

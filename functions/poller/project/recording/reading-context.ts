@@ -30,21 +30,24 @@ export interface ReadingProject {
   readonly commands: readonly CommandRecord[];
   /** The account's `boot_at` ends the history of a project that has no end of its own. */
   readonly bootAt: Timestamp | undefined;
+  /** Returns the operations that were started with one that creates a branch, or undefined when it creates none. */
+  readonly startedWith?: ((creation: Operation) => readonly string[] | undefined) | undefined;
 }
 
 export type ObservedReading = Pick<ReadingContext, 'account_id' | 'nowMs'> & {
   readonly observed_by: Observer;
   readonly recorded: OperationRecord | undefined;
-  readonly reading: Pick<Operation, 'id' | 'created_at'>;
+  readonly reading: Operation;
 };
 
 export function readingContextOf(
   { recorded, reading, ...observed }: ObservedReading,
-  { project, commands, bootAt }: ReadingProject,
+  { project, commands, bootAt, startedWith }: ReadingProject,
   { backfill, walkLimits }: ReadingOptions,
 ): ReadingContext {
-  const context = { ...observed, command: commandOf(commands, reading.id) };
-  if (recorded !== undefined) return context;
+  const known = { ...observed, command: commandOf(commands, reading.id) };
+  if (recorded !== undefined) return known;
+  const context = { ...known, started_with: startedWith?.(reading) };
   const createdAt = normaliseTimestamp(reading.created_at);
   const historyUntil = project?.history_until ?? bootAt;
   if (createdAt !== undefined && historyUntil !== undefined && createdAt < historyUntil) {

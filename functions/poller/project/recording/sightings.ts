@@ -1,5 +1,6 @@
 /** Notes which operations one poll has seen at the upstream, and when the process has last read or missed each of them. */
 
+import { startedWith } from '../../../../shared/core/derived/derivations.ts';
 import { isTerminal, type Operation } from '../../../../shared/core/records/operation.ts';
 import type { OperationState } from '../../../../shared/core/records/transition.ts';
 import { normaliseTimestamp, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
@@ -19,6 +20,8 @@ export interface Sightings {
    * readable time.
    */
   readonly createdAtOf: (operationId: string) => Timestamp | undefined;
+  /** Returns the operations that were started with one that creates a branch, or undefined when it creates none. */
+  readonly startedWith: (creation: Operation) => readonly string[] | undefined;
   /** Returns when the process has last read the open operation, by our clock, or undefined when it does not know. */
   readonly lastReadMs: (operationId: string) => number | undefined;
   /** Returns the number of rows that are newer than the watermark. */
@@ -29,6 +32,8 @@ export interface Sightings {
   readonly settled: ReadonlyMap<string, OperationState>;
 }
 
+type StartedRow = Pick<Operation, 'id' | 'action' | 'branch_id' | 'created_at'>;
+
 /** `watermark` is the one that was stored before the poll. */
 export function createSightings(
   clock: Clock,
@@ -38,6 +43,7 @@ export function createSightings(
   const readIds = new Set<string>();
   const newerIds = new Set<string>();
   const createdAtById = new Map<string, Timestamp>();
+  const rowsOfBranch = new Map<string | undefined, StartedRow[]>();
   const settled = new Map<string, OperationState>();
   const take = (operationId: string) => {
     readIds.add(operationId);
@@ -45,7 +51,10 @@ export function createSightings(
   };
 
   return {
-    takeRow({ id, status, created_at }) {
+    takeRow({ id, action, branch_id, status, created_at }) {
+      const rows = rowsOfBranch.get(branch_id) ?? [];
+      if (rows.length === 0) rowsOfBranch.set(branch_id, rows);
+      rows.push({ id, action, branch_id, created_at });
       const createdAt = normaliseTimestamp(created_at);
       if (createdAt !== undefined) createdAtById.set(id, createdAt);
       if (watermark !== undefined && createdAt !== undefined && createdAt > watermark) newerIds.add(id);
@@ -63,6 +72,7 @@ export function createSightings(
     },
     hasRead: (operationId) => readIds.has(operationId),
     createdAtOf: (operationId) => createdAtById.get(operationId),
+    startedWith: (creation) => startedWith(creation, rowsOfBranch.get(creation.branch_id) ?? []),
     lastReadMs: (operationId) => readAtMs.get(operationId),
     newerRowCount: () => newerIds.size,
     takeSettled: (operationId, state) => void settled.set(operationId, state),

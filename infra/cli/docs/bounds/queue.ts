@@ -3,6 +3,7 @@
 import { WAITING_COMMANDS_MAX } from '../../../../functions/api/queue/accept-command.ts';
 import { DEADLINE_SECONDS_MAX } from '../../../../functions/api/serving/prefer-async.ts';
 import { SETTLE_LOCK_MS_MAX, SETTLE_MS_MAX } from '../../../../functions/api/upstream/settle-command.ts';
+import { HANDED_BACK_MS_MAX } from '../../../../functions/commands/intake/pause.ts';
 import { SWEPT_LINES_MAX } from '../../../../functions/commands/work.ts';
 import { LINE_ENTRIES_MAX } from '../../../../shared/commands/queue/project-line.ts';
 import { COMMAND_KEPT_MS } from '../../../../shared/commands/queue/queue-store.ts';
@@ -69,6 +70,14 @@ export const queueBounds: BoundGroup = {
       reason: 'The front door gives up after 30 s.',
       whenMet: 'The command is answered before its operations have ended.',
       signal: 'Header `bridge-command`; log line `command.answered_early`',
+    },
+    {
+      name: 'Pause of a line after which its message is received again',
+      value: HANDED_BACK_MS_MAX,
+      unit: 'ms',
+      reason: 'A sweep comes once a minute, and a hidden message holds back those that come after it.',
+      whenMet: 'A longer pause ends with the next sweep.',
+      signal: 'Log line `command.held` with `pause_ms`',
     },
     {
       name: 'Lines that one sweep wakes',

@@ -21,6 +21,8 @@ export interface LocalFifoQueue {
    */
   receive(countMax: number): readonly QueueMessage[];
   delete(messageId: string): void;
+  /** Hides a received message for this time from now on, instead of its visibility time-out. */
+  hide(messageId: string, durationMs: number): void;
   readonly deadLetters: readonly QueueMessage[];
   /** The number of messages that are not deleted, hidden ones included. */
   readonly size: number;
@@ -88,6 +90,10 @@ export function createLocalFifoQueue(
       return received;
     },
     delete: (messageId) => void messages.delete(messageId),
+    hide(messageId, durationMs) {
+      const stored = messages.get(messageId);
+      if (stored !== undefined) stored.visibleAtMs = clock.now() + durationMs;
+    },
     deadLetters,
     get size() {
       return messages.size;

@@ -1,4 +1,7 @@
-/** Serves the sending half of SQS over the JSON protocol, for FIFO queues. Lambda's event source reads them directly. */
+/**
+ * Serves over the JSON protocol what a sender and a consumer ask of FIFO queues of SQS. Lambda's event source reads the
+ * queues directly.
+ */
 
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
@@ -23,6 +26,13 @@ const entry = z.object({
 
 const batch = z.object({ QueueUrl: z.string(), Entries: z.array(entry).min(1).max(10) });
 
+/** Amazon SQS API Reference, ChangeMessageVisibility. The receipt handle is the id of the message here. */
+const visibility = z.object({
+  QueueUrl: z.string(),
+  ReceiptHandle: z.string(),
+  VisibilityTimeout: z.number().int().min(0).max(43_200),
+});
+
 export function createLocalQueues(): LocalQueues {
   const queues = new Map<string, LocalFifoQueue>();
   return {
@@ -40,13 +50,24 @@ export function createSqsService(queues: LocalQueues): Service {
     [
       'SendMessageBatch',
       defineOperation(batch, ({ QueueUrl, Entries }) => {
-        const queue = queues.find(new URL(QueueUrl).pathname.split('/').at(-1) ?? '');
-        if (queue === undefined)
-          throw new ServiceError('QueueDoesNotExist', 'The specified queue does not exist.');
+        const queue = queueAt(queues, QueueUrl);
         return { Successful: Entries.map((each) => sent(queue, each)), Failed: [] };
       }),
     ],
+    [
+      'ChangeMessageVisibility',
+      defineOperation(visibility, ({ QueueUrl, ReceiptHandle, VisibilityTimeout }) => {
+        queueAt(queues, QueueUrl).hide(ReceiptHandle, VisibilityTimeout * 1_000);
+        return {};
+      }),
+    ],
   ]);
+}
+
+function queueAt(queues: LocalQueues, url: string): LocalFifoQueue {
+  const queue = queues.find(new URL(url).pathname.split('/').at(-1) ?? '');
+  if (queue !== undefined) return queue;
+  throw new ServiceError('QueueDoesNotExist', 'The specified queue does not exist.');
 }
 
 function sent(

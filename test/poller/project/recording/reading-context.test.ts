@@ -7,6 +7,7 @@ import {
 import type { CommandRecord } from '../../../../shared/core/records/command-record.ts';
 import type { ProjectRecord } from '../../../../shared/core/records/project-record.ts';
 import { normaliseTimestamp, type Timestamp } from '../../../../shared/core/time/timestamp.ts';
+import { anOperation } from '../../../builders.ts';
 
 const options = { backfill: 'open', walkLimits: { overlapMs: 5 * 60_000 } } as const;
 
@@ -15,7 +16,7 @@ function at(time: string): Timestamp {
 }
 
 function readAt(created_at: string, recorded?: ObservedReading['recorded']): ObservedReading {
-  const reading = { id: 'op-1', created_at: `2026-11-20T${created_at}Z` };
+  const reading = anOperation({ id: 'op-1', created_at: `2026-11-20T${created_at}Z` });
   return { account_id: 'main', nowMs: 0, observed_by: 'poll', recorded, reading };
 }
 

@@ -83,3 +83,16 @@ test('tokens finds the bridge on this machine with --local', { timeout: 60_000 }
   expect((await bridge.run(['tokens', 'list', '--local', '--json'])).output).not.toContain('hash');
   await expect(bridge.run(['freeze', 'on', 'x'], asCi)).rejects.toThrow(/403.*commands:freeze/);
 });
+
+test('trigger publishes a test event that the rule for it gets', { timeout: 60_000 }, async () => {
+  const { code, notes } = await bridge.run([
+    'trigger',
+    'operation-stalled',
+    '--set',
+    'project_id=p-of-a-test',
+  ]);
+
+  expect(code).toBe(0);
+  expect(notes).toMatch(/on the bus, with the source operations-bridge\.test$/);
+  await expect.poll(bridge.output, { timeout: 30_000 }).toMatch(/p-of-a-test.*Operation Stalled.*test event/);
+});

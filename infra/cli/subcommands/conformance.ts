@@ -1,0 +1,107 @@
+/** `operations-bridge conformance` compares a real account with what the bridge assumes of the upstream. */
+
+import { writeFileSync } from 'node:fs';
+import type { Command } from 'commander';
+import { AppError } from '../../../shared/runtime/errors.ts';
+import { createSecret } from '../../../shared/runtime/secret.ts';
+import { paint } from '../../local/terminal/event-line.ts';
+import { EXIT_CODES } from '../../process/exit-codes.ts';
+import { UsageError } from '../../process/option-values.ts';
+import type { Surroundings } from '../../process/surroundings.ts';
+import { createGet } from '../conforming/ask-upstream.ts';
+import { collectEvidence, REQUESTS_PER_MINUTE_MAX } from '../conforming/collect-evidence.ts';
+import type { Evidence } from '../conforming/evidence.ts';
+import type { Line } from '../conforming/line.ts';
+import { operationLines } from '../conforming/operation-lines.ts';
+import { serviceLines } from '../conforming/service-lines.ts';
+import { createSubcommand } from './subcommand.ts';
+
+interface ConformanceValues {
+  readonly upstream: string;
+  readonly keyStdin?: true;
+  readonly out?: string;
+  readonly json?: true;
+}
+
+const DEFAULT_UPSTREAM = 'https://console.neon.tech/api/v2';
+
+export function conformanceSubcommand(surroundings: Surroundings): Command {
+  const command = createSubcommand({
+    usage: 'conformance',
+    summary: 'Compares an account of the upstream with what the bridge assumes of it, with reads only.',
+    description:
+      `It changes nothing and sends at most ${REQUESTS_PER_MINUTE_MAX} requests a minute, about 25 in all. ` +
+      'The key comes from UPSTREAM_API_KEY. The report holds counts and forms, and no id, name or key, so it can be sent to others.',
+    examples: [
+      'UPSTREAM_API_KEY=... operations-bridge conformance',
+      'operations-bridge conformance --upstream http://127.0.0.1:4000/api/v2 --key-stdin --out report.json',
+    ],
+    exitCodes: {
+      succeeded: 'nothing is different from what the bridge assumes',
+      failed: 'at least one line is different',
+    },
+  });
+  return command
+    .option('--upstream <url>', 'the base URL of the API', DEFAULT_UPSTREAM)
+    .option('--key-stdin', 'reads the API key from the standard input')
+    .option('--out <file>', 'also writes the report to this file, as JSON')
+    .option('--json', 'prints the report as JSON')
+    .action((values: ConformanceValues) => runConformance(values, surroundings));
+}
+
+async function runConformance(values: ConformanceValues, surroundings: Surroundings): Promise<void> {
+  const { signal, clock, note, print, isColoured, exitWith } = surroundings;
+  const get = createGet(parseBaseUrl(values.upstream), await keyOf(values, surroundings), signal);
+  const onRequest = (count: number) => {
+    if (count % REQUESTS_PER_NOTE === 0) note(`${count} requests of about 25`);
+  };
+  const evidence = await collectEvidence({ get, clock, signal, onRequest });
+  refuseWithoutAccess(evidence);
+  const lines = [...operationLines(evidence), ...serviceLines(evidence)];
+  const report = { made_at: new Date(clock.now()).toISOString(), requests: evidence.replies.length, lines };
+  if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify(report, null, 2)}\n`);
+  if (values.json) print(JSON.stringify(report));
+  else for (const text of textOf(lines, isColoured)) print(text);
+  if (lines.some(({ verdict }) => verdict === 'different')) exitWith(EXIT_CODES.failed);
+}
+
+const REQUESTS_PER_NOTE = 5;
+
+function parseBaseUrl(text: string): string {
+  const url = URL.parse(text);
+  const isLocal = url?.protocol === 'http:' && ['127.0.0.1', 'localhost', '[::1]'].includes(url.hostname);
+  if (url?.protocol === 'https:' || isLocal) return text.replace(/\/+$/, '');
+  throw new UsageError(`--upstream is "${text}"; it takes a base URL such as https://host/api/v2.`);
+}
+
+async function keyOf({ keyStdin }: ConformanceValues, { environment, readInput }: Surroundings) {
+  const key = (keyStdin ? await readInput() : (environment['UPSTREAM_API_KEY'] ?? '')).trim();
+  if (key === '')
+    throw new UsageError('There is no API key; put it into UPSTREAM_API_KEY, or use --key-stdin.');
+  return createSecret(key);
+}
+
+/** Without a list of projects nothing can be judged, and a report would only mislead. */
+function refuseWithoutAccess({ projectPages, replies }: Evidence): void {
+  if (projectPages.length > 0) return;
+  const status = replies[0]?.status ?? 0;
+  const advice =
+    status === 401 ? 'check UPSTREAM_API_KEY' : 'check --upstream, and whether the key may list projects';
+  throw new AppError(
+    'projects_unreadable',
+    `The projects cannot be listed (the upstream answered ${status}); ${advice}.`,
+  );
+}
+
+function textOf(lines: readonly Line[], isColoured: boolean): readonly string[] {
+  const colours = { seen: 'green', 'not seen': 'gray', different: 'red' } as const;
+  const count = (verdict: Line['verdict']) => lines.filter((each) => each.verdict === verdict).length;
+  return [
+    ...lines.flatMap(({ verdict, assumption, found }) => [
+      `${paint(colours[verdict], verdict.padEnd(9), { isColoured })}  ${assumption}`,
+      `${' '.repeat(11)}${found}`,
+    ]),
+    '',
+    `${count('seen')} seen, ${count('not seen')} not seen, ${count('different')} different`,
+  ];
+}

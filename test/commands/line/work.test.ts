@@ -1,0 +1,217 @@
+import { describe, expect, test } from 'vitest';
+import { WORK_MS_MAX } from '../../../functions/commands/invocations.ts';
+import { SWEPT_LINES_MAX, type WorkerAccount, work } from '../../../functions/commands/work.ts';
+import type { Wake } from '../../../shared/commands/queue/wakes.ts';
+import { ACCOUNT_ID, createLineUnderTest, PROJECT_ID } from './line-under-test.ts';
+
+const OTHER_PROJECT_ID = 'quiet-pond-12345678';
+
+const messageOf = (messageId: string, project_id = PROJECT_ID, account_id = ACCOUNT_ID) => ({
+  messageId,
+  body: JSON.stringify({ account_id, project_id }),
+});
+
+function createWorker(more: Readonly<Record<string, WorkerAccount>> = {}) {
+  const line = createLineUnderTest();
+  const woken: Wake[] = [];
+  let idleCount = 0;
+  const idle = async () => {
+    idleCount++;
+  };
+  const accounts = new Map([[ACCOUNT_ID, { line: line.deps, idle }], ...Object.entries(more)]);
+  const wakes = { send: async (sent: readonly Wake[]) => void woken.push(...sent) };
+  const { clock, telemetry } = line.deps;
+  const deps = { accounts, wakes, clock, telemetry, newId: () => 'a-new-id' };
+  return { line, woken, deps, idleCount: () => idleCount, invoke: (event: unknown) => work(deps, event) };
+}
+
+const failing = (name: string): WorkerAccount => {
+  const { deps } = createLineUnderTest();
+  const fail = async () => {
+    throw new TypeError(name);
+  };
+  return {
+    line: { ...deps, queue: { ...deps.queue, readLine: fail, findLines: fail } },
+    idle: async () => {},
+  };
+};
+
+describe('a batch of messages', () => {
+  test('works on the line of each project once', async () => {
+    const worker = createWorker();
+    await worker.line.accept('restart');
+    worker.line.answers(Response.json({}));
+    let looks = 0;
+    const { readFreeze } = worker.line.queue;
+    Object.assign(worker.line.deps.queue, {
+      readFreeze: () => {
+        looks++;
+        return readFreeze();
+      },
+    });
+
+    const answer = await worker.invoke({ Records: [messageOf('a'), messageOf('b')] });
+
+    expect(answer).toEqual({ batchItemFailures: [] });
+    expect((await worker.line.commandOf('restart')).state).toBe('succeeded');
+    expect(looks).toBe(1);
+    expect(worker.idleCount()).toBe(1);
+  });
+
+  test('gives back all messages of a line that failed, and of no other', async () => {
+    const worker = createWorker({ broken: failing('no table') });
+    await worker.line.accept('restart');
+    worker.line.answers(Response.json({}));
+
+    const answer = await worker.invoke({
+      Records: [messageOf('a', PROJECT_ID, 'broken'), messageOf('b'), messageOf('c', PROJECT_ID, 'broken')],
+    });
+
+    expect(answer).toEqual({ batchItemFailures: [{ itemIdentifier: 'a' }, { itemIdentifier: 'c' }] });
+    expect((await worker.line.commandOf('restart')).state).toBe('succeeded');
+    expect(worker.line.logs).toContainEqual({
+      level: 'error',
+      event: 'line.failed',
+      account_id: 'broken',
+      project_id: PROJECT_ID,
+      reason: 'TypeError',
+    });
+  });
+
+  test('gives back the messages that it cannot read, and counts them', async () => {
+    const worker = createWorker();
+    const Records = [
+      { messageId: 'a', body: 'no JSON' },
+      { messageId: 'b', body: '{"account_id":"main"}' },
+    ];
+
+    const answer = await worker.invoke({ Records });
+
+    expect(answer).toEqual({ batchItemFailures: [{ itemIdentifier: 'a' }, { itemIdentifier: 'b' }] });
+    expect(worker.line.logs).toEqual([{ level: 'error', event: 'wake.unreadable', message_count: 2 }]);
+  });
+
+  test('drops the messages of an account that is not configured', async () => {
+    const worker = createWorker();
+
+    expect(await worker.invoke({ Records: [messageOf('a', PROJECT_ID, 'gone')] })).toEqual({
+      batchItemFailures: [],
+    });
+    expect(worker.woken).toEqual([]);
+  });
+
+  test('wakes a line again that is not finished when the time is over', async () => {
+    const worker = createWorker();
+    for (const id of ['first', 'second']) await worker.line.accept(id);
+    worker.line.answers(() => {
+      worker.line.pass(WORK_MS_MAX);
+      return Response.json({});
+    });
+
+    await worker.invoke({ Records: [messageOf('a')] });
+
+    expect(worker.woken).toEqual([{ account_id: ACCOUNT_ID, project_id: PROJECT_ID, id: 'a-new-id' }]);
+    expect((await worker.line.commandOf('second')).state).toBe('queued');
+  });
+
+  test('goes on until a millisecond before that time', async () => {
+    const worker = createWorker();
+    for (const id of ['first', 'second']) await worker.line.accept(id);
+    worker.line.answers(() => {
+      worker.line.pass(WORK_MS_MAX - 1);
+      return Response.json({});
+    }, Response.json({}));
+
+    await worker.invoke({ Records: [messageOf('a')] });
+
+    expect(worker.woken).toEqual([]);
+    expect((await worker.line.commandOf('second')).state).toBe('succeeded');
+  });
+});
+
+describe('the end of an operation', () => {
+  const event = (project_id: string) => ({
+    'detail-type': 'Operation State Changed',
+    detail: { account_id: ACCOUNT_ID, project_id, status: 'finished' },
+  });
+
+  test('works on the line of its project', async () => {
+    const worker = createWorker();
+    await worker.line.accept('restart');
+    worker.line.answers(Response.json({}));
+
+    expect(await worker.invoke(event(OTHER_PROJECT_ID))).toEqual({ batchItemFailures: [] });
+    expect(worker.line.sent).toHaveLength(0);
+    expect(await worker.invoke(event(PROJECT_ID))).toEqual({ batchItemFailures: [] });
+    expect(worker.line.sent).toHaveLength(1);
+    expect(worker.idleCount()).toBe(2);
+  });
+
+  test('rejects when the table does, so that the bus tries again, and leaves nothing unwritten', async () => {
+    let isIdle = false;
+    const idle = async () => {
+      isIdle = true;
+    };
+    const worker = createWorker({ broken: { ...failing('no table'), idle } });
+    const of = { ...event(PROJECT_ID), detail: { account_id: 'broken', project_id: PROJECT_ID } };
+
+    await expect(worker.invoke(of)).rejects.toThrow('no table');
+    expect(isIdle).toBe(true);
+  });
+});
+
+describe('the schedule', () => {
+  test('wakes every line that is not empty, once a minute at most', async () => {
+    const worker = createWorker();
+    await worker.line.accept('restart');
+
+    expect(await worker.invoke({ source: 'aws.scheduler' })).toEqual({ batchItemFailures: [] });
+
+    const minute = Math.floor(worker.line.deps.clock.now() / 60_000);
+    expect(worker.woken).toEqual([{ account_id: ACCOUNT_ID, project_id: PROJECT_ID, id: `sweep-${minute}` }]);
+    expect(worker.line.sent).toEqual([]);
+  });
+
+  test('sends nothing when every line is empty', async () => {
+    const worker = createWorker();
+    Object.assign(worker.deps.wakes, {
+      send: async () => {
+        throw new Error('Nothing was to be sent');
+      },
+    });
+
+    await worker.invoke({});
+
+    expect(worker.line.logs).toEqual([]);
+  });
+
+  test('goes on with the other accounts when one fails', async () => {
+    const worker = createWorker({ broken: failing('no table') });
+    await worker.line.accept('restart');
+
+    await worker.invoke(undefined);
+
+    expect(worker.woken).toHaveLength(1);
+    expect(worker.line.logs).toContainEqual({
+      level: 'error',
+      event: 'sweep.failed',
+      account_id: 'broken',
+      reason: 'TypeError',
+    });
+  });
+
+  test('asks for a thousand lines at most', async () => {
+    const worker = createWorker();
+    const asked: number[] = [];
+    Object.assign(worker.line.deps.queue, {
+      findLines: async (projectsMax: number) => {
+        asked.push(projectsMax);
+        return [];
+      },
+    });
+
+    await worker.invoke({});
+
+    expect(asked).toEqual([SWEPT_LINES_MAX]);
+  });
+});

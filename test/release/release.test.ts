@@ -1,0 +1,170 @@
+/** Builds the release twice, in two folders, and looks into what is released. */
+
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { unzipSync } from 'fflate';
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import type { ProjectManifest } from '../../infra/release/manifests.ts';
+import { ROOT } from '../../infra/release/root.ts';
+
+// Each release bundles six entries and synthesizes the stack.
+vi.setConfig({ testTimeout: 300_000, hookTimeout: 600_000 });
+
+const workFolder = mkdtempSync(join(tmpdir(), 'two-releases-'));
+const folders = [join(workFolder, 'first'), join(workFolder, 'a-second-one')] as const;
+const [first, second] = folders;
+const read = (path: string) => readFileSync(join(first, path));
+const hashOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+
+beforeAll(() => {
+  for (const folder of folders) {
+    const program = join(ROOT, 'infra/release/release.ts');
+    const { status, stderr } = spawnSync(process.execPath, [program, folder], { encoding: 'utf8' });
+    if (status !== 0) throw new Error(stderr);
+  }
+});
+
+afterAll(() => rmSync(workFolder, { recursive: true }));
+
+function filesOf(folder: string): ReadonlyMap<string, string> {
+  const files = readdirSync(folder, { recursive: true, withFileTypes: true }).filter((each) => each.isFile());
+  return new Map(
+    files.map(({ parentPath, name }) => {
+      const path = join(parentPath, name);
+      return [path.slice(folder.length + 1), hashOf(readFileSync(path))];
+    }),
+  );
+}
+
+test('two runs give the same bytes', () => {
+  expect(filesOf(first).size).toBe(9);
+  expect(filesOf(second)).toEqual(filesOf(first));
+});
+
+test('the checksums are those of the files, and name every file', () => {
+  const lines = read('SHA256SUMS').toString().trimEnd().split('\n');
+  const listed = new Map(lines.map((line) => [line.slice(66), line.slice(0, 64)]));
+  const files = new Map(filesOf(first));
+  files.delete('SHA256SUMS');
+
+  expect(listed).toEqual(files);
+});
+
+describe('the template', () => {
+  interface Template {
+    readonly Parameters: Readonly<Record<string, object>>;
+    // biome-ignore lint/suspicious/noExplicitAny: the template is looked into freely
+    readonly Resources: Readonly<Record<string, { readonly Type: string; readonly Properties: any }>>;
+  }
+  const text = () => read('operations-bridge.template.json').toString();
+  const template = () => JSON.parse(text()) as Template;
+  const functions = () =>
+    Object.values(template().Resources).filter(({ Type }) => Type === 'AWS::Lambda::Function');
+
+  test('takes the code of every function from the bucket, as it was zipped', () => {
+    const keys = functions().map(({ Properties }) =>
+      Properties.Code.S3Key['Fn::Sub'].replace(/^\$\{CodePrefix\}/, ''),
+    );
+
+    expect(new Set(keys)).toEqual(new Set(readdirSync(join(first, 'code'))));
+    expect(keys).toHaveLength(4);
+    for (const { Properties } of functions()) expect(Properties.Code.S3Bucket).toEqual({ Ref: 'CodeBucket' });
+  });
+
+  test('names each zip file by its content, so that CloudFormation sees a change', () => {
+    for (const name of readdirSync(join(first, 'code')))
+      expect(name).toContain(hashOf(read(`code/${name}`)).slice(0, 16));
+  });
+
+  test('zips a handler that reads its environment, which names no account', () => {
+    for (const name of readdirSync(join(first, 'code'))) {
+      const files = unzipSync(read(`code/${name}`));
+      const environment = Buffer.from(files['environment.json'] ?? []).toString();
+
+      expect(Object.keys(files)).toEqual(['environment.json', 'index.mjs']);
+      expect(Object.keys(JSON.parse(environment) as object)).not.toContain('ACCOUNTS');
+      expect(Buffer.from(files['index.mjs'] ?? []).toString()).toMatch(/export\s*\{[^}]*\bhandler\b/);
+    }
+  });
+
+  test('has no value that stands for a parameter, and nothing of the CDK', () => {
+    expect(text()).not.toMatch(/stand-in|000000000000|cdk-hnb659fds|BootstrapVersion|aws:cdk:/);
+  });
+
+  test('uses every parameter, and refers only to what it has', () => {
+    const { Parameters, Resources } = template();
+    const known = new Set([...Object.keys(Parameters), ...Object.keys(Resources)]);
+    const referred = new Set(referencesIn(template()));
+
+    expect([...referred].filter((name) => !known.has(name) && !name.startsWith('AWS::'))).toEqual([]);
+    expect(Object.keys(Parameters).filter((name) => !referred.has(name))).toEqual([]);
+  });
+
+  test('gives the functions their accounts and secrets by the parameters', () => {
+    const api = functions().find(({ Properties }) => Properties.FunctionName === 'operations-bridge-api');
+    const { ACCOUNTS, TOKEN_PEPPER_SECRET_ID } = api?.Properties.Environment.Variables ?? {};
+    const accounts = ACCOUNTS['Fn::Sub']
+      .replace(/\$\{UpstreamBaseUrl\}/, 'https://upstream.example.com/api/v2')
+      .replace(/\$\{UpstreamKeySecretArn\}/, 'an ARN');
+
+    expect(TOKEN_PEPPER_SECRET_ID).toEqual({ Ref: 'TokenPepperSecretArn' });
+    expect(JSON.parse(accounts)).toMatchObject([
+      {
+        account_id: 'main',
+        upstream_base_url: 'https://upstream.example.com/api/v2',
+        key_secret_id: 'an ARN',
+      },
+    ]);
+  });
+});
+
+/** Lists the names in every `Ref`, `Fn::GetAtt`, `Fn::Sub` and `DependsOn`. */
+function referencesIn(part: unknown): readonly string[] {
+  if (Array.isArray(part)) return part.flatMap(referencesIn);
+  if (typeof part !== 'object' || part === null) return [];
+  return Object.entries(part).flatMap(([name, value]) => {
+    if (name === 'Ref') return [String(value)];
+    if (name === 'Fn::GetAtt') return [String([value].flat()[0])];
+    if (name === 'DependsOn') return [value].flat().map(String);
+    if (name === 'Fn::Sub') return [...String(value).matchAll(/\$\{([^!}.]+)/g)].map(([, each = '']) => each);
+    return referencesIn(value);
+  });
+}
+
+describe('the bill of materials', () => {
+  interface Listed {
+    readonly bomFormat: string;
+    readonly metadata: { readonly component: { readonly name: string } };
+    readonly components: readonly { readonly name: string; readonly version: string }[];
+  }
+  const manifest = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as ProjectManifest;
+  const listed = () => JSON.parse(read('operations-bridge.cdx.json').toString()) as Listed;
+
+  test('is of CycloneDX, and has every dependency of the project in its version', () => {
+    const { bomFormat, metadata, components } = listed();
+    const versions = Object.fromEntries(components.map(({ name, version }) => [name, version]));
+
+    expect(bomFormat).toBe('CycloneDX');
+    expect(metadata.component.name).toBe('operations-bridge');
+    expect(versions).toMatchObject(manifest.dependencies);
+    expect(versions).not.toHaveProperty('vitest');
+  });
+
+  test('has every package whose code is part of the released command', () => {
+    const notices = spawnSync(
+      'tar',
+      ['-xzOf', join(first, `operations-bridge-${manifest.version}.tgz`), 'package/THIRD-PARTY-LICENSES.txt'],
+      { encoding: 'utf8' },
+    ).stdout;
+    const bundled = [...notices.matchAll(/^(\S+) (\d+\.\d+\.\S+) \(/gm)].map(
+      ([, name, version]) => `${name}@${version}`,
+    );
+    const known = new Set(listed().components.map(({ name, version }) => `${name}@${version}`));
+
+    expect(bundled.length).toBeGreaterThan(20);
+    expect(bundled.filter((each) => !known.has(each))).toEqual([]);
+  });
+});
