@@ -63,6 +63,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/core/time',
     'shared/events',
     'shared/events/pattern',
+    'shared/insights',
     'shared/runtime',
     'shared/store',
   ],
