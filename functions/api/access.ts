@@ -17,7 +17,9 @@ import { AUDIT_ATTRIBUTES } from './read-model/audit-reader.ts';
 import { HELD_ATTRIBUTES } from './serving/held-places.ts';
 
 const RECORDS = Object.values(RECORD_ATTRIBUTES).flat();
-const BEGUN = [...RECORD_ATTRIBUTES.operation, ...RECORD_ATTRIBUTES.command];
+const BEGUN = (['operation', 'command', 'branch', 'compute'] as const).flatMap(
+  (kind) => RECORD_ATTRIBUTES[kind],
+);
 const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 
 /** Only the poller needs these attributes. They say how far it has read, and what it has learned. */

@@ -6,7 +6,9 @@ import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { FEED_INDEX, LIST_INDEX } from '../../shared/store/table.ts';
 import { type Access, distinct, KEY, PARKED, WORK } from '../../shared/store/table-access.ts';
 
-const BEGUN = [...RECORD_ATTRIBUTES.operation, ...RECORD_ATTRIBUTES.command];
+const BEGUN = (['operation', 'command', 'branch', 'compute'] as const).flatMap(
+  (kind) => RECORD_ATTRIBUTES[kind],
+);
 const LISTED = [LIST_INDEX.partitionKey, LIST_INDEX.sortKey] as const;
 
 export const commandsAccess = {

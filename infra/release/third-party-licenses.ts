@@ -8,6 +8,7 @@ interface BundledPackage {
   readonly name: string;
   readonly version: string;
   readonly license?: string;
+  readonly author?: string | { readonly name: string };
 }
 
 /**
@@ -29,8 +30,9 @@ function folderOfPackage(path: string): string | undefined {
 }
 
 function titleOf(folder: string): string {
-  const { name, version, license } = manifestOf(folder);
-  return `${name} ${version} (${license ?? 'its licence is below'})`;
+  const { name, version, license, author } = manifestOf(folder);
+  const by = typeof author === 'object' ? author.name : author;
+  return `${name} ${version} (${license ?? 'its licence is below'})${by ? `, by ${by}` : ''}`;
 }
 
 function licenseText(folder: string): string {

@@ -3,5 +3,8 @@
  * it.
  */
 
-/** `copy` says that an older version had reported the same event. A notice without an outcome waits. */
-export type NoticeOutcome = 'reported' | 'refused' | 'copy';
+/**
+ * `copy` says that an older version had reported the same event, and `healed` that the failure ended before it woke
+ * people, so that only the hourly digest counts it. A notice without an outcome waits.
+ */
+export type NoticeOutcome = 'reported' | 'refused' | 'copy' | 'healed';

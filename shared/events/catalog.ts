@@ -232,6 +232,31 @@ const projectUnreachable = defineEvent({
   example: { ...projectExample, reason: 'gone' as const },
 });
 
+export const accountWatched = defineEvent({
+  detailType: DETAIL_TYPES.account_watched,
+  summary:
+    'Every project of the account was read for the first time, so from now on its events are on time. It is published once for each account.',
+  detail: z.object({
+    ...common,
+    project_count: z.number().int().nonnegative().describe('The account has this many visible projects.'),
+    failing_count: z
+      .number()
+      .int()
+      .nonnegative()
+      .describe(
+        'This many operations had failed then and had not ended. They began before the bridge watched.',
+      ),
+  }),
+  example: {
+    schema: 1,
+    id: '5f0c6f1e1d9b4a7f8a1f3f1f0c9f7a02',
+    account_id: 'main',
+    observed_at: '2026-01-16T21:02:09.412Z',
+    project_count: 25,
+    failing_count: 3,
+  },
+});
+
 const healthDetail = z.object({
   ...common,
   reason: z
@@ -272,6 +297,7 @@ export const eventCatalog = [
   operationWatchEnded,
   projectDiscovered,
   projectUnreachable,
+  accountWatched,
   accountDegraded,
   accountRecovered,
 ] as const;

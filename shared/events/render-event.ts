@@ -58,6 +58,7 @@ const details = {
   },
   project_discovered: (record, entry) => ({ ...projectFields(record), ...entry }),
   project_unreachable: (record, entry) => ({ ...projectFields(record), ...entry }),
+  account_watched: (record, entry) => ({ ...accountFields(record), ...entry }),
   branch_ready: (record, entry) => ({ ...branchFields(record), ...entry }),
   branch_failed: (record, entry) => ({ ...branchFields(record), ...entry }),
   compute_state_changed: (record, entry) => ({

@@ -48,7 +48,9 @@ export async function recordCommand(
   const record = commandRecord(deps, command, operationIds);
   await deps.store.record(record, undefined);
   const recorded = await Promise.all(
-    operations.map((operation) => recordOne(deps, command, operation, startedWith(operation, operations))),
+    operations.map((operation) =>
+      recordOne(deps, command, operation, companionsOf(command, operation, operations)),
+    ),
   );
   const known = recorded.flatMap((each) => each ?? []);
   const ended = await settleCommands(deps, [record], new Map(known.map((each) => [each.operation_id, each])));
@@ -90,6 +92,13 @@ async function recordOne(
   const deps: RecordDeps = { upstream, store, contextOf };
   const outcome = await recordOperation(deps, undefined, operation);
   return 'record' in outcome ? outcome.record : undefined;
+}
+
+/** This call runs `create_branch` for a branch that exists. */
+const RESTORE = 'restoreBranch';
+
+function companionsOf({ call }: Command, operation: Operation, operations: readonly Operation[]) {
+  return call === RESTORE ? undefined : startedWith(operation, operations);
 }
 
 function commandRecord(

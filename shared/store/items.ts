@@ -91,6 +91,7 @@ export const accountItem = z.object({
   account_id: z.string(),
   boot_at: timestamp,
   is_listed: z.boolean(),
+  watched_at: z.string().optional(),
   degraded_reason: accountHealthEntry.shape.reason.optional(),
 });
 

@@ -182,8 +182,13 @@ describe('a command of a caller with --settle', () => {
     const asked = await ask('GET', address ?? '');
     expect(asked.body.command).toMatchObject({ settled: false, operation_ids: [OPERATION_ID] });
 
+    const settled = ask('GET', `${address}?wait=25`);
+    const isAnswered = watched(settled);
+    await passBy(3_000);
+    expect(isAnswered.isDone).toBe(false);
     await end(OPERATION_ID);
-    expect((await ask('GET', address ?? '')).body.command.settled).toBe(true);
+    await passBy(1_500);
+    expect((await settled).body.command.settled).toBe(true);
   });
 
   test('whose operation was cancelled is answered with the address of its record', async () => {

@@ -388,7 +388,15 @@ describe('privileges', () => {
     expect(statementsOf('api').find(({ Sid }) => Sid === 'Publish')).toMatchObject({
       Condition: {
         StringEquals: { 'events:source': 'operations-bridge' },
-        'ForAllValues:StringEquals': { 'events:detail-type': ['Operation State Changed', 'Command Settled'] },
+        'ForAllValues:StringEquals': {
+          'events:detail-type': [
+            'Operation State Changed',
+            'Command Settled',
+            'Branch Ready',
+            'Branch Failed',
+            'Compute State Changed',
+          ],
+        },
       },
     });
     expect(statementsOf('api').find(({ Sid }) => Sid === 'Trigger')).toMatchObject({
@@ -483,8 +491,8 @@ describe('privileges', () => {
       ['UpdateQueue', 'QUEUE#*'],
       ['UpdateUsage', 'USAGE#*'],
       ['UpdateCallers', 'CALLER#*'],
-      ['QueryAccounts', 'main', 'QUEUE#*', 'QUEUED#*'],
       ['QueryCreated', 'A#*'],
+      ['QueryAccounts', 'main', 'QUEUE#*', 'QUEUED#*'],
       ['QueryList', 'PROJECTS#*', 'AUDIT#*', 'COMMANDS#*'],
     ]);
     expect(of('commands')).toEqual([
@@ -494,7 +502,7 @@ describe('privileges', () => {
       ['UpdateReadRequests', 'READ#*'],
       ['UpdateQueue', 'QUEUE#*'],
       ['UpdateUsage', 'USAGE#*'],
-      ['QueryWork', 'main', 'QUEUE#*', 'QUEUED#*'],
+      ['QueryWork', 'main', 'QUEUE#*'],
     ]);
   });
 

@@ -60,7 +60,11 @@ export async function live(hours: Hours): Promise<Outcome> {
   const indexes = createListIndex(memory);
   const poisonIds = new Set<string>();
   const hostile = createHostileChannels(clock, poisonIds);
-  const policy = alertPolicySchema.parse({ mutes: mutesOf(draw, minutes) });
+  const policy = alertPolicySchema.parse({
+    patience_seconds: 0,
+    gather_seconds: 0,
+    mutes: mutesOf(draw, minutes),
+  });
   const channels = hostile.channels.filter(({ name }) => hours.only === undefined || name === hours.only);
   let offsetMs = 0;
   let deathCount = 0;

@@ -32,6 +32,10 @@ export interface ChannelUnderTest {
   failAfterMessages: number | undefined;
 }
 
+/**
+ * Builds a notifier with this policy. Unless the policy says otherwise, every failure is reported at once and alone, so
+ * that a test of sending does not have to wait.
+ */
 export function aNotifier(policy: object = {}) {
   let nowMs = NOON_MS;
   const clock = { now: () => nowMs, sleep: async () => {} };
@@ -46,7 +50,7 @@ export function aNotifier(policy: object = {}) {
   };
   const deps: NotifierDeps = {
     store: createAlertStore(table, indexes, { clock, telemetry }),
-    policy: alertPolicySchema.parse(policy),
+    policy: alertPolicySchema.parse({ patience_seconds: 0, gather_seconds: 0, ...policy }),
     clock,
     telemetry,
     channels: [slack.channel, email.channel],

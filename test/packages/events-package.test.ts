@@ -15,6 +15,7 @@ import { packPackage } from '../../infra/release/pack.ts';
 import { ROOT } from '../../infra/release/root.ts';
 import { stageEventsPackage } from '../../infra/release/stage-events-package.ts';
 import { createEmptyProject, typescript5, typescript7 } from './empty-project.ts';
+import { hoverIn } from './hover.ts';
 import { findNode22 } from './node-22.ts';
 
 const CONSUMER = readFileSync(join(ROOT, 'test/packages/consumers/consumer.ts.txt'), 'utf8');
@@ -67,21 +68,21 @@ describe.each([
 
     expect(statSync(join(project.folder, `built-${name}/consumer.js`)).size).toBeGreaterThan(0);
   });
+});
 
-  test('refuses a field that an event does not have', () => {
-    project.write(
-      'mistaken.ts',
-      `import type { CommandSettled } from 'operations-bridge-events';\nexport const of = (settled: CommandSettled) => settled.sequence;\n`,
+test('refuses a field that an event does not have', () => {
+  project.write(
+    'mistaken.ts',
+    `import type { CommandSettled } from 'operations-bridge-events';\nexport const of = (settled: CommandSettled) => settled.sequence;\n`,
+  );
+
+  try {
+    expect(() => project.compile({ ...strictest, module: 'nodenext', noEmit: true })).toThrow(
+      /Property 'sequence' does not exist on type 'CommandSettled'/,
     );
-
-    try {
-      expect(() => project.compile({ ...strictest, module: 'nodenext', noEmit: true }, typescript)).toThrow(
-        /Property 'sequence' does not exist on type 'CommandSettled'/,
-      );
-    } finally {
-      rmSync(join(project.folder, 'mistaken.ts'));
-    }
-  });
+  } finally {
+    rmSync(join(project.folder, 'mistaken.ts'));
+  }
 });
 
 describe.each(['Node 24', 'Node 22'])('%s', (version) => {
@@ -139,6 +140,26 @@ test('a bundle without the check of signatures does not have its library', () =>
 
   expect(kept.filter(([path]) => /standardwebhooks|fast-sha256/.test(path))).toEqual([]);
   expect(kept.some(([path]) => path.includes('node_modules/zod'))).toBe(true);
+});
+
+test.each([
+  ['status);', '(property) OperationStateChanged.status: string', /treat an unknown status as not terminal/],
+  ['detail.status', '(property) detail: OperationStateChanged', /^$/],
+  ['parseBridgeEvent(1', 'parseBridgeEvent(event: unknown', /Returns undefined when it is not an event/],
+])('an editor shows at "%s" a type that people can read, and its meaning', (text, type, meaning) => {
+  const file = project.write(
+    'hover.ts',
+    `import { parseBridgeEvent } from 'operations-bridge-events';
+const event = parseBridgeEvent(1);
+if (event?.detailType === 'Operation State Changed') console.log(event.detail.status);
+`,
+  );
+
+  const hover = hoverIn(file, text);
+
+  expect(hover.type).toContain(type);
+  expect(hover.documentation).toMatch(meaning);
+  rmSync(file);
 });
 
 test('the examples of the README compile', () => {

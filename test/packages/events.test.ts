@@ -3,6 +3,7 @@ import { describe, expect, expectTypeOf, test } from 'vitest';
 import type * as z from 'zod';
 import type { BridgeEventDetails } from '../../infra/packages/events/event-details.ts';
 import {
+  type BridgeEvent,
   createDuplicateFilter,
   createSequenceGuard,
   eventSchemas,
@@ -10,7 +11,7 @@ import {
   SignatureError,
   verifySignature,
 } from '../../infra/packages/events/operations-bridge-events.ts';
-import { eventCatalog, operationStateChanged } from '../../shared/events/catalog.ts';
+import { computeStateChanged, eventCatalog, operationStateChanged } from '../../shared/events/catalog.ts';
 
 const anEvent = (fields: object = {}) => ({
   source: 'operations-bridge',
@@ -23,7 +24,7 @@ describe('parseBridgeEvent', () => {
   test.each(eventCatalog)('parses $detailType', ({ detailType, example }) => {
     expect(
       parseBridgeEvent({ source: 'operations-bridge', 'detail-type': detailType, detail: example }),
-    ).toEqual({ detailType, detail: example, replayName: undefined });
+    ).toEqual({ detailType, detail: example, replayName: undefined, isTest: false });
   });
 
   test('names the replay of an event', () => {
@@ -39,6 +40,17 @@ describe('parseBridgeEvent', () => {
     ['x'],
   ])('returns undefined for %j, which is no event that it knows', (other) => {
     expect(parseBridgeEvent(other)).toBeUndefined();
+  });
+
+  test('returns a test event only when it is asked to, and marks it', () => {
+    const sample = anEvent({ source: 'operations-bridge.test' });
+
+    expect(parseBridgeEvent(sample)).toBeUndefined();
+    expect(parseBridgeEvent(sample, { testEvents: 'accepted' })).toMatchObject({
+      isTest: true,
+      detail: sample.detail,
+    });
+    expect(parseBridgeEvent(anEvent(), { testEvents: 'accepted' })?.isTest).toBe(false);
   });
 
   test('leaves out new fields, and throws when a field is missing', () => {
@@ -75,40 +87,67 @@ test('the duplicate filter finds a copy as long as it remembers the id', () => {
 });
 
 describe('the sequence guard', () => {
-  const told = (operation_id: string, sequence: number, fields: object = {}) => ({
-    account_id: 'main',
-    project_id: 'p',
-    operation_id,
-    sequence,
-    ...fields,
-  });
+  const anEventOf = (definition: (typeof eventCatalog)[number], fields: object): BridgeEvent => {
+    const { detailType, example } = definition;
+    const parsed = parseBridgeEvent({
+      source: 'operations-bridge',
+      'detail-type': detailType,
+      detail: { ...example, ...fields },
+    });
+    if (parsed === undefined) throw new Error(`${detailType} is not known`);
+    return parsed;
+  };
+  const changed = (operation_id: string, sequence: number, fields: object = {}) =>
+    anEventOf(operationStateChanged, { operation_id, sequence, ...fields });
 
   test('finds what is not newer than the newest event of its operation', () => {
     const isOutdated = createSequenceGuard();
+    const events = [1, 3, 2, 3, 4].map((sequence) => changed('a', sequence));
 
-    expect([told('a', 1), told('a', 3), told('a', 2), told('a', 3), told('a', 4)].map(isOutdated)).toEqual([
-      false,
-      false,
-      true,
-      true,
-      false,
-    ]);
+    expect(events.map(isOutdated)).toEqual([false, false, true, true, false]);
   });
 
   test('keeps operations apart, also those of two accounts', () => {
     const isOutdated = createSequenceGuard();
+    const events = [
+      changed('a', 5),
+      changed('b', 1),
+      changed('a', 1, { account_id: 'other' }),
+      changed('a', 1),
+    ];
 
-    expect(
-      [told('a', 5), told('b', 1), told('a', 1, { account_id: 'other' }), told('a', 1)].map(isOutdated),
-    ).toEqual([false, false, false, true]);
+    expect(events.map(isOutdated)).toEqual([false, false, false, true]);
+  });
+
+  test('counts the events of a compute by the compute, also when they name the same operation', () => {
+    const isOutdated = createSequenceGuard();
+    const compute = (sequence: number, operation_id: string) =>
+      anEventOf(computeStateChanged, { sequence, operation_id });
+    const events = [compute(57, 'a'), changed('a', 3), compute(56, 'b'), compute(58, 'b')];
+
+    expect(events.map(isOutdated)).toEqual([false, false, true, false]);
+  });
+
+  test.each(eventCatalog)('knows whether $detailType has a sequence', (definition) => {
+    const isOutdated = createSequenceGuard();
+    const event = anEventOf(definition, {});
+    isOutdated(event);
+
+    expect(isOutdated(event)).toBe('sequence' in definition.detail.shape);
   });
 
   test('forgets the operation whose last event came first when it is full', () => {
     const isOutdated = createSequenceGuard(2);
+    const events = [
+      changed('a', 2),
+      changed('b', 2),
+      changed('a', 1),
+      changed('c', 2),
+      changed('a', 1),
+      changed('b', 1),
+    ];
 
-    const answers = [told('a', 2), told('b', 2), told('a', 1), told('c', 2), told('a', 1), told('b', 1)];
-
-    expect(answers.map(isOutdated)).toEqual([false, false, true, false, true, false]);
+    expect(events.map(isOutdated)).toEqual([false, false, true, false, true, false]);
   });
 });
 

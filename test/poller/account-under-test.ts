@@ -141,12 +141,19 @@ export function anAccount({
     /** Deletes what has expired, as DynamoDB does some time later. */
     expire: (): number => stage.table.sync.expire(world.scheduler.now()),
     pass: (durationMs: number) => world.scheduler.runUntil(world.scheduler.now() + durationMs),
+    /** Returns what was published about projects and operations, and about the health of the account. */
     events: (): readonly Readonly<Record<string, unknown>>[] =>
-      stage.delivered.map(({ detailType, detail }) => ({
-        type: detailType,
-        ...(JSON.parse(detail) as Record<string, unknown>),
-      })),
+      published().filter(({ type }) => type !== 'Account Watched'),
+    /** Returns the events that say that the account was read for the first time. */
+    firstSights: () => published().filter(({ type }) => type === 'Account Watched'),
   };
+
+  function published(): readonly Readonly<Record<string, unknown>>[] {
+    return stage.delivered.map(({ detailType, detail }) => ({
+      type: detailType,
+      ...(JSON.parse(detail) as Record<string, unknown>),
+    }));
+  }
 
   function wire(): AccountDeps {
     const wired = dependenciesOf(stage, { name: 'test', isCrashed: false, clockSkewMs: 0 });

@@ -442,7 +442,8 @@ describe('the account', () => {
     const { bus } = deps();
     const failingSinceMs: unknown[] = [];
     const publish: typeof bus.publish = (events) => {
-      failingSinceMs.push(memory().health.failingSinceMs);
+      if (events.some(({ detailType }) => detailType === 'Operation State Changed'))
+        failingSinceMs.push(memory().health.failingSinceMs);
       return bus.publish(events);
     };
     Object.assign(deps(), { bus: { publish } });

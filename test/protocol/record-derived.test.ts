@@ -3,9 +3,10 @@ import { describe, expect, test } from 'vitest';
 import { startedWith } from '../../shared/core/derived/derivations.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import { decideNextRecord } from '../../shared/core/records/operation-record.ts';
+import { recordCommand } from '../../shared/protocol/record-command.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
-import type { BridgeStore } from '../../shared/store/adapters/bridge-store.ts';
+import { type BridgeStore, createBridgeStore } from '../../shared/store/adapters/bridge-store.ts';
 import { branchKey, computeKey } from '../../shared/store/keys.ts';
 import { aContext, anOperation, NOON_MS } from '../builders.ts';
 import { aStore, type LostWrite, withLostWrites } from './store-under-test.ts';
@@ -235,3 +236,42 @@ test('wherever writes are lost, a branch becomes ready once, and the compute has
     { numRuns: 200 },
   );
 });
+
+test.each(['api', 'commands'] as const)(
+  'the role of the %s may record what derives from a command',
+  async (role) => {
+    const { table, clock } = aStore(() => NOON_MS);
+    const store = createBridgeStore(table.as(role), 'main', clock);
+    const published: string[] = [];
+    const bus = {
+      publish: async (events: readonly { readonly detailType: string }[]) => {
+        published.push(...events.map(({ detailType }) => detailType));
+        return events.map(() => ({ kind: 'accepted' as const }));
+      },
+    };
+    const upstream = { getOperation: async () => anOperation() };
+    const deps = {
+      accountId: 'main',
+      store,
+      bus,
+      clock,
+      upstream,
+      telemetry: silentTelemetry,
+      settleWithinMs: 1e6,
+    };
+    const command = {
+      project_id: PROJECT_ID,
+      request_id: 'a-request',
+      client_id: 'an-app',
+      call: 'createProjectBranch',
+    };
+    await recordCommand(deps, command, [
+      anOperation({ ...CREATE, status: 'finished' }),
+      anOperation({ ...START, status: 'finished' }),
+    ]);
+
+    expect(published).toContain('Branch Ready');
+    expect(published).toContain('Compute State Changed');
+    expect(table.sync.peek(BRANCH)).toMatchObject({ readiness: 'ready', command: { client_id: 'an-app' } });
+  },
+);

@@ -4,7 +4,7 @@
  */
 
 import { registerHooks } from 'node:module';
-import type { Mutant } from './mutants.ts';
+import { changesOf, type Mutant } from './mutants.ts';
 
 /** MUTANTS names another list of mutants by its path from the root of the project. */
 const list = process.env['MUTANTS'] ?? 'test/simulation/mutants.ts';
@@ -16,14 +16,20 @@ const name = process.env['MUTANT'];
 const mutant = mutants.find((candidate) => candidate.name === name);
 if (mutant === undefined) throw new Error(`There is no mutant "${name}"`);
 
+const changes = changesOf(mutant);
+
 registerHooks({
   load(url, context, nextLoad) {
     const loaded = nextLoad(url, context);
-    if (!url.endsWith(`/${mutant.file}`)) return loaded;
-    const text = new TextDecoder().decode(loaded.source as Uint8Array);
-    const places = text.split(mutant.find).length - 1;
-    if (places !== 1)
-      throw new Error(`Mutant "${mutant.name}" matches ${places} places of ${mutant.file} instead of one`);
-    return { ...loaded, source: text.replace(mutant.find, () => mutant.replace) };
+    const own = changes.filter(({ file }) => url.endsWith(`/${file}`));
+    if (own.length === 0) return loaded;
+    let text = new TextDecoder().decode(loaded.source as Uint8Array);
+    for (const { file, find, replace } of own) {
+      const places = text.split(find).length - 1;
+      if (places !== 1)
+        throw new Error(`Mutant "${mutant.name}" matches ${places} places of ${file} instead of one`);
+      text = text.replace(find, () => replace);
+    }
+    return { ...loaded, source: text };
   },
 });

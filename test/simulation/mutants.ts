@@ -2,14 +2,23 @@
  * Lists deliberate mistakes in the protocol, each as a change of production text. The checker must notice every one.
  */
 
-export interface Mutant {
+export interface Mutant extends Change {
   readonly name: string;
   /** Says in words what goes wrong. */
   readonly mistake: string;
+  /** These guards against the same mistake are taken out, too: one of them alone would hide it. */
+  readonly and?: readonly Change[];
+}
+
+export interface Change {
   readonly file: string;
   /** This text stands exactly once in the file. */
   readonly find: string;
   readonly replace: string;
+}
+
+export function changesOf({ file, find, replace, and = [] }: Mutant): readonly Change[] {
+  return [{ file, find, replace }, ...and];
 }
 
 export const mutants: readonly Mutant[] = [

@@ -11,6 +11,7 @@ import { accountRoutes } from './account-routes.ts';
 import { auditRoutes } from './audit-routes.ts';
 import { type ModelDeps, type ModelOf, modelFor } from './bridge-route.ts';
 import { commandRoutes } from './command-routes.ts';
+import { derivedRoutes } from './derived-routes.ts';
 import { eventRoutes } from './event-routes.ts';
 import { freezeRoutes } from './freeze-routes.ts';
 import { healthRoutes } from './health-routes.ts';
@@ -41,6 +42,7 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...projectRoutes(modelOf),
     ...operationRoutes(modelOf, { clock, patient }),
     ...insightRoutes(modelOf, clock),
+    ...derivedRoutes(modelOf, { clock, patient }),
     ...wishRoutes(modelOf, pollIntervalMsOf),
     ...commandRoutes(modelOf, { clock, patient }),
     ...queueRoutes(modelOf, deps),

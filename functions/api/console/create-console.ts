@@ -7,6 +7,7 @@ import { addFreezeSwitch } from './freeze-switch.ts';
 import { CONSOLE_POLICY, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH } from './html/assets.ts';
 import { addLiveUpdates } from './live-updates.ts';
 import { buildAudit } from './pages/audit-page.ts';
+import { buildBranch } from './pages/branch-page.ts';
 import { buildEvents } from './pages/events-page.ts';
 import { buildFreeze } from './pages/freeze-page.ts';
 import { buildOperation, type OperationDeps } from './pages/operation-page.ts';
@@ -73,6 +74,7 @@ function addPages(app: Hono, deps: ConsoleDeps): void {
     '/accounts/:account_id': buildAccount,
     '/accounts/:account_id/freeze': buildFreeze(deps),
     '/accounts/:account_id/projects/:project_id': buildProject(deps),
+    '/accounts/:account_id/projects/:project_id/branches/:branch_id': buildBranch(deps),
     '/accounts/:account_id/projects/:project_id/operations/:operation_id': buildOperation(deps),
     '/events': buildEvents(deps),
     '/audit': buildAudit(deps),

@@ -2,7 +2,9 @@
 
 import { readableCommands } from '../../../shared/commands/queue/queue-store.ts';
 import type { QueuedCommand } from '../../../shared/commands/queue/queued-command.ts';
+import type { BranchRecord } from '../../../shared/core/records/branch-record.ts';
 import type { CommandRecord } from '../../../shared/core/records/command-record.ts';
+import type { ComputeRecord } from '../../../shared/core/records/compute-record.ts';
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
 import type { DayInsights } from '../../../shared/insights/day-insights.ts';
@@ -10,15 +12,24 @@ import { createInsightsStore } from '../../../shared/insights/insights-store.ts'
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { createOperationRecords } from '../../../shared/store/adapters/operation-records.ts';
 import { createProjectRecords } from '../../../shared/store/adapters/project-records.ts';
-import { readableRecordsOf } from '../../../shared/store/adapters/readable-records.ts';
+import { readableRecord, readableRecordsOf } from '../../../shared/store/adapters/readable-records.ts';
 import { createReadingWishes } from '../../../shared/store/adapters/reading-wishes.ts';
-import { commandKey, commandsListOf, projectKey, projectsListOf } from '../../../shared/store/keys.ts';
-import { CREATED_INDEX, LIST_INDEX, type Table, type TableIndexes } from '../../../shared/store/table.ts';
 import {
-  ignoreUnreadable,
-  type NoteUnreadable,
-  UnreadableItemError,
-} from '../../../shared/store/unreadable.ts';
+  branchKey,
+  commandKey,
+  commandsListOf,
+  computeKey,
+  projectKey,
+  projectsListOf,
+} from '../../../shared/store/keys.ts';
+import {
+  CREATED_INDEX,
+  type Key,
+  LIST_INDEX,
+  type Table,
+  type TableIndexes,
+} from '../../../shared/store/table.ts';
+import { ignoreUnreadable, type NoteUnreadable } from '../../../shared/store/unreadable.ts';
 import { type AuditReader, createAuditReader } from './audit-reader.ts';
 import { createEventFeed, type EventFeed } from './event-feed.ts';
 import { createOpenWork, type OpenWork } from './open-work.ts';
@@ -51,6 +62,12 @@ interface InsightReader {
   endedDays(projectId?: string): Promise<readonly DayInsights[]>;
 }
 
+/** Branches and computes are known once an operation that was news has created or changed them. */
+export interface DerivedReader {
+  branch(projectId: string, branchId: string): Promise<BranchRecord | undefined>;
+  compute(projectId: string, endpointId: string): Promise<ComputeRecord | undefined>;
+}
+
 /** The read model writes only this: a wish that the poller read a project soon. */
 interface ReadWisher {
   wishForReading(projectId: string, intervalMs: number): Promise<void>;
@@ -62,6 +79,7 @@ export interface ReadModel
     OperationReader,
     CommandReader,
     InsightReader,
+    DerivedReader,
     ReadWisher,
     OpenWork {
   readonly accountId: string;
@@ -85,6 +103,10 @@ export function createReadModel(
   const wishes = createReadingWishes(table, accountId, clock);
   const insights = createInsightsStore(table, accountId, noteUnreadable);
   const pages = { table, indexes };
+  const readOne = async <K extends 'command' | 'branch' | 'compute'>(kind: K, key: Key) => {
+    const item = await table.get(key);
+    return item && readableRecord(kind, item, noteUnreadable);
+  };
 
   return {
     accountId,
@@ -115,13 +137,8 @@ export function createReadModel(
       return { items: readableCommands(items, noteUnreadable), next };
     },
 
-    async command(projectId, requestId) {
-      const key = commandKey(accountId, projectId, requestId);
-      const item = await table.get(key);
-      if (item === undefined) return undefined;
-      const [record] = readableRecordsOf('command', [item], noteUnreadable);
-      if (record === undefined) throw new UnreadableItemError({ key, fields: [] });
-      return record;
-    },
+    command: (projectId, requestId) => readOne('command', commandKey(accountId, projectId, requestId)),
+    branch: (projectId, branchId) => readOne('branch', branchKey(accountId, projectId, branchId)),
+    compute: (projectId, endpointId) => readOne('compute', computeKey(accountId, projectId, endpointId)),
   };
 }

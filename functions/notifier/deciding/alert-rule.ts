@@ -14,7 +14,13 @@ export const alertRulePattern = {
       detail: { status: ['finished', 'cancelled', 'skipped'], failures_count: [{ numeric: ['>', 0] }] },
     },
     {
-      'detail-type': ['Operation Stalled', 'Operation Watch Ended', 'Account Degraded', 'Account Recovered'],
+      'detail-type': [
+        'Operation Stalled',
+        'Operation Watch Ended',
+        'Account Watched',
+        'Account Degraded',
+        'Account Recovered',
+      ],
     },
   ],
 } as const;

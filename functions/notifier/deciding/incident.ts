@@ -7,7 +7,8 @@ import * as z from 'zod';
 import { olderIncidentFields } from '../../../shared/alerts/older-incident-fields.ts';
 import { type Notice, noticeSchema } from './notice.ts';
 import { noteOperations, operationsSchema, standingOf } from './operation-standing.ts';
-import type { PendingNotice } from './pending-notice.ts';
+import { type PendingNotice, projectOf } from './pending-notice.ts';
+import { hasLasted, mayHeal, type Patience, patienceMsOf } from './waking.ts';
 
 /** Some channels keep one message for an incident. It is edited in place, and replies go into its thread. */
 export const threadSchema = z.object({
@@ -61,13 +62,24 @@ const WINDOW_MS_MAX = 4 * 3_600_000;
 /** A failure that goes on is reported again after this time. */
 export const REMINDER_MS = 86_400_000;
 
-/** Returns whether one of these waiting notices has to be reported now. If so, all notices of the incident are. */
+export interface DueTerms {
+  readonly nowMs: number;
+  readonly windowMs: number;
+  readonly patience: Patience;
+}
+
+/**
+ * Returns whether one of these waiting notices may have to be reported now. If so, all notices of the incident are
+ * read and judged.
+ */
 export function isDue(
   waiting: readonly PendingNotice[],
   incident: Incident,
-  { nowMs, windowMs }: { readonly nowMs: number; readonly windowMs: number },
+  { nowMs, windowMs, patience }: DueTerms,
 ): boolean {
   return waiting.some((pending) => {
+    const patienceMs = patienceMsOf(patience, projectOf(pending));
+    if (mayHeal(pending) && !hasLasted(pending.stored_at_ms, patienceMs, nowMs)) return false;
     const key = paceKey(pending);
     const toldAtMs = incident.told_at_ms[key];
     // A time in the future was written by a wrong clock.
@@ -76,6 +88,11 @@ export function isDue(
     if (pending.stored_at_ms < toldAtMs) return true;
     return toldAtMs + (incident.window_ms[key] ?? windowMs) <= nowMs;
   });
+}
+
+/** Returns the incident after failures of it ended before people were notified of them. Applying it twice gives the same incident. */
+export function noteHealed(incident: Incident, notices: readonly Notice[]): Incident {
+  return { ...incident, operations: noteOperations(incident.operations, notices) };
 }
 
 export interface Reported {

@@ -53,6 +53,8 @@ function knownNoticeOf(detailType: string, detail: unknown): Notice | undefined 
       return stalledNotice(catalog.operationStalled.detail.parse(detail));
     case catalog.operationWatchEnded.detailType:
       return watchEndedNotice(catalog.operationWatchEnded.detail.parse(detail));
+    case catalog.accountWatched.detailType:
+      return firstSightNotice(catalog.accountWatched.detail.parse(detail));
     case catalog.accountDegraded.detailType:
     case catalog.accountRecovered.detailType:
       return accountNotice(detailType, catalog.accountDegraded.detail.parse(detail));
@@ -72,6 +74,7 @@ function stateNotice(event: catalog.OperationStateChanged): Notice | undefined {
     new_failures: event.new_failures,
     error: event.error && storedError(event.error),
     since: event.operation_created_at,
+    changed_at: event.operation_updated_at,
     client_id: event.command?.client_id,
   });
 }
@@ -85,6 +88,8 @@ function storedError(error: string): string {
 }
 
 function stateKind(event: catalog.OperationStateChanged): NoticeKind | undefined {
+  // What had begun before the bridge watched stands in the message about the first sight, as a number.
+  if (event.observed_by === 'backfill') return undefined;
   if (event.status === 'error') return 'given_up';
   if (event.status === 'failed') return 'failed';
   // The operation has finished after failed attempts. These were reported before, or this notice reports them, when
@@ -119,6 +124,12 @@ function watchEndedNotice(event: z.infer<typeof catalog.operationWatchEnded.deta
     kind: isGivenUp ? 'given_up' : 'vanished',
     severity: isGivenUp ? 'critical' : 'warning',
   });
+}
+
+function firstSightNotice(event: z.infer<typeof catalog.accountWatched.detail>): Notice {
+  const { id, account_id, observed_at, project_count, failing_count } = event;
+  const found = { project_count, failing_count };
+  return { id, account_id, observed_at, found, kind: 'first_sight', severity: 'info' };
 }
 
 function accountNotice(detailType: string, event: z.infer<typeof catalog.accountDegraded.detail>): Notice {

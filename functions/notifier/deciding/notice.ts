@@ -2,6 +2,15 @@
 
 import * as z from 'zod';
 
+const healedCounts = z.object({
+  operation_count: z.number(),
+  /** The digest before had this many operations. Without it there was none. */
+  last_operation_count: z.number().optional(),
+  by_action: z.array(
+    z.object({ action: z.string(), operation_count: z.number(), attempt_count: z.number() }),
+  ),
+});
+
 export const noticeSchema = z.object({
   /** A copy of the notice is recognised by the event's id. */
   id: z.string(),
@@ -16,6 +25,8 @@ export const noticeSchema = z.object({
     'account_degraded',
     'account_recovered',
     'reminder',
+    'digest',
+    'first_sight',
     'channel_deaf',
     'channel_back',
     'unreadable',
@@ -37,6 +48,8 @@ export const noticeSchema = z.object({
   new_failures: z.number().optional(),
   error: z.string().optional(),
   since: z.string().optional(),
+  /** The upstream says that the operation changed at this time. */
+  changed_at: z.string().optional(),
   /** This caller sent the command that started the operation. */
   client_id: z.string().optional(),
   /** The reason says why an account cannot be read, or how a deaf channel answers. */
@@ -52,6 +65,10 @@ export const noticeSchema = z.object({
       p99_ms: z.number(),
     })
     .optional(),
+  /** A digest counts the failures that ended before they woke people. */
+  healed: healedCounts.optional(),
+  /** The first reading of the account found these. */
+  found: z.object({ project_count: z.number(), failing_count: z.number() }).optional(),
   /** The notice is about this channel, which takes no messages, or takes them again. */
   channel: z.string().optional(),
   /** The event did not fit this version of the bridge, so only a part of it could be read. */

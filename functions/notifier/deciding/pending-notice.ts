@@ -21,6 +21,11 @@ export interface PendingNotice {
   readonly id: string;
 }
 
+/** Returns the project that the notice is about. A key has an empty text where the notice names no project. */
+export function projectOf({ project_id }: Pick<PendingNotice, 'project_id'>): string | undefined {
+  return project_id === '' ? undefined : project_id;
+}
+
 /** This notice was read from its item and still waits to be reported. */
 export interface WaitingNotice {
   readonly sk: string;

@@ -7,6 +7,19 @@ import * as z from 'zod';
 import { threadSchema } from '../deciding/incident.ts';
 import type { Revision } from './stored-incident.ts';
 
+/** The failures of one action that healed, for the next digest. */
+const healedAction = z.object({
+  operation_count: z.number(),
+  attempt_count: z.number(),
+});
+
+const healed = z.object({
+  /** The first of them was noted at this time. */
+  since_ms: z.number(),
+  /** The keys are actions. */
+  by_action: z.record(z.string(), healedAction),
+});
+
 const message = z.object({
   /**
    * While `sending`, the outcome of the message is not known. With `reported` or `refused` it is known, but it may
@@ -40,7 +53,17 @@ export const channelItem = z.object({
   /** When true, more notices were waiting than the last message could name, so the next invocation looks at once. */
   has_more: z.boolean().optional().catch(undefined),
   message: message.optional().catch(undefined),
+  /** People were last interrupted by a message at this time. */
+  interrupted_at_ms: z.number().optional().catch(undefined),
+  /** After that, the notices of other incidents are gathered for this long. */
+  gather_ms: z.number().optional().catch(undefined),
+  /** These failures ended before they woke people, since the last digest. */
+  healed: healed.optional().catch(undefined),
+  /** This many operations stood in the last digest. */
+  last_digest_count: z.number().optional().catch(undefined),
 });
+
+export type Healed = z.infer<typeof healed>;
 
 export type MessageUnderWay = z.infer<typeof message>;
 

@@ -7,6 +7,7 @@ import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
 import type { SendResult } from '../channels/channel.ts';
 import { pauseAfter } from '../deciding/channel-pace.ts';
+import { noteInterruption } from '../deciding/gathering.ts';
 import { noteReported } from '../deciding/incident.ts';
 import type { WaitingNotice } from '../deciding/pending-notice.ts';
 import type { MessageUnderWay } from './channel-state.ts';
@@ -44,10 +45,17 @@ export async function noteSent(
     waiting_since_ms: undefined,
     last_reason: undefined,
     notices_max: widened(turn),
+    ...(interrupts(sending) &&
+      noteInterruption(state ?? {}, clock.now(), deps.policy.gather_seconds * 1_000)),
   });
   if (!isOurs) return false;
   await settle(turn, { ...sending, left });
   return hold(turn, { message: undefined });
+}
+
+/** Returns whether the message came to people as a new one, and not as a reply in an open thread. */
+function interrupts({ waiting, incidents }: Sending): boolean {
+  return waiting.some(({ notice }) => incidents.get(incidentOf(notice))?.incident.thread?.isOver !== false);
 }
 
 /** Returns twice as many notices for the next message, until the channel's own limit is reached again (undefined). */

@@ -6,12 +6,14 @@
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { AlertPolicy } from '../deciding/alert-policy.ts';
-import { isDue } from '../deciding/incident.ts';
+import { isNeverGathered } from '../deciding/gathering.ts';
+import { type DueTerms, isDue } from '../deciding/incident.ts';
 import type { MessageLimits } from '../deciding/message-plan.ts';
 import { mutedUntilMs } from '../deciding/mute.ts';
-import type { PendingNotice, WaitingNotice } from '../deciding/pending-notice.ts';
+import { type PendingNotice, projectOf, type WaitingNotice } from '../deciding/pending-notice.ts';
+import { type Judged, judge, type Patience } from '../deciding/waking.ts';
 import type { NoticeEnds } from './notice-ends.ts';
-import { messagesOf, type PlannedMessage } from './plan-messages.ts';
+import { messagesOf, type PlannedMessage, type PlanTerms } from './plan-messages.ts';
 import type { IncidentMemory, StoredIncidents } from './stored-incident.ts';
 import type { WaitingNotices } from './waiting-notices.ts';
 
@@ -21,7 +23,10 @@ export interface PlanDeps {
     readonly ends: Pick<NoticeEnds, 'settle'>;
     readonly incidents: Pick<IncidentMemory, 'readMany'>;
   };
-  readonly policy: Pick<AlertPolicy, 'mutes' | 'window_seconds'>;
+  readonly policy: Pick<
+    AlertPolicy,
+    'mutes' | 'window_seconds' | 'routes' | 'patience_seconds' | 'gather_seconds'
+  >;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -36,12 +41,22 @@ export interface Round {
    * When true, the previous messages had no room for everything, and the rest goes out without waiting for a window.
    */
   readonly isStorm: boolean;
+  /** While notices are gathered, only those that wait for nothing and those of open threads go out. */
+  readonly isGathering: boolean;
   /** These notices were written just now. It is possible that the index does not show them yet. */
   readonly fresh: readonly PendingNotice[];
 }
 
+/** Failures that ended before they woke people, with the incidents that they belong to. */
+export interface HealedNotices {
+  readonly waiting: readonly WaitingNotice[];
+  readonly incidents: StoredIncidents;
+}
+
 export interface RoundPlan {
   readonly messages: readonly PlannedMessage[];
+  /** These notices have healed. No message reports them. */
+  readonly healed: HealedNotices;
   /** When true, something is due for which these messages have no room. */
   readonly hasMore: boolean;
 }
@@ -50,15 +65,59 @@ export async function planRound(deps: PlanDeps, round: Round): Promise<RoundPlan
   const { store, policy, clock } = deps;
   const { channel, limits, slotCount } = round;
   const nowMs = clock.now();
-  const waiting = await listUnmuted(deps, round, nowMs);
-  const incidents = await store.incidents.readMany(channel, waiting.map(incidentIn));
-  const isFull = round.isStorm || waiting.length >= Math.min(STORM_COUNT, limits.noticesPerMessageMax);
-  const due = isFull ? waiting : dueOf(waiting, incidents, { nowMs, windowMs: windowMsOf(policy) });
+  const listed = await listUnmuted(deps, round, nowMs);
+  const incidents = await store.incidents.readMany(channel, listed.map(incidentIn));
+  const isFull = round.isStorm || listed.length >= Math.min(STORM_COUNT, limits.noticesPerMessageMax);
+  const isHeld = round.isGathering && !isFull;
+  const waiting = isHeld ? listed.filter((pending) => isLetThrough(pending, incidents)) : listed;
+  const due = isFull ? waiting : dueOf(waiting, incidents, dueTermsOf(policy, nowMs));
   const found = await store.waiting.read(channel, due);
-  const fit = await withoutCopies(deps, channel, { found, incidents });
-  const messages = messagesOf(fit, policy, { limits, slotCount, incidents, at_ms: nowMs });
+  const own = await withoutCopies(deps, channel, { found, incidents });
+  const judged = judgeAll(own, incidents, { patience: policy, nowMs });
+  const healedSks = new Set(judged.healed.map(({ sk }) => sk));
+  // Hundreds of waiting failures need a person, whether or not each has lasted long enough.
+  const fit = isFull ? own.filter(({ sk }) => !healedSks.has(sk)) : judged.due;
+  const terms = { limits, slotCount, incidents, at_ms: nowMs };
+  const isTogether = policy.gather_seconds > 0 && !isFull;
+  const messages = isTogether ? togetherOf(fit, policy, terms) : messagesOf(fit, policy, terms);
   const plannedCount = messages.reduce((sum, { sks }) => sum + sks.length, 0);
-  return { messages, hasMore: waiting.length >= round.noticesMax || plannedCount < fit.length };
+  const hasMore = waiting.length >= round.noticesMax || plannedCount < fit.length;
+  return { messages, healed: { waiting: judged.healed, incidents }, hasMore };
+}
+
+/** Returns one message for all incidents, and beside it the replies to open threads, which interrupt nobody. */
+function togetherOf(
+  fit: readonly WaitingNotice[],
+  policy: PlanDeps['policy'],
+  terms: PlanTerms,
+): readonly PlannedMessage[] {
+  const { threaded = [], others = [] } = Object.groupBy(fit, ({ notice }) =>
+    hasOpenThread(incidentOf(notice), terms.incidents) ? 'threaded' : 'others',
+  );
+  const first = messagesOf(others, policy, { ...terms, slotCount: 1 });
+  const slotCount = terms.slotCount - first.length;
+  return [...first, ...messagesOf(threaded, policy, { ...terms, slotCount })];
+}
+
+/** Returns whether the notice goes out while others are gathered: an open thread only grows, and interrupts nobody. */
+function isLetThrough({ kind, incident }: PendingNotice, incidents: StoredIncidents): boolean {
+  return isNeverGathered(kind) || hasOpenThread(incident, incidents);
+}
+
+function hasOpenThread(name: string, incidents: StoredIncidents): boolean {
+  return incidents.get(name)?.incident.thread?.isOver === false;
+}
+
+/** Judges incident by incident what wakes people and what has healed. */
+function judgeAll(
+  waiting: readonly WaitingNotice[],
+  incidents: StoredIncidents,
+  terms: { readonly patience: Patience; readonly nowMs: number },
+): Judged {
+  const judged = [...Map.groupBy(waiting, ({ notice }) => incidentOf(notice))].map(([name, own]) =>
+    judge(own, incidents.get(name)?.incident.operations ?? {}, terms),
+  );
+  return { due: judged.flatMap(({ due }) => due), healed: judged.flatMap(({ healed }) => healed) };
 }
 
 /**
@@ -75,7 +134,7 @@ export async function isAnyDue(
   const incidents = await store.incidents.readMany(channel, unmuted.map(incidentIn));
   return unmuted.some((pending) => {
     const stored = incidents.get(pending.incident);
-    return stored !== undefined && isDue([pending], stored.incident, { nowMs, windowMs: windowMsOf(policy) });
+    return stored !== undefined && isDue([pending], stored.incident, dueTermsOf(policy, nowMs));
   });
 }
 
@@ -108,11 +167,11 @@ async function listUnmuted(
 function dueOf(
   waiting: readonly PendingNotice[],
   incidents: StoredIncidents,
-  times: { readonly nowMs: number; readonly windowMs: number },
+  terms: DueTerms,
 ): readonly PendingNotice[] {
   return [...Map.groupBy(waiting, incidentIn)].flatMap(([name, pending]) => {
     const stored = incidents.get(name);
-    return stored === undefined || isDue(pending, stored.incident, times) ? pending : [];
+    return stored === undefined || isDue(pending, stored.incident, terms) ? pending : [];
   });
 }
 
@@ -130,15 +189,16 @@ async function withoutCopies(
   return found.filter((one) => !isCopy(one) && mutedUntilMs(one.notice, policy, nowMs) === 0);
 }
 
-function windowMsOf({ window_seconds }: Pick<AlertPolicy, 'window_seconds'>): number {
-  return window_seconds * 1_000;
+function dueTermsOf(policy: PlanDeps['policy'], nowMs: number): DueTerms {
+  return { nowMs, windowMs: policy.window_seconds * 1_000, patience: policy };
 }
 
 function incidentIn({ incident }: PendingNotice): string {
   return incident;
 }
 
-/** Returns what a mute looks at. A key has an empty text where the notice names no project. */
-function subjectOf({ kind, project_id }: PendingNotice) {
-  return { kind, ...(project_id !== '' && { project_id }) };
+/** Returns what a mute looks at. */
+function subjectOf(pending: PendingNotice) {
+  const project_id = projectOf(pending);
+  return { kind: pending.kind, ...(project_id !== undefined && { project_id }) };
 }

@@ -6,8 +6,11 @@
 
 import type { Channel } from '../channels/channel.ts';
 import { freeSlots, isAhead, PAUSE_MS_MAX } from '../deciding/channel-pace.ts';
+import { isGathering, isNeverGathered } from '../deciding/gathering.ts';
 import type { MessageLimits } from '../deciding/message-plan.ts';
+import { addDigest } from './add-digest.ts';
 import type { ChannelState } from './channel-state.ts';
+import { noteHealedNotices } from './healed-notices.ts';
 import { isAnyDue, planRound } from './plan-round.ts';
 import { finishMessage, sendOne } from './send-message.ts';
 import { HOLD_MS, hold, type Look, type SendDeps, slotsOf, type Turn } from './turn.ts';
@@ -36,11 +39,14 @@ async function isWorthwhile(
   if (found.message !== undefined && found.message.phase !== 'sending') return true;
   if (freeSlots(found.sent_at_ms, pace, nowMs) === 0) return false;
   if (found.has_more) return true;
+  const isHeld = fresh !== undefined && isGatheringNow(deps, found);
+  if (isHeld && !fresh.some(({ kind }) => isNeverGathered(kind))) return false;
   return fresh === undefined || found.message !== undefined || isAnyDue(deps, name, fresh);
 }
 
 async function sendRounds(turn: Turn): Promise<void> {
   if (!(await finishMessage(turn))) return;
+  if (!(await addDigest(turn))) return;
   for (let round = 1; round <= ROUNDS_MAX; round++) {
     const { deps, channel, look } = turn;
     const slotCount = slotsOf(turn);
@@ -50,14 +56,16 @@ async function sendRounds(turn: Turn): Promise<void> {
     const messagesMax = (turn.state?.failures_in_row ?? 0) > 0 ? 1 : slotCount;
     const noticesMax = messagesMax * limits.noticesPerMessageMax;
     const fresh = look.fresh ?? [];
-    const { messages, hasMore } = await planRound(deps, {
+    const { messages, healed, hasMore } = await planRound(deps, {
       channel: channel.name,
       limits,
       slotCount,
       noticesMax,
       isStorm: turn.state?.has_more ?? false,
+      isGathering: isGatheringNow(deps, turn.state),
       fresh,
     });
+    if (!(await noteHealedNotices(turn, healed))) return;
     if (messages.length === 0) return noteIdle(turn);
     turn.state = turn.state && { ...turn.state, has_more: hasMore || messages.length > messagesMax };
     for (const message of messages.slice(0, messagesMax)) if (!(await sendOne(turn, message))) break;
@@ -70,6 +78,10 @@ function limitsOf({ channel, state }: Turn): MessageLimits {
     ...channel.pace,
     noticesPerMessageMax: Math.min(noticesPerMessageMax, state?.notices_max ?? noticesPerMessageMax),
   };
+}
+
+function isGatheringNow({ policy, clock }: SendDeps, state: ChannelState | undefined): boolean {
+  return policy.gather_seconds > 0 && state !== undefined && isGathering(state, clock.now());
 }
 
 /** Notes that nothing is due any more: what the channel did not take has been muted or settled since. */

@@ -3,6 +3,7 @@
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Channel } from '../channels/channel.ts';
 import { freeSlots } from '../deciding/channel-pace.ts';
+import type { Notice } from '../deciding/notice.ts';
 import type { PendingNotice } from '../deciding/pending-notice.ts';
 import type { ChannelState, ChannelStates } from './channel-state.ts';
 import type { NoticeEnds } from './notice-ends.ts';
@@ -22,6 +23,8 @@ export interface SendDeps extends PlanDeps {
     readonly ends: NoticeEnds;
     readonly incidents: IncidentMemory;
     readonly channels: ChannelStates;
+    /** Stores a notice of the notifier itself. It is stored once, however often it is added. */
+    readonly inbox: { add(channel: string, notice: Notice): Promise<unknown> };
   };
   readonly telemetry: Telemetry;
 }

@@ -42,6 +42,14 @@ const WORDS: Record<NoticeKind, Words> = {
     title: 'Still failing',
     meaning: 'It was reported before, and its end has not been seen since.',
   },
+  digest: {
+    title: 'Failures that ended by themselves',
+    meaning: 'They ended before anybody had to be notified. There is nothing to do.',
+  },
+  first_sight: {
+    title: 'The bridge watches this account',
+    meaning: 'Every project was read once. Alerts are about what fails from now on.',
+  },
   channel_deaf: {
     title: 'Alert channel takes no messages',
     meaning:
@@ -92,6 +100,7 @@ export interface Fact {
 }
 
 export function factsOf(notice: Notice): readonly Fact[] {
+  if (notice.healed !== undefined) return digestFactsOf(notice.healed, notice.since);
   const attempts = notice.failures_count === undefined ? undefined : `${notice.failures_count} failed`;
   const open = notice.open_ms === undefined ? undefined : `${Math.round(notice.open_ms / 60_000)} min`;
   const facts: readonly (readonly [string, string | undefined])[] = [
@@ -105,6 +114,8 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Usually', usualWords(notice)],
     ['Since', notice.since],
     ['Started by', notice.client_id],
+    ['Projects', notice.found && String(notice.found.project_count)],
+    ['Failing', notice.found && `${notice.found.failing_count} operations at present`],
     ['Channel', notice.channel],
     ['Answer', notice.channel === undefined ? undefined : notice.reason],
     ['Account', notice.channel === undefined ? notice.account_id : undefined],
@@ -126,6 +137,23 @@ function durationWords(durationMs: number): string {
     : `${Math.round(durationMs / 3_600_000)} h`;
 }
 
+function digestFactsOf(
+  { operation_count, last_operation_count, by_action }: NonNullable<Notice['healed']>,
+  since: string | undefined,
+): readonly Fact[] {
+  return [
+    { label: 'Operations', value: String(operation_count) },
+    ...(last_operation_count === undefined
+      ? []
+      : [{ label: 'Before', value: `${last_operation_count} in the digest before` }]),
+    ...(since === undefined ? [] : [{ label: 'Since', value: since }]),
+    ...by_action.map((one) => ({
+      label: 'Action',
+      value: `${one.operation_count} x ${one.action}, ${one.attempt_count} failed ${one.attempt_count === 1 ? 'attempt' : 'attempts'}`,
+    })),
+  ];
+}
+
 /** The upstream makes ids like this. Any other id gets no link, because its link could lie or break the message. */
 const PLAIN_ID = /^[A-Za-z0-9_-]{1,80}$/;
 
@@ -137,8 +165,9 @@ export function operationUrl(notice: Notice, { consoleBaseUrl }: AlertLinks): st
   return `${consoleBaseUrl}/console/accounts/${account_id}/projects/${project_id}/operations/${operation_id}`;
 }
 
-/** Returns what the notice is about, for a title: an action in a project, a project, an account, or a channel. */
-export function placeOf({ account_id, project_id, action, channel }: Notice): string {
+/** Returns what the notice is about, for a title: an action in a project, a project, an account, a channel, or a number. */
+export function placeOf({ account_id, project_id, action, channel, healed }: Notice): string {
+  if (healed !== undefined) return `${healed.operation_count} operations`;
   if (channel !== undefined) return channel;
   if (project_id === undefined) return account_id;
   return action === undefined ? project_id : `${action} in ${project_id}`;

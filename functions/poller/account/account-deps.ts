@@ -8,6 +8,7 @@ import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import type { PollDeps } from '../project/poll-deps.ts';
 import type { OriginStore } from './discovery/account-origin.ts';
+import type { ProjectLimits } from './discovery/add-projects.ts';
 import type { DiscoveryDeps } from './discovery/discover-projects.ts';
 import type { ListingIntervals } from './discovery/listings.ts';
 import type { QuietDeps } from './end-when-quiet.ts';
@@ -42,6 +43,7 @@ export interface AccountDeps extends PollDeps {
 export interface AccountLimits
   extends PollingLimits,
     ListingIntervals,
+    ProjectLimits,
     HealthLimits,
     Readonly<WorkWatchDeps['limits']>,
     Readonly<QuietDeps['limits']> {}

@@ -17,6 +17,8 @@ export interface AccountMemory {
   readonly health: AccountHealth;
   readonly commands: CommandCount;
   readonly status: StatusMemory;
+  /** It is true when nothing of the account's first reading is to be published any more. */
+  isFirstSightPublished: boolean;
 }
 
 export function emptyAccountMemory(): AccountMemory {
@@ -27,5 +29,6 @@ export function emptyAccountMemory(): AccountMemory {
     health: unknownHealth(),
     commands: { sentCount: undefined },
     status: { stored: undefined, writtenAtMs: undefined },
+    isFirstSightPublished: false,
   };
 }

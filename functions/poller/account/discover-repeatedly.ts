@@ -13,7 +13,7 @@ const DISCOVERY_LOOK_MS = 5_000;
 export interface DiscoveryLoopDeps extends DiscoveryDeps, HealthDeps {
   readonly store: DiscoveryDeps['store'] & HealthDeps['store'];
   readonly clock: DiscoveryDeps['clock'];
-  readonly limits: HealthDeps['limits'] & ListingSchedule['limits'];
+  readonly limits: DiscoveryDeps['limits'] & HealthDeps['limits'] & ListingSchedule['limits'];
 }
 
 export async function discoverRepeatedly(

@@ -17,6 +17,7 @@ import { type LeftoverEvents, relayLeftovers } from './relay/relay-leftovers.ts'
 import { shareWithCommands } from './sending/share-with-commands.ts';
 import { waitForLease } from './sending/wait-for-lease.ts';
 import { watchKey } from './sending/watch-key.ts';
+import { publishFirstSight } from './status/first-sight.ts';
 import { oldestReadingMs, startReadingAges } from './status/project-readings.ts';
 import { publishHealthAtEnd, readHealth } from './status/publish-health.ts';
 import {
@@ -106,10 +107,21 @@ async function pollWithLease(
   ]);
   await reportAtEnd(deps, {
     health: () => publishHealthAtEnd(deps, health, counts.pollCount),
+    'first sight': () => publishFirstSightOnce(deps, memory),
     status: async () => {
       const isEarly = deps.limits.lingerMs !== undefined;
       if (status !== undefined && isEarly) await publishStatusIfDue(status, memory.status, sources);
     },
+  });
+}
+
+async function publishFirstSightOnce(deps: InvocationDeps, memory: AccountMemory): Promise<void> {
+  if (memory.isFirstSightPublished) return;
+  const { projects, listings, readings } = memory;
+  memory.isFirstSightPublished = await publishFirstSight(deps, {
+    areProjectsKnown: listings.areSightingsNews || deps.fixedProjectIds !== undefined,
+    visibleIds: visibleIdsOf(projects),
+    readings,
   });
 }
 

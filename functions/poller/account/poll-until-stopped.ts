@@ -17,6 +17,7 @@ export interface WorkerDeps extends ProjectPollDeps, ListReadingDeps {
   readonly store: ProjectPollDeps['store'];
   readonly clock: ProjectPollDeps['clock'];
   readonly telemetry: ProjectPollDeps['telemetry'];
+  readonly limits: ProjectPollDeps['limits'];
   readonly planner: PollPlanner;
   readonly budget: Pick<PollerBudget, 'take' | 'giveBack'>;
 }

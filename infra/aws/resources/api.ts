@@ -14,7 +14,6 @@ import type * as z from 'zod';
 import { CHANNEL_NAMES } from '../../../functions/notifier/channels/channels.ts';
 import type { apiAccounts } from '../../../shared/config/api-accounts.ts';
 import type { ApiEnvironment } from '../../../shared/config/api-config.ts';
-import { commandSettled, operationStateChanged } from '../../../shared/events/catalog.ts';
 import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import {
   auditListOf,
@@ -28,6 +27,7 @@ import { CREATED_INDEX, FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../../shar
 import type { BridgeConfig } from '../../config/bridge-config.ts';
 import type { BridgeBus } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
+import { COMMAND_EVENTS } from './command-events.ts';
 import type { State } from './state.ts';
 
 export interface ApiProps {
@@ -41,9 +41,6 @@ export interface ApiProps {
 
 /** Requests with other paths do not reach the function. */
 const PREFIXES = ['/api/v2', '/bridge/v1', '/console'];
-
-/** The function may publish the events that a command causes; the poller publishes all others. */
-const OWN_EVENTS = [operationStateChanged.detailType, commandSettled.detailType];
 
 export class Api extends Construct {
   readonly fn: BridgeFunction;
@@ -75,7 +72,7 @@ export class Api extends Construct {
     this.fn.grantQuery('List', [list], [projectsListOf('*'), auditListOf('*'), commandsListOf('*')]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
       StringEquals: { 'events:source': EVENT_SOURCE },
-      'ForAllValues:StringEquals': { 'events:detail-type': OWN_EVENTS },
+      'ForAllValues:StringEquals': { 'events:detail-type': COMMAND_EVENTS },
     });
     this.fn.grant('Trigger', ['events:PutEvents'], [events.bus.eventBusArn], {
       StringEquals: { 'events:source': TEST_EVENT_SOURCE },

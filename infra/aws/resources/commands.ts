@@ -16,13 +16,13 @@ import {
   lockReleasedPattern,
 } from '../../../functions/commands/invocations.ts';
 import type { CommandsEnvironment } from '../../../shared/config/commands-config.ts';
-import { commandSettled, operationStateChanged } from '../../../shared/events/catalog.ts';
 import { linesOf } from '../../../shared/store/keys.ts';
 import { WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
 import { commandAccountsOf } from './api.ts';
 import { type BridgeBus, sendFromRule } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
+import { COMMAND_EVENTS } from './command-events.ts';
 import type { State } from './state.ts';
 import { addSweep } from './sweep.ts';
 
@@ -36,9 +36,6 @@ export interface CommandsProps {
 
 /** The fewest pollers that AWS accepts here. Each works on ten projects at once, and the rate limit bounds the rest. */
 const CONSUMERS_MAX = 2;
-
-/** The function may publish the events that a command causes; the poller publishes all others. */
-const OWN_EVENTS = [operationStateChanged.detailType, commandSettled.detailType];
 
 /** The queue is apart from the worker, because the API sends to it, too. */
 export class CommandsQueue extends Construct {
@@ -131,7 +128,7 @@ export class Commands extends Construct {
     this.fn.grantItems(state.table.tableArn);
     this.fn.grantQuery('Work', [state.indexArn(WORK_INDEX.name)], [...accountIds, linesOf('*')]);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
-      'ForAllValues:StringEquals': { 'events:detail-type': OWN_EVENTS },
+      'ForAllValues:StringEquals': { 'events:detail-type': COMMAND_EVENTS },
     });
     this.fn.grant(
       'Queue',

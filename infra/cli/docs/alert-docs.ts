@@ -27,7 +27,15 @@ failed attempt that began and ended between two reads, about a stalled or vanish
 cancelled), and about an account that cannot be read. Replayed events cause no alerts. [ADR 5](adr/0005-alerts-wait-in-the-table.md)
 gives the reasons for this design.
 
-- **Repetitions.** The first alert of each kind of one project and action is sent at once. Further alerts of that kind wait for five
+- **Who is woken, and when.** An operation that was given up, a third failure, a stalled or vanished operation and an account that
+  cannot be read are reported at once. Any other failure is reported if it has not ended within five minutes; one that has ended by then
+  is only counted, in a digest that comes at most once an hour.
+- **Gathering.** After a message, the alerts of other incidents are gathered for ten minutes and come in one message, the most severe
+  first. While messages keep following, that time doubles, up to forty minutes. What says that the bridge or a channel is blind does not
+  wait, and neither do replies in an open thread on Slack, nor a storm.
+- **History.** What had failed before the bridge watched an account causes no alert. When all projects were read once, one message says
+  how many they are, and how many operations fail at that moment.
+- **Repetitions.** Further alerts of one kind, project and action wait for five
   minutes and are reported together. While the failure continues, that time doubles, up to four hours. The third failure of an operation
   is critical and does not wait behind earlier alerts.
 - **Reminders.** A reported failure that has not ended is repeated once a day. A failure that becomes known after the end of its
@@ -48,12 +56,14 @@ gives the reasons for this design.
 - **Newer events.** An event of a newer version of the bridge, or one with an unknown value, causes an alert with the fields that could
   be read.
 
-The policy is \`alerts.policy\` in \`bridge.config.ts\`; the function reads it as JSON from \`ALERT_POLICY\`. It has three parts:
+The policy is \`alerts.policy\` in \`bridge.config.ts\`; the function reads it as JSON from \`ALERT_POLICY\`. It has these parts:
 
 | part | fields | meaning |
 |---|---|---|
-| \`routes\` | \`project_ids\`, \`channels\`, \`severity_min\` | The first route that matches the project decides which channels get the alert. A route without \`channels\` goes to every channel that is set up; a route to a channel that is not set up is refused before anything is deployed. A route without \`project_ids\` matches every project and the account. If no route matches an alert about an account, it goes to every channel, with a warning in the log. |
+| \`routes\` | \`project_ids\`, \`channels\`, \`severity_min\`, \`patience_seconds\` | The first route that matches the project decides which channels get the alert. A route without \`channels\` goes to every channel that is set up; a route to a channel that is not set up is refused before anything is deployed. A route without \`project_ids\` matches every project and the account. If no route matches an alert about an account, it goes to every channel, with a warning in the log. |
 | \`mutes\` | \`project_ids\`, \`from\`, \`until\` | Alerts wait until the mute ends and are then reported together, with their number. |
+| \`patience_seconds\` | | How long a failure may last before it is reported (300 by default). A route can have its own; 0 reports every failure at once. |
+| \`gather_seconds\` | | How long the alerts of other incidents are gathered after a message (600 by default); 0 gathers nothing. |
 | \`window_seconds\` | | How long further alerts of the same kind wait (300 by default). |
 
 ${guides.map(({ about }) => about).join('\n\n')}

@@ -1,5 +1,6 @@
 /** Makes one message of each kind from the catalog's example events, for the documentation and `npm run alerts`. */
 
+import { digestOf } from '../../../functions/notifier/deciding/digest.ts';
 import type { Message } from '../../../functions/notifier/deciding/message-plan.ts';
 import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
 import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
@@ -49,8 +50,10 @@ export function alertSamples(): readonly AlertSample[] {
       reason: 'vanished',
       status: 'running',
     }),
+    single('first_sight', catalog.accountWatched.detailType, catalog.accountWatched.example),
     single('account_degraded', catalog.accountDegraded.detailType, catalog.accountDegraded.example),
     single('account_recovered', catalog.accountRecovered.detailType, catalog.accountRecovered.example),
+    { name: 'hourly_digest', message: [[hourlyDigest()]] },
     {
       name: 'digest',
       message: [Array.from({ length: 4 }, (_, index) => failure(index, 'solitary-cell-58208823'))],
@@ -64,6 +67,19 @@ export function alertSamples(): readonly AlertSample[] {
 
 function single(name: string, detailType: string, detail: object): AlertSample {
   return { name, message: [[noticeFrom(detailType, detail)]] };
+}
+
+/** Makes the digest of five operations that healed within an hour. */
+function hourlyDigest(): Notice {
+  const healed = [healedAction('start_compute', 3, 4), healedAction('suspend_compute', 2, 2)];
+  const counted = { since_ms: Date.parse(failed.observed_at), by_action: Object.fromEntries(healed) };
+  const digest = digestOf(counted, 9, Date.parse(failed.observed_at) + 3_600_000);
+  if (digest === undefined) throw new Error('A sample of the digest is not due');
+  return digest;
+}
+
+function healedAction(action: string, operation_count: number, attempt_count: number) {
+  return [action, { operation_count, attempt_count }] as const;
 }
 
 function failure(index: number, projectId: string): Notice {

@@ -77,6 +77,7 @@ checks for copies, order and signatures. It needs Node 22 and zod 4. Other langu
 
 EventBridge does not keep order. Per operation, \`sequence\` counts 1, 2, 3, ... and \`previous_status\` is the status of the event
 before. If an event's \`sequence\` is not above the highest one that you have seen of its operation, the event is out of date.
+\`Compute State Changed\` counts per compute in the same way.
 
 ${eventCatalog.map(section).join('\n')}`;
 }

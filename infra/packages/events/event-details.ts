@@ -281,6 +281,22 @@ export interface ProjectUnreachable {
   reason?: 'gone' | 'not_read' | undefined;
 }
 
+/** Every project of the account was read for the first time, so from now on its events are on time. It is published once for each account. */
+export interface AccountWatched {
+  /** Version of this detail. Within a version, fields are only added. */
+  schema: 1;
+  /** The same on every copy of the event: drop an event whose id you have seen. */
+  id: string;
+  /** The account, as the configuration of the bridge names it. */
+  account_id: string;
+  /** When the bridge observed this, by its own clock. */
+  observed_at: string;
+  /** The account has this many visible projects. */
+  project_count: number;
+  /** This many operations had failed then and had not ended. They began before the bridge watched. */
+  failing_count: number;
+}
+
 /** Nothing of the account can be read at present, so its events will be late. */
 export interface AccountDegraded {
   /** Version of this detail. Within a version, fields are only added. */
@@ -320,6 +336,7 @@ export interface BridgeEventDetails {
   'Operation Watch Ended': OperationWatchEnded;
   'Project Discovered': ProjectDiscovered;
   'Project Unreachable': ProjectUnreachable;
+  'Account Watched': AccountWatched;
   'Account Degraded': AccountDegraded;
   'Account Recovered': AccountRecovered;
 }

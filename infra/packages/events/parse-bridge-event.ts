@@ -1,7 +1,7 @@
 /** Turns what EventBridge or a webhook delivers into a typed event of the bridge. */
 
 import * as z from 'zod';
-import { EVENT_SOURCE } from '../../../shared/events/event-names.ts';
+import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../../shared/events/event-names.ts';
 import type { BridgeEventDetails } from './event-details.ts';
 import { eventSchemas } from './event-schemas.ts';
 
@@ -12,11 +12,21 @@ export type BridgeEvent = {
     readonly detail: BridgeEventDetails[Type];
     /** The name of the replay, when the event comes from the archive of the bus. */
     readonly replayName: string | undefined;
+    /** True for a sample that `operations-bridge trigger` sent: nothing has happened. */
+    readonly isTest: boolean;
   };
 }[keyof BridgeEventDetails];
 
+export interface ParseOptions {
+  /**
+   * `accepted` also returns the samples that `operations-bridge trigger` sends, with `isTest`. By default they are
+   * refused like events of others, so that no effect comes of them.
+   */
+  readonly testEvents?: 'accepted' | 'refused';
+}
+
 const envelope = z.object({
-  source: z.literal(EVENT_SOURCE),
+  source: z.enum([EVENT_SOURCE, TEST_EVENT_SOURCE]),
   'detail-type': z.string(),
   'replay-name': z.string().optional(),
   detail: z.unknown(),
@@ -28,12 +38,17 @@ const envelope = z.object({
  * this package. Throws `ZodError` when a known event does not have its form: that is a fault which the operators of
  * the bridge should hear of. Fields that are newer than this package are left out.
  */
-export function parseBridgeEvent(event: unknown): BridgeEvent | undefined {
+export function parseBridgeEvent(
+  event: unknown,
+  { testEvents = 'refused' }: ParseOptions = {},
+): BridgeEvent | undefined {
   const parsed = envelope.safeParse(event);
   if (!parsed.success) return undefined;
+  const isTest = parsed.data.source === TEST_EVENT_SOURCE;
+  if (isTest && testEvents === 'refused') return undefined;
   const { 'detail-type': detailType, 'replay-name': replayName, detail } = parsed.data;
   if (!isKnown(detailType)) return undefined;
-  return { detailType, replayName, detail: eventSchemas[detailType].parse(detail) } as BridgeEvent;
+  return { detailType, replayName, isTest, detail: eventSchemas[detailType].parse(detail) } as BridgeEvent;
 }
 
 function isKnown(detailType: string): detailType is keyof BridgeEventDetails {

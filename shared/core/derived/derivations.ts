@@ -60,18 +60,23 @@ export function areTogether(a: Pick<OperationRecord, 'created_at'>, b: Pick<Oper
 type Started = Pick<Operation, 'id' | 'action' | 'branch_id' | 'created_at'>;
 
 /**
- * Returns the operations that were started with one that creates a branch. Returns undefined when it creates none: a
- * compute that is suspended with it was there before, so the branch was, too, and is restored.
+ * Returns the operations that were started with one that creates a branch. Returns undefined when it creates none: an
+ * earlier operation of the branch, or a compute that is suspended with it, shows that the branch was there before and
+ * is restored. `others` are operations of the project that are known.
  */
 export function startedWith(creation: Started, others: readonly Started[]): readonly string[] | undefined {
-  if (!createsBranch(creation) || creation.branch_id === undefined) return undefined;
-  const together = others.filter(
-    (other) =>
-      other.id !== creation.id && other.branch_id === creation.branch_id && areTogether(other, creation),
-  );
-  return together.some(({ action }) => action === 'suspend_compute')
-    ? undefined
-    : together.map(({ id }) => id);
+  const { id, branch_id } = creation;
+  if (!createsBranch(creation) || branch_id === undefined) return undefined;
+  const own = others.filter((other) => other.id !== id && other.branch_id === branch_id);
+  const together = own.filter((other) => areTogether(other, creation));
+  const isRestored =
+    together.some(({ action }) => action === 'suspend_compute') ||
+    own.some((other) => !together.includes(other) && isEarlier(other, creation));
+  return isRestored ? undefined : together.map((other) => other.id);
+}
+
+function isEarlier(a: Pick<Started, 'created_at'>, b: Pick<Started, 'created_at'>): boolean {
+  return Date.parse(a.created_at) < Date.parse(b.created_at);
 }
 
 /** What had ended before the bridge first saw its project is history, also where history is published. */

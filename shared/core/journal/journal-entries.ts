@@ -103,6 +103,14 @@ export const accountHealthEntry = z.object({
   reason: z.enum(['key_rejected', 'upstream_failing']),
 });
 
+const accountWatchedEntry = z.object({
+  ...everyEntry,
+  type: z.literal('account_watched'),
+  project_count: z.number().int().nonnegative(),
+  /** At that time, this many of the account's operations had failed and had not ended. */
+  failing_count: z.number().int().nonnegative(),
+});
+
 /** Describes one operation of a command, as it was recorded when the command settled. */
 const commandOperation = z.object({
   operation_id: z.string(),
@@ -156,7 +164,7 @@ const computeChangedEntry = z.object({
 export const entriesOf = {
   operation: [stateChangedEntry, stalledEntry, watchEndedEntry],
   project: [projectSeenEntry],
-  account: [accountHealthEntry],
+  account: [accountHealthEntry, accountWatchedEntry],
   command: [commandSettledEntry],
   branch: [branchEntry],
   compute: [computeChangedEntry],
@@ -179,6 +187,8 @@ export type OperationEntry = Entry<(typeof entriesOf)['operation'][number]>;
 export type ProjectSeenEntry = Entry<typeof projectSeenEntry>;
 export type UnreachableReason = NonNullable<ProjectSeenEntry['reason']>;
 export type AccountHealthEntry = Entry<typeof accountHealthEntry>;
+export type AccountWatchedEntry = Entry<typeof accountWatchedEntry>;
+export type AccountEntry = AccountHealthEntry | AccountWatchedEntry;
 export type DegradedReason = AccountHealthEntry['reason'];
 export type CommandSettledEntry = Entry<typeof commandSettledEntry>;
 export type SettlementOutcome = CommandSettledEntry['outcome'];
@@ -189,7 +199,7 @@ export type ComputeChangeReason = NonNullable<ComputeChangedEntry['reason']>;
 export type JournalEntry =
   | OperationEntry
   | ProjectSeenEntry
-  | AccountHealthEntry
+  | AccountEntry
   | CommandSettledEntry
   | BranchEntry
   | ComputeChangedEntry;

@@ -19,7 +19,7 @@ describe('a line', () => {
   test('without commands is empty, and costs no request', async () => {
     const world = createLineUnderTest();
 
-    expect(await world.work()).toBe('empty');
+    expect(await world.work()).toEqual({ kind: 'empty' });
     expect(world.sent).toEqual([]);
   });
 
@@ -29,7 +29,7 @@ describe('a line', () => {
     await world.accept('second');
     world.answers(done(), done());
 
-    expect(await world.work()).toBe('empty');
+    expect(await world.work()).toEqual({ kind: 'empty' });
     const path = `/api/v2/projects/${PROJECT_ID}/endpoints/ep-little-smoke-851426/restart`;
     expect(world.sent).toMatchObject([
       { method: 'POST', path, body: '' },
@@ -58,11 +58,11 @@ describe('a line', () => {
     await world.accept('second');
     world.answers(done(), done());
 
-    expect(await world.work(isOverAfter(1))).toBe('unfinished');
+    expect(await world.work(isOverAfter(1))).toEqual({ kind: 'unfinished' });
     expect(world.sent).toHaveLength(1);
-    expect(await world.work(() => true)).toBe('unfinished');
+    expect(await world.work(() => true)).toEqual({ kind: 'unfinished' });
     expect(world.sent).toHaveLength(1);
-    expect(await world.work()).toBe('empty');
+    expect(await world.work()).toEqual({ kind: 'empty' });
   });
 
   test('takes at most 250 steps in one invocation', async () => {
@@ -76,7 +76,7 @@ describe('a line', () => {
       return false;
     };
 
-    expect(await world.work(isOver)).toBe('unfinished');
+    expect(await world.work(isOver)).toEqual({ kind: 'unfinished' });
     expect(looks).toBe(250);
     expect(world.sent).toEqual([]);
   });
@@ -165,7 +165,7 @@ describe('a command that starts an operation', () => {
     await world.accept('second');
     world.answers(done([anOpenOperation('op-1')]), done());
 
-    expect(await world.work()).toBe('waiting');
+    expect(await world.work()).toEqual({ kind: 'waiting' });
     expect(await world.commandOf('first')).toMatchObject({ state: 'running', operation_ids: ['op-1'] });
     expect(await world.line()).toMatchObject({ entries: [{ command_id: 'second' }], waiting_for: ['op-1'] });
     expect(world.sent).toHaveLength(1);
@@ -179,7 +179,7 @@ describe('a command that starts an operation', () => {
       status: 'finished',
       updated_at: '2026-01-15T12:00:30Z',
     });
-    expect(await world.work()).toBe('empty');
+    expect(await world.work()).toEqual({ kind: 'empty' });
     expect(world.sent).toHaveLength(2);
   });
 
@@ -205,13 +205,13 @@ describe('a project that is held', () => {
     await world.queue.writeFreeze({ is_frozen: true, reason: 'An incident', client_id: 'ops' });
     const { revision } = await world.line();
 
-    expect(await world.work()).toBe('waiting');
+    expect(await world.work()).toEqual({ kind: 'waiting' });
     expect((await world.line()).revision).toBe(revision);
     expect(world.sent).toEqual([]);
 
     await world.queue.writeFreeze({ is_frozen: false, reason: 'It is over', client_id: 'ops' });
     world.answers(done());
-    expect(await world.work()).toBe('empty');
+    expect(await world.work()).toEqual({ kind: 'empty' });
   });
 
   test('by an operation of somebody else waits for it, and a second look writes nothing', async () => {
@@ -219,10 +219,10 @@ describe('a project that is held', () => {
     await world.record(anOpenOperation('op-other'));
     await world.accept('restart');
 
-    expect(await world.work()).toBe('waiting');
+    expect(await world.work()).toEqual({ kind: 'waiting' });
     const held = await world.line();
     expect(held).toMatchObject({ waiting_for: ['op-other'], not_before_ms: 0 });
-    expect(await world.work()).toBe('waiting');
+    expect(await world.work()).toEqual({ kind: 'waiting' });
     expect((await world.line()).revision).toBe(held.revision);
     expect(world.sent).toEqual([]);
   });
@@ -238,15 +238,15 @@ describe('a project that is held', () => {
     }));
     await world.accept('restart');
 
-    expect(await world.work()).toBe('waiting');
+    expect(await world.work()).toEqual({ kind: 'paused', pauseMs: 4_000 });
     expect(await world.line()).toMatchObject({ waiting_for: [], not_before_ms: NOON_MS + 4_000 });
     expect(world.logs.find(({ event }) => event === 'command.held')).toMatchObject({ pause_ms: 4_000 });
     world.pass(3_999);
-    expect(await world.work()).toBe('waiting');
+    expect(await world.work()).toEqual({ kind: 'paused', pauseMs: 1 });
     expect(asked).toEqual(['deployer']);
     world.pass(1);
     world.answers(done());
-    expect(await world.work()).toBe('empty');
+    expect(await world.work()).toEqual({ kind: 'empty' });
     expect(asked).toEqual(['deployer', 'deployer']);
   });
 
@@ -255,7 +255,7 @@ describe('a project that is held', () => {
     await world.accept('restart');
     world.answers(refusal(423));
 
-    expect(await world.work()).toBe('waiting');
+    expect(await world.work()).toEqual({ kind: 'paused', pauseMs: 5_000 });
     const command = await world.commandOf('restart');
     expect(command).toMatchObject({ state: 'queued' });
     expect(command).not.toHaveProperty('sent_until_ms');
@@ -263,7 +263,7 @@ describe('a project that is held', () => {
     expect(world.wishes).toEqual([PROJECT_ID]);
     world.pass(5_000);
     world.answers(done());
-    expect(await world.work()).toBe('empty');
+    expect(await world.work()).toEqual({ kind: 'empty' });
   });
 
   test.each([
@@ -275,7 +275,7 @@ describe('a project that is held', () => {
     await world.accept('restart');
     world.answers(answer);
 
-    expect(await world.work()).toBe('waiting');
+    expect(await world.work()).toEqual({ kind: 'paused', pauseMs });
     expect(await world.line()).toMatchObject({ waiting_for: [], not_before_ms: NOON_MS + pauseMs });
     expect((await world.commandOf('restart')).state).toBe('queued');
     expect(world.sent).toHaveLength(1);
@@ -288,7 +288,7 @@ describe('a command ends without success', () => {
     await world.accept('restart');
     await world.accept('next');
     world.answers(answer, done());
-    expect(await world.work()).toBe('empty');
+    expect(await world.work()).toEqual({ kind: 'empty' });
     expect((await world.commandOf('next')).state).toBe('succeeded');
     const { state, reason } = await world.commandOf('restart');
     return { state, reason, outcome: world.published[0]?.detail['outcome'] };
@@ -322,7 +322,7 @@ describe('a command ends without success', () => {
     await world.accept('restart');
     world.pass(DEADLINE_MS);
 
-    expect(await world.work()).toBe('empty');
+    expect(await world.work()).toEqual({ kind: 'empty' });
     expect(await world.commandOf('restart')).toMatchObject({
       state: 'expired',
       reason: 'Its deadline passed before it could be sent.',
@@ -336,7 +336,7 @@ describe('a command ends without success', () => {
     await world.accept('restart');
     await world.changeItem('restart', { request: 'damaged' });
 
-    expect(await world.work()).toBe('empty');
+    expect(await world.work()).toEqual({ kind: 'empty' });
     expect(await world.commandOf('restart')).toMatchObject({
       state: 'failed',
       reason: 'The bridge can no longer open the request. It was not sent.',
@@ -358,7 +358,7 @@ describe('a command ends without success', () => {
     const command = await world.commandOf('restart');
     await world.queue.changeCommand({ ...command, ids: {}, revision: command.revision + 1 });
 
-    expect(await world.work()).toBe('empty');
+    expect(await world.work()).toEqual({ kind: 'empty' });
     expect(await world.commandOf('restart')).toMatchObject({
       state: 'failed',
       reason: 'This version of the bridge cannot send the command in the form in which it was accepted.',
@@ -380,7 +380,7 @@ describe('the next process', () => {
     await beginSending(world);
     world.pass(SENDING_MS_MAX - 1);
 
-    expect(await world.work()).toBe('waiting');
+    expect(await world.work()).toEqual({ kind: 'waiting' });
     expect((await world.commandOf('restart')).state).toBe('sent');
   });
 
@@ -389,7 +389,7 @@ describe('the next process', () => {
     await beginSending(world);
     world.pass(SENDING_MS_MAX);
 
-    expect(await world.work()).toBe('empty');
+    expect(await world.work()).toEqual({ kind: 'empty' });
     expect(await world.commandOf('restart')).toMatchObject({
       state: 'unknown',
       reason:
@@ -423,7 +423,7 @@ describe('the next process', () => {
     const command = await world.commandOf('restart');
     await world.queue.changeCommand({ ...command, state, revision: 2, operation_ids: ['op-1'] });
 
-    expect(await world.work()).toBe('empty');
+    expect(await world.work()).toEqual({ kind: 'empty' });
     expect((await world.line()).entries).toEqual([]);
     expect(world.published).toHaveLength(endCount);
     expect(await world.deps.readRecord(PROJECT_ID, 'restart')).toMatchObject({
@@ -455,7 +455,7 @@ describe('the next process', () => {
     else await world.changeItem('restart', { state: 'from a later version' });
     world.answers(done());
 
-    expect(await world.work()).toBe('empty');
+    expect(await world.work()).toEqual({ kind: 'empty' });
     expect((await world.commandOf('next')).state).toBe('succeeded');
     expect(world.measured).toContain('CommandsUnworkable');
     expect(world.logs).toContainEqual({
@@ -483,7 +483,7 @@ describe('a process that comes too late', () => {
     }));
     await world.accept('restart');
 
-    expect(await world.work()).toBe('empty');
+    expect(await world.work()).toEqual({ kind: 'empty' });
     expect((await world.commandOf('restart')).state).toBe('cancelled');
     expect(world.sent).toEqual([]);
   });
@@ -499,7 +499,7 @@ describe('a process that comes too late', () => {
     await world.accept('restart');
     world.pass(DEADLINE_MS);
 
-    expect(await world.work(isOverAfter(1))).toBe('unfinished');
+    expect(await world.work(isOverAfter(1))).toEqual({ kind: 'unfinished' });
     expect(world.logs.map(({ event }) => event)).not.toContain('command.left_line');
     expect(world.published).toEqual([]);
     expect((await world.line()).entries).toHaveLength(1);
@@ -518,7 +518,7 @@ describe('a process that comes too late', () => {
     }));
     await world.accept('restart');
 
-    expect(await world.work()).toBe('waiting');
+    expect(await world.work()).toEqual({ kind: 'paused', pauseMs: 5_000 });
     expect(world.sent).toEqual([]);
     expect((await world.commandOf('restart')).state).toBe('queued');
     expect((await world.line()).not_before_ms).toBe(NOON_MS + SENDING_MS_MAX / 2 + 5_000);
@@ -538,7 +538,7 @@ describe('a process that comes too late', () => {
     await world.accept('restart');
     world.answers(done());
 
-    expect(await world.work()).toBe('empty');
+    expect(await world.work()).toEqual({ kind: 'empty' });
     expect(world.sent).toHaveLength(1);
   });
 
@@ -578,7 +578,7 @@ describe('a bridge that fails', () => {
     }));
     await world.accept('restart');
 
-    expect(await world.work()).toBe('waiting');
+    expect(await world.work()).toEqual({ kind: 'paused', pauseMs: 10_000 });
     expect(await world.line()).toMatchObject({ waiting_for: [], not_before_ms: NOON_MS + 10_000 });
     expect((await world.commandOf('restart')).state).toBe('queued');
     expect(world.logs).toContainEqual({
@@ -596,14 +596,14 @@ describe('a bridge that fails', () => {
         ...account,
         upstream: {
           ...account.upstream,
-          apiKey: { current: account.upstream.apiKey.current, refresh: secretMissing },
+          apiKey: { current: () => account.upstream.apiKey.current(), refresh: secretMissing },
         },
       },
     }));
     await world.accept('restart');
     world.answers(refusal(401));
 
-    expect(await world.work()).toBe('empty');
+    expect(await world.work()).toEqual({ kind: 'empty' });
     expect(await world.commandOf('restart')).toMatchObject({
       state: 'unknown',
       reason: 'The bridge failed while it sent the command. The command may have been carried out.',

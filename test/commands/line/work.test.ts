@@ -6,10 +6,16 @@ import { ACCOUNT_ID, createLineUnderTest, PROJECT_ID } from './line-under-test.t
 
 const OTHER_PROJECT_ID = 'quiet-pond-12345678';
 
-const messageOf = (messageId: string, project_id = PROJECT_ID, account_id = ACCOUNT_ID) => ({
+/** A message as Lambda's event shows it when it is received for the first time. */
+const received = (messageId: string, body: string) => ({
   messageId,
-  body: JSON.stringify({ account_id, project_id }),
+  receiptHandle: `handle-${messageId}`,
+  body,
+  attributes: { ApproximateReceiveCount: '1' },
 });
+
+const messageOf = (messageId: string, project_id = PROJECT_ID, account_id = ACCOUNT_ID) =>
+  received(messageId, JSON.stringify({ account_id, project_id }));
 
 function createWorker(more: Readonly<Record<string, WorkerAccount>> = {}) {
   const line = createLineUnderTest();
@@ -21,8 +27,17 @@ function createWorker(more: Readonly<Record<string, WorkerAccount>> = {}) {
   const accounts = new Map([[ACCOUNT_ID, { line: line.deps, idle }], ...Object.entries(more)]);
   const wakes = { send: async (sent: readonly Wake[]) => void woken.push(...sent) };
   const { clock, telemetry } = line.deps;
-  const deps = { accounts, wakes, clock, telemetry, newId: () => 'a-new-id' };
-  return { line, woken, deps, idleCount: () => idleCount, invoke: (event: unknown) => work(deps, event) };
+  const handedBack: (readonly [receiptHandle: string, pauseMs: number])[] = [];
+  const handBack = async (...message: readonly [string, number]) => void handedBack.push(message);
+  const deps = { accounts, wakes, handBack, clock, telemetry, newId: () => 'a-new-id' };
+  return {
+    line,
+    woken,
+    handedBack,
+    deps,
+    idleCount: () => idleCount,
+    invoke: (event: unknown) => work(deps, event),
+  };
 }
 
 const failing = (name: string): WorkerAccount => {
@@ -42,7 +57,7 @@ describe('a batch of messages', () => {
     await worker.line.accept('restart');
     worker.line.answers(Response.json({}));
     let looks = 0;
-    const { readFreeze } = worker.line.queue;
+    const readFreeze = worker.line.queue.readFreeze.bind(worker.line.queue);
     Object.assign(worker.line.deps.queue, {
       readFreeze: () => {
         looks++;
@@ -80,10 +95,7 @@ describe('a batch of messages', () => {
 
   test('gives back the messages that it cannot read, and counts them', async () => {
     const worker = createWorker();
-    const Records = [
-      { messageId: 'a', body: 'no JSON' },
-      { messageId: 'b', body: '{"account_id":"main"}' },
-    ];
+    const Records = [received('a', 'no JSON'), received('b', '{"account_id":"main"}')];
 
     const answer = await worker.invoke({ Records });
 
@@ -126,6 +138,64 @@ describe('a batch of messages', () => {
 
     expect(worker.woken).toEqual([]);
     expect((await worker.line.commandOf('second')).state).toBe('succeeded');
+  });
+});
+
+describe('a line that pauses', () => {
+  const refusal = (seconds: number) =>
+    new Response('{}', { status: 429, headers: { 'retry-after': String(seconds) } });
+
+  test.each([
+    ['for the pause', 7, 7_000],
+    ['for four seconds at least', 1, 4_000],
+    ['for a minute at most', 60, 60_000],
+  ])('hands its messages back %s', async (_name, seconds, pauseMs) => {
+    const worker = createWorker();
+    await worker.line.accept('restart');
+    worker.line.answers(refusal(seconds));
+
+    const answer = await worker.invoke({ Records: [messageOf('a'), messageOf('b')] });
+
+    expect(answer).toEqual({ batchItemFailures: [{ itemIdentifier: 'a' }, { itemIdentifier: 'b' }] });
+    expect(worker.handedBack).toEqual([
+      ['handle-a', pauseMs],
+      ['handle-b', pauseMs],
+    ]);
+    expect(worker.woken).toEqual([]);
+  });
+
+  test('is left to the sweep when it pauses for more than a minute', async () => {
+    const worker = createWorker();
+    await worker.line.accept('restart');
+    worker.line.answers(refusal(61));
+
+    expect(await worker.invoke({ Records: [messageOf('a')] })).toEqual({ batchItemFailures: [] });
+    expect([worker.handedBack, worker.woken]).toEqual([[], []]);
+  });
+
+  test('sends a new message when the end of an operation has woken it, because there is none to hand back', async () => {
+    const worker = createWorker();
+    await worker.line.accept('restart');
+    worker.line.answers(refusal(7));
+
+    await worker.invoke({
+      'detail-type': 'Operation State Changed',
+      detail: { account_id: ACCOUNT_ID, project_id: PROJECT_ID, status: 'finished' },
+    });
+
+    expect(worker.woken).toEqual([{ account_id: ACCOUNT_ID, project_id: PROJECT_ID, id: 'a-new-id' }]);
+  });
+
+  test('keeps its messages when they cannot be handed back, until their time-out', async () => {
+    const worker = createWorker();
+    await worker.line.accept('restart');
+    worker.line.answers(refusal(7));
+    Object.assign(worker.deps, { handBack: () => Promise.reject(new TypeError('no queue')) });
+
+    const answer = await worker.invoke({ Records: [messageOf('a')] });
+
+    expect(answer).toEqual({ batchItemFailures: [{ itemIdentifier: 'a' }] });
+    expect(worker.line.logs).toContainEqual(expect.objectContaining({ event: 'line.failed' }));
   });
 });
 

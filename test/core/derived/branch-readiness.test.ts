@@ -128,6 +128,13 @@ describe('the operations that are started with a creation', () => {
     expect(startedWith(created, [row({ id: 'suspend', action: 'suspend_compute' })])).toBeUndefined();
   });
 
+  test('show a restore when the branch has had an operation before', () => {
+    const before = row({ id: 'before', created_at: '2026-01-15T11:00:00Z' });
+
+    expect(startedWith(created, [before])).toBeUndefined();
+    expect(startedWith(created, [{ ...before, branch_id: 'br-another' }])).toEqual([]);
+  });
+
   test('belong to no other action', () => {
     expect(startedWith({ ...created, action: 'start_compute' }, [])).toBeUndefined();
   });

@@ -1,6 +1,6 @@
 /** Lists every kind of fault of the wide world, and its probability in a run that has it. */
 
-export const wideFaultKinds = [
+const firstFaultKinds = [
   'lambda_crashed',
   'lambda_frozen',
   'lambda_cold_start',
@@ -55,7 +55,19 @@ export const wideFaultKinds = [
   'read_requested',
 ] as const;
 
+/**
+ * These kinds were added later. The plan draws them from dice of their own, so that the seeds of before, in which
+ * they do not occur, stay the runs that they were.
+ */
+export const laterFaultKinds = ['project_not_found_for_a_while', 'project_bound_met'] as const;
+
+export const wideFaultKinds = [...firstFaultKinds, ...laterFaultKinds] as const;
+
 export type WideFault = (typeof wideFaultKinds)[number];
+
+export function isLaterFault(kind: WideFault): boolean {
+  return laterFaultKinds.some((later) => later === kind);
+}
 
 /** This is the probability per opportunity. Kinds that the plan places itself have 0 here. */
 export const WIDE_FAULT_RATES: Readonly<Record<WideFault, number>> = {
@@ -111,4 +123,6 @@ export const WIDE_FAULT_RATES: Readonly<Record<WideFault, number>> = {
   command_locked: 0.1,
   command_sender_crashed: 0.02,
   read_requested: 0,
+  project_not_found_for_a_while: 1,
+  project_bound_met: 1,
 };

@@ -4,7 +4,7 @@ import { pollOptionsFor } from '../../../functions/poller/account/poller-limits.
 import type { WalkLimits } from '../../../functions/poller/walk-plan/walk-state.ts';
 import type { Backfill } from '../../../shared/core/records/operation-record.ts';
 import { type Random, seededRandom } from '../../../shared/runtime/random.ts';
-import { WIDE_FAULT_RATES, type WideFault, wideFaultKinds } from './faults.ts';
+import { isLaterFault, WIDE_FAULT_RATES, type WideFault, wideFaultKinds } from './faults.ts';
 
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 24 * 60 * MINUTE_MS;
@@ -50,6 +50,8 @@ export interface WidePlan {
   readonly operationPageMax: number;
   readonly projectPageMax: number;
   readonly visibleLateMsMax: number;
+  /** The poller polls at most this number of projects. It is undefined when the bound cannot be met. */
+  readonly projectsMax: number | undefined;
   /** Holds the probability of each fault per opportunity. It is 0 for the kinds that this run does not have. */
   readonly faults: Readonly<Record<WideFault, number>>;
 }
@@ -128,10 +130,34 @@ export function drawPlan(seed: number): WidePlan {
     operationPageMax: isCapped ? whole(1, 6) : 1_000,
     projectPageMax: faults.project_page_capped > 0 ? whole(1, 3) : 400,
     visibleLateMsMax: hasSweeps ? 3 * overlapMs : overlapMs,
+    projectsMax: undefined,
     faults: withoutContradictions(faults, { hasSweeps, isLeased, isCapped }),
   };
-  return { ...plan, ...flavoured(flavour, plan, whole) };
+  return withLaterFaults({ ...plan, ...flavoured(flavour, plan, whole) });
 }
+
+/** Few runs have the faults that were added later, because each of them limits what else can be judged. */
+const NOT_FOUND_SHARE = 0.06;
+const BOUND_SHARE = 0.01;
+
+/** Draws the faults that were added later from dice of their own. */
+function withLaterFaults(plan: WidePlan): WidePlan {
+  const { chance } = dice(seededRandom(plan.seed ^ LATER_SALT));
+  const isNotFound = chance(NOT_FOUND_SHARE);
+  const isBounded = chance(BOUND_SHARE) && plan.projectCount > 1;
+  if (!isNotFound && !isBounded) return plan;
+  const later = { project_not_found_for_a_while: Number(isNotFound), project_bound_met: Number(isBounded) };
+  // A list that leaves a project out without a word, and a 404 of that project, would together prove that it is gone.
+  const partial = isNotFound ? { project_page_partial: 0 } : {};
+  return {
+    ...plan,
+    projectsMax: isBounded ? plan.projectCount - 1 : undefined,
+    faults: { ...plan.faults, ...partial, ...later },
+  };
+}
+
+/** With this salt none of the seeds that once broke a promise has such a fault. */
+const LATER_SALT = 0xbcb;
 
 type Flavour = 'usual' | 'crowded' | 'large' | 'hurried';
 
@@ -203,6 +229,7 @@ const SHARE_CALM = 0.06;
 function drawFaults(random: Random): WidePlan['faults'] {
   const isCalm = random.next() < SHARE_CALM;
   const entries = wideFaultKinds.map((kind) => {
+    if (isLaterFault(kind)) return [kind, 0] as const;
     const isOn = !isCalm && random.next() < SHARE_ON;
     const rate = WIDE_FAULT_RATES[kind];
     const spread = 0.5 + random.next();

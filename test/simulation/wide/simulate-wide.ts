@@ -5,6 +5,7 @@
 
 import type { Violation } from '../check-history.ts';
 import { checkAccount, checkKey } from './checker/check-account.ts';
+import { checkBound } from './checker/check-bound.ts';
 import { checkCommands } from './checker/check-commands.ts';
 import { checkCopies } from './checker/check-copies.ts';
 import { checkDelays } from './checker/check-delays.ts';
@@ -16,6 +17,7 @@ import { checkProjects } from './checker/check-projects.ts';
 import { checkRate } from './checker/check-rate.ts';
 import { checkRestored } from './checker/check-restored.ts';
 import { checkTelemetry } from './checker/check-telemetry.ts';
+import { checkTurns } from './checker/check-turns.ts';
 import { checkWatches } from './checker/check-watches.ts';
 import { type Check, evidenceOf } from './checker/evidence.ts';
 import { runSchedule } from './cloud/lambda.ts';
@@ -47,11 +49,15 @@ const CHECKS: readonly Check[] = [
   checkKey,
   checkRate,
   checkLiveness,
+  checkTurns,
   checkHealth,
   checkDelays,
   checkTelemetry,
   checkFeed,
 ];
+
+/** Where a bound leaves a project unread, the other rules about projects and their operations would say just that. */
+const CHECKS_WITHIN_BOUND: readonly Check[] = [checkBound, checkCopies, checkRate, checkTelemetry, checkFeed];
 
 export async function simulateWide(
   seed: number,
@@ -74,7 +80,8 @@ export async function simulateWide(
   }
   countWhatWasDrawn(stage);
   const evidence = evidenceOf(stage);
-  const violations = CHECKS.flatMap((check) => check(evidence));
+  const checks = world.plan.projectsMax === undefined ? CHECKS : CHECKS_WITHIN_BOUND;
+  const violations = checks.flatMap((check) => check(evidence));
   return {
     plan: world.plan,
     violations,
@@ -89,6 +96,7 @@ const WEEK_MS = 7 * DAY_MS;
 /** Counts faults that are drawn with the plan and the operations and not with the calls. */
 function countWhatWasDrawn({ world, upstream }: Stage): void {
   const { plan } = world;
+  if (plan.projectsMax !== undefined) world.fire('project_bound_met');
   if (plan.gapMs >= WEEK_MS) world.fire(plan.isAsleep ? 'asleep_for_weeks' : 'quiet_for_weeks');
   for (const { operations, isUnordered } of upstream.truth.projects) {
     if (isUnordered) world.fire('operation_list_unordered');

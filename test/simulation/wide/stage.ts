@@ -49,6 +49,8 @@ export interface Stage {
   /** Lists every invocation of the poller. Its `toMs` is infinite while it runs. */
   readonly invocations: { readonly by: string; readonly fromMs: number; toMs: number }[];
   readonly commands: SentCommand[];
+  /** Lists the requests for a fresh reading that the table has taken. */
+  readonly wishes: { readonly projectId: string; readonly atMs: number }[];
   /** Maps the id of each event that the consumer of the feed has got to the type of the event. */
   readonly fed: Map<string, string>;
   readonly feedFailures: string[];
@@ -85,6 +87,7 @@ export function setTheWideStage(
     endings: [],
     invocations: [],
     commands: [],
+    wishes: [],
     fed: new Map(),
     feedFailures: [],
     healthSeen: [],

@@ -1,4 +1,4 @@
-/** Shows the status of an operation or of a compute as a coloured word with a mark. */
+/** Shows the status of an operation, a compute or a branch as a coloured word with a mark. */
 
 import { html } from 'hono/html';
 import type { Html } from './markup.ts';
@@ -15,6 +15,8 @@ const TONES: Readonly<Record<string, string>> = {
   active: 'good',
   idle: 'calm',
   init: 'busy',
+  pending: 'busy',
+  ready: 'good',
 };
 
 /** A mark stands beside the word, for people who cannot distinguish the colours. */

@@ -12,6 +12,10 @@ export function operationPath(accountId: string, projectId: string, operationId:
   return `${projectPath(accountId, projectId)}/operations/${encodeURIComponent(operationId)}`;
 }
 
+export function branchPath(accountId: string, projectId: string, branchId: string): string {
+  return `${projectPath(accountId, projectId)}/branches/${encodeURIComponent(branchId)}`;
+}
+
 export function endpointActionPath(
   accountId: string,
   projectId: string,

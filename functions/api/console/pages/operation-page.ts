@@ -11,7 +11,7 @@ import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { eventsOf, type FeedEvent } from '../../read-model/feed-event.ts';
 import { badge } from '../html/badge.ts';
 import { facts, type Html, json } from '../html/markup.ts';
-import { operationPath, projectPath } from '../html/paths.ts';
+import { branchPath, operationPath, projectPath } from '../html/paths.ts';
 import { age, duration, time } from '../html/times.ts';
 import type { Visitor } from '../session/visitor.ts';
 import type { RefusalDeps } from '../session/visitor-traces.ts';
@@ -104,7 +104,11 @@ ${facts([
   ['Failed attempts', record.failures_count],
   ['Started by', startedBy(record, command)],
   ['Alerts', alertWords(view.alerts)],
-  ['Branch', record.branch_id && html`<span class="id">${record.branch_id}</span>`],
+  [
+    'Branch',
+    record.branch_id &&
+      html`<a class="id" href="${branchPath(account_id, project_id, record.branch_id)}">${record.branch_id}</a>`,
+  ],
   ['Compute', record.endpoint_id && html`<span class="id">${record.endpoint_id}</span>`],
   ['Operation', html`<span class="id">${operation_id}</span>`],
 ])}

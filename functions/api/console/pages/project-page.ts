@@ -3,10 +3,11 @@
 import { html } from 'hono/html';
 import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { badge } from '../html/badge.ts';
 import { timeline } from '../html/charts.ts';
 import { empty, type Html } from '../html/markup.ts';
-import { endpointActionPath, operationPath, projectPath } from '../html/paths.ts';
+import { branchPath, endpointActionPath, operationPath, projectPath } from '../html/paths.ts';
 import { age, duration, time } from '../html/times.ts';
 import { formKey } from '../session/session.ts';
 import type { RefusalDeps } from '../session/visitor-traces.ts';
@@ -35,12 +36,16 @@ export function buildProject(deps: ProjectDeps): BuildPage {
     ]);
     const isEmpty = operations.items.length === 0 && computes === undefined;
     if (isEmpty && (await model.project(projectId)) === undefined) return NOTHING_HERE;
+    const known = await Promise.all(
+      (computes ?? []).map(({ id }) => unlessUnreadable(model.compute(projectId, id))),
+    );
     const content = projectPage({
       accountId,
       projectId,
       operations: operations.items,
       more: operations.next,
       computes,
+      sinceOf: new Map(known.flatMap((each) => (each ? [[each.endpoint_id, each.state_since]] : []))),
       actions: caller.scopes.has('computes:restart') ? openActions(deps) : [],
       formKey: formKey(session, pepper),
       isReadRequested: c.req.query('asked') !== undefined,
@@ -63,6 +68,8 @@ interface ProjectView {
   readonly more: string | undefined;
   /** The list is undefined when the caller may not see it, or the upstream did not answer. */
   readonly computes: readonly Compute[] | undefined;
+  /** The state of a compute began at this time, by its id, as far as the bridge has seen it. */
+  readonly sinceOf: ReadonlyMap<string, string | undefined>;
   /** The caller's scopes and the configuration allow these actions. */
   readonly actions: readonly EndpointAction[];
   readonly formKey: string;
@@ -96,7 +103,8 @@ ${
 ${view.more === undefined ? '' : html`<p><a class="button" href="?cursor=${view.more}">Older</a></p>`}`;
 }
 
-function computeTable({ accountId, projectId, computes: list, actions }: ProjectView): Html {
+function computeTable(view: ProjectView): Html {
+  const { accountId, projectId, computes: list, actions, sinceOf, nowMs } = view;
   if (list === undefined)
     return empty(
       'The computes cannot be shown: the token lacks the scope computes:read, or the upstream does not answer.',
@@ -111,7 +119,12 @@ function computeTable({ accountId, projectId, computes: list, actions }: Project
       type,
       state,
       branchId,
-    }) => html`<tr><td class="id">${id}</td><td>${type}</td><td>${badge(state)}</td><td class="id">${branchId}</td>
+    }) => html`<tr><td class="id">${id}</td><td>${type}</td><td>${badge(state)} ${since(sinceOf.get(id), nowMs)}</td><td><a class="id" href="${branchPath(accountId, projectId, branchId)}">${branchId}</a></td>
 <td>${actions.filter((action) => (action === 'start') === (state === 'idle')).map((action) => html`<a class="button" href="${path(id, action)}">${action === 'start' ? 'Start' : 'Restart'}</a>`)}</td></tr>`,
   )}</tbody></table>`;
+}
+
+/** A state that is not known to the bridge, or was changed unseen, has no time. */
+function since(stateSince: string | undefined, nowMs: number): Html | '' {
+  return stateSince === undefined ? '' : html`<span class="quiet">${age(stateSince, nowMs)}</span>`;
 }

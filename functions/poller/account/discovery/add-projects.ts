@@ -24,8 +24,14 @@ export interface SightingDeps extends RecordAndRelayDeps {
   readonly clock: Clock;
   readonly planner: Pick<PollPlanner, 'addProjects'>;
   readonly bounds: BoundReports;
+  readonly limits: ProjectLimits;
   readonly signal: AbortSignal;
   readonly fixedProjectIds?: readonly string[] | undefined;
+}
+
+export interface ProjectLimits {
+  /** At most this many projects are polled. When it is undefined, `PROJECTS_MAX` is the bound. */
+  readonly projectsMax?: number | undefined;
 }
 
 /** Adding projects needs these fields of a page. */
@@ -38,21 +44,21 @@ export async function addProjects(
   discovery: Discovery,
   page: ShownProjects,
 ): Promise<boolean> {
-  const added = unknownOf(deps.bounds, discovery, page);
+  const added = unknownOf(deps, discovery, page);
   if (added.length > 0) await addAll(deps, discovery, added, page);
   return !deps.signal.aborted;
 }
 
 function unknownOf(
-  bounds: BoundReports,
+  { bounds, limits: { projectsMax = PROJECTS_MAX } }: Pick<SightingDeps, 'bounds' | 'limits'>,
   { projects, addedNow }: Pick<Discovery, 'projects' | 'addedNow'>,
   { projectIds, unavailableProjectIds }: ShownProjects,
 ): readonly string[] {
   const { memories, sighted } = projects;
   const shown = new Set([...projectIds, ...unavailableProjectIds]);
   const unknown = [...shown].filter((id) => !sighted.has(id) && !addedNow.has(id));
-  const added = unknown.slice(0, Math.max(0, PROJECTS_MAX - memories.size));
-  if (added.length < unknown.length) bounds.report('projects', PROJECTS_MAX);
+  const added = unknown.slice(0, Math.max(0, projectsMax - memories.size));
+  if (added.length < unknown.length) bounds.report('projects', projectsMax);
   return added;
 }
 

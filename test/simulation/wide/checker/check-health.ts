@@ -28,7 +28,7 @@ const NAMED_AFTER_MS = 5.5 * MINUTE_MS;
 function notNamed({ stage, refusalsOf }: Evidence, project: TruthProject): readonly Violation[] {
   const { calm } = stage.timeline;
   // A new process does not know a project that the list does not show, and names only those that it knows.
-  const isListed = project.malformed.length + project.unavailable.length === 0;
+  const isListed = project.malformed.length + project.unavailable.length + project.notFound.length === 0;
   if (!isListed || !isFailing(project, calm.fromMs, calmEndMs(stage.timeline))) return [];
   const first = refusalsOf(project).find(({ atMs }) => atMs >= calm.fromMs);
   if (first === undefined) return [];
@@ -95,7 +95,7 @@ function unhealthyInVain({ stage }: Evidence): readonly Violation[] {
   const isUsual = (project: TruthProject) =>
     !project.isUnordered &&
     isShort(world.plan, project) &&
-    project.failing.length + project.malformed.length + project.unavailable.length === 0 &&
+    [project.failing, project.malformed, project.unavailable, project.notFound].flat().length === 0 &&
     isWithin(project.visible, timeline.calm.fromMs);
   const isDisturbed = GOOD_REASONS.some((fault) => world.fired.has(fault));
   if (last === undefined || last.health.healthy || isDisturbed) return [];

@@ -34,11 +34,16 @@ export function checkLiveness(evidence: Evidence): readonly Violation[] {
   ];
 }
 
-function unread(evidence: Evidence, { id, visible, failing, malformed }: TruthProject): readonly Violation[] {
+function unread(
+  evidence: Evidence,
+  { id, visible, failing, malformed, notFound }: TruthProject,
+): readonly Violation[] {
   const { calm } = evidence.stage.timeline;
   const untilMs = calm.fromMs + LEFT_ALONE_MS_MAX + turnMs(evidence);
   const isReadable =
-    isWithin(visible, calm.fromMs) && [failing, malformed].every((spans) => !isWithin(spans, calm.fromMs));
+    isWithin(visible, calm.fromMs) &&
+    notFound.length === 0 &&
+    [failing, malformed].every((spans) => !isWithin(spans, calm.fromMs));
   const wasRead = evidence.answers.some(
     ({ route, projectId, atMs }) =>
       route === 'operations' && projectId === id && atMs >= calm.fromMs && atMs <= untilMs,
@@ -68,7 +73,7 @@ function late(evidence: Evidence): readonly Violation[] {
     const isUsual =
       !project.isUnordered &&
       !isUnreadable &&
-      project.failing.length + project.malformed.length + project.unavailable.length === 0;
+      [project.failing, project.malformed, project.unavailable, project.notFound].flat().length === 0;
     if (
       !isUsual ||
       !isShort(stage.world.plan, project) ||
@@ -78,10 +83,16 @@ function late(evidence: Evidence): readonly Violation[] {
       return [];
     return project.operations.flatMap((op) => {
       const end = lastStateOf(op);
-      if (end === undefined || !isOver(end) || isHidden(project, op) || op.createdUs / 1_000 < knownMs)
+      if (
+        end === undefined ||
+        !isOver(end) ||
+        isHidden(stage.world.plan, project, op) ||
+        op.createdUs / 1_000 < knownMs
+      )
         return [];
       const fromMs = Math.max(
         end.atMs,
+        op.visibleAtMs,
         calm.fromMs + (wasLeftAlone(evidence) ? LEFT_ALONE_MS_MAX : 3 * MINUTE_MS),
       );
       const dueMs = fromMs + turnMs(evidence) + VANISHED_AFTER_MS;
@@ -104,16 +115,17 @@ export function isShort({ operationPageMax }: WidePlan, { operations }: TruthPro
   return operations.length <= ROWS_PER_POLL_MIN * operationPageMax;
 }
 
-function isHidden(project: TruthProject, op: WideOperation): boolean {
+function isHidden(
+  { visibleLateMsMax, walkLimits }: WidePlan,
+  project: TruthProject,
+  op: WideOperation,
+): boolean {
   const isTied = project.operations.some((other) => other !== op && other.createdUs === op.createdUs);
   const reopens = op.states.slice(0, -1).some(isOver);
-  return (
-    isTied ||
-    reopens ||
-    op.visibleAtMs > op.createdUs / 1_000 ||
-    op.malformedUntilMs > 0 ||
-    Number.isFinite(op.vanishesAtMs)
-  );
+  // A row that becomes visible within the overlap is found without a sweep.
+  const isWithinOverlap = visibleLateMsMax <= walkLimits.overlapMs;
+  const isLate = op.visibleAtMs > op.createdUs / 1_000 && !isWithinOverlap;
+  return isTied || reopens || isLate || op.malformedUntilMs > 0 || Number.isFinite(op.vanishesAtMs);
 }
 
 /** Returns true when the upstream itself asked for a pause, or refused the key. */

@@ -105,6 +105,7 @@ export function pollerDependencies(stage: Stage, owner: Process): AccountDeps {
       requestsPerMinute,
       pollsAtOnce: plan.pollsAtOnce,
       workIntervalMs: plan.workIntervalMs,
+      projectsMax: plan.projectsMax,
       ...(plan.lingerMs !== undefined && { lingerMs: plan.lingerMs }),
     },
   };

@@ -64,11 +64,20 @@ async function askForReading(stage: Stage, process: Process): Promise<void> {
   const { world, upstream, tableSide } = stage;
   const table = createSlowTable(world, tableSide, { owner: process, role: 'api' });
   const store = createBridgeStore(table, ACCOUNT_ID, world.scheduler.clockOf(process));
-  const [project] = upstream.truth.projects;
+  const { projects } = upstream.truth;
+  // With many projects, one that is seldom read shows whether the request is served.
+  const place = projects.length < MANY_PROJECTS ? 0 : stage.processes.size % projects.length;
+  const projectId = projects[place]?.id ?? '';
   world.fire('read_requested');
-  world.note(process.name, 'asks for a reading', project?.id);
-  await store.wishForReading(project?.id ?? '', 0).catch(() => {});
+  world.note(process.name, 'asks for a reading', projectId);
+  const isTaken = await store.wishForReading(projectId, 0).then(
+    () => true,
+    () => false,
+  );
+  if (isTaken) stage.wishes.push({ projectId, atMs: world.scheduler.now() });
 }
+
+const MANY_PROJECTS = 10;
 
 async function sendOne(stage: Stage, process: Process, budget: RequestBudget): Promise<void> {
   const { world, upstream, tableSide, ear } = stage;

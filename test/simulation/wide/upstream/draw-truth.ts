@@ -1,6 +1,6 @@
 /** Draws the projects of a run, with what happens to them and in them. */
 
-import type { Random } from '../../../../shared/runtime/random.ts';
+import { type Random, seededRandom } from '../../../../shared/runtime/random.ts';
 import { dice, MINUTE_MS } from '../plan.ts';
 import { START_MS, type Timeline } from '../timeline.ts';
 import type { WideWorld } from '../world.ts';
@@ -54,6 +54,7 @@ function usualProject(scene: Scene, place: number): TruthProject {
     unavailable: isOdd ? oddSpans(scene, 'project_unavailable') : [],
     malformed: isOdd ? oddSpans(scene, 'project_row_malformed') : [],
     failing: isOdd ? oddSpans(scene, 'project_operations_failing') : [],
+    notFound: isOdd ? notFoundSpans(scene) : [],
     isUnordered: isOdd && fires(world, 'operation_list_unordered'),
     operations: [...history, ...operationsOf(scene, id, place, timeline)].toSorted(newestFirst),
   };
@@ -126,6 +127,22 @@ function oddSpans(
 }
 
 /**
+ * The key may lose its permission for a project and get it back. That takes less than the ten minutes after which a
+ * 404 alone would prove that the project is gone.
+ */
+const NOT_FOUND_MS = [3 * MINUTE_MS, 6 * MINUTE_MS] as const;
+
+/** Draws from dice of its own, as the plan does for faults that were added later. */
+function notFoundSpans({ world, timeline }: Scene): readonly Span[] {
+  if (world.plan.faults.project_not_found_for_a_while === 0) return [];
+  const random = seededRandom(world.plan.seed);
+  const [, second] = timeline.busy;
+  const fromMs = second.fromMs + random.next() * world.plan.busyMs;
+  const [shortestMs, longestMs] = NOT_FOUND_MS;
+  return [{ fromMs, toMs: fromMs + shortestMs + random.next() * (longestMs - shortestMs) }];
+}
+
+/**
  * Draws the projects that become visible while the bridge watches: one is created just then, and one is transferred
  * with weeks of history.
  */
@@ -142,6 +159,7 @@ function newcomers(scene: Scene): readonly TruthProject[] {
       unavailable: [],
       malformed: [],
       failing: [],
+      notFound: [],
       isUnordered: false,
       operations: operations.toSorted(newestFirst),
     });

@@ -11,6 +11,9 @@ export interface LoggedRequest {
   readonly projectId: string | undefined;
   readonly operationId: string | undefined;
   readonly key: string;
+  /** The request asked for this number of rows, from this cursor on. Both are undefined for a list of projects. */
+  readonly limit: number | undefined;
+  readonly cursor: string | undefined;
   /** Holds the status of the answer, or 0 when none was given. */
   status: number;
   /** Says why the answer differs from what the client asked for. */
@@ -35,6 +38,8 @@ export function loggedRequest(
     route: 'unknown',
     projectId: undefined,
     operationId: undefined,
+    limit: undefined,
+    cursor: undefined,
     status: 0,
     reason: '',
     shownIds: [],

@@ -28,6 +28,8 @@ export interface TruthProject {
   readonly malformed: readonly Span[];
   /** Lists the spans in which requests for its operations are answered with 500. */
   readonly failing: readonly Span[];
+  /** Lists the spans in which requests for its operations are answered with 404, although the project is there. */
+  readonly notFound: readonly Span[];
   readonly isUnordered: boolean;
   /** The newest operation comes first. Operations of commands are added during the run. */
   readonly operations: WideOperation[];

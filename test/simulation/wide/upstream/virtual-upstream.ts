@@ -96,10 +96,15 @@ export function createVirtualUpstream(
       cursor: url.searchParams.get('cursor') ?? undefined,
     };
     if (projectId === undefined) return listProjects(entry, query);
-    Object.assign(entry, { projectId });
+    Object.assign(entry, { projectId, ...query });
     const project = truth.projectOf(projectId);
     if (project === undefined || !isWithin(project.visible, scheduler.now()))
       return refusal(404, 'no such project');
+    if (isWithin(project.notFound, scheduler.now())) {
+      world.fire('project_not_found_for_a_while');
+      entry.reason = 'not found for a while';
+      return refusal(404, 'no such project');
+    }
     if (method === 'POST') {
       Object.assign(entry, { route: 'command' });
       return answerCommand(world, { truth, source, project });

@@ -1,0 +1,103 @@
+/** Shows one branch: whether it can be used, the operations that created it, and its computes. */
+
+import { html } from 'hono/html';
+import type { BranchRecord, Readiness } from '../../../../shared/core/records/branch-record.ts';
+import type { ComputeRecord } from '../../../../shared/core/records/compute-record.ts';
+import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
+import type { ReadModel } from '../../read-model/read-model.ts';
+import { badge } from '../html/badge.ts';
+import { empty, facts, type Html } from '../html/markup.ts';
+import { operationPath, projectPath } from '../html/paths.ts';
+import { age, duration, time } from '../html/times.ts';
+import type { RefusalDeps } from '../session/visitor-traces.ts';
+import { type BuildPage, messagePage, NOTHING_HERE } from './page.ts';
+import { checkReading } from './permission.ts';
+
+export interface BranchDeps extends RefusalDeps {
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+const NOT_SEEN = messagePage(
+  'Not seen',
+  'The bridge has not seen the creation of this branch. It knows branches that were created while it watched their project, for 400 days.',
+  404,
+);
+
+export function buildBranch(deps: BranchDeps): BuildPage {
+  return async (c, visitor) => {
+    const { account_id: accountId = '', project_id = '', branch_id = '' } = c.req.param();
+    if (!checkReading(deps, visitor, accountId, project_id)) return NOTHING_HERE;
+    const branch = await visitor.model.branch(project_id, branch_id);
+    if (branch === undefined) return NOT_SEEN;
+    const view = await readView(visitor.model, branch);
+    return { title: branch_id, about: branch_id, content: branchPage({ ...view, nowMs: deps.clock.now() }) };
+  };
+}
+
+interface BranchView {
+  readonly branch: BranchRecord;
+  readonly operations: readonly OperationRecord[];
+  /** The computes that the creation started, as far as they are known. */
+  readonly computes: readonly ComputeRecord[];
+  readonly nowMs: number;
+}
+
+async function readView(model: ReadModel, branch: BranchRecord): Promise<Omit<BranchView, 'nowMs'>> {
+  const { project_id, operation_ids } = branch;
+  const found = await Promise.all(
+    operation_ids.map((id) => unlessUnreadable(model.operation(project_id, id))),
+  );
+  const operations = found.flatMap((operation) => operation ?? []);
+  const endpointIds = new Set(operations.flatMap(({ endpoint_id }) => endpoint_id ?? []));
+  const computes = await Promise.all(
+    [...endpointIds].map((id) => unlessUnreadable(model.compute(project_id, id))),
+  );
+  return { branch, operations, computes: computes.flatMap((compute) => compute ?? []) };
+}
+
+const MEANINGS: Readonly<Record<Readiness, string>> = {
+  pending: 'It cannot be used yet: an operation of its creation has not ended.',
+  ready: 'It can be used.',
+  failed: 'It did not become ready: an operation of its creation came to nothing.',
+};
+
+function branchPage({ branch, operations, computes, nowMs }: BranchView): Html {
+  const { account_id, project_id, branch_id, readiness, began_at, command } = branch;
+  const decided = branch.entries.at(-1);
+  return html`<p class="crumbs"><a href="/console">Account ${account_id}</a> › <a href="${projectPath(account_id, project_id)}">${project_id}</a></p>
+<h1>${branch_id}</h1>
+<p class="verdict">${badge(readiness)} <span>${MEANINGS[readiness]}</span></p>
+${facts([
+  ['Created', html`${time(began_at)} <span class="quiet">${age(began_at, nowMs)}</span>`],
+  ['Took', decided?.duration_ms === undefined ? undefined : duration(decided.duration_ms)],
+  [
+    'Created by',
+    command === undefined
+      ? html`<span class="quiet">It was not created through this bridge.</span>`
+      : html`${command.client_id} <span class="quiet id">${command.request_id}</span>`,
+  ],
+])}
+<h2>Operations of its creation</h2>
+${operations.length === 0 ? empty('They were forgotten: 45 days have passed since they ended.') : operationTable(account_id, operations)}
+<h2>Computes</h2>
+${computes.length === 0 ? empty('No compute was started with it, or its state is not known yet.') : computeTable(computes, nowMs)}`;
+}
+
+function operationTable(accountId: string, operations: readonly OperationRecord[]): Html {
+  return html`<table class="stack"><thead><tr><th>Operation</th><th>Status</th><th>Created</th></tr></thead>
+<tbody>${operations.map(
+    ({ project_id, operation_id, action, status, created_at }) => html`<tr>
+<td><a href="${operationPath(accountId, project_id, operation_id)}">${action}</a></td><td>${badge(status)}</td><td>${time(created_at)}</td></tr>`,
+  )}</tbody></table>`;
+}
+
+function computeTable(computes: readonly ComputeRecord[], nowMs: number): Html {
+  return html`<table class="stack"><thead><tr><th>Compute</th><th>State</th><th>Since</th></tr></thead>
+<tbody>${computes.map(
+    ({ endpoint_id, state, state_since }) => html`<tr>
+<td class="id">${endpoint_id}</td><td>${badge(state)}</td>
+<td>${state_since === undefined ? '' : html`${time(state_since)} <span class="quiet">${age(state_since, nowMs)}</span>`}</td></tr>`,
+  )}</tbody></table>`;
+}

@@ -1,0 +1,102 @@
+/**
+ * Decides which notices wake people, and when: at once, after a failure has lasted for the configured time, or not at
+ * all, because the failure ended before that.
+ */
+
+import type { AlertPolicy } from './alert-policy.ts';
+import type { Notice, NoticeKind } from './notice.ts';
+import { hasEnded, type Operations } from './operation-standing.ts';
+import type { WaitingNotice } from './pending-notice.ts';
+import { covers } from './project-list.ts';
+
+/** The upstream usually retries after these, so the failure may end without a person. */
+const MAY_HEAL: ReadonlySet<NoticeKind> = new Set(['failed', 'attempt_failed']);
+
+/** These end a failure. They are news only to people who were notified of it. */
+const ENDS: ReadonlySet<NoticeKind> = new Set(['recovered', 'cancelled']);
+
+export type Patience = Pick<AlertPolicy, 'routes' | 'patience_seconds'>;
+
+/** Returns for how many milliseconds a failure of this project may last before it is reported. */
+export function patienceMsOf({ routes, patience_seconds }: Patience, projectId: string | undefined): number {
+  const route = routes.find(({ project_ids }) => covers(project_ids, projectId));
+  return (route?.patience_seconds ?? patience_seconds) * 1_000;
+}
+
+/** Returns whether the notice may still wait for the end of its failure. A critical one never waits. */
+export function mayHeal({ kind, severity }: Pick<Notice, 'kind' | 'severity'>): boolean {
+  return MAY_HEAL.has(kind) && severity !== 'critical';
+}
+
+/** Returns whether the failure has lasted long enough. A time in the future was written by a wrong clock. */
+export function hasLasted(storedAtMs: number, patienceMs: number, nowMs: number): boolean {
+  return storedAtMs + patienceMs <= nowMs || storedAtMs > nowMs;
+}
+
+export interface Judged {
+  readonly due: readonly WaitingNotice[];
+  /** These failures ended before they woke people. */
+  readonly healed: readonly WaitingNotice[];
+}
+
+/**
+ * Judges the waiting notices of one incident, operation by operation. What is neither due nor healed goes on waiting.
+ * `operations` says how operations stand by what was reported or healed before. What follows a failure that was
+ * reported is due, and a failure that comes in after its operation has ended has healed.
+ */
+export function judge(
+  waiting: readonly WaitingNotice[],
+  operations: Operations,
+  { patience, nowMs }: { readonly patience: Patience; readonly nowMs: number },
+): Judged {
+  const due: WaitingNotice[] = [];
+  const healed: WaitingNotice[] = [];
+  for (const [id, own] of Map.groupBy(waiting, ({ notice }) => notice.operation_id)) {
+    const patienceMs = patienceMsOf(patience, own[0]?.notice.project_id);
+    const isReported = id === undefined || (operations[id] ?? RECOVERED).state !== 'recovered';
+    if (isReported || patienceMs === 0 || own.some(wakesAtOnce)) due.push(...own);
+    else if (hasHealed(own, patienceMs) || own.every(({ notice }) => hasEnded(operations, notice)))
+      healed.push(...own);
+    else if (hasEnd(own) || own.some((one) => hasLasted(one.stored_at_ms, patienceMs, nowMs)))
+      due.push(...own);
+  }
+  return { due, healed };
+}
+
+/** An operation of which nothing is known counts as one that has recovered: people have not been notified of a failure. */
+const RECOVERED = { state: 'recovered' } as const;
+
+function wakesAtOnce({ notice }: WaitingNotice): boolean {
+  return !mayHeal(notice) && !ENDS.has(notice.kind);
+}
+
+function hasEnd(own: readonly WaitingNotice[]): boolean {
+  return ENDS.has(latestOf(own)?.kind ?? 'failed');
+}
+
+/**
+ * Returns whether the operation's latest notice ends it, within its patience after the first failure that is known. The
+ * upstream's times say so, because the bridge sees both changes only when it polls.
+ */
+function hasHealed(own: readonly WaitingNotice[], patienceMs: number): boolean {
+  const latest = latestOf(own);
+  if (latest === undefined || !ENDS.has(latest.kind)) return false;
+  const failures = own.filter(({ notice }) => MAY_HEAL.has(notice.kind));
+  return failures.every(({ notice }) => changedAtMs(latest) - changedAtMs(notice) <= patienceMs);
+}
+
+function changedAtMs({ changed_at, observed_at }: Notice): number {
+  return Date.parse(changed_at ?? observed_at);
+}
+
+function latestOf(own: readonly WaitingNotice[]): Notice | undefined {
+  return own
+    .map(({ notice }) => notice)
+    .toSorted(byAge)
+    .at(-1);
+}
+
+function byAge(a: Notice, b: Notice): number {
+  if (a.sequence !== undefined && b.sequence !== undefined) return a.sequence - b.sequence;
+  return a.observed_at < b.observed_at ? -1 : Number(a.observed_at > b.observed_at);
+}

@@ -1,0 +1,69 @@
+/** Publishes once for each account that all its projects were read for the first time, and what fails in them. */
+
+import { isJournalFull } from '../../../../shared/core/journal/journal.ts';
+import { awaitsFirstSight, decideFirstSight } from '../../../../shared/core/records/account-record.ts';
+import { isOpen } from '../../../../shared/core/records/operation-record.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { IndexPosition } from '../../../../shared/store/table.ts';
+import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
+import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
+import type { LeftoverStore } from '../relay/relay-leftovers.ts';
+import type { ProjectReadings } from './project-readings.ts';
+import type { AccountReader } from './publish-health.ts';
+
+/** A page of the index is read with two requests of a hundred items. */
+const PAGE_KEYS = 200;
+
+/** A person who reads "at least 2,000 operations" needs no larger number, and counting takes twenty reads. */
+const COUNTED_MAX = 2_000;
+
+export interface FirstSightDeps extends RecordAndRelayDeps {
+  readonly store: RecordAndRelayDeps['store'] &
+    AccountReader &
+    Pick<LeftoverStore, 'findWorkPage' | 'readRecords'>;
+  readonly clock: Clock;
+}
+
+/** Says what this process has read so far. */
+export interface ReadSoFar {
+  /** It is true when the project list was read as a whole, or the configuration names the projects. */
+  readonly areProjectsKnown: boolean;
+  readonly visibleIds: readonly string[];
+  readonly readings: Pick<ProjectReadings, 'completedAtMs'>;
+}
+
+/**
+ * Resolves to true when there is nothing to publish any more, so that a warm process need not ask again. A process that
+ * starts cold waits until it has read every project itself.
+ */
+export async function publishFirstSight(
+  deps: FirstSightDeps,
+  { areProjectsKnown, visibleIds, readings }: ReadSoFar,
+): Promise<boolean> {
+  if (!areProjectsKnown) return false;
+  const account = await unlessUnreadable(deps.store.readAccount());
+  if (account === undefined || isJournalFull(account)) return false;
+  const nowMs = deps.clock.now();
+  if (!awaitsFirstSight(account, nowMs)) return true;
+  if (!visibleIds.every((id) => readings.completedAtMs.has(id))) return false;
+  const failing_count = await countFailing(deps);
+  const counts = { project_count: visibleIds.length, failing_count };
+  const next = decideFirstSight(account, counts, nowMs);
+  return next === undefined || recordAndRelay(deps, next, account);
+}
+
+/** Counts the open operations that have failed, at most `COUNTED_MAX` of them. */
+async function countFailing({ store }: FirstSightDeps): Promise<number> {
+  let count = 0;
+  let start: IndexPosition | undefined;
+  do {
+    const { entries, next } = await store.findWorkPage({ limit: PAGE_KEYS, start });
+    const keys = entries.filter(({ operationId }) => operationId !== undefined).map(({ key }) => key);
+    const records = await store.readRecords(keys);
+    count += records.filter(
+      (record) => record.kind === 'operation' && isOpen(record) && record.status === 'failed',
+    ).length;
+    start = next;
+  } while (start !== undefined && count < COUNTED_MAX);
+  return Math.min(count, COUNTED_MAX);
+}

@@ -1,0 +1,222 @@
+/**
+ * Runs the poller and the notifier of production on virtual time against the simulated service: what a team that starts
+ * the bridge gets in its first hours. The service's own log says afterwards what really happened.
+ */
+
+import { alertPolicySchema } from '../../../functions/notifier/alert-policy-schema.ts';
+import type { Channel } from '../../../functions/notifier/channels/channel.ts';
+import { SLACK_PACE } from '../../../functions/notifier/channels/slack-channel.ts';
+import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
+import { alertRulePattern } from '../../../functions/notifier/deciding/alert-rule.ts';
+import type { Message } from '../../../functions/notifier/deciding/message-plan.ts';
+import { notifierQueue, notifierSchedule } from '../../../functions/notifier/invocations.ts';
+import { notify } from '../../../functions/notifier/notify.ts';
+import { createAlertStore } from '../../../functions/notifier/store/alert-store.ts';
+import { sweep } from '../../../functions/notifier/sweep.ts';
+import type { AccountDeps } from '../../../functions/poller/account/account-deps.ts';
+import { emptyAccountMemory } from '../../../functions/poller/account/account-memory.ts';
+import { pollAccount } from '../../../functions/poller/account/poll-account.ts';
+import {
+  accountLimits,
+  pollOptionsFor,
+  STOP_RESERVE_MS,
+} from '../../../functions/poller/account/poller-limits.ts';
+import { REQUEST_BURST } from '../../../functions/poller/account/sending/account-budget.ts';
+import { createLease } from '../../../functions/poller/account/sending/lease.ts';
+import { createPollPlanner } from '../../../functions/poller/planner/poll-planner.ts';
+import { createUpstreamApp } from '../../../infra/simulator/app.ts';
+import { createFaultDials } from '../../../infra/simulator/faults/faults.ts';
+import { createRequestLimits } from '../../../infra/simulator/faults/limits.ts';
+import { createKeyRing } from '../../../infra/simulator/world/account/key-ring.ts';
+import type { GroundTruthOperation } from '../../../infra/simulator/world/state/ground-truth.ts';
+import { createWorld } from '../../../infra/simulator/world/world.ts';
+import { pollerSchedule } from '../../../shared/config/poller-config.ts';
+import type { EventBus } from '../../../shared/events/event-bus.ts';
+import { matchesEventPattern, parseEventPattern } from '../../../shared/events/pattern/event-pattern.ts';
+import { seededRandom } from '../../../shared/runtime/random.ts';
+import { createSecret } from '../../../shared/runtime/secret.ts';
+import { silentTelemetry } from '../../../shared/runtime/telemetry.ts';
+import { createBridgeStore } from '../../../shared/store/adapters/bridge-store.ts';
+import { createUpstreamClient } from '../../../shared/upstream/http-client.ts';
+import { createRequestBudget } from '../../../shared/upstream/request-budget.ts';
+import { NOON_MS } from '../../builders.ts';
+import { createMemoryTable } from '../../simulation/memory-table.ts';
+import { createScheduler, type Process } from '../../simulation/scheduler.ts';
+import { createListIndex } from '../list-index.ts';
+
+const ACCOUNT_ID = 'main';
+const API_KEY = 'a-key-of-the-simulated-service';
+const MINUTE_MS = 60_000;
+
+export interface WatchedAccount {
+  readonly seed: number;
+  readonly projectCount: number;
+  readonly minutes: number;
+  readonly requestsPerMinute: number;
+  /** An average project has this many sessions an hour; without it as many as in a demonstration. */
+  readonly sessionsPerHour?: number;
+}
+
+export interface SentAlert {
+  readonly atMs: number;
+  readonly message: Message;
+}
+
+export interface Watched {
+  readonly startMs: number;
+  readonly endMs: number;
+  readonly sent: readonly SentAlert[];
+  readonly truth: readonly GroundTruthOperation[];
+  readonly eventCount: number;
+}
+
+export async function watchAccount(options: WatchedAccount): Promise<Watched> {
+  const { seed, projectCount, minutes, requestsPerMinute, sessionsPerHour } = options;
+  const startMs = NOON_MS;
+  const scheduler = createScheduler(startMs);
+  const world = createWorld({
+    seed,
+    projectCount,
+    startAtMs: startMs,
+    ...(sessionsPerHour !== undefined && { sessionsPerHour }),
+  });
+  const memory = createMemoryTable();
+  const sent: SentAlert[] = [];
+  const queue: string[] = [];
+  let eventCount = 0;
+  const pattern = parseEventPattern(alertRulePattern);
+  const bus: EventBus = {
+    publish: async (events) =>
+      events.map(({ source, detailType, detail }) => {
+        const event = { source, 'detail-type': detailType, detail: JSON.parse(detail) as object };
+        eventCount += 1;
+        if (matchesEventPattern(pattern, event)) queue.push(JSON.stringify(event));
+        return { kind: 'accepted' };
+      }),
+  };
+  const poller: Process = { name: 'poller', isCrashed: false, clockSkewMs: 0 };
+  const deps = pollerDeps({ scheduler, poller, bus, memory, world, seed, requestsPerMinute });
+  const accountMemory = emptyAccountMemory();
+  const notifier = notifierDeps(scheduler, sent);
+
+  for (let atMs = startMs; atMs < startMs + minutes * MINUTE_MS; atMs += pollerSchedule.everyMs) {
+    void invokePoller(deps, accountMemory);
+    for (let second = 0; second < 60; second += 5) {
+      await scheduler.runUntil(atMs + second * 1_000);
+      while (queue.length > 0) {
+        const bodies = queue.splice(0, notifierQueue.batchSize);
+        await notify(
+          notifier,
+          bodies.map((body, place) => ({ messageId: String(place), body })),
+        );
+      }
+      if (second * 1_000 === notifierSchedule.everyMs / 2) await sweep(notifier);
+    }
+  }
+  poller.isCrashed = true;
+  const endMs = startMs + minutes * MINUTE_MS;
+  world.advanceTo(endMs);
+  return { startMs, endMs, sent, truth: world.groundTruth(), eventCount };
+}
+
+function notifierDeps(scheduler: ReturnType<typeof createScheduler>, sent: SentAlert[]): NotifierDeps {
+  const clock = { now: () => scheduler.now(), sleep: async () => {} };
+  // The notifier has a table of its own here, so that its index has little to look through.
+  const table = createMemoryTable().as('notifier');
+  const slack: Channel = {
+    name: 'slack',
+    pace: SLACK_PACE,
+    async send(message) {
+      sent.push({ atMs: scheduler.now(), message });
+      return { kind: 'sent' };
+    },
+  };
+  return {
+    store: createAlertStore(table, createListIndex(table), { clock, telemetry: silentTelemetry }),
+    policy: alertPolicySchema.parse({}),
+    clock,
+    telemetry: silentTelemetry,
+    channels: [slack],
+  };
+}
+
+interface PollerParts {
+  readonly scheduler: ReturnType<typeof createScheduler>;
+  readonly poller: Process;
+  readonly bus: EventBus;
+  readonly memory: ReturnType<typeof createMemoryTable>;
+  readonly world: ReturnType<typeof createWorld>;
+  readonly seed: number;
+  readonly requestsPerMinute: number;
+}
+
+function pollerDeps({
+  scheduler,
+  poller,
+  bus,
+  memory,
+  world,
+  seed,
+  requestsPerMinute,
+}: PollerParts): AccountDeps {
+  const clock = scheduler.clockOf(poller);
+  const random = seededRandom(seed + 1);
+  const newId = () => String(random.next());
+  const budget = createRequestBudget({
+    clock,
+    requestsPerMinute,
+    burst: REQUEST_BURST,
+    startsEmpty: true,
+  });
+  const store = createBridgeStore(memory.as('poller'), ACCOUNT_ID, clock);
+  const key = createSecret(API_KEY);
+  const app = createUpstreamApp({
+    world,
+    now: () => scheduler.now(),
+    keys: createKeyRing({ secrets: [API_KEY], drawSecret: newId, now: () => scheduler.now() }),
+    idDice: seededRandom(seed + 2),
+    limits: createRequestLimits(),
+    faults: createFaultDials(),
+    random: seededRandom(seed + 3),
+    newId,
+    sleep: async () => {},
+    passMs: () => {},
+  });
+  return {
+    upstream: createUpstreamClient({
+      baseUrl: 'http://upstream.invalid/api/v2',
+      apiKey: { current: async () => key, refresh: async () => key },
+      clock,
+      random,
+      budget,
+      fetch: async (url, init) => {
+        // A request takes time, as it does in the real service.
+        await scheduler.delay(poller, 40);
+        return app.request(String(url), init);
+      },
+    }),
+    store,
+    status: undefined,
+    bus,
+    budget,
+    planner: createPollPlanner({
+      ...accountLimits.planner,
+      requestsPerMinute,
+      pollIntervalMsMin: 5_000,
+      listing: { intervalMsMax: accountLimits.run.discoveryIntervalMs, hintIntervalMsMin: 1_250 },
+    }),
+    clock,
+    telemetry: silentTelemetry,
+    lease: createLease({ store, clock, monotonicMs: () => scheduler.now(), newId, budget }),
+    key: { hasAnother: async () => false },
+    options: pollOptionsFor('open', {}),
+    limits: { ...accountLimits.run, requestsPerMinute, pollsAtOnce: 2 },
+  } as AccountDeps;
+}
+
+async function invokePoller(deps: AccountDeps, memory: ReturnType<typeof emptyAccountMemory>): Promise<void> {
+  const stop = new AbortController();
+  const leaseMs = pollerSchedule.timeoutMs - STOP_RESERVE_MS;
+  void deps.clock.sleep(leaseMs).then(() => stop.abort(new Error('deadline')));
+  await pollAccount(deps, memory, { signal: stop.signal, leaseMs }).catch(() => undefined);
+}
