@@ -10,7 +10,7 @@ export interface Mutant extends Change {
   readonly and?: readonly Change[];
 }
 
-export interface Change {
+interface Change {
   readonly file: string;
   /** This text stands exactly once in the file. */
   readonly find: string;
