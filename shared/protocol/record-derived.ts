@@ -175,7 +175,8 @@ async function nextBranch(
   const known = new Map(operations.map((operation) => [operation.operation_id, operation]));
   const members = news.filter(({ operation_id }) => joined.operation_ids.includes(operation_id));
   if (members.length === 0) return recorded;
-  if (!members.some(hasEnded)) return joined === recorded ? recorded : noted(joined);
+  // What joins the creation now may have ended before, and its end comes only once.
+  if (joined === recorded && !members.some(hasEnded)) return recorded;
   const unknown = unknownOperations(joined, known);
   const read = unknown.length > 0 ? (await store.readOperations(project_id, unknown)).records : [];
   const next = decideReadiness(joined, new Map([...known, ...read]), clock.now());

@@ -117,6 +117,17 @@ describe('what derives from operations', () => {
     expect(countOf('Branch Ready')).toBe(1);
   });
 
+  test('is decided when the creation is recorded after an operation that it started has failed', async () => {
+    const { record, relay, countOf } = setUp();
+    await record([{ ...START, status: 'error' }]);
+    await relay();
+    await record([CREATE, { ...START, status: 'error' }]);
+    await relay();
+
+    expect(countOf('Branch Failed')).toBe(1);
+    expect(countOf('Branch Ready')).toBe(0);
+  });
+
   test('is nothing when the operations are history, whatever the backfill publishes', async () => {
     const { record, relay, typesOf } = setUp();
     await record(
