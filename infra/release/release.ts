@@ -1,29 +1,32 @@
 /** `npm run release` builds everything that is released into a folder. It publishes nothing. */
 
 import { spawnSync } from 'node:child_process';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import { runCommand } from '../process/command.ts';
 import { checksumsOf } from './checksums.ts';
 import type { ProjectManifest } from './manifests.ts';
+import { CHECKSUMS_FILE, prepareOutputFolder } from './output-folder.ts';
 import { packPackage } from './pack.ts';
 import { ROOT } from './root.ts';
 import { billOfMaterials } from './sbom.ts';
 import { stageBridgePackage } from './stage-bridge-package.ts';
 import { stageEventsPackage } from './stage-events-package.ts';
 
-const output = resolve(process.argv[2] ?? join(ROOT, 'release'));
-rmSync(output, { recursive: true, force: true });
-mkdirSync(output, { recursive: true });
-const project = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as ProjectManifest;
-packPackages();
-writeTemplate();
-writeFileSync(join(output, 'operations-bridge.cdx.json'), billOfMaterials(project));
-const checksums = checksumsOf(output);
-writeFileSync(join(output, 'SHA256SUMS'), checksums);
-console.log(`${checksums}Version ${project.version} is in ${output}. Nothing was published.`);
+await runCommand(async () => {
+  const output = resolve(process.argv[2] ?? join(ROOT, 'release'));
+  const project = JSON.parse(readFileSync(join(ROOT, 'package.json'), 'utf8')) as ProjectManifest;
+  prepareOutputFolder(output);
+  packPackages(project, output);
+  writeTemplate(output);
+  writeFileSync(join(output, 'operations-bridge.cdx.json'), billOfMaterials(project));
+  const checksums = checksumsOf(output);
+  writeFileSync(join(output, CHECKSUMS_FILE), checksums);
+  console.log(`${checksums}Version ${project.version} is in ${output}. Nothing was published.`);
+});
 
-function packPackages(): void {
+function packPackages(project: ProjectManifest, output: string): void {
   const workFolder = mkdtempSync(join(tmpdir(), 'release-'));
   try {
     for (const [name, stage] of Object.entries({ bridge: stageBridgePackage, events: stageEventsPackage })) {
@@ -37,7 +40,7 @@ function packPackages(): void {
 }
 
 /** Runs as a program of its own, because only the programs of `infra/aws` load the CDK. */
-function writeTemplate(): void {
+function writeTemplate(output: string): void {
   const program = join(ROOT, 'infra/aws/release/write.ts');
   const { status, stderr } = spawnSync(process.execPath, [program, output], { cwd: ROOT, encoding: 'utf8' });
   if (status !== 0) throw new Error(`The template of the release cannot be built:\n${stderr}`);

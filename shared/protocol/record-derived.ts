@@ -31,11 +31,16 @@ export interface DeriveDeps {
   readonly telemetry: Telemetry;
 }
 
+/** What derives from some operations of one branch or compute. */
 export interface Derived {
-  /** This call has recorded these, as they are now stored. */
-  readonly records: readonly DerivedRecord[];
-  /** What derives from these operations may not be recorded, so they must not be acknowledged. */
-  readonly withheld: ReadonlySet<OperationRecord>;
+  readonly operations: readonly OperationRecord[];
+  /**
+   * This record has events that must be published before the operations are acknowledged. It is undefined when there
+   * are none.
+   */
+  readonly record: DerivedRecord | undefined;
+  /** It is false when what derives from the operations may not be recorded, so they must not be acknowledged. */
+  readonly isSure: boolean;
 }
 
 /** Two processes that race for one branch or compute need two attempts; two more allow for throttled writes. */
@@ -52,20 +57,16 @@ export async function recordDerived(
   deps: DeriveDeps,
   operations: readonly OperationRecord[],
   around: readonly OperationRecord[] = [],
-): Promise<Derived> {
+): Promise<readonly Derived[]> {
   const subjects = subjectsOf(operations);
-  const records: DerivedRecord[] = [];
-  const withheld = new Set<OperationRecord>();
-  if (subjects.length === 0) return { records, withheld };
+  if (subjects.length === 0) return [];
   const known = distinctOf([...around, ...operations]);
   const read = await readSubjects(deps, subjects);
-  const recordOne = async (subject: Subject) => {
-    const outcome = await recordSubject(deps, subject, known, read);
-    if (outcome === 'unresolved') for (const operation of subject.operations) withheld.add(operation);
-    else if (outcome !== undefined) records.push(outcome);
-  };
-  await forEachConcurrently(subjects, SUBJECTS_AT_ONCE, recordOne);
-  return { records, withheld };
+  const derived: Derived[] = [];
+  await forEachConcurrently(subjects, SUBJECTS_AT_ONCE, async (subject) => {
+    derived.push({ operations: subject.operations, ...(await recordSubject(deps, subject, known, read)) });
+  });
+  return derived;
 }
 
 /** Keeps the last of several readings of one operation. */
@@ -87,25 +88,30 @@ async function readSubjects(
   }
 }
 
-/** Resolves to the new record, to undefined when there is nothing to write, and to `unresolved` when the write may be missing. */
+type Outcome = Pick<Derived, 'record' | 'isSure'>;
+
+const NOTHING: Outcome = { record: undefined, isSure: true };
+const UNSURE: Outcome = { record: undefined, isSure: false };
+
 async function recordSubject(
   deps: DeriveDeps,
   subject: Subject,
   known: readonly OperationRecord[],
   firstRead: DerivedRead | undefined,
-): Promise<DerivedRecord | undefined | 'unresolved'> {
+): Promise<Outcome> {
   let read = firstRead;
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
-    if (read === undefined) return 'unresolved';
+    if (read === undefined) return UNSURE;
     // An item that this version cannot read is left as it is, and holds up no operation.
-    if (read.unreadable.some((key) => isSame(key, keyOf(subject)))) return undefined;
+    if (read.unreadable.some((key) => isSame(key, keyOf(subject)))) return NOTHING;
     const recorded = recordIn(read, subject);
-    if (recorded !== undefined && isJournalFull(recorded)) return 'unresolved';
+    // The bus takes some of its entries first, and the next relay derives again.
+    if (recorded !== undefined && isJournalFull(recorded)) return { record: recorded, isSure: false };
     const result = await tryRecord(deps, subject, known, recorded);
     if (result !== 'again') return result;
     read = await readSubjects(deps, [subject]);
   }
-  return 'unresolved';
+  return UNSURE;
 }
 
 /** Resolves to `again` when another process was faster, or when the reply was lost and the write may have been applied. */
@@ -114,14 +120,13 @@ async function tryRecord(
   subject: Subject,
   known: readonly OperationRecord[],
   recorded: DerivedRecord | undefined,
-): Promise<DerivedRecord | undefined | 'again'> {
+): Promise<Outcome | 'again'> {
   try {
     const next = await nextRecord(deps, subject, known, recorded);
-    if (next === undefined) return undefined;
+    const isStored = next === undefined || next === recorded;
+    if (!isStored && (await deps.store.record(next, recorded?.revision)) !== 'recorded') return 'again';
     // A record that was written with a lost reply, or by a process that has crashed, is published now.
-    if (next === recorded) return isPending(recorded) ? recorded : undefined;
-    const result = await deps.store.record(next, recorded?.revision);
-    return result === 'recorded' ? next : 'again';
+    return { record: next !== undefined && isPending(next) ? next : undefined, isSure: true };
   } catch (error) {
     deps.telemetry.log('warn', 'derivation.unknown', { reason: toError(error).name });
     return 'again';

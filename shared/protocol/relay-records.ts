@@ -6,14 +6,14 @@
 import { pendingEntries } from '../core/journal/journal.ts';
 import type { JournalEntry } from '../core/journal/journal-entries.ts';
 import { type EntryOutcome, groupForRelay, planAcknowledgement } from '../core/journal/relay-plan.ts';
-import { acknowledged, type JournalRecord } from '../core/records/journal-record.ts';
+import { acknowledged, type DerivedRecord, type JournalRecord } from '../core/records/journal-record.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { EventBus } from '../events/event-bus.ts';
 import { type BusEvent, renderEvent } from '../events/render-event.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
 import { toError } from '../runtime/errors.ts';
 import type { RefusedEntry } from '../store/adapters/parked-events.ts';
-import { type DeriveDeps, type DerivedStore, recordDerived } from './record-derived.ts';
+import { type DeriveDeps, type Derived, type DerivedStore, recordDerived } from './record-derived.ts';
 import { createRelayLedger, type RelayLedger } from './relay-ledger.ts';
 
 export interface RelayStore extends DerivedStore {
@@ -64,7 +64,7 @@ interface RelayedRecord {
 
 /**
  * `records` must have been read from the store or just written to it, because nothing may be published that is not stored.
- * What derives from operations among them is recorded first, and published with them: an operation is acknowledged
+ * What derives from operations among them is recorded and published first: an operation is published and acknowledged
  * only after that (ADR 0014). `around` are further operations that are known to be stored.
  * Once `signal` is aborted, only the first `PUBLISH_CALLS_AT_ONCE` calls go out, which is enough for what a poll has just
  * recorded; the next invocation publishes the rest.
@@ -79,19 +79,46 @@ export async function relayRecords(
   const given = records.map((record) => ledger.asKnown(record));
   const operations = given.filter((record) => record.kind === 'operation');
   const derived = await recordDerived(deps, operations, around);
-  const known = [...given, ...derived.records];
-  const after = new Map(known.map((record) => [record, untouched(record)]));
-  const relay = async (group: readonly JournalRecord[]) => {
-    for (const [record, relayed] of await relayGroup({ ...deps, ledger }, group)) after.set(record, relayed);
-  };
-  const isReady = (record: JournalRecord) => record.kind !== 'operation' || !derived.withheld.has(record);
-  const groups = groupForRelay(
-    known.filter((record) => record.published < record.revision && isReady(record)),
+  const first = await relayAll(
+    { ...deps, ledger },
+    derived.flatMap(({ record }) => record ?? []),
+    signal,
   );
+  const withheld = withheldOf(derived, first);
+  const ready = given.filter((record) => !withheld.has(record));
+  const second = await relayAll({ ...deps, ledger }, ready, signal);
+  return report([...first.values(), ...second.values(), ...[...withheld].map(untouched)]);
+}
+
+/** An operation keeps its place in the work index until all that derives from it is published. */
+function withheldOf(
+  derived: readonly Derived[],
+  relayed: ReadonlyMap<JournalRecord, RelayedRecord>,
+): ReadonlySet<JournalRecord> {
+  const isPublished = (record: DerivedRecord) => {
+    const { published = 0, revision = 1 } = relayed.get(record)?.record ?? {};
+    return published >= revision;
+  };
+  const waiting = derived.filter(
+    ({ record, isSure }) => !isSure || (record !== undefined && !isPublished(record)),
+  );
+  return new Set(waiting.flatMap(({ operations }) => operations));
+}
+
+async function relayAll(
+  deps: RelayDeps & { readonly ledger: RelayLedger },
+  records: readonly JournalRecord[],
+  signal: AbortSignal | undefined,
+): Promise<ReadonlyMap<JournalRecord, RelayedRecord>> {
+  const after = new Map(records.map((record) => [record, untouched(record)]));
+  const relay = async (group: readonly JournalRecord[]) => {
+    for (const [record, relayed] of await relayGroup(deps, group)) after.set(record, relayed);
+  };
+  const groups = groupForRelay(records.filter((record) => record.published < record.revision));
   const [first, rest] = [groups.slice(0, PUBLISH_CALLS_AT_ONCE), groups.slice(PUBLISH_CALLS_AT_ONCE)];
   await forEachConcurrently(first, PUBLISH_CALLS_AT_ONCE, relay);
   await forEachConcurrently(rest, PUBLISH_CALLS_AT_ONCE, relay, signal);
-  return report([...after.values()]);
+  return after;
 }
 
 type RelayedGroup = readonly (readonly [JournalRecord, RelayedRecord])[];

@@ -21,6 +21,12 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
   operation_updated_at: 'u',
   total_duration_ms: 'd',
   observed_by: 'b',
+  operation_id: 'x',
+  action: 'a',
+  branch_id: 'h',
+  state: 'v',
+  previous_state: 'w',
+  previous_duration_ms: 'l',
 };
 
 const LONG_NAMES = new Map(Object.entries(SHORT_NAMES).map(([long, short]) => [short, long]));

@@ -257,6 +257,37 @@ describe('a command of a caller with --settle', () => {
     }
   });
 
+  test('waits for a permit of the rate limit, too, and takes it when it leaves', async () => {
+    const limits = { requests_per_minute: 10, caller_requests_per_minute: 10 };
+    const { ask, passBy, upstream } = await setUp(
+      () => Response.json({ endpoint: {}, operations: [] }),
+      limits,
+    );
+    const answers = [1, 2, 3].map(() => ask('POST', RESTART));
+    await turns();
+    const sentAtOnce = upstream.sent.length;
+    await passBy(19_000);
+
+    expect((await Promise.all(answers)).map(({ status }) => status)).toEqual([200, 200, 200]);
+    expect(sentAtOnce).toBeLessThan(3);
+  });
+
+  test('is answered 429 and not sent when there is no permit in time, and may be repeated with its key', async () => {
+    const { ask, upstream, passBy } = await setUp(() => Response.json({ endpoint: {}, operations: [] }), {
+      requests_per_minute: 10,
+      caller_requests_per_minute: 2,
+    });
+    while ((await ask('POST', RESTART, { prefer: 'wait=0' })).status === 200);
+    const sentCount = upstream.sent.length;
+
+    const refused = await ask('POST', RESTART, { prefer: 'wait=0', 'idempotency-key': 'key-1' });
+    await passBy(60_000);
+    const repeated = await ask('POST', RESTART, { prefer: 'wait=0', 'idempotency-key': 'key-1' });
+
+    expect([refused.status, repeated.status]).toEqual([429, 200]);
+    expect(upstream.sent.length).toBe(sentCount + 1);
+  });
+
   test('is answered 503 while the account is frozen, and not sent', async () => {
     const { ask, api, upstream } = await setUp();
     const body = JSON.stringify({ reason: 'A change window.' });

@@ -13,7 +13,7 @@ export interface Ran {
   readonly output: string;
   readonly notes: string;
   /** The output, parsed as one JSON document. */
-  json(): unknown;
+  readonly json: () => unknown;
 }
 
 export interface RunSettings {
@@ -57,7 +57,7 @@ export interface BridgeOnThisMachine extends AsyncDisposable {
   readonly token: string;
   readonly environment: Readonly<Record<string, string>>;
   /** Everything that `start` has printed. */
-  output(): string;
+  readonly output: () => string;
   run(args: readonly string[], settings?: RunSettings): Promise<Ran>;
 }
 
@@ -87,7 +87,7 @@ export async function startBridgeOnThisMachine(args: readonly string[]): Promise
     url,
     token,
     environment,
-    output: command.output,
+    output: () => command.output(),
     run: (subcommand, settings = {}) =>
       runSubcommand(subcommand, { ...settings, environment: { ...environment, ...settings.environment } }),
     async [Symbol.asyncDispose]() {

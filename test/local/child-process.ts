@@ -16,7 +16,7 @@ export interface Command {
   ended(): Promise<number | string>;
 }
 
-export function runCommand(
+function runCommand(
   script: string,
   args: readonly string[],
   env: Record<string, string> = {},

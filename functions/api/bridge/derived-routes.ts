@@ -57,7 +57,7 @@ export function derivedRoutes(modelOf: ModelOf, deps: WaitDeps): readonly Route[
         path: '/projects/{project_id}/computes/{endpoint_id}',
         summary: 'The state of a compute, with its history',
         description:
-          'As its operations have shown it, without a request to the upstream. A compute is known once one of its operations has changed it.',
+          'As its operations have shown it, without a request to the upstream. A compute is known once one of its operations has changed it. The history holds its last two changes, and more while they are not published.',
         access: 'operations:read',
         answer: z.object({ compute: computeAnswer }),
       },

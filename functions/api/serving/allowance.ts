@@ -6,7 +6,7 @@
 import type { Caller } from '../../../shared/callers/authorize.ts';
 import type { FairShare } from '../../../shared/commands/permits/fair-share.ts';
 import { isQueued } from './prefer-async.ts';
-import { preferredWaitMs } from './prefer-wait.ts';
+import { isAnsweredAtEnd, preferredWaitMs } from './prefer-wait.ts';
 import { Problem } from './problem.ts';
 import type { RawRequest } from './read-request.ts';
 import type { Route } from './route.ts';
@@ -15,19 +15,26 @@ import type { Route } from './route.ts';
 export async function useAllowance(
   fairShare: FairShare | undefined,
   route: Route,
-  { client_id }: Caller,
+  caller: Caller,
   raw: RawRequest,
 ): Promise<void> {
-  const { limit } = route;
-  if (limit === 'upstream' && !isQueued(route, raw.headers.get('prefer'))) {
+  const { client_id } = caller;
+  const prefer = raw.headers.get('prefer');
+  if (route.limit === 'upstream' && !isQueued(route, prefer)) {
     // This header is checked before a permit is taken, so that a mistake in it costs the caller nothing.
-    preferredWaitMs(raw.headers.get('prefer'));
-    refuseFor(await fairShare?.admit(client_id));
+    preferredWaitMs(prefer);
+    if (!takesPermitLater(route, caller, prefer)) refuseFor(await fairShare?.admit(client_id));
   }
-  if (limit === 'wishes') refuseFor(fairShare?.admitWish(client_id));
+  if (route.limit === 'wishes') refuseFor(fairShare?.admitWish(client_id));
 }
 
-function refuseFor(delayMs = 0): void {
+/** A command that may wait for a lock first takes its permit when it leaves, so that permits of past minutes do not add up. */
+function takesPermitLater({ method }: Route, caller: Caller, prefer: string | null): boolean {
+  return method !== 'GET' && isAnsweredAtEnd(caller, prefer);
+}
+
+/** Throws `Problem` `rate-limited` unless the delay is 0. */
+export function refuseFor(delayMs = 0): void {
   if (delayMs === 0) return;
   const seconds = Math.ceil(delayMs / 1_000);
   throw new Problem('rate-limited', {

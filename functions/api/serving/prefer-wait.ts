@@ -1,5 +1,6 @@
 /** Reads how long a caller is willing to wait, and for what (`Prefer: wait=N`, RFC 7240, section 4.3). */
 
+import type { Caller } from '../../../shared/callers/authorize.ts';
 import { invalid } from './problem.ts';
 
 /** Most locks are released within this time, because operations take a second or two. */
@@ -43,4 +44,12 @@ function partsOf(prefer: string | null | undefined): readonly string[] {
 
 function isReady(part: string): boolean {
   return /^wait\s*=\s*"?ready"?$/i.test(part);
+}
+
+/** Returns whether a command of the caller is answered when it has settled, and not when the upstream has answered it. */
+export function isAnsweredAtEnd(
+  { settles }: Pick<Caller, 'settles'>,
+  prefer: string | null | undefined,
+): boolean {
+  return settles === true || isReadyAwaited(prefer);
 }

@@ -10,7 +10,7 @@ import { isRead } from '../../../shared/upstream/calls/call.ts';
 import { refuseWhileFrozen } from '../queue/freeze.ts';
 import { answerOfQueued, type QueueDeps, queueCommand } from '../queue/queue-command.ts';
 import { isQueued, traceparentOf } from '../serving/prefer-async.ts';
-import { isReadyAwaited } from '../serving/prefer-wait.ts';
+import { isAnsweredAtEnd, isReadyAwaited } from '../serving/prefer-wait.ts';
 import { Problem } from '../serving/problem.ts';
 import type { ApiAnswer, ApiRequest } from '../serving/route.ts';
 import { commandAnswer } from './command-answer.ts';
@@ -50,8 +50,7 @@ async function passCommand(
     return 'kind' in queued ? shownOutcome(caller, commandAnswer(queued, target.call), target) : queued;
   }
   await refuseWhileFrozen(account.queue);
-  if (caller.settles === true || isReadyAwaited(headers.prefer))
-    return passSettled(deps, account, command, request);
+  if (isAnsweredAtEnd(caller, headers.prefer)) return passSettled(deps, account, command, request);
   const waiting = lockWait({ patient: deps.patient, fairShare: account.fairShare }, request);
   const outcome = await sendCommand(deps, account, command, waiting);
   const queued = await answerOfQueued(deps, account.queue, outcome, request);

@@ -12,6 +12,7 @@ import {
   sendOnce,
 } from '../../../shared/commands/send-once.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
+import { refuseFor } from '../serving/allowance.ts';
 import type { PatientCallers } from '../serving/patient-callers.ts';
 import { namedWaitMs } from '../serving/prefer-wait.ts';
 import type { ApiRequest } from '../serving/route.ts';
@@ -37,7 +38,7 @@ export interface SettledCommand {
   readonly askAt: string | undefined;
 }
 
-/** `Prefer: wait=N` shortens the time for both waits together. Rejects as `sendCommand` does. */
+/** `Prefer: wait=N` shortens the time for all waits together. Rejects as `sendCommand` does, and with `Problem` `rate-limited`. */
 export async function settleCommand(
   deps: SettleDeps,
   account: UpstreamAccount,
@@ -49,19 +50,13 @@ export async function settleCommand(
   const { signal } = request;
   const place = waitingPlace(deps.patient, request.caller, wholeMs);
   const lock = { untilMs: beganMs + Math.min(wholeMs, SETTLE_LOCK_MS_MAX), signal };
+  const way = { deps, account, place };
   try {
-    const outcome = await sendOnce(deps, command, () =>
-      sendUnlocked({ deps, account, place }, command, lock),
-    );
-    const askAt = await addressOfOpenEnd(
-      { deps, account, place },
-      { command, outcome },
-      {
-        untilMs: beganMs + wholeMs,
-        signal,
-      },
-    );
-    return { outcome, askAt };
+    await untilUnlocked(way, command, lock);
+    await takePermit(way, command, lock);
+    const outcome = await sendOnce(deps, command, () => send(way, command, lock));
+    const end = { untilMs: beganMs + wholeMs, signal };
+    return { outcome, askAt: await addressOfOpenEnd(way, { command, outcome }, end) };
   } finally {
     await place.giveBack();
   }
@@ -73,27 +68,41 @@ interface Way {
   readonly place: WaitingPlace;
 }
 
-/** A lock that the bridge has not recorded shows itself by a 423. The poller then reads the project, and the rest is as before. */
-async function sendUnlocked(
+async function untilUnlocked(
   { deps, account, place }: Way,
   command: CommandRequest,
-  { untilMs, signal }: Patience,
-): Promise<Sent> {
-  const { clock } = deps;
+  lock: Patience,
+): Promise<void> {
   const projectId = lockedProjectOf(command);
-  const untilUnlocked = async () => {
-    if (projectId !== undefined)
-      await awaitLockRelease({ account, clock, place }, projectId, { untilMs, signal });
-  };
-  await untilUnlocked();
+  if (projectId !== undefined) await awaitLockRelease({ account, clock: deps.clock, place }, projectId, lock);
+}
+
+/** Waits for a permit as for a lock. Throws `Problem` `rate-limited` when there is none in time, or no place to wait in. */
+async function takePermit(
+  { deps: { clock }, account, place }: Way,
+  { caller }: CommandRequest,
+  { untilMs, signal }: Patience,
+): Promise<void> {
+  for (;;) {
+    const delayMs = await account.fairShare.admit(caller.client_id);
+    if (delayMs <= 0) return;
+    if (clock.now() + delayMs > untilMs || !(await place.take())) refuseFor(delayMs);
+    await clock.sleep(delayMs, signal);
+  }
+}
+
+/** A lock that the bridge has not recorded shows itself by a 423. The poller then reads the project, and the rest is as before. */
+function send(way: Way, command: CommandRequest, lock: Patience): Promise<Sent> {
+  const { deps, account, place } = way;
+  const projectId = lockedProjectOf(command);
   return sendUnkeyed(deps.telemetry, account, command, {
-    signal,
-    patienceMs: Math.max(0, untilMs - clock.now()),
+    signal: lock.signal,
+    patienceMs: Math.max(0, lock.untilMs - deps.clock.now()),
     async mayWait(status) {
       if (!(await place.take())) return false;
       if (status !== 423) return true;
       if (projectId !== undefined) await account.wishForReading(projectId);
-      await untilUnlocked();
+      await untilUnlocked(way, command, lock);
       return true;
     },
     mayRepeat: async (restMs) =>

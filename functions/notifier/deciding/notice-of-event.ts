@@ -7,9 +7,7 @@ import * as catalog from '../../../shared/events/catalog.ts';
 import { HIDDEN_MARK, withoutSecretShapes } from '../../../shared/runtime/secret-shapes.ts';
 import type { Notice, NoticeKind, Severity } from './notice.ts';
 import { readPartially } from './partial-event.ts';
-
-/** From the third failure on, two retries of the upstream have failed, and the operation needs a person. */
-const ESCALATION_FAILURES_COUNT = 3;
+import { isEscalated } from './severity.ts';
 
 /** The upstream may put a whole stack trace into `error`. This many characters of it are stored and shown. */
 const STORED_ERROR_CHARACTERS = 700;
@@ -102,7 +100,7 @@ function stateKind(event: catalog.OperationStateChanged): NoticeKind | undefined
 
 function stateSeverity(kind: NoticeKind, failuresCount: number): Severity {
   if (kind === 'recovered' || kind === 'cancelled') return 'info';
-  return kind === 'given_up' || failuresCount >= ESCALATION_FAILURES_COUNT ? 'critical' : 'warning';
+  return kind === 'given_up' || isEscalated({ failures_count: failuresCount }) ? 'critical' : 'warning';
 }
 
 function stalledNotice(event: catalog.OperationStalled): Notice {
@@ -112,6 +110,7 @@ function stalledNotice(event: catalog.OperationStalled): Notice {
     severity: 'warning',
     since: event.operation_created_at,
     open_ms: event.open_ms,
+    usual_duration: event.usual_duration,
     client_id: event.command?.client_id,
   });
 }

@@ -8,6 +8,7 @@ import type { Notice, NoticeKind } from './notice.ts';
 import { hasEnded, type Operations } from './operation-standing.ts';
 import type { WaitingNotice } from './pending-notice.ts';
 import { covers } from './project-list.ts';
+import { isEscalated } from './severity.ts';
 
 /** The upstream usually retries after these, so the failure may end without a person. */
 const MAY_HEAL: ReadonlySet<NoticeKind> = new Set(['failed', 'attempt_failed']);
@@ -76,11 +77,11 @@ function hasEnd(own: readonly WaitingNotice[]): boolean {
 
 /**
  * Returns whether the operation's latest notice ends it, within its patience after the first failure that is known. The
- * upstream's times say so, because the bridge sees both changes only when it polls.
+ * upstream's times say so, because the bridge sees both changes only when it polls. With three failures it has not, even when the polls have missed the third.
  */
 function hasHealed(own: readonly WaitingNotice[], patienceMs: number): boolean {
   const latest = latestOf(own);
-  if (latest === undefined || !ENDS.has(latest.kind)) return false;
+  if (latest === undefined || !ENDS.has(latest.kind) || isEscalated(latest)) return false;
   const failures = own.filter(({ notice }) => MAY_HEAL.has(notice.kind));
   return failures.every(({ notice }) => changedAtMs(latest) - changedAtMs(notice) <= patienceMs);
 }

@@ -63,8 +63,6 @@ export const channelItem = z.object({
   last_digest_count: z.number().optional().catch(undefined),
 });
 
-export type Healed = z.infer<typeof healed>;
-
 export type MessageUnderWay = z.infer<typeof message>;
 
 export interface ChannelState extends z.infer<typeof channelItem> {

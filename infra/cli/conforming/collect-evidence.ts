@@ -103,9 +103,7 @@ async function evidenceOf(ask: Ask, projectId: string): Promise<OfProject> {
       undefined,
     ),
     single:
-      newest === undefined
-        ? undefined
-        : await ask(`${path}/operations/${encodeURIComponent(String(newest))}`),
+      typeof newest !== 'string' ? undefined : await ask(`${path}/operations/${encodeURIComponent(newest)}`),
     unknownOperation: await ask(`${path}/operations/${NO_OPERATION}`),
     malformedCursor: await ask(`${path}/operations?cursor=no-time`),
     computes: await ask(`${path}/endpoints`),

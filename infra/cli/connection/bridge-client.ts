@@ -40,6 +40,9 @@ export class BridgeSilence extends AppError {
   }
 }
 
+/** Says that no bridge is set or runs on this machine, which costs no request to find out. */
+export class BridgeAbsence extends BridgeSilence {}
+
 /** Says that the bridge answered with an error. */
 export class BridgeRefusal extends AppError {
   readonly status: number;
@@ -62,7 +65,7 @@ const NO_BRIDGE =
 export function createBridgeClient(find: FindConnection, signal: AbortSignal): BridgeClient {
   const connect = (): Connection => {
     const connection = find();
-    if (connection === undefined) throw new BridgeSilence(NO_BRIDGE);
+    if (connection === undefined) throw new BridgeAbsence(NO_BRIDGE);
     return connection;
   };
   return {

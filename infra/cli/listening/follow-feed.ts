@@ -2,7 +2,12 @@
 
 import * as z from 'zod';
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import { type BridgeClient, BridgeRefusal, BridgeSilence } from '../connection/bridge-client.ts';
+import {
+  BridgeAbsence,
+  type BridgeClient,
+  BridgeRefusal,
+  BridgeSilence,
+} from '../connection/bridge-client.ts';
 import { type FeedEvent, feedEvent } from './event-envelope.ts';
 import type { FeedStart } from './since.ts';
 
@@ -93,7 +98,8 @@ const PAUSE_MS_MAX = 15_000;
 /** A bridge that says when to come back is obeyed, up to a minute. */
 const ASKED_PAUSE_MS_MAX = 60_000;
 
-function pauseMsAfter(failures: number, error?: BridgeSilence | BridgeRefusal): number {
+function pauseMsAfter(failures: number, error: BridgeSilence | BridgeRefusal): number {
+  if (error instanceof BridgeAbsence) return PAUSE_MS_MIN;
   const asked = error instanceof BridgeRefusal ? Number(error.answer.headers.get('retry-after') ?? 0) : 0;
   const own = Math.min(PAUSE_MS_MIN * 2 ** Math.min(failures, 10), PAUSE_MS_MAX);
   return Math.max(own, Math.min((asked || 0) * 1_000, ASKED_PAUSE_MS_MAX));

@@ -70,7 +70,7 @@ function questionOf(
 }
 
 /** Prints the outcome, and sets the exit code. */
-export function reportOutcome(
+function reportOutcome(
   outcome: Outcome,
   { json }: { readonly json?: true },
   { print, signal, exitWith }: Surroundings,

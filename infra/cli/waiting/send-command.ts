@@ -19,7 +19,7 @@ export interface CommandToSend {
 const METHODS: ReadonlySet<string> = new Set(['GET', 'POST', 'PUT', 'PATCH', 'DELETE']);
 
 /** Throws `UsageError` when the method or the path cannot be sent. */
-export function requestOf({ method, path, body, idempotencyKey, lineSeconds }: CommandToSend) {
+function requestOf({ method, path, body, idempotencyKey, lineSeconds }: CommandToSend) {
   const name = method.toUpperCase();
   if (!METHODS.has(name))
     throw new UsageError(`"${method}" is no method; it takes ${[...METHODS].join(', ')}.`);

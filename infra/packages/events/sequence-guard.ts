@@ -27,12 +27,12 @@ export function createSequenceGuard(chainsMax = 10_000): (event: BridgeEvent) =>
 
 /** Both kinds of events name an operation, but only those of the first kind count by it. */
 function chainOf({ detailType, detail }: BridgeEvent) {
-  if (detailType === 'Operation State Changed') return chain(detailType, detail, detail.operation_id);
-  if (detailType === 'Compute State Changed') return chain(detailType, detail, detail.endpoint_id);
+  if (detailType === 'Operation State Changed') return chainBy(detailType, detail, detail.operation_id);
+  if (detailType === 'Compute State Changed') return chainBy(detailType, detail, detail.endpoint_id);
   return undefined;
 }
 
-function chain(
+function chainBy(
   detailType: string,
   detail: { readonly account_id: string; readonly project_id: string; readonly sequence: number },
   subject: string,

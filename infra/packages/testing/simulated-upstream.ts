@@ -24,17 +24,17 @@ export interface SimulatedUpstreamOptions {
 
 /** Each chance is per request, from 0 (the default) to 1. With 1, every request has the fault. */
 export interface UpstreamFaults {
-  /** The answer is 429. */
+  /** The answer is 429, and the call is not carried out. */
   rateLimited: number;
-  /** The answer is 500. */
+  /** The answer is 500, although the call is carried out. */
   internalError: number;
-  /** The answer is 503. */
+  /** The answer is 503, and the call is not carried out. */
   unavailable: number;
-  /** The answer is the HTML page of a proxy. */
+  /** The answer is 524 with the HTML page of a proxy, although the call is carried out. */
   htmlError: number;
-  /** The connection is closed without an answer. */
+  /** The connection breaks without an answer, although the call is carried out. */
   droppedConnection: number;
-  /** The connection is closed in the middle of the body. */
+  /** The answer is 200 with half of its JSON. */
   halfBody: number;
   /** The list of projects leaves one out and names it in `unavailable_project_ids`. */
   partialProjects: number;
@@ -42,7 +42,7 @@ export interface UpstreamFaults {
   retryAfterSeconds: number | undefined;
   /** Each answer takes this much longer, in milliseconds of the machine. */
   latencyMs: number;
-  /** Lists hide an operation for up to this time after its creation. */
+  /** Lists hide some operations for up to this time after their creation, in milliseconds of the service. */
   visibleLateMs: number;
 }
 

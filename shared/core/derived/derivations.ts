@@ -42,11 +42,19 @@ export function stateAfter({ action, status, endpoint_id }: OperationRecord): Co
  */
 export function concernsBranch(operation: OperationRecord): boolean {
   if (operation.branch_id === undefined || !isNews(operation)) return false;
-  return createsBranch(operation) || operation.action === 'start_compute' || hasEnded(operation);
+  return createsBranch(operation) || operation.action === 'start_compute' || hasPendingEnd(operation);
 }
 
 export function concernsCompute(operation: OperationRecord): boolean {
-  return stateAfter(operation) !== undefined && isNews(operation);
+  const isOfCompute = operation.endpoint_id !== undefined && STATE_AFTER[operation.action] !== undefined;
+  return isOfCompute && isNews(operation) && hasPendingEnd(operation);
+}
+
+/** An operation that was reopened may have left its end again, and what derives from that end is published all the same. */
+function hasPendingEnd(operation: OperationRecord): boolean {
+  return pendingEntries(operation).some(
+    (entry) => entry.type === 'watch_ended' || (entry.type === 'state_changed' && isTerminal(entry.status)),
+  );
 }
 
 /** Operations of one creation, or of one restart, are created within this time. Rows show whole seconds. */

@@ -63,9 +63,13 @@ export function pendingEntries<Entry extends JournalEntry>(journal: Journal<Entr
 }
 
 /** Returns the journal with one more entry. Only acknowledged entries are dropped for their age. */
-export function append<Entry extends JournalEntry>(journal: Journal<Entry>, entry: Entry): Journal<Entry> {
+export function append<Entry extends JournalEntry>(
+  journal: Journal<Entry>,
+  entry: Entry,
+  entriesMax = HISTORY_ENTRIES_MAX,
+): Journal<Entry> {
   const { published } = journal;
-  const keptFrom = Math.min(published + 1, entry.revision - HISTORY_ENTRIES_MAX + 1);
+  const keptFrom = Math.min(published + 1, entry.revision - entriesMax + 1);
   const kept = journal.entries.filter(({ revision }) => revision >= keptFrom);
   const foreign = journal.foreign?.filter(({ revision }) => revision >= keptFrom);
   const entries = [...kept, entry];

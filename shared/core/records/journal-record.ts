@@ -12,8 +12,12 @@ export type DerivedRecord = BranchRecord | ComputeRecord;
 
 export type JournalRecord = OperationRecord | ProjectRecord | AccountRecord | CommandRecord | DerivedRecord;
 
-/** Says whether something is left to read or to publish. Such a record is in the work index. */
+/**
+ * Says whether something is left to read or to publish. Such a record is in the work index. A derived record is not:
+ * until its events are published, the operations that it rests on are there.
+ */
 export function hasWork(record: JournalRecord): boolean {
+  if (record.kind === 'branch' || record.kind === 'compute') return false;
   if (record.published < record.revision) return true;
   if (record.kind === 'command') return !record.is_settled;
   return record.kind === 'operation' && isOpen(record);

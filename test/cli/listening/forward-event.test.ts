@@ -67,7 +67,7 @@ describe('a forwarded event', () => {
       secret,
       attemptsMax: 2,
       // The pauses are skipped, so that the test takes no longer than its requests.
-      clock: { now: systemClock.now, sleep: async () => {} },
+      clock: { now: () => systemClock.now(), sleep: async () => {} },
       signal: new AbortController().signal,
       onAttempt: (attempt, next) =>
         void steps.push(`${attempt.kind === 'answered' ? attempt.status : attempt.reason} ${next.kind}`),
@@ -97,7 +97,7 @@ describe('a forwarded event', () => {
     await server.leave();
     let pauses = 0;
     const comingBack = {
-      now: systemClock.now,
+      now: () => systemClock.now(),
       async sleep() {
         pauses += 1;
         if (pauses === 5) await server.comeBack();
@@ -112,7 +112,7 @@ describe('a forwarded event', () => {
     const { server, forwarding } = await aForwarding();
     await server.leave();
     const stop = new AbortController();
-    const clock = { now: systemClock.now, sleep: async () => stop.abort() };
+    const clock = { now: () => systemClock.now(), sleep: async () => stop.abort() };
 
     expect(await forwardEvent(event, { ...forwarding, clock, signal: stop.signal })).toBe('stopped');
   });

@@ -1,7 +1,7 @@
 /** A server that receives forwarded events, checks their signatures, and can be away for a while. */
 
 import { once } from 'node:events';
-import { createServer, type Server } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { Webhook } from 'standardwebhooks';
@@ -24,20 +24,22 @@ export async function startHookServer(secret: string): Promise<HookServer> {
   let port = 0;
   let server: Server | undefined;
 
+  const answer = async (request: IncomingMessage, response: ServerResponse) => {
+    const body = await text(request);
+    try {
+      webhook.verify(body, request.headers as Record<string, string>);
+      const { id } = JSON.parse(body) as { readonly id: string };
+      if (request.headers['webhook-id'] !== id) faults.push(`webhook-id of ${id} is another one`);
+      receivedIds.push(id);
+      response.writeHead(204).end();
+    } catch (error) {
+      faults.push(String(error));
+      response.writeHead(400).end();
+    }
+  };
+
   const listen = async () => {
-    server = createServer(async (request, response) => {
-      const body = await text(request);
-      try {
-        webhook.verify(body, request.headers as Record<string, string>);
-        const { id } = JSON.parse(body) as { readonly id: string };
-        if (request.headers['webhook-id'] !== id) faults.push(`webhook-id of ${id} is another one`);
-        receivedIds.push(id);
-        response.writeHead(204).end();
-      } catch (error) {
-        faults.push(String(error));
-        response.writeHead(400).end();
-      }
-    }).listen(port, '127.0.0.1');
+    server = createServer((request, response) => void answer(request, response)).listen(port, '127.0.0.1');
     await once(server, 'listening');
     port = (server.address() as AddressInfo).port;
   };

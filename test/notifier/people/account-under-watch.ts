@@ -57,7 +57,7 @@ export interface WatchedAccount {
   readonly sessionsPerHour?: number;
 }
 
-export interface SentAlert {
+interface SentAlert {
   readonly atMs: number;
   readonly message: Message;
 }
@@ -192,7 +192,7 @@ function pollerDeps({
       fetch: async (url, init) => {
         // A request takes time, as it does in the real service.
         await scheduler.delay(poller, 40);
-        return app.request(String(url), init);
+        return app.request(new Request(url, init));
       },
     }),
     store,
@@ -211,7 +211,7 @@ function pollerDeps({
     key: { hasAnother: async () => false },
     options: pollOptionsFor('open', {}),
     limits: { ...accountLimits.run, requestsPerMinute, pollsAtOnce: 2 },
-  } as AccountDeps;
+  };
 }
 
 async function invokePoller(deps: AccountDeps, memory: ReturnType<typeof emptyAccountMemory>): Promise<void> {

@@ -52,6 +52,13 @@ describe('a failure', () => {
     expect(idsOf(notifier.slack)).toHaveLength(1);
   });
 
+  test('that ended after three attempts is reported, although the polls saw only its end', async () => {
+    const notifier = aNotifier(PATIENT);
+    await notifier.deliver(nowEvent(notifier, { ...RECOVERED, failures_count: 3, sequence: 2 }));
+
+    expect(kindsOf(notifier)).toEqual([['recovered']]);
+  });
+
   test('that becomes the third one is reported together with those before it', async () => {
     const notifier = aNotifier(PATIENT);
     await notifier.deliver(nowEvent(notifier, { sequence: 2 }));

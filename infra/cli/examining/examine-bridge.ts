@@ -1,0 +1,132 @@
+/** Examines a running bridge through its API: the token, its health, its rate, and whether commands go through. */
+
+import * as z from 'zod';
+import { type BridgeClient, BridgeRefusal, BridgeSilence } from '../connection/bridge-client.ts';
+import { type Finding, notChecked, ok, problem } from './finding.ts';
+
+const me = z.looseObject({
+  client_id: z.string(),
+  account_id: z.string(),
+  scopes: z.array(z.string()),
+  project_ids: z.array(z.string()).nullable(),
+});
+
+const health = z.looseObject({ healthy: z.boolean(), reasons: z.array(z.string()) });
+
+const accounts = z.looseObject({
+  accounts: z.array(
+    z.looseObject({
+      requests_per_minute: z.number().optional(),
+      points: z
+        .array(
+          z.looseObject({
+            duration_ms: z.number(),
+            request_count: z.number(),
+            throttled_count: z.number(),
+            delay_p95_ms: z.number().optional(),
+          }),
+        )
+        .optional(),
+    }),
+  ),
+});
+
+const freeze = z.looseObject({ frozen: z.boolean(), reason: z.string().optional() });
+
+/** Never rejects because of what it finds. */
+export async function examineBridge(client: BridgeClient): Promise<readonly Finding[]> {
+  const get = (path: string) => ({ method: 'GET', path: `/bridge/v1${path}` });
+  const caller = await tryTo(() => client.read(get('/me'), me));
+  if (caller instanceof Error) return [judgeSilence(caller)];
+  const standing = await client.send(get('/health'));
+  const status = await tryTo(() => client.read(get('/accounts'), accounts));
+  const frozen = await tryTo(() => client.read(get('/freeze'), freeze));
+  return [
+    judgeToken(caller),
+    ...judgeHealth(health.safeParse(standing.json).data),
+    status instanceof Error ? lacking('rate', status) : judgeRate(status),
+    frozen instanceof Error ? lacking('freeze', frozen) : judgeFreeze(frozen),
+  ];
+}
+
+async function tryTo<Value>(read: () => Promise<Value>): Promise<Value | BridgeSilence | BridgeRefusal> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof BridgeSilence || error instanceof BridgeRefusal) return error;
+    throw error;
+  }
+}
+
+function judgeSilence(error: BridgeSilence | BridgeRefusal): Finding {
+  if (error instanceof BridgeRefusal)
+    return problem('bridge token', error.message, 'Create a token with "operations-bridge tokens create".');
+  return problem('bridge', error.message, 'Check the address, and whether the stack is deployed.');
+}
+
+function lacking(check: string, error: Error): Finding {
+  return notChecked(check, error.message, 'Use a token with operations:read.');
+}
+
+export function judgeToken({ client_id, scopes, project_ids }: z.output<typeof me>): Finding {
+  const whose = `The token of ${client_id} has ${scopes.length} scopes`;
+  if (scopes.includes('operations:read') && project_ids === null) return ok('bridge token', `${whose}.`);
+  if (project_ids !== null)
+    return problem(
+      'bridge token',
+      `${whose} and is limited to ${project_ids.length} projects, so this examination sees only these.`,
+      'Use a token for the whole account.',
+    );
+  return problem('bridge token', `${whose}, without operations:read.`, 'Use a token with operations:read.');
+}
+
+/** Each reason is a finding of its own, because each needs another remedy. */
+export function judgeHealth(standing: z.output<typeof health> | undefined): readonly Finding[] {
+  if (standing === undefined)
+    return [notChecked('health', 'The health cannot be read.', 'Look at the log of the API.')];
+  if (standing.healthy) return [ok('health', 'Events are on time, and alerts reach people.')];
+  return standing.reasons.map((reason) => problem('health', reason, remedyOf(reason)));
+}
+
+const REMEDIES: readonly (readonly [RegExp, string])[] = [
+  [/not reported yet/, 'Wait a minute; then look at the schedule and the log of the poller.'],
+  [/poller has been silent/, 'Look at the schedule of the poller and at its log.'],
+  [
+    /not read completely|not been read completely/,
+    'Look at the key, at the rate limit, and at the named projects.',
+  ],
+  [/unpublished/, 'Look at the policy of the bus, and at PutEvents in the log of the poller.'],
+];
+
+function remedyOf(reason: string): string {
+  const remedy = REMEDIES.find(([pattern]) => pattern.test(reason))?.[1];
+  return remedy ?? 'Look at the channel that is named, and at its secret (docs/operations.md).';
+}
+
+/** One refusal in a hundred is usual when other programs use the same account. */
+const THROTTLED_SHARE_MAX = 0.01;
+
+export function judgeRate({ accounts: [account] }: z.output<typeof accounts>): Finding {
+  const points = account?.points ?? [];
+  const sum = (of: (point: (typeof points)[number]) => number) =>
+    points.reduce((total, point) => total + of(point), 0);
+  const minutes = sum(({ duration_ms }) => duration_ms) / 60_000;
+  const [requests, throttled] = [
+    sum(({ request_count }) => request_count),
+    sum(({ throttled_count }) => throttled_count),
+  ];
+  if (minutes === 0 || account?.requests_per_minute === undefined)
+    return notChecked('rate', 'The poller has not reported its requests yet.', 'Try again in two minutes.');
+  const used = `The poller sends ${Math.round(requests / minutes)} of its ${account.requests_per_minute} requests a minute; ${throttled} of ${requests} were refused (429).`;
+  if (throttled <= requests * THROTTLED_SHARE_MAX) return ok('rate', used);
+  return problem('rate', used, 'Lower poller_requests_per_minute, or find out what else uses the account.');
+}
+
+export function judgeFreeze({ frozen, reason }: z.output<typeof freeze>): Finding {
+  if (!frozen) return ok('freeze', 'Commands are not held.');
+  return problem(
+    'freeze',
+    `All commands are held: ${reason ?? ''}`,
+    'Lift it with "operations-bridge freeze off".',
+  );
+}

@@ -1,0 +1,134 @@
+/** `operations-bridge doctor` examines an account, a bridge and a deployment, and says what to do. */
+
+import type { Command } from 'commander';
+import { createSecret } from '../../../shared/runtime/secret.ts';
+import { paint } from '../../local/terminal/event-line.ts';
+import { EXIT_CODES } from '../../process/exit-codes.ts';
+import { UsageError } from '../../process/option-values.ts';
+import type { Surroundings } from '../../process/surroundings.ts';
+import { createGet } from '../conforming/ask-upstream.ts';
+import { createBridgeClient } from '../connection/bridge-client.ts';
+import {
+  type ConnectionValues,
+  connectionFinder,
+  declareConnectionOptions,
+} from '../connection/find-connection.ts';
+import { findLocalRun } from '../connection/local-run.ts';
+import { examineBridge } from '../examining/examine-bridge.ts';
+import { examineUpstream } from '../examining/examine-upstream.ts';
+import { type Finding, notChecked } from '../examining/finding.ts';
+import { createSubcommand } from './subcommand.ts';
+
+interface DoctorValues extends ConnectionValues {
+  readonly upstream: string;
+  readonly table: string;
+  readonly bus: string;
+  readonly secret: readonly string[];
+  readonly alertTopic?: string;
+  readonly local?: true;
+  readonly skip: readonly string[];
+  readonly json?: true;
+}
+
+const PARTS = ['upstream', 'bridge', 'aws'] as const;
+
+const DEFAULT_SECRETS = ['operations-bridge/token-pepper'];
+
+const collect = (text: string, before: readonly string[]) => [...before, text];
+
+export function doctorSubcommand(surroundings: Surroundings): Command {
+  const command = createSubcommand({
+    usage: 'doctor',
+    summary: 'Examines the account, the bridge and the deployment, before and after it is deployed.',
+    description:
+      'It reads and changes nothing. Each finding says what to do. The API key of the upstream comes from UPSTREAM_API_KEY, ' +
+      'and AWS is asked with your credentials.',
+    examples: [
+      'UPSTREAM_API_KEY=... operations-bridge doctor --skip bridge --skip aws',
+      'operations-bridge doctor --secret arn:aws:secretsmanager:eu-central-1:123456789012:secret:key --alert-topic arn:aws:sns:eu-central-1:123456789012:operations-bridge-alerts',
+      'operations-bridge doctor --local --skip upstream',
+    ],
+    exitCodes: {
+      succeeded: 'everything that was not skipped was checked and is in order',
+      failed: 'there is a problem, or a check could not be made',
+    },
+  });
+  return declareConnectionOptions(command)
+    .option('--upstream <url>', 'the base URL of the upstream', 'https://console.neon.tech/api/v2')
+    .option('--table <name>', 'the table of the bridge', 'operations-bridge')
+    .option('--bus <name>', 'the bus of the bridge', 'operations-bridge')
+    .option(
+      '--secret <id>',
+      `a secret to look at; can be given several times (default: ${DEFAULT_SECRETS.join(', ')})`,
+      collect,
+      [],
+    )
+    .option('--alert-topic <arn>', 'the topic of e-mail alerts')
+    .option('--local', 'the bridge that "start" runs on this machine, instead of AWS with your credentials')
+    .option('--skip <part>', `leaves out ${PARTS.join(', ')}; can be given several times`, collect, [])
+    .option('--json', 'prints the findings as JSON')
+    .action((values: DoctorValues) => examine(values, surroundings));
+}
+
+async function examine(values: DoctorValues, surroundings: Surroundings): Promise<void> {
+  const { note, print, isColoured, exitWith } = surroundings;
+  const unknown = values.skip.find((part) => !PARTS.some((known) => known === part));
+  if (unknown !== undefined) throw new UsageError(`--skip is "${unknown}"; it takes ${PARTS.join(', ')}.`);
+  const examinations = { upstream: ofUpstream, bridge: ofBridge, aws: ofAws } as const;
+  const findings: Finding[] = [];
+  for (const part of PARTS) {
+    if (values.skip.includes(part)) continue;
+    note(`Looking at the ${part} ...`);
+    findings.push(...(await examinations[part](values, surroundings)));
+  }
+  if (values.json) print(JSON.stringify(findings));
+  else for (const finding of findings) print(textOf(finding, isColoured));
+  if (findings.some(({ verdict }) => verdict !== 'ok')) exitWith(EXIT_CODES.failed);
+}
+
+async function ofUpstream(
+  { upstream }: DoctorValues,
+  { environment, clock, signal }: Surroundings,
+): Promise<readonly Finding[]> {
+  const key = environment['UPSTREAM_API_KEY']?.trim();
+  if (!key)
+    return [notChecked('upstream key', 'There is no key.', 'Set UPSTREAM_API_KEY, or use --skip upstream.')];
+  return examineUpstream(createGet(upstream.replace(/\/+$/, ''), createSecret(key), signal), clock, signal);
+}
+
+async function ofBridge(values: DoctorValues, surroundings: Surroundings): Promise<readonly Finding[]> {
+  const find = await connectionFinder(values, surroundings);
+  if (find() === undefined)
+    return [
+      notChecked(
+        'bridge',
+        'No address of a bridge is set.',
+        'Set OPERATIONS_BRIDGE_URL, or use --skip bridge.',
+      ),
+    ];
+  return examineBridge(createBridgeClient(find, surroundings.signal));
+}
+
+async function ofAws(values: DoctorValues, { environment }: Surroundings): Promise<readonly Finding[]> {
+  const { table, bus, secret, alertTopic } = values;
+  const run = values.local ? findLocalRun(environment) : undefined;
+  if (values.local && run === undefined)
+    return [
+      notChecked(
+        'aws',
+        'No bridge runs on this machine.',
+        'Run "operations-bridge start", or leave --local out.',
+      ),
+    ];
+  const { openAwsClients } = await import('../examining/aws-clients.ts');
+  const { examineAws } = await import('../examining/examine-aws.ts');
+  using clients = openAwsClients(run);
+  const secretIds = secret.length > 0 ? secret : DEFAULT_SECRETS;
+  return examineAws(clients, { table, bus, secretIds, alertTopicArn: alertTopic });
+}
+
+function textOf({ check, verdict, found, advice }: Finding, isColoured: boolean): string {
+  const colour = verdict === 'ok' ? 'green' : verdict === 'problem' ? 'red' : 'yellow';
+  const head = `${paint(colour, verdict.padEnd(11), { isColoured })}  ${check}: ${found}`;
+  return advice === undefined ? head : `${head}\n${' '.repeat(13)}${advice}`;
+}

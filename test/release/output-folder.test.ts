@@ -1,0 +1,37 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect, onTestFinished, test } from 'vitest';
+import { prepareOutputFolder } from '../../infra/release/output-folder.ts';
+
+function aFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), 'output-'));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+test('creates the folder of a release', () => {
+  const folder = join(aFolder(), 'a', 'b');
+
+  prepareOutputFolder(folder);
+
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('empties a folder that has an earlier release', () => {
+  const folder = aFolder();
+  mkdirSync(join(folder, 'code'));
+  for (const name of ['SHA256SUMS', 'code/api.zip']) writeFileSync(join(folder, name), '');
+
+  prepareOutputFolder(folder);
+
+  expect(readdirSync(folder)).toEqual([]);
+});
+
+test('deletes nothing else, and says so', () => {
+  const folder = aFolder();
+  writeFileSync(join(folder, 'thesis.tex'), '');
+
+  expect(() => prepareOutputFolder(folder)).toThrow(/thesis\.tex.*Name an empty folder/);
+  expect(existsSync(join(folder, 'thesis.tex'))).toBe(true);
+});
