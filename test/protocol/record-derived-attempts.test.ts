@@ -3,7 +3,7 @@ import { startedWith } from '../../shared/core/derived/derivations.ts';
 import { PENDING_ENTRIES_MAX } from '../../shared/core/journal/journal.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import { decideNextRecord, type OperationRecord } from '../../shared/core/records/operation-record.ts';
-import { type DerivedStore, recordDerived } from '../../shared/protocol/record-derived.ts';
+import { type DeriveDeps, type DerivedStore, recordDerived } from '../../shared/protocol/record-derived.ts';
 import { relayRecords } from '../../shared/protocol/relay-records.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
 import { branchKey, computeKey } from '../../shared/store/keys.ts';
@@ -44,6 +44,19 @@ function setUp(changes: (store: DerivedStore) => Partial<DerivedStore> = () => (
   return { store, deps, logs, branch, compute, relay: { ...deps, bus } };
 }
 
+/** Returns the records that must be published, and the operations that must not be acknowledged. */
+async function derive(
+  deps: DeriveDeps,
+  operations: readonly OperationRecord[],
+  around: readonly OperationRecord[] = [],
+) {
+  const derived = await recordDerived(deps, operations, around);
+  return {
+    records: derived.flatMap(({ record }) => record ?? []),
+    withheld: new Set(derived.flatMap((each) => (each.isSure ? [] : each.operations))),
+  };
+}
+
 const failure = () => Promise.reject(new TypeError('socket hang up'));
 
 describe('what derives from operations', () => {
@@ -51,14 +64,14 @@ describe('what derives from operations', () => {
     const { deps } = setUp(() => ({ readDerived: failure }));
     const operations = recordsOf({ id: 'a', branch_id: undefined, endpoint_id: undefined });
 
-    expect(await recordDerived(deps, operations)).toEqual({ records: [], withheld: new Set() });
+    expect(await derive(deps, operations)).toEqual({ records: [], withheld: new Set() });
   });
 
   test('is not known while the table cannot be read, so the operations are withheld', async () => {
     const { deps, logs } = setUp(() => ({ readDerived: failure }));
     const operations = recordsOf(CREATE, START);
 
-    const { records, withheld } = await recordDerived(deps, operations);
+    const { records, withheld } = await derive(deps, operations);
 
     expect([records, [...withheld]]).toEqual([[], expect.arrayContaining([...operations])]);
     expect(logs).toEqual([{ level: 'warn', event: 'derivation.unknown', reason: 'TypeError' }]);
@@ -74,7 +87,7 @@ describe('what derives from operations', () => {
     }));
     const operations = recordsOf(START);
 
-    const { records, withheld } = await recordDerived(deps, operations);
+    const { records, withheld } = await derive(deps, operations);
 
     expect([records, [...withheld], writes]).toEqual([[], operations, 4]);
   });
@@ -85,7 +98,7 @@ describe('what derives from operations', () => {
       record: async (record, revision) => (++writes < 4 ? 'conflict' : store.record(record, revision)),
     }));
 
-    const { records, withheld } = await recordDerived(deps, recordsOf(START));
+    const { records, withheld } = await derive(deps, recordsOf(START));
 
     expect(records).toMatchObject([{ kind: 'compute', state: 'active', revision: 1 }]);
     expect(withheld.size).toBe(0);
@@ -101,7 +114,7 @@ describe('what derives from operations', () => {
       },
     }));
 
-    const { records, withheld } = await recordDerived(deps, recordsOf(START));
+    const { records, withheld } = await derive(deps, recordsOf(START));
 
     expect(records).toEqual([await compute()]);
     expect([withheld.size, writes]).toEqual([0, 1]);
@@ -111,15 +124,15 @@ describe('what derives from operations', () => {
   test('is handed on until it is published, and then not again', async () => {
     const { deps, relay, compute } = setUp();
     const operations = recordsOf(START);
-    await recordDerived(deps, operations);
+    await derive(deps, operations);
 
-    expect((await recordDerived(deps, operations)).records).toEqual([await compute()]);
-    await relayRecords(relay, (await recordDerived(deps, operations)).records);
+    expect((await derive(deps, operations)).records).toEqual([await compute()]);
+    await relayRecords(relay, (await derive(deps, operations)).records);
     expect(await compute()).toMatchObject({ revision: 1, published: 1 });
-    expect((await recordDerived(deps, operations)).records).toEqual([]);
+    expect((await derive(deps, operations)).records).toEqual([]);
   });
 
-  test('waits while the journal of its record is full', async () => {
+  test('waits while the journal of its record is full, whose entries are published first', async () => {
     const { deps, compute } = setUp((store) => ({
       readDerived: async (keys) => {
         const read = await store.readDerived(keys);
@@ -130,7 +143,7 @@ describe('what derives from operations', () => {
       },
     }));
     let pending = PENDING_ENTRIES_MAX;
-    await recordDerived(deps, recordsOf(START));
+    await derive(deps, recordsOf(START));
     const before = await compute();
     const suspend = recordsOf({
       id: 'suspend',
@@ -139,19 +152,20 @@ describe('what derives from operations', () => {
       created_at: '2026-01-15T11:59:58Z',
     });
 
-    const { records, withheld } = await recordDerived(deps, suspend);
+    const { records, withheld } = await derive(deps, suspend);
 
-    expect([records, [...withheld]]).toEqual([[], suspend]);
+    expect(records).toMatchObject([{ kind: 'compute', state: 'active', sequence: 1 }]);
+    expect([...withheld]).toEqual(suspend);
     expect(await compute()).toEqual(before);
     pending = 1;
-    expect((await recordDerived(deps, suspend)).records).toMatchObject([{ state: 'idle' }]);
+    expect((await derive(deps, suspend)).records).toMatchObject([{ state: 'idle' }]);
   });
 
   test('leaves an item that cannot be read as it is, and holds up neither its operations nor the other items', async () => {
     const unreadable = [branchKey('main', PROJECT_ID, BRANCH_ID)];
     const { deps } = setUp(() => ({ readDerived: async () => ({ records: [], unreadable }) }));
 
-    const { records, withheld } = await recordDerived(deps, recordsOf(CREATE, START));
+    const { records, withheld } = await derive(deps, recordsOf(CREATE, START));
 
     expect(records).toMatchObject([{ kind: 'compute', endpoint_id: ENDPOINT_ID }]);
     expect(withheld.size).toBe(0);
@@ -164,24 +178,31 @@ describe('what derives from operations', () => {
     const { deps } = setUp();
     const [foreign] = recordsOf({ ...START, id: 'foreign', status: 'running', ...elsewhere });
 
-    const { records } = await recordDerived(deps, recordsOf(CREATE), foreign ? [foreign] : []);
+    const { records } = await derive(deps, recordsOf(CREATE), foreign ? [foreign] : []);
 
     expect(records).toMatchObject([
       { kind: 'branch', branch_id: BRANCH_ID, operation_ids: ['create'], readiness: 'ready' },
     ]);
   });
 
-  test('belongs to its own item when several are decided together', async () => {
-    const { deps } = setUp();
+  test('belongs to its own item when several are decided together, which costs one write each', async () => {
+    let writes = 0;
+    const { deps } = setUp((store) => ({
+      record: async (record, revision) => {
+        writes++;
+        return store.record(record, revision);
+      },
+    }));
     const both = recordsOf(START, { ...START, id: 'start-2', endpoint_id: 'ep-other-pond-a1234567' });
-    await recordDerived(deps, both);
+    await derive(deps, both);
     const later = { action: 'suspend_compute', status: 'finished', created_at: '2026-01-15T11:59:58Z' };
 
-    const { records } = await recordDerived(
+    const { records } = await derive(
       deps,
       recordsOf({ ...later, id: 'stop' }, { ...later, id: 'stop-2', endpoint_id: 'ep-other-pond-a1234567' }),
     );
 
+    expect(writes).toBe(4);
     expect(
       records.map((each) => each.kind === 'compute' && [each.endpoint_id, each.sequence, each.state]),
     ).toEqual(
@@ -198,16 +219,22 @@ describe('a branch whose creation goes on', () => {
     const { deps, branch } = setUp();
     const open = recordsOf({ ...CREATE, status: 'running' }, { ...START, status: 'running' });
 
-    expect((await recordDerived(deps, open)).records).toMatchObject([
-      { kind: 'branch', operation_ids: ['create', 'start'], revision: 1, published: 1, entries: [] },
-    ]);
-    expect((await recordDerived(deps, open)).records).toEqual([]);
-    expect(await branch()).toMatchObject({ revision: 1 });
+    const noted = {
+      kind: 'branch',
+      operation_ids: ['create', 'start'],
+      revision: 1,
+      published: 1,
+      entries: [],
+    };
+    expect((await derive(deps, open)).records).toEqual([]);
+    expect(await branch()).toMatchObject(noted);
+    expect((await derive(deps, open)).records).toEqual([]);
+    expect(await branch()).toMatchObject(noted);
   });
 
   test('reads only the operations that are not known to have ended', async () => {
     const reads: (readonly string[])[] = [];
-    const { deps, store } = setUp((inner) => ({
+    const { deps, store, branch } = setUp((inner) => ({
       readOperations: async (projectId, ids) => {
         reads.push(ids);
         return inner.readOperations(projectId, ids);
@@ -217,16 +244,12 @@ describe('a branch whose creation goes on', () => {
     if (create === undefined || start === undefined) throw new Error('Two readings make two records');
     await store.record(create, undefined);
 
-    const { records } = await recordDerived(deps, [start], [create]);
+    await derive(deps, [start], [create]);
     expect(reads).toEqual([['create']]);
-    expect(records.find(({ kind }) => kind === 'branch')).toMatchObject({
-      readiness: 'pending',
-      revision: 1,
-      published: 1,
-    });
+    expect(await branch()).toMatchObject({ readiness: 'pending', revision: 1, published: 1 });
 
     const ended = recordsOf(CREATE, START);
-    await recordDerived(deps, ended);
+    await derive(deps, ended);
     expect(reads).toEqual([['create']]);
   });
 });
