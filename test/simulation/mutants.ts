@@ -188,7 +188,7 @@ export const mutants: readonly Mutant[] = [
   {
     name: 'other-operations-not-read',
     mistake: 'an operation of a creation that this process has not at hand counts as open for ever',
-    file: 'shared/protocol/record-derived.ts',
+    file: 'shared/protocol/next-derived.ts',
     find: 'const read = unknown.length > 0 ? (await store.readOperations(project_id, unknown)).records : [];',
     replace: 'const read = unknown.length > 0 ? new Map<string, OperationRecord>() : [];',
   },
