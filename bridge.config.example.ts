@@ -26,8 +26,9 @@ export default defineBridge({
       // How long an invocation goes on when nothing is expected to happen: 60 is fastest, 0 is cheapest
       // (docs/performance.md).
       linger_seconds: 60,
-      // An operation that is open for longer than this is reported as stalled, once per threshold.
-      stalled_after_seconds: { default: [900, 7_200], create_branch: [300] },
+      // An operation is reported as stalled when it is open for three times as long as 99 of 100 of its action take, and
+      // for five minutes at least. This fixes the thresholds of an action instead; `default` would fix those of all others.
+      stalled_after_seconds: { create_branch: [300] },
       // What is published at the first sight of the account: 'open' means what is open now, 'all' its history, too,
       // and 'none' only what changes.
       backfill: 'open',

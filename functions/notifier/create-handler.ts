@@ -4,6 +4,8 @@ import { DynamoDBClient } from '@aws-sdk/client-dynamodb';
 import { SecretsManagerClient } from '@aws-sdk/client-secrets-manager';
 import { SNSClient } from '@aws-sdk/client-sns';
 import * as z from 'zod';
+import { createInsightsStore } from '../../shared/insights/insights-store.ts';
+import { rememberUsualDurations } from '../../shared/insights/usual-durations.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
 import { createPowertoolsTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
@@ -11,6 +13,8 @@ import { readConfig } from '../../shared/runtime/read-config.ts';
 import { createSecretKeySource } from '../../shared/runtime/secret-key-source.ts';
 import { createDynamoDbIndexes } from '../../shared/store/dynamodb/dynamodb-indexes.ts';
 import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.ts';
+import type { Table } from '../../shared/store/table.ts';
+import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { alertPolicySchema } from './alert-policy-schema.ts';
 import type { Channel } from './channels/channel.ts';
 import { CHANNEL_KINDS } from './channels/channels.ts';
@@ -30,15 +34,16 @@ const queueBatch = z.object({ Records: z.array(z.object({ messageId: z.string(),
 export function createNotifierHandler(environment: NotifierEnvironment, clock: Clock): NotifierHandler {
   const telemetry = createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, 'all');
   const dynamoDb = new DynamoDBClient({});
+  const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, notifierAccess);
   const deps: NotifierDeps = {
-    store: createAlertStore(
-      createDynamoDbTable(dynamoDb, environment.TABLE_NAME, notifierAccess),
-      createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME),
-      { clock, telemetry },
-    ),
+    store: createAlertStore(table, createDynamoDbIndexes(dynamoDb, environment.TABLE_NAME), {
+      clock,
+      telemetry,
+    }),
     policy: readConfig(alertPolicySchema, parseJson(environment.ALERT_POLICY), 'ALERT_POLICY'),
     clock,
     telemetry,
+    usualDurationOf: usualDurationsOf(table, clock, createUnreadableNotes(telemetry)),
     channels: channelsOf(environment, clock),
   };
   return async (event) => {
@@ -50,6 +55,21 @@ export function createNotifierHandler(environment: NotifierEnvironment, clock: C
     } finally {
       telemetry.flush();
     }
+  };
+}
+
+/** Remembers for each account what is usual in it. There are as many accounts as the configuration names. */
+function usualDurationsOf(
+  table: Table,
+  clock: Clock,
+  noteUnreadable: NoteUnreadable,
+): NonNullable<NotifyDeps['usualDurationOf']> {
+  const accounts = new Map<string, ReturnType<typeof rememberUsualDurations>>();
+  return (accountId, projectId, action) => {
+    const store = createInsightsStore(table, accountId, noteUnreadable);
+    const known = accounts.get(accountId) ?? rememberUsualDurations(store, clock);
+    accounts.set(accountId, known);
+    return known(projectId, action);
   };
 }
 

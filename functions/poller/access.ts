@@ -1,5 +1,9 @@
-/** Lists what the poller reads and writes in the table: records, what it has learned of the account, and the lease. */
+/**
+ * Lists what the poller reads and writes in the table: records, what it has learned of the account, how long
+ * operations take, and the lease.
+ */
 
+import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/insights-store.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
@@ -14,8 +18,9 @@ export const pollerAccess = {
   reads: {
     protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES, ...LEASE]),
     usage: [...KEY, ...USAGE_ATTRIBUTES],
+    insights: [...KEY, ...INSIGHTS_ATTRIBUTES],
   },
-  readsMany: ['protocol'],
+  readsMany: ['protocol', 'insights'],
   updates: {
     protocol: distinct([
       ...WORK,
@@ -28,5 +33,6 @@ export const pollerAccess = {
     ]),
     // The poller takes a wish out of the index once it is fulfilled.
     readRequests: [...KEY, WORK_INDEX.partitionKey],
+    insights: [...KEY, 'expires_at', ...INSIGHTS_ATTRIBUTES],
   },
 } as const satisfies Access;

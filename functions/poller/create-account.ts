@@ -3,6 +3,8 @@
 import type { PollAccountSettings } from '../../shared/config/poller-config.ts';
 import { type AccountRate, sharedRequestsPerMinute } from '../../shared/core/rates/account-rate.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
+import { createInsightsStore } from '../../shared/insights/insights-store.ts';
+import { rememberUsualDurations } from '../../shared/insights/usual-durations.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import type { FlushableTelemetry } from '../../shared/runtime/powertools-telemetry.ts';
 import type { Random } from '../../shared/runtime/random.ts';
@@ -16,6 +18,7 @@ import { createUpstreamClient } from '../../shared/upstream/http-client.ts';
 import { guardKey, type KeySource } from '../../shared/upstream/key-source.ts';
 import type { AccountDeps, AccountLimits } from './account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from './account/account-memory.ts';
+import { createPendingSamples } from './account/insights/pending-samples.ts';
 import { accountLimits, pollOptionsFor } from './account/poller-limits.ts';
 import { createAccountBudget } from './account/sending/account-budget.ts';
 import { createLease } from './account/sending/lease.ts';
@@ -63,6 +66,7 @@ export function createAccount(
   const noteUnreadable = createUnreadableNotes(telemetry);
   const budget = createAccountBudget(clock, rate);
   const store = createBridgeStore(table, settings.account_id, clock, noteUnreadable);
+  const insights = createInsightsStore(table, settings.account_id, noteUnreadable);
   const lease = createLease({ ...ports, store, budget });
   const key = guardKey(adapters.keyOf(settings.key_secret_id));
   const upstream = createUpstreamClient({
@@ -85,6 +89,12 @@ export function createAccount(
     clock,
     telemetry,
     status: { ...statusStore(table, settings.account_id, noteUnreadable), tally, requestsPerMinute },
+    insights: {
+      pending: createPendingSamples(clock),
+      store: insights,
+      writer: ports.newId(),
+    },
+    usualDurationOf: rememberUsualDurations(insights, clock),
     commands: commandsOf(settings, table, noteUnreadable),
     planner: createPollPlanner(plannerLimits(settings, requestsPerMinute)),
     options: pollOptionsFor(settings.backfill, stallThresholdsMsOf(settings)),

@@ -38,6 +38,8 @@ export function bundleEntry(
     // Some dependencies still load Node's own modules by `require`.
     banner: { js: "import{createRequire}from'node:module';const require=createRequire(import.meta.url);" },
     alias: { ...alias },
+    // DDSketch loads this package only to write its own binary format, which the bridge does not use.
+    external: ['protobufjs'],
     logLevel: 'error',
   });
 }

@@ -31,7 +31,8 @@ export function stageBridgePackage(folder: string, project: ProjectManifest): vo
     minifySyntax: true,
     minifyWhitespace: true,
     metafile: true,
-    external: [...EXTERNAL_PACKAGES],
+    // DDSketch loads protobufjs only to write its own binary format, which the bridge does not use.
+    external: [...EXTERNAL_PACKAGES, 'protobufjs'],
     platform: 'node',
     format: 'esm',
     target: 'node22',

@@ -45,9 +45,9 @@ export const pollAccountRequest = z.object({
    */
   linger_seconds: z.number().int().min(0).max(60).default(60),
   /**
-   * Each action has thresholds in seconds since the operation's creation, and `default` is for all other actions. An
-   * open operation is published as stalled when it passes one of them. The slowest operation seen in the public
-   * contract took five seconds.
+   * An open operation is published as stalled when it passes a threshold. This fixes the thresholds of actions, in
+   * seconds since the operation's creation, and `default` those of all other actions. An action without fixed
+   * thresholds has one that comes from what it usually takes (docs/events.md, "Operation Stalled").
    */
   stalled_after_seconds: z
     .record(
@@ -63,7 +63,7 @@ export const pollAccountRequest = z.object({
           },
         ),
     )
-    .default({ default: [15 * 60, 2 * 3_600] }),
+    .default({}),
   backfill: z.enum(['open', 'all', 'none']).default('open'),
   /** Only these projects are polled and no project list is read, for a key that belongs to one project. */
   project_ids: z.array(z.string()).min(1).optional(),

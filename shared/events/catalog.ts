@@ -86,7 +86,7 @@ export const operationStateChanged = defineEvent({
 export const operationStalled = defineEvent({
   detailType: DETAIL_TYPES.operation_stalled,
   summary:
-    'An operation has been open for longer than its action usually takes. It is published once per operation and threshold.',
+    'An operation has been open for longer than its action usually takes. It is published once per operation and threshold, and once per operation when the threshold comes from what is usual.',
   detail: z.object({
     ...common,
     ...operationIdentity,
@@ -96,7 +96,23 @@ export const operationStalled = defineEvent({
     threshold_ms: z
       .number()
       .positive()
-      .describe('The configured threshold, in milliseconds, that the operation has passed.'),
+      .describe('The threshold, in milliseconds, that the operation has passed.'),
+    usual_duration: z
+      .object({
+        basis: z
+          .enum(['project', 'account'])
+          .describe(
+            'project: operations of the same project say it. account: those of all projects, because the project had too few of the action.',
+          ),
+        operation_count: z.number().int().positive().describe('It rests on this many operations.'),
+        p50_ms: z.number().nonnegative(),
+        p95_ms: z.number().nonnegative(),
+        p99_ms: z.number().nonnegative(),
+      })
+      .optional()
+      .describe(
+        'How long operations of the action took that ended within seven days: half of them at most p50_ms, 95 of 100 p95_ms, 99 of 100 p99_ms. The threshold is three times p99_ms, and at least five minutes. Absent when the configuration fixes the threshold, and when fewer than 20 operations have ended.',
+      ),
     operation_created_at: z.string().describe('As the upstream gives it, in whole seconds.'),
     command: command.optional(),
   }),
@@ -104,15 +120,16 @@ export const operationStalled = defineEvent({
     schema: 1,
     id: '77b1f0a3d9c24c3e8a51f2c6b4e0d913',
     account_id: 'main',
-    observed_at: '2026-01-16T21:17:09.412Z',
+    observed_at: '2026-01-16T21:07:09.412Z',
     project_id: 'solitary-cell-58208823',
     operation_id: '7c1d0d0f-7c7b-4c7e-8b7a-0a9de7f6c0aa',
     action: 'create_branch',
     branch_id: 'br-yellow-dawn-a5qftt8g',
     status: 'running',
     failures_count: 0,
-    open_ms: 905_412,
-    threshold_ms: 900_000,
+    open_ms: 305_412,
+    threshold_ms: 300_000,
+    usual_duration: { basis: 'account', operation_count: 312, p50_ms: 1_212, p95_ms: 4_870, p99_ms: 9_402 },
     operation_created_at: '2026-01-16T21:02:04Z',
   },
 });

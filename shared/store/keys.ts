@@ -18,6 +18,8 @@ export const PARTITIONS = {
   audit: 'AUDIT#*',
   usage: 'USAGE#*',
   callers: 'CALLER#*',
+  /** Holds how long operations have taken, by day. */
+  insights: 'INSIGHTS#*',
 } as const;
 
 const OPERATION_PREFIX = 'OP#';
@@ -74,6 +76,15 @@ export function projectsListOf(accountId: string): string {
 /** This item counts how much of the account's rate limit commands have used. */
 export function commandUsageKey(accountId: string): Key {
   return { pk: `USAGE#${accountId}`, sk: 'COMMANDS' };
+}
+
+/**
+ * This item holds how long the operations took that ended on one day (`2026-01-15`, UTC): those of a project, or those
+ * of the whole account.
+ */
+export function insightsKey(accountId: string, projectId: string | undefined, day: string): Key {
+  const pk = `INSIGHTS#${accountId}`;
+  return { pk: projectId === undefined ? pk : `${pk}#P#${projectId}`, sk: `DAY#${day}` };
 }
 
 /** This item holds a caller's wish for a fresh reading of the project. */

@@ -78,7 +78,7 @@ describe('operations', () => {
     ['status=finished', [2]],
     ['open=true', [3, 1]],
     ['open=false', [2]],
-    ['action=apply_config&open=true', [3, 1]],
+    [`action=${anOperation().action}&open=true`, [3, 1]],
     ['branch_id=br-another', []],
   ])('can be filtered by %s', async (query, expected) => {
     const { ask, move } = setUp();

@@ -6,7 +6,7 @@ import { type BridgeConfigInput, parseBridgeConfig } from '../../infra/config/br
 import { largest, smallest } from './configurations.ts';
 import { checkEdges } from './edges.ts';
 import { quotas } from './quotas.ts';
-import { synthesize } from './stack-under-test.ts';
+import { type Synthesized, synthesize } from './stack-under-test.ts';
 
 const configurations: Readonly<Record<string, Partial<BridgeConfigInput>>> = {
   'the smallest configuration': smallest,
@@ -14,8 +14,19 @@ const configurations: Readonly<Record<string, Partial<BridgeConfigInput>>> = {
   ...largest,
 };
 
+/** A large stack takes seconds to synthesize, so each is synthesized once. */
+const stacks = new Map(
+  Object.entries(configurations).map(([name, configuration]) => [name, synthesize(configuration)] as const),
+);
+
+function stackOf(name: string): Synthesized {
+  const stack = stacks.get(name);
+  if (stack === undefined) throw new Error(`No configuration is called ${name}`);
+  return stack;
+}
+
 describe.each(Object.keys(configurations))('%s is within the quota of AWS for', (name) => {
-  const { template, resources } = synthesize(configurations[name]);
+  const { template, resources } = stackOf(name);
   const sized = { resources, template: template.toJSON() as Record<string, Record<string, unknown>> };
 
   test.each(quotas.map((quota) => [quota.what, quota] as const))('%s', (_what, quota) => {
@@ -27,12 +38,12 @@ describe.each(Object.keys(configurations))('%s is within the quota of AWS for', 
 });
 
 test.each(Object.keys(largest))('no edge of the template is broken with %s', (name) => {
-  expect(checkEdges(synthesize(largest[name]).resources).broken).toEqual([]);
+  expect(checkEdges(stackOf(name).resources).broken).toEqual([]);
 });
 
 describe('a quota', () => {
   test('measures something in the largest template, except mappings, which the template does not have', () => {
-    const { template, resources } = synthesize(largest['the longest name']);
+    const { template, resources } = stackOf('the longest name');
     const sized = { resources, template: template.toJSON() as Record<string, Record<string, unknown>> };
     const silent = quotas.filter((quota) => quota.sizes(sized).every(([, size]) => size === 0));
 

@@ -5,6 +5,7 @@
 
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
+import { createPendingSamples } from '../../functions/poller/account/insights/pending-samples.ts';
 import { pollAccount } from '../../functions/poller/account/poll-account.ts';
 import {
   accountLimits,
@@ -18,6 +19,7 @@ import { createPollPlanner, type PollPlanner } from '../../functions/poller/plan
 import { pollerSchedule } from '../../shared/config/poller-config.ts';
 import { SHARES_PER_MINUTE } from '../../shared/core/rates/account-rate.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
+import { createInsightsStore } from '../../shared/insights/insights-store.ts';
 import { seededRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
@@ -192,6 +194,11 @@ export async function runBridge(
         write: (status) => writeAccountStatus(table, status),
         tally,
         requestsPerMinute: settings.requestsPerMinute,
+      },
+      insights: {
+        pending: createPendingSamples(clock),
+        store: createInsightsStore(table, ACCOUNT_ID),
+        writer: 'bench',
       },
       bus: bus.port,
       budget,

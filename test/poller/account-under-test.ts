@@ -2,15 +2,19 @@
 
 import type { AccountDeps } from '../../functions/poller/account/account-deps.ts';
 import { type AccountMemory, emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
+import { createPendingSamples } from '../../functions/poller/account/insights/pending-samples.ts';
 import { accountLimits } from '../../functions/poller/account/poller-limits.ts';
 import { REQUEST_BURST } from '../../functions/poller/account/sending/account-budget.ts';
 import { createTally } from '../../functions/poller/account/status/tally.ts';
 import { createPollPlanner } from '../../functions/poller/planner/poll-planner.ts';
 import { askForNewestRecorded } from '../../functions/poller/project/newest-recorded.ts';
+import type { StallThresholdsMs } from '../../functions/poller/project/recording/stall.ts';
 import type { WalkLimits } from '../../functions/poller/walk-plan/walk-state.ts';
 import type { JournalRecord } from '../../shared/core/records/journal-record.ts';
 import type { Operation } from '../../shared/core/records/operation.ts';
 import type { Backfill } from '../../shared/core/records/operation-record.ts';
+import { createInsightsStore } from '../../shared/insights/insights-store.ts';
+import { rememberUsualDurations } from '../../shared/insights/usual-durations.ts';
 import { type Command, recordCommand } from '../../shared/protocol/record-command.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { silentTelemetry } from '../../shared/runtime/telemetry.ts';
@@ -73,6 +77,7 @@ export function anAccount({
   readonly requestsPerMinute?: number;
   readonly pollsAtOnce?: number;
   readonly fixedProjectIds?: readonly string[];
+  readonly stallThresholdsMs?: StallThresholdsMs;
 } = {}) {
   const nothingByItself = { operationCount: 0, historyCount: 0, faults: NO_FAULTS };
   const settings = {
@@ -152,11 +157,14 @@ export function anAccount({
 
   function wire(): AccountDeps {
     const wired = dependenciesOf(stage, { name: 'test', isCrashed: false, clockSkewMs: 0 });
+    const insights = createInsightsStore(stage.table, wired.store.accountId);
     const limited = requestsPerMinute === undefined ? undefined : limitedTo(requestsPerMinute, wired.clock);
     return {
       ...wired,
       ...limited,
       key: { hasAnother: async () => script.hasAnotherKey() },
+      insights: { pending: createPendingSamples(wired.clock), store: insights, writer: 'test' },
+      usualDurationOf: rememberUsualDurations(insights, wired.clock),
       newestRecorded: askForNewestRecorded(createMemoryIndexes(stage.table), wired.store),
       upstream: scriptedUpstream(script, {
         calls,

@@ -55,7 +55,9 @@ test('the checksums are those of the files, and name every file', () => {
 
 describe('the template', () => {
   interface Template {
-    readonly Parameters: Readonly<Record<string, object>>;
+    readonly Parameters: Readonly<
+      Record<string, { readonly Default?: string; readonly AllowedPattern?: string }>
+    >;
     // biome-ignore lint/suspicious/noExplicitAny: the template is looked into freely
     readonly Resources: Readonly<Record<string, { readonly Type: string; readonly Properties: any }>>;
   }
@@ -101,6 +103,35 @@ describe('the template', () => {
 
     expect([...referred].filter((name) => !known.has(name) && !name.startsWith('AWS::'))).toEqual([]);
     expect(Object.keys(Parameters).filter((name) => !referred.has(name))).toEqual([]);
+  });
+
+  test('leaves room in the environment of a function for the longest values of its parameters', () => {
+    // AWS Lambda Developer Guide, "Lambda quotas".
+    const ENVIRONMENT_BYTES_MAX = 4_096;
+    const LONGEST_VALUE = 500;
+
+    for (const { Properties } of functions()) {
+      const { Variables } = Properties.Environment;
+      const references = referencesIn(Variables).length;
+      expect(JSON.stringify(Variables).length + references * LONGEST_VALUE).toBeLessThan(
+        ENVIRONMENT_BYTES_MAX,
+      );
+    }
+  });
+
+  test('has defaults that its own patterns accept, and no default for what only its user knows', () => {
+    const parameters = Object.entries(template().Parameters);
+    const without = parameters.filter(([, { Default }]) => Default === undefined).map(([name]) => name);
+
+    for (const [, { AllowedPattern = '', Default = '' }] of parameters)
+      expect(Default === '' || new RegExp(AllowedPattern).test(Default)).toBe(true);
+    expect(without).toEqual([
+      'UpstreamBaseUrl',
+      'UpstreamKeySecretArn',
+      'TokenPepperSecretArn',
+      'AlertEmail',
+      'CodeBucket',
+    ]);
   });
 
   test('gives the functions their accounts and secrets by the parameters', () => {

@@ -1,5 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
+import {
+  ACCOUNT_WAIT_MS_MAX,
+  createPendingSamples,
+} from '../../functions/poller/account/insights/pending-samples.ts';
+import { createInsightsStore } from '../../shared/insights/insights-store.ts';
 import { deriveOptions, NO_FAULTS, type SimulationOptions } from './options.ts';
 import { dependenciesOf, invoke, setTheStage } from './simulate.ts';
 import { NOTHING_ODD } from './upstream-model.ts';
@@ -28,7 +33,14 @@ const options: SimulationOptions = {
 function setUp() {
   const stage = setTheStage(options, { ...NOTHING_ODD, burst: 0.2 });
   const { scheduler } = stage.world;
-  const deps = dependenciesOf(stage, { name: 'steady', isCrashed: false, clockSkewMs: 0 });
+  const owner = { name: 'steady', isCrashed: false, clockSkewMs: 0 };
+  const clock = scheduler.clockOf(owner);
+  const insights = {
+    pending: createPendingSamples(clock),
+    store: createInsightsStore(stage.table, 'main'),
+    writer: owner.name,
+  };
+  const deps = { ...dependenciesOf(stage, owner), insights };
   const memory = emptyAccountMemory();
   const poll = async (durationMs: number) => {
     const endsAtMs = scheduler.now() + durationMs + 1_000;
@@ -52,7 +64,12 @@ describe('the steady state', () => {
     const perTransition = (table.spent.base - before.base) / transitions;
     expect(transitions).toBeGreaterThan(400);
     expect(perTransition).toBeLessThanOrEqual(2.1);
+    // The insights are part of what was spent.
+    const days = table.sync.items().filter((item) => item['kind'] === 'insights');
+    expect(days.map(({ pk }) => pk)).toContain('INSIGHTS#main');
 
+    // What operations took is written within this time after their ends.
+    await poll(ACCOUNT_WAIT_MS_MAX);
     const quiet = { ...table.spent };
     await poll(10 * MINUTE_MS);
     expect(table.spent).toEqual(quiet);

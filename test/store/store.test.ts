@@ -7,6 +7,7 @@ import { tableDefinition } from '../../shared/store/dynamodb/table-definition.ts
 import { createTable } from '../local/aws/aws-under-test.ts';
 import { createMemoryTable } from '../simulation/memory-table.ts';
 import { describeCounters } from './counters-contract.ts';
+import { describeInsights } from './insights-contract.ts';
 import { describeQueue } from './queue-contract.ts';
 import { describeStore } from './store-contract.ts';
 
@@ -30,6 +31,8 @@ const memory = createMemoryTable();
 
 describeStore('the in-memory table of the simulation', () => memory);
 describeCounters('the in-memory table of the simulation', () => [memory, memory]);
+describeInsights('the in-memory table of the simulation', () => memory);
+describeInsights('DynamoDB over HTTP', () => createDynamoDbTable(client, TABLE_NAME));
 describeQueue('the in-memory table of the simulation', () => memory);
 describeQueue('DynamoDB over HTTP', () => createDynamoDbTable(client, TABLE_NAME));
 describeStore('DynamoDB over HTTP', () => createDynamoDbTable(client, TABLE_NAME));

@@ -15,6 +15,7 @@ import { derivedRoutes } from './derived-routes.ts';
 import { eventRoutes } from './event-routes.ts';
 import { freezeRoutes } from './freeze-routes.ts';
 import { healthRoutes } from './health-routes.ts';
+import { insightRoutes } from './insight-routes.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { projectRoutes } from './project-routes.ts';
 import { type QueueRouteDeps, queueRoutes } from './queue-routes.ts';
@@ -40,6 +41,7 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...accountRoutes(modelOf, statusOf),
     ...projectRoutes(modelOf),
     ...operationRoutes(modelOf, { clock, patient }),
+    ...insightRoutes(modelOf, clock),
     ...derivedRoutes(modelOf, { clock, patient }),
     ...wishRoutes(modelOf, pollIntervalMsOf),
     ...commandRoutes(modelOf, { clock, patient }),

@@ -7,6 +7,8 @@ import type { CommandRecord } from '../../../shared/core/records/command-record.
 import type { ComputeRecord } from '../../../shared/core/records/compute-record.ts';
 import type { OperationRecord } from '../../../shared/core/records/operation-record.ts';
 import type { ProjectRecord } from '../../../shared/core/records/project-record.ts';
+import type { DayInsights } from '../../../shared/insights/day-insights.ts';
+import { createInsightsStore } from '../../../shared/insights/insights-store.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import { createOperationRecords } from '../../../shared/store/adapters/operation-records.ts';
 import { createProjectRecords } from '../../../shared/store/adapters/project-records.ts';
@@ -52,6 +54,14 @@ interface CommandReader {
   command(projectId: string, requestId: string): Promise<CommandRecord | undefined>;
 }
 
+interface InsightReader {
+  /**
+   * Resolves to what operations took that ended on the last days: those of a project, or those of the account. Days of
+   * which nothing is known are missing.
+   */
+  endedDays(projectId?: string): Promise<readonly DayInsights[]>;
+}
+
 /** Branches and computes are known once an operation that was news has created or changed them. */
 export interface DerivedReader {
   branch(projectId: string, branchId: string): Promise<BranchRecord | undefined>;
@@ -68,6 +78,7 @@ export interface ReadModel
   extends ProjectReader,
     OperationReader,
     CommandReader,
+    InsightReader,
     DerivedReader,
     ReadWisher,
     OpenWork {
@@ -90,6 +101,7 @@ export function createReadModel(
   const projects = createProjectRecords(table, accountId, noteUnreadable);
   const operations = createOperationRecords(table, accountId, noteUnreadable);
   const wishes = createReadingWishes(table, accountId, clock);
+  const insights = createInsightsStore(table, accountId, noteUnreadable);
   const pages = { table, indexes };
   const readOne = async <K extends 'command' | 'branch' | 'compute'>(kind: K, key: Key) => {
     const item = await table.get(key);
@@ -102,6 +114,7 @@ export function createReadModel(
     audit: createAuditReader(table, indexes, accountId),
     ...createOpenWork(table, accountId, noteUnreadable),
     wishForReading: (projectId, intervalMs) => wishes.wishForReading(projectId, intervalMs),
+    endedDays: (projectId) => insights.readDays(projectId, clock.now()),
     project: (projectId) => projects.readProject(projectId),
     operation: (projectId, operationId) => operations.readOperation(projectId, operationId),
 

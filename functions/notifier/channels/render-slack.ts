@@ -91,7 +91,7 @@ function summaryLine(notice: Notice): string {
 }
 
 function cardBlocks(notice: Notice, links: AlertLinks): readonly object[] {
-  const facts = factsOf(notice).slice(0, FIELDS_MAX + 1);
+  const facts = factsOf(notice).slice(0, 2 * FIELDS_MAX);
   const fields = facts.map(({ label, value }) =>
     markdown(`*${label}*\n${slackCode(value, VALUE_CHARACTERS_MAX)}`),
   );

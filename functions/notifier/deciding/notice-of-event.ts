@@ -110,6 +110,7 @@ function stalledNotice(event: catalog.OperationStalled): Notice {
     severity: 'warning',
     since: event.operation_created_at,
     open_ms: event.open_ms,
+    usual_duration: event.usual_duration,
     client_id: event.command?.client_id,
   });
 }

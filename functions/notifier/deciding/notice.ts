@@ -55,6 +55,16 @@ export const noticeSchema = z.object({
   /** The reason says why an account cannot be read, or how a deaf channel answers. */
   reason: z.string().optional(),
   open_ms: z.number().optional(),
+  /** Operations of the action took this long in the last seven days. */
+  usual_duration: z
+    .object({
+      basis: z.enum(['project', 'account']),
+      operation_count: z.number(),
+      p50_ms: z.number(),
+      p95_ms: z.number(),
+      p99_ms: z.number(),
+    })
+    .optional(),
   /** A digest counts the failures that ended before they woke people. */
   healed: healedCounts.optional(),
   /** The first reading of the account found these. */

@@ -2,18 +2,17 @@
 
 import * as z from 'zod';
 import { AppError } from '../../../shared/runtime/errors.ts';
-import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { AlertPolicy } from '../deciding/alert-policy.ts';
 import type { Notice } from '../deciding/notice.ts';
 import { noticeOf } from '../deciding/notice-of-event.ts';
 import type { PendingNotice } from '../deciding/pending-notice.ts';
 import { routeOf } from '../deciding/route.ts';
 import type { NoticeInbox } from './notice-inbox.ts';
+import { type UsualDeps, withUsualDuration } from './usual-duration.ts';
 
-export interface StoreEventDeps {
+export interface StoreEventDeps extends UsualDeps {
   readonly store: { readonly inbox: NoticeInbox };
   readonly policy: Pick<AlertPolicy, 'routes'>;
-  readonly telemetry: Telemetry;
 }
 
 /** Names, for each channel, the notices for it that this invocation has stored. */
@@ -35,7 +34,7 @@ export async function storeEvent(deps: StoreEventDeps, body: string, fresh: Fres
   if (event['replay-name'] !== undefined) return;
   const notice = noticeOf(event['detail-type'], event.detail);
   if (notice === undefined) return;
-  await storeOnChannels(deps, notice, fresh);
+  await storeOnChannels(deps, await withUsualDuration(deps, notice), fresh);
   // The alert is stored. The event itself does not fit its schema, so the dead-letter queue keeps it for a person to
   // look at.
   if (notice.unread === 'unknown_value')

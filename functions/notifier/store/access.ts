@@ -1,5 +1,6 @@
-/** Defines what the notifier reads and writes in the table: its notices, incidents and channels. */
+/** Defines what the notifier reads and writes in the table: its notices, incidents and channels, and what is usual. */
 
+import { INSIGHTS_ATTRIBUTES } from '../../../shared/insights/insights-store.ts';
 import { LIST_INDEX } from '../../../shared/store/table.ts';
 import { type Access, distinct, KEY, WORK } from '../../../shared/store/table-access.ts';
 import { channelItem } from '../sending/channel-state.ts';
@@ -12,8 +13,11 @@ const NOTICE_END = ['outcome_at_ms', 'reason'] as const;
 const PARKED_ALERT = ['reason', 'notice_ids'] as const;
 
 export const notifierAccess = {
-  reads: { alerts: distinct([...KEY, ...INCIDENT, ...CHANNEL, ...NOTICE]) },
-  readsMany: ['alerts'],
+  reads: {
+    alerts: distinct([...KEY, ...INCIDENT, ...CHANNEL, ...NOTICE]),
+    insights: [...KEY, ...INSIGHTS_ATTRIBUTES],
+  },
+  readsMany: ['alerts', 'insights'],
   updates: {
     alerts: distinct([
       ...WORK,

@@ -111,6 +111,7 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Branch', notice.branch_id],
     ['Compute', notice.endpoint_id],
     ['Open for', open],
+    ['Usually', usualWords(notice)],
     ['Since', notice.since],
     ['Started by', notice.client_id],
     ['Projects', notice.found && String(notice.found.project_count)],
@@ -121,6 +122,19 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Operation', notice.operation_id],
   ];
   return facts.flatMap(([label, value]) => (value === undefined ? [] : [{ label, value }]));
+}
+
+/** Returns a text such as `1.2 s, 99 of 100 within 9.4 s`. */
+function usualWords({ usual_duration: usual }: Notice): string | undefined {
+  return usual && `${durationWords(usual.p50_ms)}, 99 of 100 within ${durationWords(usual.p99_ms)}`;
+}
+
+function durationWords(durationMs: number): string {
+  if (durationMs < 1_000) return `${durationMs} ms`;
+  if (durationMs < 60_000) return `${(durationMs / 1_000).toFixed(1)} s`;
+  return durationMs < 7_200_000
+    ? `${Math.round(durationMs / 60_000)} min`
+    : `${Math.round(durationMs / 3_600_000)} h`;
 }
 
 function digestFactsOf(

@@ -12,6 +12,7 @@ import type { ProjectLimits } from './discovery/add-projects.ts';
 import type { DiscoveryDeps } from './discovery/discover-projects.ts';
 import type { ListingIntervals } from './discovery/listings.ts';
 import type { QuietDeps } from './end-when-quiet.ts';
+import type { InsightsPort } from './insights/write-insights.ts';
 import type { LeftoverStore } from './relay/relay-leftovers.ts';
 import type { Lease } from './sending/lease.ts';
 import type { SharingDeps } from './sending/share-with-commands.ts';
@@ -33,6 +34,8 @@ export interface AccountDeps extends PollDeps {
   readonly limits: AccountLimits;
   /** The status of the account is kept here. It is not published when this is undefined. */
   readonly status?: StatusPort | undefined;
+  /** What operations took is kept here. Nothing is kept of it when this is undefined. */
+  readonly insights?: InsightsPort | undefined;
   /** The poller polls just these projects and lists none, for a key that may not list them. */
   readonly fixedProjectIds?: readonly string[] | undefined;
 }

@@ -9,6 +9,7 @@ import { rememberProject, visibleIdsOf } from './discovery/known-projects.ts';
 import type { Listings } from './discovery/listings.ts';
 import { recordedProjects } from './discovery/recorded-projects.ts';
 import { endWhenQuiet } from './end-when-quiet.ts';
+import { writeInsightsRepeatedly } from './insights/write-insights.ts';
 import { type InvocationCounts, noCounts } from './invocation-counts.ts';
 import { pollUntilStopped, type WorkerState } from './poll-until-stopped.ts';
 import { leftoversAtStart } from './relay/leftovers.ts';
@@ -77,6 +78,7 @@ function depsOfInvocation(
 ): InvocationDeps {
   return {
     ...deps,
+    samples: deps.insights?.pending,
     ledger: createRelayLedger(),
     bounds: createBoundReports(deps.telemetry),
     onLost: (projectId) => readings.completedAtMs.delete(projectId),
@@ -128,14 +130,15 @@ function startLoops(
   memory: AccountMemory,
   state: WorkerState,
 ): readonly Promise<void>[] {
-  const { pollsAtOnce } = deps.limits;
-  const workers = Array.from({ length: pollsAtOnce }, () => pollUntilStopped(deps, memory, state));
+  const { insights, limits } = deps;
+  const workers = Array.from({ length: limits.pollsAtOnce }, () => pollUntilStopped(deps, memory, state));
   return [
     relayLeftovers(deps, state.leftovers, leftoverEvents(deps, memory, state.counts)),
     discoverRepeatedly(deps, memory, state.discovery),
     watchForWork(deps),
     shareWithCommands(deps, memory.commands),
     watchKey(deps, memory.health),
+    ...(insights === undefined ? [] : [writeInsightsRepeatedly({ ...deps, insights })]),
     ...workers,
   ];
 }

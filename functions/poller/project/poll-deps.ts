@@ -7,7 +7,7 @@ import type { ArrivalHistory } from '../planner/activity/project-activity.ts';
 import type { StoredReader } from './read-stored.ts';
 import type { RecorderDeps } from './recording/operation-recorder.ts';
 import type { ReadingOptions } from './recording/reading-context.ts';
-import type { StallOptions } from './recording/record-stalls.ts';
+import type { StallDeps, StallOptions } from './recording/record-stalls.ts';
 import type { ProgressDeps, ProgressOptions } from './save-progress.ts';
 import type { FetchDeps, ListedProject } from './walking/fetch-page.ts';
 import type { SweepOptions } from './walking/sweep-operations.ts';
@@ -16,6 +16,8 @@ import type { WalkOptions } from './walking/walk-operations.ts';
 export interface PollDeps
   extends Pick<FetchDeps, 'clock' | 'telemetry'>,
     Pick<ProgressDeps, 'newestRecorded'>,
+    Pick<RecorderDeps, 'samples'>,
+    Pick<StallDeps, 'usualDurationOf'>,
     Pick<RelayDeps, 'bus' | 'ledger'> {
   readonly upstream: FetchDeps['upstream'] & RecorderDeps['upstream'];
   readonly store: StoredReader &

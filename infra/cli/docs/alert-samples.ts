@@ -91,5 +91,10 @@ function failure(index: number, projectId: string): Notice {
 function noticeFrom(detailType: string, detail: object): Notice {
   const notice = noticeOf(detailType, detail);
   if (notice === undefined) throw new Error(`A sample of ${detailType} causes no alert`);
-  return notice;
+  return notice.project_id === undefined || notice.severity === 'info' ? notice : { ...USUALLY, ...notice };
 }
+
+/** The notifier adds this from what operations of the action took. */
+const USUALLY: Pick<Notice, 'usual_duration'> = {
+  usual_duration: catalog.operationStalled.example.usual_duration,
+};

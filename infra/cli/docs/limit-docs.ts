@@ -2,6 +2,7 @@
 
 import { alertingBounds } from './bounds/alerting.ts';
 import type { Bound, BoundGroup } from './bounds/bound.ts';
+import { insightBounds } from './bounds/insights.ts';
 import { pollingBounds } from './bounds/polling.ts';
 import { projectBounds } from './bounds/projects.ts';
 import { queueBounds } from './bounds/queue.ts';
@@ -15,6 +16,7 @@ export const boundGroups: readonly BoundGroup[] = [
   upstreamBounds,
   readingBounds,
   queueBounds,
+  insightBounds,
   alertingBounds,
 ];
 

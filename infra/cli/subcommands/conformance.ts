@@ -13,7 +13,8 @@ import { collectEvidence, REQUESTS_PER_MINUTE_MAX } from '../conforming/collect-
 import type { Evidence } from '../conforming/evidence.ts';
 import type { Line } from '../conforming/line.ts';
 import { operationLines } from '../conforming/operation-lines.ts';
-import { serviceLines } from '../conforming/service-lines.ts';
+import { projectLines } from '../conforming/project-lines.ts';
+import { refusalLines } from '../conforming/refusal-lines.ts';
 import { createSubcommand } from './subcommand.ts';
 
 interface ConformanceValues {
@@ -57,7 +58,7 @@ async function runConformance(values: ConformanceValues, surroundings: Surroundi
   };
   const evidence = await collectEvidence({ get, clock, signal, onRequest });
   refuseWithoutAccess(evidence);
-  const lines = [...operationLines(evidence), ...serviceLines(evidence)];
+  const lines = [...operationLines(evidence), ...projectLines(evidence), ...refusalLines(evidence)];
   const report = { made_at: new Date(clock.now()).toISOString(), requests: evidence.replies.length, lines };
   if (values.out !== undefined) writeFileSync(values.out, `${JSON.stringify(report, null, 2)}\n`);
   if (values.json) print(JSON.stringify(report));

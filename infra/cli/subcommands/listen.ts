@@ -4,7 +4,6 @@ import { createHash } from 'node:crypto';
 import type { Command } from 'commander';
 import * as z from 'zod';
 import { DETAIL_TYPES } from '../../../shared/events/event-names.ts';
-import { eventLine, paint } from '../../local/terminal/event-line.ts';
 import { withDeadline } from '../../process/deadline.ts';
 import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { parseDuration, parseInteger, UsageError } from '../../process/option-values.ts';
@@ -16,26 +15,22 @@ import {
   declareConnectionOptions,
   type FindConnection,
 } from '../connection/find-connection.ts';
-import { envelopeOf, type FeedEvent } from '../listening/event-envelope.ts';
-import { forwardEvent } from '../listening/forward-event.ts';
+import { createEventTarget, type TargetValues } from '../listening/event-target.ts';
 import { positionFile, readPosition } from '../listening/kept-position.ts';
-import { type Listening, listen } from '../listening/listen.ts';
+import { listen } from '../listening/listen.ts';
 import { SIGNING_VARIABLE, signingSecret } from '../listening/signing-secret.ts';
 import { parseSince } from '../listening/since.ts';
 import { createSubcommand } from './subcommand.ts';
 
-interface ListenValues extends ConnectionValues {
+interface ListenValues extends ConnectionValues, TargetValues {
   readonly account?: string;
   readonly project?: string;
   readonly status?: string;
   readonly action?: string;
   readonly type?: string;
-  readonly forward?: string;
-  readonly attempts: string;
   readonly since?: string;
   readonly for?: string;
   readonly count?: string;
-  readonly json?: true;
 }
 
 export function listenSubcommand(surroundings: Surroundings): Command {
@@ -81,7 +76,7 @@ async function runListen(values: ListenValues, surroundings: Surroundings): Prom
   if (values.account !== undefined) await checkAccount(client, values.account);
   const file = positionFile(environment, streamOf(values, find));
   const kept = values.since === undefined ? readPosition(file) : undefined;
-  const target = targetOf(values, { ...surroundings, signal });
+  const target = createEventTarget(values, { ...surroundings, signal });
   noteBeginning(values, kept?.last_time, surroundings);
   await listen({
     reader: {
@@ -153,71 +148,4 @@ function noteBeginning(
       ? `Events are signed for ${values.forward} with ${secret}`
       : `Events are signed for ${values.forward} with the secret in ${SIGNING_VARIABLE} (SHA-256 ${fingerprint}...).`,
   );
-}
-
-interface Target {
-  readonly handle: Listening['handle'];
-  readonly givenUpCount: () => number;
-}
-
-function targetOf(values: ListenValues, surroundings: Surroundings): Target {
-  const { print } = surroundings;
-  let givenUpCount = 0;
-  const show = (event: FeedEvent) => print(lineOf(event, values, surroundings));
-  if (values.forward === undefined)
-    return {
-      handle: async (event) => {
-        show(event);
-        return true;
-      },
-      givenUpCount: () => 0,
-    };
-  const forward = forwarderTo(values.forward, values, surroundings);
-  return {
-    async handle(event) {
-      show(event);
-      const outcome = await forward(event);
-      if (outcome === 'given_up') givenUpCount += 1;
-      return outcome !== 'stopped';
-    },
-    givenUpCount: () => givenUpCount,
-  };
-}
-
-function lineOf(event: FeedEvent, { json }: ListenValues, { isColoured }: Surroundings): string {
-  const envelope = envelopeOf(event);
-  return json ? JSON.stringify(envelope) : eventLine(envelope, { isColoured });
-}
-
-function forwarderTo(url: string, { attempts }: ListenValues, surroundings: Surroundings) {
-  const { environment, clock, signal, note, isColoured } = surroundings;
-  if (!/^https?:$/.test(URL.parse(url)?.protocol ?? ''))
-    throw new UsageError(`--forward is "${url}"; it takes a URL such as http://127.0.0.1:3000/hook.`);
-  const attemptsMax = parseInteger('attempts', attempts, { min: 1, max: 1_000 });
-  const secret = signingSecret(environment);
-  let isAway = false;
-  return (event: FeedEvent) =>
-    forwardEvent(envelopeOf(event), {
-      url,
-      secret,
-      attemptsMax,
-      clock,
-      signal,
-      onAttempt(attempt, next) {
-        const answer =
-          attempt.kind === 'answered'
-            ? `${attempt.status} in ${Math.round(attempt.durationMs)} ms`
-            : `no answer (${attempt.reason})`;
-        const colour = next.kind === 'accepted' ? 'green' : 'red';
-        // A server that is away would fill the screen with the same line.
-        if (next.kind !== 'repeat' || !isAway)
-          note(`  ${paint(colour, `-> ${answer}`, { isColoured })}${sequelOf(next.kind)}  ${event.id}`);
-        isAway = next.kind === 'repeat' && attempt.kind === 'unanswered';
-      },
-    });
-}
-
-function sequelOf(step: 'accepted' | 'given_up' | 'repeat'): string {
-  if (step === 'accepted') return '';
-  return step === 'repeat' ? ', it is sent again' : ', it is not sent again';
 }

@@ -14,6 +14,7 @@ import { startSubcommand } from './start.ts';
 import { tokensSubcommand } from './tokens.ts';
 import { triggerSubcommand } from './trigger.ts';
 import { upstreamSubcommand } from './upstream.ts';
+import { verifySubcommand } from './verify.ts';
 import { waitSubcommand } from './wait.ts';
 
 export function createProgram(surroundings: Surroundings): Command {
@@ -46,6 +47,7 @@ const SUBCOMMANDS = [
   triggerSubcommand,
   conformanceSubcommand,
   doctorSubcommand,
+  verifySubcommand,
 ];
 
 /** The help has the same lines in every terminal and in the documentation. */
@@ -63,13 +65,30 @@ export async function runProgram(args: readonly string[], surroundings: Surround
   const program = createProgram(surroundings);
   try {
     if (args.length === 0) return program.outputHelp();
-    await program.parseAsync([...args], { from: 'user' });
+    const running = program.parseAsync([...args], { from: 'user' });
+    const endsItself = ORDERLY.has(args[0] ?? '');
+    await (endsItself ? running : Promise.race([running, secondAfterCtrlC(surroundings)]));
   } catch (error) {
     // Ctrl-C ends what is under way with an error, which is no news to the person who pressed it.
     if (surroundings.signal.aborted) return surroundings.exitWith(EXIT_CODES.interrupted);
     if (!(error instanceof CommanderError)) throw error;
     if (error.exitCode !== 0) throw new UsageError(sentenceOf(error), { cause: error });
   }
+}
+
+/** These close servers and finish requests in progress, and print a summary. */
+const ORDERLY: ReadonlySet<string> = new Set(['start', 'upstream']);
+
+/** A person who has pressed Ctrl-C does not want to wait for an answer that is no longer needed. */
+const AFTER_CTRL_C_MS = 800;
+
+/** Rejects soon after Ctrl-C, whatever is still under way. The process ends then. */
+function secondAfterCtrlC({ signal }: Surroundings): Promise<never> {
+  return new Promise((_, reject) => {
+    const giveUp = () => setTimeout(() => reject(new Error('stopped by the user')), AFTER_CTRL_C_MS).unref();
+    if (signal.aborted) giveUp();
+    else signal.addEventListener('abort', giveUp, { once: true });
+  });
 }
 
 /** The library's message begins with "error: " in lower case, and can have a suggestion in a second line. */

@@ -22,14 +22,18 @@ interface Json {
 const loadManager = () => import('../tokens/manage-tokens.ts');
 
 export function tokensSubcommand(surroundings: Surroundings): Command {
-  const { environment, print, note, clock, exitWith } = surroundings;
   const command = createSubcommand({
     usage: 'tokens',
     summary: 'Creates, lists and revokes the tokens of callers, with the credentials of AWS.',
     examples: ['operations-bridge tokens list', 'operations-bridge tokens list --local'],
   });
+  for (const create of [createSubcommandOf, listSubcommandOf, revokeSubcommandOf])
+    command.addCommand(create(surroundings));
+  return command;
+}
 
-  const create = createSubcommand({
+function createSubcommandOf({ environment, print, note, clock }: Surroundings): Command {
+  const command = createSubcommand({
     usage: 'create',
     summary: 'Creates a token, and prints it once.',
     examples: [
@@ -37,7 +41,7 @@ export function tokensSubcommand(surroundings: Surroundings): Command {
       'operations-bridge tokens create --client ci --scopes computes:restart,operations:read --projects a-1,b-2 --days 7',
     ],
   });
-  declarePlaceOptions(declareCreateOptions(create)).action(async (values: CreateValues & Json) => {
+  return declarePlaceOptions(declareCreateOptions(command)).action(async (values: CreateValues & Json) => {
     const [order, place] = [readOrder(values), readPlace(values, environment)];
     const { createToken, tokenLines } = await loadManager();
     const { record, token } = await createToken(place, order);
@@ -46,34 +50,34 @@ export function tokensSubcommand(surroundings: Surroundings): Command {
     note('The token is shown only this time:');
     print(token.reveal());
   });
+}
 
-  const list = createSubcommand({
+function listSubcommandOf({ environment, print, clock }: Surroundings): Command {
+  const command = createSubcommand({
     usage: 'list',
     summary: 'Lists the tokens of the account, without the tokens themselves.',
     examples: ['operations-bridge tokens list --json'],
   });
-  declarePlaceOptions(list).action(async (values: PlaceValues & Json) => {
+  return declarePlaceOptions(command).action(async (values: PlaceValues & Json) => {
     const { listTokens, tokenLines, stateOfToken } = await loadManager();
     const records = await listTokens(readPlace(values, environment));
     const nowMs = clock.now();
-    if (values.json)
-      return print(
-        JSON.stringify(
-          records.map((record) => ({ ...shownRecord(record), state: stateOfToken(record, nowMs) })),
-        ),
-      );
+    const shown = records.map((record) => ({ ...shownRecord(record), state: stateOfToken(record, nowMs) }));
+    if (values.json) return print(JSON.stringify(shown));
     if (records.length === 0) print(`Account ${values.account} has no tokens.`);
     for (const record of records) print([...tokenLines(record, nowMs), ''].join('\n'));
   });
+}
 
-  const revoke = createSubcommand({
+function revokeSubcommandOf({ environment, print, note, exitWith }: Surroundings): Command {
+  const command = createSubcommand({
     usage: 'revoke <token-id>',
     summary: 'Revokes a token, which stops working within ten seconds.',
     description: 'It takes the id that "list" shows, or the whole token.',
     examples: ['operations-bridge tokens revoke 73b3d55521c274386f'],
     exitCodes: { failed: 'there is no such token, or it was revoked before' },
   });
-  declarePlaceOptions(revoke).action(async (text: string, values: PlaceValues & Json) => {
+  return declarePlaceOptions(command).action(async (text: string, values: PlaceValues & Json) => {
     const { revokeToken } = await loadManager();
     const tokenId = tokenIdIn(text);
     const revoked = await revokeToken(readPlace(values, environment), tokenId);
@@ -82,8 +86,6 @@ export function tokensSubcommand(surroundings: Surroundings): Command {
     else note(`There is no token ${tokenId} that is valid; "list" shows them all.`);
     if (!revoked) exitWith(EXIT_CODES.failed);
   });
-
-  return command.addCommand(create).addCommand(list).addCommand(revoke);
 }
 
 /** The hash belongs to the table, and is of no use outside of it. */

@@ -184,7 +184,7 @@ export interface ComputeStateChanged {
   } | undefined;
 }
 
-/** An operation has been open for longer than its action usually takes. It is published once per operation and threshold. */
+/** An operation has been open for longer than its action usually takes. It is published once per operation and threshold, and once per operation when the threshold comes from what is usual. */
 export interface OperationStalled {
   /** Version of this detail. Within a version, fields are only added. */
   schema: 1;
@@ -206,8 +206,18 @@ export interface OperationStalled {
   failures_count: number;
   /** Milliseconds since the upstream created the operation. */
   open_ms: number;
-  /** The configured threshold, in milliseconds, that the operation has passed. */
+  /** The threshold, in milliseconds, that the operation has passed. */
   threshold_ms: number;
+  /** How long operations of the action took that ended within seven days: half of them at most p50_ms, 95 of 100 p95_ms, 99 of 100 p99_ms. The threshold is three times p99_ms, and at least five minutes. Absent when the configuration fixes the threshold, and when fewer than 20 operations have ended. */
+  usual_duration?: {
+    /** project: operations of the same project say it. account: those of all projects, because the project had too few of the action. */
+    basis: 'project' | 'account';
+    /** It rests on this many operations. */
+    operation_count: number;
+    p50_ms: number;
+    p95_ms: number;
+    p99_ms: number;
+  } | undefined;
   /** As the upstream gives it, in whole seconds. */
   operation_created_at: string;
   /** The command through this bridge that started the operation, and the caller who sent it. */

@@ -52,6 +52,16 @@ const stateChangedEntry = z.object({
   command: commandOrigin.optional(),
 });
 
+/** Says how long operations of an action took that ended within seven days, in milliseconds. */
+const usualDuration = z.object({
+  /** `project`: these were operations of the same project. `account`: the project had too few of the action. */
+  basis: z.enum(['project', 'account']),
+  operation_count: z.number().int().positive(),
+  p50_ms: z.number().nonnegative(),
+  p95_ms: z.number().nonnegative(),
+  p99_ms: z.number().nonnegative(),
+});
+
 const stalledEntry = z.object({
   ...everyEntry,
   type: z.literal('operation_stalled'),
@@ -61,6 +71,8 @@ const stalledEntry = z.object({
   open_ms: z.number(),
   /** The operation has passed this threshold in milliseconds. Each threshold is reported once per operation. */
   threshold_ms: z.number(),
+  /** The threshold rests on this. It is absent when the configuration fixes the threshold. */
+  usual_duration: usualDuration.optional(),
 });
 
 const watchEndedEntry = z.object({
@@ -168,6 +180,8 @@ type Entry<Schema extends z.ZodType> = Unchangeable<z.output<Schema>>;
 export type CommandOrigin = Entry<typeof commandOrigin>;
 export type StateChangedEntry = Entry<typeof stateChangedEntry>;
 export type ObservedBy = StateChangedEntry['observed_by'];
+export type StalledEntry = Entry<typeof stalledEntry>;
+export type UsualDuration = Entry<typeof usualDuration>;
 export type WatchEndReason = Entry<typeof watchEndedEntry>['reason'];
 export type OperationEntry = Entry<(typeof entriesOf)['operation'][number]>;
 export type ProjectSeenEntry = Entry<typeof projectSeenEntry>;

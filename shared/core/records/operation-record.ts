@@ -8,6 +8,7 @@ import {
   type OperationEntry,
   type ReadingFields,
   readingFields,
+  type StalledEntry,
   type StateChangedEntry,
   type WatchEndReason,
 } from '../journal/journal-entries.ts';
@@ -111,9 +112,9 @@ export function decideWatchEnd(
 /** Returns the record with the event that says that its operation has been open for longer than `threshold_ms`. */
 export function decideStall(
   recorded: OperationRecord,
-  stall: { readonly threshold_ms: number; readonly open_ms: number; readonly nowMs: number },
+  stall: Pick<StalledEntry, 'threshold_ms' | 'open_ms' | 'usual_duration'> & { readonly nowMs: number },
 ): OperationRecord {
-  const { threshold_ms, open_ms, nowMs } = stall;
+  const { threshold_ms, open_ms, usual_duration, nowMs } = stall;
   const revision = recorded.revision + 1;
   const entry: OperationEntry = {
     type: 'operation_stalled',
@@ -124,6 +125,7 @@ export function decideStall(
     failures_count: recorded.failures_count,
     open_ms,
     threshold_ms,
+    usual_duration,
   };
   return { ...recorded, stalled_threshold_ms: threshold_ms, ...append(recorded, entry) };
 }

@@ -19,6 +19,7 @@ import type { SentAlerts } from './alert-history.ts';
 import { type BuildPage, messagePage, NOTHING_HERE } from './page.ts';
 import { checkReading } from './permission.ts';
 import { type RouteDeps, readUpstream } from './upstream-view.ts';
+import { readEndedDays, usualWords } from './usual-times.ts';
 
 export interface OperationDeps extends RefusalDeps, RouteDeps {
   readonly alertsOf: (record: OperationRecord) => Promise<readonly SentAlerts[]>;
@@ -44,15 +45,17 @@ export function buildOperation(deps: OperationDeps): BuildPage {
 
 async function readView(
   deps: OperationDeps,
-  { caller, model }: Visitor,
+  visitor: Visitor,
   record: OperationRecord,
 ): Promise<OperationView> {
+  const { caller, model } = visitor;
   const { project_id, operation_id } = record;
-  const [others, command, upstream, alerts] = await Promise.all([
+  const [others, command, upstream, alerts, endedDays] = await Promise.all([
     model.openOperations(project_id),
     record.command && unlessUnreadable(model.command(project_id, record.command.request_id)),
     readUpstream(deps, 'getOperation', { caller, ids: { project_id, operation_id } }),
     deps.alertsOf(record),
+    readEndedDays(visitor, project_id),
   ]);
   return {
     record,
@@ -61,6 +64,7 @@ async function readView(
     others: others.filter((other) => other.operation_id !== operation_id),
     upstream,
     alerts,
+    usual: usualWords(record.action, endedDays),
     nowMs: deps.clock.now(),
   };
 }
@@ -76,6 +80,8 @@ interface OperationView {
    * This is the upstream's present answer. It is undefined when the upstream gives none, or the caller may not ask.
    */
   readonly upstream: unknown;
+  /** This says how long its action usually takes. It is undefined when too little is known. */
+  readonly usual: string | undefined;
   readonly nowMs: number;
 }
 
@@ -94,6 +100,7 @@ ${facts([
     'In this status since',
     html`${time(record.status_observed_at)} <span class="quiet">${age(record.status_observed_at, nowMs)}</span>`,
   ],
+  ['Usually takes', view.usual],
   ['Failed attempts', record.failures_count],
   ['Started by', startedBy(record, command)],
   ['Alerts', alertWords(view.alerts)],

@@ -15,6 +15,7 @@ import { ENDPOINT_ACTIONS, type EndpointAction, routeOfAction } from './endpoint
 import { type BuildPage, NOTHING_HERE } from './page.ts';
 import { checkReading } from './permission.ts';
 import { type Compute, type RouteDeps, readComputes } from './upstream-view.ts';
+import { type EndedDays, readEndedDays, usualTable } from './usual-times.ts';
 
 /** One page of operations stays short enough to read, and the link below it leads to older ones. */
 const OPERATIONS_PER_PAGE = 50;
@@ -28,9 +29,10 @@ export function buildProject(deps: ProjectDeps): BuildPage {
     const { account_id: accountId = '', project_id: projectId = '' } = c.req.param();
     if (!checkReading(deps, visitor, accountId, projectId)) return NOTHING_HERE;
     const { caller, model, session, pepper } = visitor;
-    const [operations, computes] = await Promise.all([
+    const [operations, computes, endedDays] = await Promise.all([
       model.operations(projectId, { limit: OPERATIONS_PER_PAGE, cursor: c.req.query('cursor') || undefined }),
       readComputes(deps, caller, projectId),
+      readEndedDays(visitor, projectId),
     ]);
     const isEmpty = operations.items.length === 0 && computes === undefined;
     if (isEmpty && (await model.project(projectId)) === undefined) return NOTHING_HERE;
@@ -47,6 +49,7 @@ export function buildProject(deps: ProjectDeps): BuildPage {
       actions: caller.scopes.has('computes:restart') ? openActions(deps) : [],
       formKey: formKey(session, pepper),
       isReadRequested: c.req.query('asked') !== undefined,
+      endedDays,
       nowMs: deps.clock.now(),
     });
     return { title: projectId, about: projectId, content };
@@ -71,6 +74,7 @@ interface ProjectView {
   readonly actions: readonly EndpointAction[];
   readonly formKey: string;
   readonly isReadRequested: boolean;
+  readonly endedDays: EndedDays;
   readonly nowMs: number;
 }
 
@@ -81,6 +85,7 @@ function projectPage(view: ProjectView): Html {
 <form method="post" action="${projectPath(accountId, projectId)}/read"><input type="hidden" name="form_key" value="${view.formKey}"><button>Read this project now</button>${view.isReadRequested ? html` <span role="status">The poller was asked. New operations appear on this page.</span>` : ''}</form>
 <h2>Computes</h2>
 ${computeTable(view)}
+${usualTable(view.endedDays)}
 <h2>Operations</h2>
 ${timeline(accountId, operations, nowMs)}
 ${

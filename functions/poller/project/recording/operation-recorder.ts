@@ -5,6 +5,7 @@
 
 import type { Operation } from '../../../../shared/core/records/operation.ts';
 import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
+import { type DurationSample, sampleOf } from '../../../../shared/insights/duration-sample.ts';
 import type { OperationReader } from '../../../../shared/protocol/read-in-order.ts';
 import { type RecordOutcome, recordOperation } from '../../../../shared/protocol/record-operation.ts';
 import type { RecordWriter } from '../../../../shared/protocol/record-writer.ts';
@@ -21,6 +22,8 @@ export interface RecorderDeps extends MeasureDeps {
   readonly upstream: Pick<UpstreamClient, 'getOperation'>;
   readonly store: { readonly accountId: string } & OperationReader & RecordWriter;
   readonly options: ReadingOptions;
+  /** Takes what the operations took that have ended. It is undefined when nothing is kept of that. */
+  readonly samples?: { take(sample: DurationSample): void } | undefined;
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -72,6 +75,8 @@ export function createOperationRecorder(
       if (outcome.kind === 'recorded') {
         if (outcome.record.entries.at(-1)?.type === 'state_changed') transitionCount += 1;
         measureRecorded(deps, outcome.record, subject.project?.watermark === undefined);
+        const sample = sampleOf(outcome.record, reading);
+        if (sample !== undefined) deps.samples?.take(sample);
       }
       return outcome;
     },

@@ -1,12 +1,14 @@
 /** Decides when an operation counts as stalled: it is open for longer than its action usually takes. */
 
+import type { UsualDuration } from '../../../../shared/core/journal/journal-entries.ts';
 import { isTerminal } from '../../../../shared/core/records/operation.ts';
 import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
+import { HOUR_MS, MINUTE_MS } from '../../../../shared/core/time/durations.ts';
 import { epochMsOf, normaliseTimestamp } from '../../../../shared/core/time/timestamp.ts';
 
 /**
- * Each action has thresholds in milliseconds, in ascending order. Those of `default` apply to every action that has
- * none of its own.
+ * The configuration may fix thresholds for an action, in milliseconds and in ascending order. Those of `default` apply
+ * to every action that has none of its own. Without any, the threshold of an action comes from what it usually takes.
  */
 export type StallThresholdsMs = Readonly<Record<string, readonly number[]>>;
 
@@ -14,24 +16,78 @@ export interface Stall {
   readonly threshold_ms: number;
   /** This many milliseconds have passed since the upstream created the operation. */
   readonly open_ms: number;
+  /** The threshold rests on this. It is undefined when the threshold is a fixed one. */
+  readonly usual_duration?: UsualDuration | undefined;
 }
+
+/** An operation is stalled beyond this many times the duration within which 99 of 100 of its kind end. */
+const USUAL_FACTOR = 3;
+
+/** An operation that has been open for less time than this is not worth an alert, however quick its kind usually is. */
+const USUAL_THRESHOLD_MS_MIN = 5 * MINUTE_MS;
+
+/**
+ * These thresholds apply while too few operations of an action have ended to say what is usual. The slowest operation
+ * seen in the public contract took five seconds.
+ */
+const UNKNOWN_THRESHOLDS_MS = [15 * MINUTE_MS, 2 * HOUR_MS] as const;
 
 /**
  * Returns the largest threshold that the operation has passed and that no event was recorded for, or undefined when
- * there is none. A failed operation is not stalled: it waits for a retry that may never come, and its failure is
- * recorded.
+ * there is none. `usual` says what its action usually takes; without it only fixed thresholds apply, and it is `unknown` when too few
+ * operations have ended.
  */
 export function dueStall(
   record: OperationRecord,
   thresholdsMs: StallThresholdsMs,
   nowMs: number,
+  usual?: UsualDuration | 'unknown',
 ): Stall | undefined {
+  const open_ms = openMsOf(record, nowMs);
+  if (open_ms === undefined) return undefined;
+  const recordedMs = record.stalled_threshold_ms ?? 0;
+  const isDue = (each: number) => each > recordedMs && each <= open_ms;
+  const fixedMs = fixedThresholdsMs(record, thresholdsMs);
+  if (fixedMs !== undefined || usual === undefined || usual === 'unknown') {
+    const known = usual === undefined ? [] : UNKNOWN_THRESHOLDS_MS;
+    const threshold_ms = (fixedMs ?? known).findLast(isDue);
+    return threshold_ms === undefined ? undefined : { threshold_ms, open_ms };
+  }
+  const threshold_ms = usualThresholdMs(usual);
+  // What is usual changes from day to day, so such a threshold is published once per operation.
+  if (recordedMs > 0 || !isDue(threshold_ms)) return undefined;
+  return { threshold_ms, open_ms, usual_duration: usual };
+}
+
+/** Says whether the decision depends on what the action usually takes, which has to be read first. */
+export function dependsOnUsual(
+  record: OperationRecord,
+  thresholdsMs: StallThresholdsMs,
+  nowMs: number,
+): boolean {
+  if (fixedThresholdsMs(record, thresholdsMs) !== undefined) return false;
+  const openMs = openMsOf(record, nowMs) ?? 0;
+  return openMs >= USUAL_THRESHOLD_MS_MIN && (record.stalled_threshold_ms ?? 0) < UNKNOWN_THRESHOLDS_MS[1];
+}
+
+/** Returns the threshold in whole seconds. */
+function usualThresholdMs({ p99_ms }: Pick<UsualDuration, 'p99_ms'>): number {
+  return Math.max(USUAL_THRESHOLD_MS_MIN, Math.ceil((USUAL_FACTOR * p99_ms) / 1_000) * 1_000);
+}
+
+function fixedThresholdsMs(
+  { action }: OperationRecord,
+  thresholdsMs: StallThresholdsMs,
+): readonly number[] | undefined {
+  return thresholdsMs[action] ?? thresholdsMs['default'];
+}
+
+/**
+ * Returns how long the operation has been open, or undefined when it cannot be stalled. A failed operation is not
+ * stalled: it waits for a retry that may never come, and its failure is recorded.
+ */
+function openMsOf(record: OperationRecord, nowMs: number): number | undefined {
   if (isTerminal(record.status) || record.status === 'failed' || record.watch_ended) return undefined;
   const createdAt = normaliseTimestamp(record.created_at);
-  if (createdAt === undefined) return undefined;
-  const open_ms = nowMs - epochMsOf(createdAt);
-  const recordedMs = record.stalled_threshold_ms ?? 0;
-  const ownThresholdsMs = thresholdsMs[record.action] ?? thresholdsMs['default'] ?? [];
-  const threshold_ms = ownThresholdsMs.findLast((each) => each > recordedMs && each <= open_ms);
-  return threshold_ms === undefined ? undefined : { threshold_ms, open_ms };
+  return createdAt === undefined ? undefined : nowMs - epochMsOf(createdAt);
 }

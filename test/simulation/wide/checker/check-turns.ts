@@ -43,15 +43,24 @@ function passedOver(
   const { plan } = stage.world;
   const shown = own.find(({ route, shownIds }) => route === 'projects' && shownIds.includes(project.id));
   if (shown === undefined) return [];
-  const firstRead = stage.upstream.log.find(
-    (request) => request.by === by && request.route === 'operations' && request.projectId === project.id,
+  const untilMs = firstTriedMs(
+    stage.upstream.log.filter((request) => request.by === by),
+    project,
   );
-  const untilMs = firstRead?.atMs ?? Number.POSITIVE_INFINITY;
   const pollCount = pollsOfOthers(plan, own, project.id, shown.atMs, untilMs);
   const pollsMax = 2 * turnCount(stage.upstream.truth.projects, plan, shown.atMs) + POLLS_MORE;
   if (pollCount <= pollsMax) return [];
   const detail = `${by} polled others ${pollCount} times before it`;
   return [{ rule: 'passed-over', operation_id: project.id, detail }];
+}
+
+/** A request that a fault refuses was sent all the same, and after it the project rests. */
+function firstTriedMs(requests: readonly LoggedRequest[], project: TruthProject): number {
+  return requests.find((request) => isFor(request, project))?.atMs ?? Number.POSITIVE_INFINITY;
+}
+
+function isFor({ isCommand, path }: LoggedRequest, { id }: TruthProject): boolean {
+  return !isCommand && path.includes(`/projects/${id}/operations`);
 }
 
 /** Returns the number of turns of the planner: one for each project, and one for each page of the list. */
@@ -100,17 +109,20 @@ function wishesNotServed({ stage }: Evidence, project: TruthProject): readonly V
       const [only, ...others] = new Set(running.map(({ by }) => by));
       const isSteady =
         running.length === 1 && (running[0]?.fromMs ?? 0) <= atMs && (running[0]?.toMs ?? 0) >= takenMs;
-      if (only === undefined || others.length > 0 || !isSteady) return [];
-      const read = log.find(
-        (request) =>
-          request.route === 'operations' && request.projectId === project.id && request.atMs > atMs,
+      // After a failure the project rests, and the wish waits for the end of the rest.
+      const rests =
+        log.findLast((request) => request.atMs <= atMs && isFor(request, project))?.isDelivered === false;
+      if (only === undefined || others.length > 0 || !isSteady || rests) return [];
+      const untilMs = firstTriedMs(
+        log.filter((request) => request.atMs > atMs),
+        project,
       );
       // A wish is served at most once in a poll interval.
       const fromMs = Math.max(takenMs, atMs + plan.pollIntervalSeconds * 1_000);
       const own = log.filter(
         (request) => request.by === only && request.isDelivered && request.status === 200,
       );
-      const pollCount = pollsOfOthers(plan, own, project.id, fromMs, read?.atMs ?? Number.POSITIVE_INFINITY);
+      const pollCount = pollsOfOthers(plan, own, project.id, fromMs, untilMs);
       if (pollCount <= POLLS_BEFORE_WISH_MAX) return [];
       const detail = `${only} polled others ${pollCount} times before the reading asked for at ${new Date(atMs).toISOString()}`;
       return [{ rule: 'wish-not-served', operation_id: project.id, detail }];

@@ -7,6 +7,8 @@ export interface LoggedRequest {
   /** Names the process that sent the request. */
   readonly by: string;
   readonly isCommand: boolean;
+  /** Names what was asked for, also when a fault refused the request before it was looked at. */
+  readonly path: string;
   readonly route: Route;
   readonly projectId: string | undefined;
   readonly operationId: string | undefined;
@@ -31,7 +33,7 @@ export interface LoggedRequest {
 }
 
 export function loggedRequest(
-  parts: Pick<LoggedRequest, 'atMs' | 'by' | 'isCommand' | 'key'>,
+  parts: Pick<LoggedRequest, 'atMs' | 'by' | 'isCommand' | 'path' | 'key'>,
 ): LoggedRequest {
   return {
     ...parts,

@@ -59,7 +59,7 @@ export function createVirtualUpstream(
     const key = keyIn(init?.headers);
     let entry: LoggedRequest | undefined;
     const { fault, answer } = await world.call(owner, world.plan.upstreamMs, () => {
-      entry = loggedRequest({ atMs: scheduler.now(), by: owner.name, isCommand, key });
+      entry = loggedRequest({ atMs: scheduler.now(), by: owner.name, isCommand, path: url.pathname, key });
       log.push(entry);
       const drawn = drawHttpFault(world);
       // A refused request does no work; a request whose answer is lost does.

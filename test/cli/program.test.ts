@@ -1,0 +1,77 @@
+import { once } from 'node:events';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import type { Command } from 'commander';
+import { expect, onTestFinished, test } from 'vitest';
+import { createProgram } from '../../infra/cli/subcommands/program.ts';
+import { processSurroundings } from '../../infra/process/surroundings.ts';
+import { runSubcommand } from './bridge-on-this-machine.ts';
+
+const program = createProgram(processSurroundings(new AbortController().signal, () => {}));
+const all = program.commands.flatMap((command): readonly Command[] => [command, ...command.commands]);
+
+test.each(all.map((command) => [command.name(), command] as const))(
+  '%s has a help with an example and its exit codes',
+  async (_name, command) => {
+    const path = command.parent?.parent ? [command.parent.name(), command.name()] : [command.name()];
+    const { code, output } = await runSubcommand([...path, '--help']);
+
+    expect(code).toBe(0);
+    expect(output).toMatch(new RegExp(`Examples:\\n {2}\\$ (\\w+=\\S+ )?operations-bridge ${path[0]}`));
+    expect(output).toMatch(/Exit codes:\n {2}0 /);
+  },
+);
+
+/** These run until they are stopped, and what they print is for a person. */
+const FOR_PEOPLE = ['start', 'upstream'];
+
+test('every subcommand that answers a question has --json', () => {
+  const asking = all.filter(
+    (command) => command.commands.length === 0 && !FOR_PEOPLE.includes(command.name()),
+  );
+  const lacking = asking.filter(({ options }) => !options.some(({ long }) => long === '--json'));
+
+  expect(asking.length).toBeGreaterThan(10);
+  expect(lacking.map((command) => command.name())).toEqual([]);
+});
+
+test('no subcommand takes a token or a key as an option; options named secret take its name', () => {
+  const named = all.flatMap(({ options }) =>
+    options.map(({ long, required }) => ({ long: long ?? '', required })),
+  );
+  const secret = named.filter(
+    ({ long, required }) => required && /token|secret$|password|access-key/.test(long),
+  );
+
+  expect(secret.map(({ long }) => long)).toEqual(
+    ['--secret', '--pepper-secret', '--pepper-secret', '--pepper-secret'].toSorted(),
+  );
+});
+
+test('Ctrl-C ends a subcommand soon, although the server that it asks never answers', {
+  timeout: 60_000,
+}, async () => {
+  const server = createServer(() => {}).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  const stop = new AbortController();
+  const { port } = server.address() as AddressInfo;
+  const listing = runSubcommand(['tokens', 'list', '--endpoint', `http://127.0.0.1:${port}`], {
+    environment: { AWS_ACCESS_KEY_ID: 'k' },
+    signal: stop.signal,
+  });
+  await once(server, 'request');
+  stop.abort(new Error('stopped by the user'));
+
+  expect(await listing).toMatchObject({ code: 130, output: '' });
+});
+
+test('arguments that do not exist are refused with a suggestion', async () => {
+  await expect(runSubcommand(['lisen'])).rejects.toThrow("Unknown command 'lisen' (Did you mean listen?)");
+  await expect(runSubcommand(['audit', '--form', '1h'])).rejects.toThrow(
+    /Unknown option '--form' \(Did you mean/,
+  );
+});

@@ -1,0 +1,120 @@
+import { describe, expect, test } from 'vitest';
+import type { SampleGroup } from '../../../../functions/poller/account/insights/pending-samples.ts';
+import { writeSamples } from '../../../../functions/poller/account/insights/write-samples.ts';
+import { createInsightsStore, type InsightsStore } from '../../../../shared/insights/insights-store.ts';
+import { insightsKey } from '../../../../shared/store/keys.ts';
+import { A_DAY, samplesOf } from '../../../insights/a-sample.ts';
+import { createMemoryTable } from '../../../simulation/memory-table.ts';
+
+const DURATIONS = [100, 200, 400] as const;
+const GROUP: SampleGroup = { projectId: undefined, day: A_DAY, samples: samplesOf(DURATIONS), sinceMs: 0 };
+
+function setUp() {
+  const table = createMemoryTable().as('poller');
+  const store = createInsightsStore(table, 'main');
+  /** Returns how many operations the stored day counts. */
+  const storedCount = async () => {
+    const read = await store.readDay(GROUP);
+    if (read === 'unreadable') return read;
+    const { attempts = {} } = read.insights.get('start_compute') ?? {};
+    return Object.values(attempts).reduce((sum, count) => sum + count, 0);
+  };
+  return { table, store, storedCount };
+}
+
+/** Returns a store of which the first write goes as `write` says. */
+function withFirstWrite(store: InsightsStore, write: InsightsStore['writeDay']): InsightsStore {
+  let isFirst = true;
+  return {
+    ...store,
+    async writeDay(day, next) {
+      if (!isFirst) return store.writeDay(day, next);
+      isFirst = false;
+      return write(day, next);
+    },
+  };
+}
+
+describe('writing samples', () => {
+  test('adds them to what is stored of their day', async () => {
+    const { store, storedCount } = setUp();
+
+    await writeSamples({ store, writer: 'a' }, GROUP);
+    const second = await writeSamples({ store, writer: 'a' }, GROUP);
+
+    expect(second).toEqual({ kind: 'written', leftOutCount: 0 });
+    expect(await storedCount()).toBe(2 * DURATIONS.length);
+  });
+
+  test('loses nothing when another poller has written in between', async () => {
+    const { store, storedCount } = setUp();
+    const raced = withFirstWrite(store, async (day, next) => {
+      await writeSamples({ store, writer: 'b' }, GROUP);
+      return store.writeDay(day, next);
+    });
+
+    const outcome = await writeSamples({ store: raced, writer: 'a' }, GROUP);
+
+    expect(outcome.kind).toBe('written');
+    expect(await storedCount()).toBe(2 * DURATIONS.length);
+  });
+
+  test('counts nothing twice when the write was made and its reply was lost', async () => {
+    const { store, storedCount } = setUp();
+    const lossy = withFirstWrite(store, async (day, next) => {
+      await store.writeDay(day, next);
+      throw new Error('no reply');
+    });
+
+    const outcome = await writeSamples({ store: lossy, writer: 'a' }, GROUP);
+
+    expect(outcome.kind).toBe('written');
+    expect(await storedCount()).toBe(DURATIONS.length);
+  });
+
+  test('waits when the write was not made', async () => {
+    const { store, storedCount } = setUp();
+    const throttled = withFirstWrite(store, async () => {
+      throw new Error('throttled');
+    });
+
+    const outcome = await writeSamples({ store: throttled, writer: 'a' }, GROUP);
+
+    expect(outcome).toEqual({ kind: 'waiting' });
+    expect(await storedCount()).toBe(0);
+  });
+
+  test('gives the samples up when another poller has written since and nothing says whether they are in', async () => {
+    const { store, storedCount } = setUp();
+    const unclear = withFirstWrite(store, async (day, next) => {
+      await store.writeDay(day, next);
+      await writeSamples({ store, writer: 'b' }, GROUP);
+      throw new Error('no reply');
+    });
+
+    const outcome = await writeSamples({ store: unclear, writer: 'a' }, GROUP);
+
+    expect(outcome).toEqual({ kind: 'lost' });
+    expect(await storedCount()).toBe(2 * DURATIONS.length);
+  });
+
+  test('leaves an item alone that this version cannot read', async () => {
+    const { table, store } = setUp();
+    const key = insightsKey('main', undefined, A_DAY);
+    await table.update({ key, set: { kind: 'insights', revision: 3, writer: 'newer', actions: 'packed' } });
+
+    const outcome = await writeSamples({ store, writer: 'a' }, GROUP);
+
+    expect(outcome).toEqual({ kind: 'lost' });
+    expect(table.sync.peek(key)).toMatchObject({ revision: 3, actions: 'packed' });
+  });
+
+  test('lets the item expire two days after it was last looked at', async () => {
+    const { table, store } = setUp();
+
+    await writeSamples({ store, writer: 'a' }, GROUP);
+
+    const item = table.sync.peek(insightsKey('main', undefined, A_DAY));
+    expect(new Date(Number(item?.['expires_at']) * 1_000).toISOString()).toBe('2026-01-24T00:00:00.000Z');
+  });
+});
