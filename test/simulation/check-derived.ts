@@ -50,7 +50,7 @@ function checkBranches(
     if (isFailed.length > 1) fail('ready-once', `has failed ${isFailed.length} times`);
     const ends = owed.map(({ operation }) => operation.states.at(-1)?.status ?? '');
     const happened = `${ends.join(' and ')}; ready ${isReady.length}, failed ${isFailed.length}`;
-    if (owed.length > 1 && owed.some(isVisibleLate)) continue;
+    if (owed.length > 1 && owed.some(isHidden)) continue;
     if (isReady.length > 0 && !owed.every(hasEndedWell)) fail('ready', `became ${happened}`);
     if (!owed.every(({ expects }) => expects === 'final_state') || creation.isHistory) continue;
     if (creation.operation.states.at(-1)?.status === 'finished' && ends.every((end) => GOOD.has(end))) {
@@ -68,10 +68,10 @@ function hasEndedWell({ operation }: OwedOperation): boolean {
 
 /**
  * The rows of a creation were not visible together, so its start may not have been known when the creation was first
- * recorded. A start that is seen after its branch became ready cannot be waited for.
+ * recorded. A start that is seen after its branch became ready, or never, cannot be waited for.
  */
-function isVisibleLate({ operation }: OwedOperation): boolean {
-  return operation.visibleAtMs > operation.createdUs / 1_000;
+function isHidden({ operation }: OwedOperation): boolean {
+  return operation.visibleAtMs > operation.createdUs / 1_000 || Number.isFinite(operation.vanishesAtMs);
 }
 
 function checkComputes(

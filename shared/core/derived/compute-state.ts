@@ -92,6 +92,7 @@ function decideComputeState(
     sequence,
     state_since: updated_at,
     state_operation: { operation_id, action, created_at },
+    applied: [...base.applied, shortNameOf(operation_id)].slice(-APPLIED_MAX),
     ...append(base, entry, HISTORY_ENTRIES_MAX),
   };
 }
@@ -109,13 +110,21 @@ function newCompute(
     branch_id,
     state,
     sequence: 0,
+    applied: [],
     ...EMPTY_JOURNAL,
   };
 }
 
-function isApplied({ state_operation, entries }: ComputeRecord, { operation_id }: OperationRecord): boolean {
-  if (state_operation?.operation_id === operation_id) return true;
-  return entries.some((entry) => entry.operation_id === operation_id);
+function isApplied({ applied }: ComputeRecord, { operation_id }: OperationRecord): boolean {
+  return applied.includes(shortNameOf(operation_id));
+}
+
+/** An operation that is not acknowledged may be derived again after others, so the last ones are remembered. */
+const APPLIED_MAX = 16;
+
+/** Eight hexadecimal digits keep the item within one write unit, and distinguish sixteen operations. */
+function shortNameOf(operationId: string): string {
+  return eventId([operationId]).slice(0, 8);
 }
 
 /**
