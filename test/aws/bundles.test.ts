@@ -180,7 +180,8 @@ describe('as deployed', () => {
       ...operationStateChanged.example,
       status: 'failed',
       terminal: false,
-      failures_count: 1,
+      // From the third failure on, people are woken at once.
+      failures_count: 3,
       new_failures: 1,
     };
     const body = JSON.stringify({
