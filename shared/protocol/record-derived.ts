@@ -40,6 +40,11 @@ export interface Derived {
   readonly isSure: boolean;
 }
 
+type Outcome = Pick<Derived, 'record' | 'isSure'>;
+
+const NOTHING: Outcome = { record: undefined, isSure: true };
+const UNSURE: Outcome = { record: undefined, isSure: false };
+
 /** Two processes that race for one branch or compute need two attempts; two more allow for throttled writes. */
 const ATTEMPTS_MAX = 4;
 
@@ -48,22 +53,32 @@ const SUBJECTS_AT_ONCE = 8;
 
 /**
  * `operations` must be stored like this. `around` are further operations that are known to be stored, which show what
- * was started together.
+ * was started together. Once `signal` is aborted, the rest is left to the next invocation.
  */
 export async function recordDerived(
   deps: DeriveDeps,
   operations: readonly OperationRecord[],
   around: readonly OperationRecord[] = [],
+  signal?: AbortSignal,
 ): Promise<readonly Derived[]> {
   const subjects = subjectsOf(operations);
   if (subjects.length === 0) return [];
   const known = distinctOf([...around, ...operations]);
   const read = await readSubjects(deps, subjects);
-  const derived: Derived[] = [];
-  await forEachConcurrently(subjects, SUBJECTS_AT_ONCE, async (subject) => {
-    derived.push({ operations: subject.operations, ...(await recordSubject(deps, subject, known, read)) });
-  });
-  return derived;
+  const outcomes = new Map<Subject, Outcome>();
+  const recordOne = async (subject: Subject) => {
+    outcomes.set(subject, await recordSubject(deps, subject, known, read));
+  };
+  await forEachConcurrently(subjects, SUBJECTS_AT_ONCE, recordOne, signal);
+  return subjects.map((subject) => ({
+    operations: subject.operations,
+    ...(outcomes.get(subject) ?? UNSURE),
+  }));
+}
+
+/** Leaves everything to the next invocation, so that one that must stop does not begin to derive. */
+export function underived(operations: readonly OperationRecord[]): readonly Derived[] {
+  return subjectsOf(operations).map((subject) => ({ operations: subject.operations, ...UNSURE }));
 }
 
 /** Keeps the last of several readings of one operation. */
@@ -84,11 +99,6 @@ async function readSubjects(
     return undefined;
   }
 }
-
-type Outcome = Pick<Derived, 'record' | 'isSure'>;
-
-const NOTHING: Outcome = { record: undefined, isSure: true };
-const UNSURE: Outcome = { record: undefined, isSure: false };
 
 async function recordSubject(
   deps: DeriveDeps,

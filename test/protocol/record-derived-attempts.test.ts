@@ -214,6 +214,35 @@ describe('what derives from operations', () => {
   });
 });
 
+describe('the reason why a compute is idle', () => {
+  const STOP = { id: 'stop', action: 'suspend_compute', status: 'finished' };
+  const NEAR = { id: 'near', action: 'apply_config' };
+  const reasonOf = async (stop: Partial<Operation>, near: Partial<Operation>) => {
+    const { deps } = setUp();
+    const { records } = await derive(deps, recordsOf({ ...STOP, ...stop }), recordsOf({ ...NEAR, ...near }));
+    const compute = records.find(({ kind }) => kind === 'compute');
+    return compute?.kind === 'compute' ? compute.entries[0]?.reason : 'no compute';
+  };
+  const other = { endpoint_id: 'ep-other-pond-a1234567' };
+
+  test('is a restart when it is started at the same time', async () => {
+    expect(await reasonOf({}, { action: 'start_compute', branch_id: undefined })).toBe('restarted');
+  });
+
+  test('is not known when something else happens on its branch', async () => {
+    expect(await reasonOf({}, other)).toBeUndefined();
+  });
+
+  test.each([
+    ['on another branch', {}, { ...other, branch_id: 'br-other-pond-a1234567' }],
+    ['on no branch', {}, { ...other, branch_id: undefined }],
+    ['on a branch, when its own is not known', { branch_id: undefined }, other],
+    ['on no branch, when its own is not known', { branch_id: undefined }, { ...other, branch_id: undefined }],
+  ])('is inactivity when all else that happens is %s', async (_name, stop, near) => {
+    expect(await reasonOf(stop, near)).toBe('inactivity');
+  });
+});
+
 describe('a branch whose creation goes on', () => {
   test('is noted without an event when an operation joins it, and once', async () => {
     const { deps, branch } = setUp();

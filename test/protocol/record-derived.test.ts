@@ -44,14 +44,14 @@ function setUp() {
     }
   };
   /** Relays whatever the work index shows, as the relay of leftovers does. */
-  const relay = async (through: BridgeStore = store) => {
+  const relay = async (through: BridgeStore = store, signal?: AbortSignal) => {
     const work = await store.findWork();
     const records = await store.readRecords(work.map(({ key }) => key));
     const operations = records.filter(({ kind }) => kind === 'operation');
     return relayRecords(
       { store: through, bus, clock, telemetry: silentTelemetry },
       records,
-      undefined,
+      signal,
       operations as never,
     );
   };
@@ -171,6 +171,19 @@ describe('an operation', () => {
     const report = await relay(withLostWrites(store, () => 'refused by the network'));
 
     expect(report).toMatchObject({ publishedCount: 0, unpublishedCount: 2 });
+    expect(typesOf()).toEqual([]);
+
+    await relay();
+
+    expect(countOf('Branch Ready')).toBe(1);
+    expect(countOf('Operation State Changed')).toBe(2);
+  });
+
+  test('waits for the next invocation once this one must stop, and then nothing is missing', async () => {
+    const { record, relay, typesOf, countOf } = setUp();
+    await record(ended);
+    await relay(undefined, AbortSignal.abort());
+
     expect(typesOf()).toEqual([]);
 
     await relay();
