@@ -9,7 +9,7 @@ import { branchFailed, branchReady, computeStateChanged } from './derived-events
 import { command, common, operations } from './detail-fields.ts';
 import { DETAIL_TYPES } from './event-names.ts';
 
-export { branchFailed, branchReady, computeStateChanged };
+export { computeStateChanged };
 
 const operationIdentity = {
   project_id: z.string(),

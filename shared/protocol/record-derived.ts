@@ -3,12 +3,8 @@
  * before an operation is acknowledged, so a crash at any point loses nothing (ADR 0014).
  */
 
-import { decideReadiness, joinCreation, unknownOperations } from '../core/derived/branch-readiness.ts';
-import { decideComputeStates } from '../core/derived/compute-state.ts';
-import { hasEnded } from '../core/derived/derivations.ts';
 import { type Subject, subjectsOf } from '../core/derived/subjects.ts';
 import { isJournalFull } from '../core/journal/journal.ts';
-import type { BranchRecord } from '../core/records/branch-record.ts';
 import type { DerivedRecord } from '../core/records/journal-record.ts';
 import type { OperationRecord } from '../core/records/operation-record.ts';
 import type { Clock } from '../runtime/clock.ts';
@@ -18,6 +14,7 @@ import type { Telemetry } from '../runtime/telemetry.ts';
 import type { DerivedRead } from '../store/adapters/derived-records.ts';
 import { branchKey, computeKey } from '../store/keys.ts';
 import type { Key } from '../store/table.ts';
+import { nextDerived } from './next-derived.ts';
 import type { RecordWriter } from './record-writer.ts';
 import type { OperationsReader } from './settle-commands.ts';
 
@@ -43,6 +40,11 @@ export interface Derived {
   readonly isSure: boolean;
 }
 
+type Outcome = Pick<Derived, 'record' | 'isSure'>;
+
+const NOTHING: Outcome = { record: undefined, isSure: true };
+const UNSURE: Outcome = { record: undefined, isSure: false };
+
 /** Two processes that race for one branch or compute need two attempts; two more allow for throttled writes. */
 const ATTEMPTS_MAX = 4;
 
@@ -51,22 +53,32 @@ const SUBJECTS_AT_ONCE = 8;
 
 /**
  * `operations` must be stored like this. `around` are further operations that are known to be stored, which show what
- * was started together.
+ * was started together. Once `signal` is aborted, the rest is left to the next invocation.
  */
 export async function recordDerived(
   deps: DeriveDeps,
   operations: readonly OperationRecord[],
   around: readonly OperationRecord[] = [],
+  signal?: AbortSignal,
 ): Promise<readonly Derived[]> {
   const subjects = subjectsOf(operations);
   if (subjects.length === 0) return [];
   const known = distinctOf([...around, ...operations]);
   const read = await readSubjects(deps, subjects);
-  const derived: Derived[] = [];
-  await forEachConcurrently(subjects, SUBJECTS_AT_ONCE, async (subject) => {
-    derived.push({ operations: subject.operations, ...(await recordSubject(deps, subject, known, read)) });
-  });
-  return derived;
+  const outcomes = new Map<Subject, Outcome>();
+  const recordOne = async (subject: Subject) => {
+    outcomes.set(subject, await recordSubject(deps, subject, known, read));
+  };
+  await forEachConcurrently(subjects, SUBJECTS_AT_ONCE, recordOne, signal);
+  return subjects.map((subject) => ({
+    operations: subject.operations,
+    ...(outcomes.get(subject) ?? UNSURE),
+  }));
+}
+
+/** Leaves everything to the next invocation, so that one that must stop does not begin to derive. */
+export function underived(operations: readonly OperationRecord[]): readonly Derived[] {
+  return subjectsOf(operations).map((subject) => ({ operations: subject.operations, ...UNSURE }));
 }
 
 /** Keeps the last of several readings of one operation. */
@@ -87,11 +99,6 @@ async function readSubjects(
     return undefined;
   }
 }
-
-type Outcome = Pick<Derived, 'record' | 'isSure'>;
-
-const NOTHING: Outcome = { record: undefined, isSure: true };
-const UNSURE: Outcome = { record: undefined, isSure: false };
 
 async function recordSubject(
   deps: DeriveDeps,
@@ -122,7 +129,7 @@ async function tryRecord(
   recorded: DerivedRecord | undefined,
 ): Promise<Outcome | 'again'> {
   try {
-    const next = await nextRecord(deps, subject, known, recorded);
+    const next = await nextDerived(deps, subject, known, recorded);
     const isStored = next === undefined || next === recorded;
     if (!isStored && (await deps.store.record(next, recorded?.revision)) !== 'recorded') return 'again';
     // A record that was written with a lost reply, or by a process that has crashed, is published now.
@@ -131,61 +138,6 @@ async function tryRecord(
     deps.telemetry.log('warn', 'derivation.unknown', { reason: toError(error).name });
     return 'again';
   }
-}
-
-async function nextRecord(
-  deps: DeriveDeps,
-  subject: Subject,
-  known: readonly OperationRecord[],
-  recorded: DerivedRecord | undefined,
-): Promise<DerivedRecord | undefined> {
-  const own = known.filter(({ project_id }) => project_id === subject.project_id);
-  if (subject.kind === 'branch') {
-    const operations = own.filter(({ branch_id }) => branch_id === subject.id);
-    return nextBranch(deps, subject, operations, recorded?.kind === 'branch' ? recorded : undefined);
-  }
-  const before = recorded?.kind === 'compute' ? recorded : undefined;
-  return decideComputeStates(before, subject.operations, neighboursOf(subject, own), deps.clock.now());
-}
-
-/** The operations of the branch show whether a compute was restarted, or suspended for a restore. */
-function neighboursOf(
-  { id, operations }: Subject,
-  known: readonly OperationRecord[],
-): readonly OperationRecord[] {
-  const branchIds = new Set(operations.flatMap(({ branch_id }) => branch_id ?? []));
-  return known.filter(
-    ({ endpoint_id, branch_id }) =>
-      endpoint_id === id || (branch_id !== undefined && branchIds.has(branch_id)),
-  );
-}
-
-/**
- * Operations of the creation that are not known to have ended are read after the end of this one was recorded. So of
- * two processes that record two last ends, at least one sees both.
- */
-async function nextBranch(
-  { store, clock }: DeriveDeps,
-  { project_id, operations: news }: Subject,
-  operations: readonly OperationRecord[],
-  recorded: BranchRecord | undefined,
-): Promise<BranchRecord | undefined> {
-  const joined = joinCreation(recorded, operations);
-  if (joined === undefined) return undefined;
-  const known = new Map(operations.map((operation) => [operation.operation_id, operation]));
-  const members = news.filter(({ operation_id }) => joined.operation_ids.includes(operation_id));
-  if (members.length === 0) return recorded;
-  if (!members.some(hasEnded)) return joined === recorded ? recorded : noted(joined);
-  const unknown = unknownOperations(joined, known);
-  const read = unknown.length > 0 ? (await store.readOperations(project_id, unknown)).records : [];
-  const next = decideReadiness(joined, new Map([...known, ...read]), clock.now());
-  return next === joined && joined !== recorded ? noted(joined) : next;
-}
-
-/** A change without an event counts as a revision, too, so that two processes cannot both make one. */
-function noted(branch: BranchRecord): BranchRecord {
-  const revision = branch.revision + 1;
-  return { ...branch, revision, published: revision };
 }
 
 function recordIn({ records }: DerivedRead, { kind, id, project_id }: Subject): DerivedRecord | undefined {

@@ -13,7 +13,13 @@ import { type BusEvent, renderEvent } from '../events/render-event.ts';
 import { forEachConcurrently } from '../runtime/concurrency.ts';
 import { toError } from '../runtime/errors.ts';
 import type { RefusedEntry } from '../store/adapters/parked-events.ts';
-import { type DeriveDeps, type Derived, type DerivedStore, recordDerived } from './record-derived.ts';
+import {
+  type DeriveDeps,
+  type Derived,
+  type DerivedStore,
+  recordDerived,
+  underived,
+} from './record-derived.ts';
 import { createRelayLedger, type RelayLedger } from './relay-ledger.ts';
 
 export interface RelayStore extends DerivedStore {
@@ -66,7 +72,7 @@ interface RelayedRecord {
  * `records` must have been read from the store or just written to it, because nothing may be published that is not stored.
  * What derives from operations among them is recorded and published first: an operation is published and acknowledged
  * only after that (ADR 0014). `around` are further operations that are known to be stored.
- * Once `signal` is aborted, only the first `PUBLISH_CALLS_AT_ONCE` calls go out, which is enough for what a poll has just
+ * Once `signal` is aborted, nothing more is derived, and only the first `PUBLISH_CALLS_AT_ONCE` calls go out, which is enough for what a poll has just
  * recorded; the next invocation publishes the rest.
  */
 export async function relayRecords(
@@ -78,16 +84,24 @@ export async function relayRecords(
   const { ledger = createRelayLedger() } = deps;
   const given = records.map((record) => ledger.asKnown(record));
   const operations = given.filter((record) => record.kind === 'operation');
-  const derived = await recordDerived(deps, operations, around);
-  const first = await relayAll(
-    { ...deps, ledger },
-    derived.flatMap(({ record }) => record ?? []),
-    signal,
-  );
+  const mustStop = isStopped(signal);
+  const derived = mustStop ? underived(operations) : await recordDerived(deps, operations, around, signal);
+  const events = derived.flatMap(({ record }) => record ?? []);
+  const first = isStopped(signal) ? untouchedOf(events) : await relayAll({ ...deps, ledger }, events, signal);
   const withheld = withheldOf(derived, first);
   const ready = given.filter((record) => !withheld.has(record));
-  const second = await relayAll({ ...deps, ledger }, ready, signal);
+  // The stop signal came while something was derived or published, and the next invocation publishes the rest.
+  const isOver = !mustStop && derived.length > 0 && isStopped(signal);
+  const second = isOver ? untouchedOf(ready) : await relayAll({ ...deps, ledger }, ready, signal);
   return report([...first.values(), ...second.values(), ...[...withheld].map(untouched)]);
+}
+
+function isStopped(signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true;
+}
+
+function untouchedOf(records: readonly JournalRecord[]): Map<JournalRecord, RelayedRecord> {
+  return new Map(records.map((record) => [record, untouched(record)]));
 }
 
 /** An operation keeps its place in the work index until all that derives from it is published. */
@@ -110,7 +124,7 @@ async function relayAll(
   records: readonly JournalRecord[],
   signal: AbortSignal | undefined,
 ): Promise<ReadonlyMap<JournalRecord, RelayedRecord>> {
-  const after = new Map(records.map((record) => [record, untouched(record)]));
+  const after = untouchedOf(records);
   const relay = async (group: readonly JournalRecord[]) => {
     for (const [record, relayed] of await relayGroup(deps, group)) after.set(record, relayed);
   };

@@ -180,7 +180,7 @@ describe('as deployed', () => {
       ...operationStateChanged.example,
       status: 'failed',
       terminal: false,
-      failures_count: 1,
+      failures_count: 3,
       new_failures: 1,
     };
     const body = JSON.stringify({

@@ -112,7 +112,15 @@ describe('operations-bridge wait', { timeout: 240_000 }, () => {
     const branch = await bridge.run(['wait', 'branch', branchId, '--project', project]);
 
     expect(operation).toMatchObject({ code: 0, output: 'succeeded: finished' });
+    const { json } = await bridge.run(['run', 'GET', `/projects/${project}/branches`]);
+    const { branches } = json() as { readonly branches: readonly { readonly id: string }[] };
+    const older = branches.find(({ id }) => id !== branchId)?.id ?? '';
+
     expect(branch).toMatchObject({ code: 0, output: 'succeeded: ready' });
+    expect(await bridge.run(['wait', 'branch', older, '--project', project])).toMatchObject({
+      code: 0,
+      output: 'succeeded: ready',
+    });
   });
 
   test('ends with 124 for an operation that does not exist', async () => {

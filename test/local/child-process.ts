@@ -16,11 +16,7 @@ export interface Command {
   ended(): Promise<number | string>;
 }
 
-function runCommand(
-  script: string,
-  args: readonly string[],
-  env: Record<string, string> = {},
-): Command {
+function runCommand(script: string, args: readonly string[], env: Record<string, string> = {}): Command {
   return runProgram(process.execPath, [script, ...args], env);
 }
 

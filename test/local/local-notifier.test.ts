@@ -39,12 +39,12 @@ test('an event on the bus becomes an alert in the terminal and in the data folde
   });
 
   const finished = entryOf({ status: 'finished', failures_count: 0, new_failures: 0, project_id: 'fine' });
-  await events.send(new PutEventsCommand({ Entries: [finished, entryOf({ project_id: 'broken' })] }));
+  await events.send(new PutEventsCommand({ Entries: [finished, entryOf({ project_id: 'broken', failures_count: 3 })] }));
   await aws.bus.idle();
   await notifier.close();
 
   const text = lines.join('\n');
-  expect(text).toContain('ALERT  Warning: Operation failed: start_compute in broken');
+  expect(text).toContain('ALERT  Critical: Operation failed: start_compute in broken');
   expect(text).not.toContain('fine');
   expect(readFileSync(join(dataDir, 'alerts.txt'), 'utf8')).toContain('Project:    broken');
 });
@@ -76,7 +76,7 @@ test('a message that fails stays in the queue as on AWS, and is sent when the ca
     },
   });
   for (let count = 1; count <= 8; count++) {
-    const Detail = JSON.stringify(anEvent({ project_id: `kept-${count}` }).detail);
+    const Detail = JSON.stringify(anEvent({ project_id: `kept-${count}`, failures_count: 3 }).detail);
     const entry = {
       EventBusName: 'bridge',
       Source: EVENT_SOURCE,

@@ -118,7 +118,7 @@ describe('npm start refuses with one sentence and exit code 2:', { timeout: 120_
       'an option that does not exist',
       ['--sped', '3'],
       {},
-      /^Unknown option '--sped' \(Did you mean --speed\?\)\n$/,
+      /^Unknown option '--sped' \(Did you mean one of --seed, --speed\?\)\n$/,
     ],
     ['a speed that is not a number', ['--speed', 'fast'], {}, /^--speed is "fast"; it takes a number from 1/],
     ['a duration without a unit', ['--for', '60'], {}, /^--for is "60"; it takes a duration such as 90s/],

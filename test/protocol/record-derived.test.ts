@@ -44,14 +44,14 @@ function setUp() {
     }
   };
   /** Relays whatever the work index shows, as the relay of leftovers does. */
-  const relay = async (through: BridgeStore = store) => {
+  const relay = async (through: BridgeStore = store, signal?: AbortSignal) => {
     const work = await store.findWork();
     const records = await store.readRecords(work.map(({ key }) => key));
     const operations = records.filter(({ kind }) => kind === 'operation');
     return relayRecords(
       { store: through, bus, clock, telemetry: silentTelemetry },
       records,
-      undefined,
+      signal,
       operations as never,
     );
   };
@@ -117,6 +117,17 @@ describe('what derives from operations', () => {
     expect(countOf('Branch Ready')).toBe(1);
   });
 
+  test('is decided when the creation is recorded after an operation that it started has failed', async () => {
+    const { record, relay, countOf } = setUp();
+    await record([{ ...START, status: 'error' }]);
+    await relay();
+    await record([CREATE, { ...START, status: 'error' }]);
+    await relay();
+
+    expect(countOf('Branch Failed')).toBe(1);
+    expect(countOf('Branch Ready')).toBe(0);
+  });
+
   test('is nothing when the operations are history, whatever the backfill publishes', async () => {
     const { record, relay, typesOf } = setUp();
     await record(
@@ -160,6 +171,19 @@ describe('an operation', () => {
     const report = await relay(withLostWrites(store, () => 'refused by the network'));
 
     expect(report).toMatchObject({ publishedCount: 0, unpublishedCount: 2 });
+    expect(typesOf()).toEqual([]);
+
+    await relay();
+
+    expect(countOf('Branch Ready')).toBe(1);
+    expect(countOf('Operation State Changed')).toBe(2);
+  });
+
+  test('waits for the next invocation once this one must stop, and then nothing is missing', async () => {
+    const { record, relay, typesOf, countOf } = setUp();
+    await record(ended);
+    await relay(undefined, AbortSignal.abort());
+
     expect(typesOf()).toEqual([]);
 
     await relay();

@@ -10,7 +10,7 @@ export interface Mutant extends Change {
   readonly and?: readonly Change[];
 }
 
-export interface Change {
+interface Change {
   readonly file: string;
   /** This text stands exactly once in the file. */
   readonly find: string;
@@ -179,16 +179,9 @@ export const mutants: readonly Mutant[] = [
     replace: "!== 'recorded') return NOTHING;",
   },
   {
-    name: 'ready-without-the-start',
-    mistake: 'a branch is ready as soon as it is created, whatever was started with it',
-    file: 'shared/core/derived/branch-readiness.ts',
-    find: 'operation_ids: [operation_id, ...(creation.started_with ?? [])],',
-    replace: 'operation_ids: [operation_id],',
-  },
-  {
     name: 'other-operations-not-read',
     mistake: 'an operation of a creation that this process has not at hand counts as open for ever',
-    file: 'shared/protocol/record-derived.ts',
+    file: 'shared/protocol/next-derived.ts',
     find: 'const read = unknown.length > 0 ? (await store.readOperations(project_id, unknown)).records : [];',
     replace: 'const read = unknown.length > 0 ? new Map<string, OperationRecord>() : [];',
   },

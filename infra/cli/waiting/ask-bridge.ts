@@ -5,11 +5,13 @@ import { type BridgeClient, BridgeRefusal } from '../connection/bridge-client.ts
 import {
   type Outcome,
   operationAnswer,
+  outcomeOfBranch,
   outcomeOfOperation,
   outcomeOfQueued,
   outcomeOfSent,
   queuedCommandAnswer,
   sentCommandAnswer,
+  trackedBranchAnswer,
 } from './outcome.ts';
 
 type Ask = (waitSeconds: number) => Promise<Outcome>;
@@ -52,8 +54,25 @@ const branchAnswer = z.looseObject({
 
 const openOperations = z.looseObject({ operations: z.array(z.looseObject({ action: z.string() })) });
 
-/** A branch can be used when the upstream calls it ready and none of its operations is open. */
+/** The bridge knows a branch whose creation it has seen; the upstream is asked about an older one. */
 export function askForBranch(client: BridgeClient, projectId: string, branchId: string): Ask {
+  const path = `/bridge/v1/projects/${encodeURIComponent(projectId)}/branches/${encodeURIComponent(branchId)}`;
+  const tracked: Ask = async (wait) =>
+    outcomeOfBranch(await client.read(get(path, { wait }), trackedBranchAnswer));
+  const olderThanTheBridge = askUpstreamForBranch(client, projectId, branchId);
+  return async (wait) => {
+    try {
+      const outcome = await tracked(0);
+      return outcome.kind === 'pending' ? await tracked(wait) : outcome;
+    } catch (error) {
+      if (error instanceof BridgeRefusal && error.status === 404) return olderThanTheBridge(wait);
+      throw error;
+    }
+  };
+}
+
+/** Such a branch can be used when the upstream calls it ready and none of its operations is open. */
+function askUpstreamForBranch(client: BridgeClient, projectId: string, branchId: string): Ask {
   const project = encodeURIComponent(projectId);
   const list = get(`/bridge/v1/projects/${project}/operations`, { branch_id: branchId, open: 'true' });
   return async () => {

@@ -70,6 +70,17 @@ export function outcomeOfOperation({ operation }: z.output<typeof operationAnswe
   return { kind: GOOD_ENDS.has(status) ? 'succeeded' : 'failed', state: status, seen: operation };
 }
 
+export const trackedBranchAnswer = z.looseObject({
+  branch: z.looseObject({ readiness: z.enum(['pending', 'ready', 'failed']) }),
+});
+
+const BRANCH_KINDS = { pending: 'pending', ready: 'succeeded', failed: 'failed' } as const;
+
+/** A branch whose creation the bridge has seen. */
+export function outcomeOfBranch({ branch }: z.output<typeof trackedBranchAnswer>): Outcome {
+  return { kind: BRANCH_KINDS[branch.readiness], state: branch.readiness, seen: branch };
+}
+
 export function exitCodeOf({ kind }: Outcome): ExitCode {
   if (kind === 'pending') return EXIT_CODES.timed_out;
   return EXIT_CODES[kind];

@@ -16,6 +16,11 @@ export function eventLine(event: Pick<DeliveredEvent, 'detail-type' | 'detail'>,
   const detail = event.detail as Readonly<Record<string, string | number | boolean | null | undefined>>;
   const time = timeOf(detail['observed_at']);
   const project = String(detail['project_id'] ?? detail['account_id'] ?? '').padEnd(PROJECT_COLUMNS);
+  const state = stateWordsOf(event['detail-type'], detail);
+  if (state !== undefined) {
+    const subject = state.subject.padEnd(ACTION_COLUMNS);
+    return `${time}  ${project}  ${subject}  ${paint('magenta', state.words, style)}`;
+  }
   if (event['detail-type'] !== 'Operation State Changed') {
     const what = [event['detail-type'], detail['reason'], detail['action']].filter(Boolean).join(', ');
     return `${time}  ${project}  ${paint('magenta', what, style)}`;
@@ -26,6 +31,30 @@ export function eventLine(event: Pick<DeliveredEvent, 'detail-type' | 'detail'>,
   const failures = Number(detail['failures_count']) > 0 ? `  ${detail['failures_count']} failed` : '';
   const late = delay === undefined ? '' : `+${(delay / 1_000).toFixed(1)} s`.padStart(8);
   return `${time}  ${project}  ${action}  ${paint(colourOf(String(detail['status'])), change, style)}${late}${failures}`;
+}
+
+interface StateWords {
+  readonly subject: string;
+  readonly words: string;
+}
+
+/** Returns what an event says of a compute or a branch, and undefined when it is about something else. */
+function stateWordsOf(
+  detailType: string,
+  { previous_state, state, reason }: Readonly<Record<string, unknown>>,
+): StateWords | undefined {
+  switch (detailType) {
+    case 'Compute State Changed': {
+      const change = `${previous_state ?? 'not known'} -> ${state}`;
+      return { subject: 'compute', words: reason === undefined ? change : `${change}, ${reason}` };
+    }
+    case 'Branch Ready':
+      return { subject: 'branch', words: 'ready' };
+    case 'Branch Failed':
+      return { subject: 'branch', words: 'failed' };
+    default:
+      return undefined;
+  }
 }
 
 /**

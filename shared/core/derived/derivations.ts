@@ -22,7 +22,7 @@ const STATE_AFTER: Readonly<Partial<Record<string, ComputeState>>> = {
   apply_config: 'active',
 };
 
-export function createsBranch({ action }: Pick<OperationRecord, 'action'>): boolean {
+function createsBranch({ action }: Pick<OperationRecord, 'action'>): boolean {
   return CREATING_ACTIONS.has(action);
 }
 

@@ -59,7 +59,7 @@ const firstFaultKinds = [
  * These kinds were added later. The plan draws them from dice of their own, so that the seeds of before, in which
  * they do not occur, stay the runs that they were.
  */
-export const laterFaultKinds = ['project_not_found_for_a_while', 'project_bound_met'] as const;
+const laterFaultKinds = ['project_not_found_for_a_while', 'project_bound_met'] as const;
 
 export const wideFaultKinds = [...firstFaultKinds, ...laterFaultKinds] as const;
 

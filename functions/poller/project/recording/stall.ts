@@ -33,9 +33,8 @@ const USUAL_THRESHOLD_MS_MIN = 5 * MINUTE_MS;
 const UNKNOWN_THRESHOLDS_MS = [15 * MINUTE_MS, 2 * HOUR_MS] as const;
 
 /**
- * Returns the largest threshold that the operation has passed and that no event was recorded for, or undefined when
- * there is none. `usual` says what its action usually takes; without it only fixed thresholds apply, and it is `unknown` when too few
- * operations have ended.
+ * Returns the stall that is to be recorded of the operation, or undefined when there is none. `usual` says what its
+ * action usually takes, and is `unknown` while too few operations have ended. Without it only fixed thresholds apply.
  */
 export function dueStall(
   record: OperationRecord,
@@ -45,18 +44,24 @@ export function dueStall(
 ): Stall | undefined {
   const open_ms = openMsOf(record, nowMs);
   if (open_ms === undefined) return undefined;
-  const recordedMs = record.stalled_threshold_ms ?? 0;
-  const isDue = (each: number) => each > recordedMs && each <= open_ms;
   const fixedMs = fixedThresholdsMs(record, thresholdsMs);
-  if (fixedMs !== undefined || usual === undefined || usual === 'unknown') {
-    const known = usual === undefined ? [] : UNKNOWN_THRESHOLDS_MS;
-    const threshold_ms = (fixedMs ?? known).findLast(isDue);
-    return threshold_ms === undefined ? undefined : { threshold_ms, open_ms };
-  }
-  const threshold_ms = usualThresholdMs(usual);
+  if (fixedMs !== undefined) return passedThreshold(record, fixedMs, open_ms);
+  if (usual === undefined) return undefined;
+  if (usual === 'unknown') return passedThreshold(record, UNKNOWN_THRESHOLDS_MS, open_ms);
   // What is usual changes from day to day, so such a threshold is published once per operation.
-  if (recordedMs > 0 || !isDue(threshold_ms)) return undefined;
-  return { threshold_ms, open_ms, usual_duration: usual };
+  if (record.stalled_threshold_ms !== undefined) return undefined;
+  const stall = passedThreshold(record, [usualThresholdMs(usual)], open_ms);
+  return stall && { ...stall, usual_duration: usual };
+}
+
+/** Returns the largest of these thresholds that the operation has passed, unless an event was recorded for it. */
+function passedThreshold(
+  { stalled_threshold_ms: recordedMs = 0 }: OperationRecord,
+  thresholdsMs: readonly number[],
+  open_ms: number,
+): Stall | undefined {
+  const threshold_ms = thresholdsMs.findLast((each) => each > recordedMs && each <= open_ms);
+  return threshold_ms === undefined ? undefined : { threshold_ms, open_ms };
 }
 
 /** Says whether the decision depends on what the action usually takes, which has to be read first. */

@@ -8,6 +8,7 @@ import {
   PROJECTS_MAX,
 } from '../../../../functions/poller/planner/project-list/listing.ts';
 import {
+  DERIVED_EXTRA_SECONDS,
   GONE_PROJECT_EXTRA_SECONDS,
   SETTLED_KEPT_SECONDS,
 } from '../../../../shared/store/adapters/retention.ts';
@@ -77,6 +78,16 @@ export const projectBounds: BoundGroup = {
         'It is longer than anything else of the project is kept, so a project that returns does not repeat events.',
       whenMet: 'The item leaves the table and all lists. A project that returns later counts as a new one.',
       signal: '`visible: false` in lists until then; `Project Discovered` at its return',
+    },
+    {
+      name: 'Time for which a branch or a compute is kept after its last change',
+      value: 1_000 * (SETTLED_KEPT_SECONDS + DERIVED_EXTRA_SECONDS),
+      unit: 'ms',
+      reason:
+        'A branch that is restored must not become ready a second time, and a compute can run for months until its state changes.',
+      whenMet:
+        'The item leaves the table. A later restore of the branch may look like a creation, and the next change of the compute shows a gap.',
+      signal: '`previous_state: null` in the next event of the compute',
     },
   ],
 };
