@@ -15,10 +15,13 @@ import { UNKNOWN_HEAD } from './resume-point.ts';
  * first complete walk it is recorded up to where its rows were in order.
  */
 export function reachProgress(
-  { project, walk, newestRecorded }: PollOutcome,
+  { project, walk, sweep, newestRecorded }: PollOutcome,
   { watermark }: Progress,
 ): Progress {
   const known = project?.recorded_until;
+  // The sweep shows a disorder that the walk of the same poll has not reached.
+  if (sweep?.hasMetDisorder && project?.is_unordered !== true)
+    return { recordedUntil: watermark ?? known ?? project?.watermark ?? UNKNOWN_HEAD };
   if (watermark !== undefined) return known === undefined ? {} : { recordedUntil: null };
   if (walk.isUnordered) {
     const first =

@@ -23,9 +23,9 @@ export function decideProgress(poll: PollOutcome): Progress | undefined {
 }
 
 /** Disorder is remembered, because the first rows of an unordered list may happen to be in order. */
-function orderProgress({ project, walk }: PollOutcome): Progress {
+function orderProgress({ project, walk, sweep }: PollOutcome): Progress {
   const isKnown = project?.is_unordered === true;
-  if (walk.hasMetDisorder) return isKnown ? {} : { isUnordered: true };
+  if (walk.hasMetDisorder || sweep?.hasMetDisorder) return isKnown ? {} : { isUnordered: true };
   const isWhole = walk.outcome === 'complete' && walk.goal.resume === undefined;
   return isKnown && isWhole ? { isUnordered: null } : {};
 }

@@ -142,6 +142,19 @@ describe('an interrupted walk', () => {
 });
 
 describe('a sweep', () => {
+  test('that meets rows out of order marks the list as unordered, which is recorded up to its watermark', () => {
+    const disordered: WalkState = { ...sweptThrough, isUnordered: true, hasMetDisorder: true };
+
+    expect(decide({ sweep: disordered })).toMatchObject({ isUnordered: true, recordedUntil: NEW });
+    expect(decide({ newerRowCount: 0, walk: { ...complete, head: OLD }, sweep: disordered })).toMatchObject({
+      isUnordered: true,
+      recordedUntil: OLD,
+    });
+    expect(decide({ project: aProject({ is_unordered: true }), sweep: disordered })).not.toMatchObject({
+      isUnordered: true,
+    });
+  });
+
   test('that has reached its bound is done, and is counted', () => {
     expect(decide({ walk: { ...complete, head: OLD }, sweep: sweptThrough })).toEqual({
       sweptAtMs: NOON_MS,
