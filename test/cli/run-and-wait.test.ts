@@ -114,7 +114,7 @@ describe('operations-bridge wait', { timeout: 240_000 }, () => {
     expect(operation).toMatchObject({ code: 0, output: 'succeeded: finished' });
     const { json } = await bridge.run(['run', 'GET', `/projects/${project}/branches`]);
     const { branches } = json() as { readonly branches: readonly { readonly id: string }[] };
-    const older = branches.find(({ id }) => id !== branchId)?.id ?? '';
+    const older = branches.find((one) => one.id !== branchId)?.id ?? '';
 
     expect(branch).toMatchObject({ code: 0, output: 'succeeded: ready' });
     expect(await bridge.run(['wait', 'branch', older, '--project', project])).toMatchObject({

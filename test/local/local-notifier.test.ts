@@ -39,7 +39,9 @@ test('an event on the bus becomes an alert in the terminal and in the data folde
   });
 
   const finished = entryOf({ status: 'finished', failures_count: 0, new_failures: 0, project_id: 'fine' });
-  await events.send(new PutEventsCommand({ Entries: [finished, entryOf({ project_id: 'broken', failures_count: 3 })] }));
+  await events.send(
+    new PutEventsCommand({ Entries: [finished, entryOf({ project_id: 'broken', failures_count: 3 })] }),
+  );
   await aws.bus.idle();
   await notifier.close();
 

@@ -35,8 +35,8 @@ function checkBranches(
   truth: readonly OwedOperation[],
   delivered: readonly DeliveredEvent[],
 ): readonly Violation[] {
-  const ready = distinct<BranchReady>(delivered, 'Branch Ready');
-  const failed = distinct<BranchReady>(delivered, 'Branch Failed');
+  const ready = distinct(delivered, 'Branch Ready');
+  const failed = distinct(delivered, 'Branch Failed');
   const branches = Map.groupBy(truth, ({ operation }) => operation.branch_id);
   const violations: Violation[] = [];
   for (const [branchId, owed] of branches) {
@@ -78,7 +78,7 @@ function checkComputes(
   truth: readonly OwedOperation[],
   delivered: readonly DeliveredEvent[],
 ): readonly Violation[] {
-  const changes = distinct<ComputeStateChanged>(delivered, 'Compute State Changed');
+  const changes = distinct(delivered, 'Compute State Changed');
   const operations = new Map(truth.map((owed) => [owed.operation.id, owed]));
   const violations: Violation[] = [];
   for (const [endpointId, own] of Map.groupBy(changes, ({ endpoint_id }) => endpoint_id)) {
@@ -136,12 +136,17 @@ function newestOf(operations: readonly TruthOperation[]): TruthOperation | undef
 }
 
 /** Returns each event once, in the order of its first copy. */
-function distinct<Detail extends { readonly id: string }>(
+function distinct(
   delivered: readonly DeliveredEvent[],
-  type: string,
-): readonly Detail[] {
+  type: 'Branch Ready' | 'Branch Failed',
+): readonly BranchReady[];
+function distinct(
+  delivered: readonly DeliveredEvent[],
+  type: 'Compute State Changed',
+): readonly ComputeStateChanged[];
+function distinct(delivered: readonly DeliveredEvent[], type: string): readonly object[] {
   const details = delivered
     .filter(({ detailType }) => detailType === type)
-    .map(({ detail }) => JSON.parse(detail) as Detail);
+    .map(({ detail }) => JSON.parse(detail) as { readonly id: string });
   return [...new Map(details.map((detail) => [detail.id, detail])).values()];
 }

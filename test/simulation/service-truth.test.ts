@@ -59,7 +59,10 @@ async function live(seed: number) {
     return push(...events);
   };
   const owner = { name: 'poller', isCrashed: false, clockSkewMs: 0 };
-  const deps = { ...dependenciesOf(stage, owner), upstream: createServiceClient(service, scheduler.now) };
+  const deps = {
+    ...dependenciesOf(stage, owner),
+    upstream: createServiceClient(service, () => scheduler.now()),
+  };
   const memory = emptyAccountMemory();
   const computes = new Map<string, Compute>();
   const random = seededRandom(seed);
@@ -96,7 +99,7 @@ function sendCommand(service: ReturnType<typeof createWorld>, dice: number, nowM
       {
         branchId: compute.branch_id,
         sourceId: project.defaultBranchId,
-        point: {} as never,
+        point: {},
         preserveUnderName: `backup-${nowMs}`,
       },
       nowMs,

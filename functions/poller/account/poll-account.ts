@@ -17,7 +17,7 @@ import { type LeftoverEvents, relayLeftovers } from './relay/relay-leftovers.ts'
 import { shareWithCommands } from './sending/share-with-commands.ts';
 import { waitForLease } from './sending/wait-for-lease.ts';
 import { watchKey } from './sending/watch-key.ts';
-import { publishFirstSight } from './status/first-sight.ts';
+import { publishFirstSightRepeatedly } from './status/first-sight.ts';
 import { oldestReadingMs, startReadingAges } from './status/project-readings.ts';
 import { publishHealthAtEnd, readHealth } from './status/publish-health.ts';
 import {
@@ -107,7 +107,6 @@ async function pollWithLease(
   ]);
   await reportAtEnd(deps, {
     health: () => publishHealthAtEnd(deps, health, counts.pollCount),
-    'first sight': () => publishFirstSightOnce(deps, memory),
     status: async () => {
       const isEarly = deps.limits.lingerMs !== undefined;
       if (status !== undefined && isEarly) await publishStatusIfDue(status, memory.status, sources);
@@ -118,11 +117,11 @@ async function pollWithLease(
 async function publishFirstSightOnce(deps: InvocationDeps, memory: AccountMemory): Promise<void> {
   if (memory.isFirstSightPublished) return;
   const { projects, listings, readings } = memory;
-  memory.isFirstSightPublished = await publishFirstSight(deps, {
+  memory.isFirstSightPublished = await publishFirstSightRepeatedly(deps, () => ({
     areProjectsKnown: listings.areSightingsNews || deps.fixedProjectIds !== undefined,
     visibleIds: visibleIdsOf(projects),
     readings,
-  });
+  }));
 }
 
 function startLoops(
@@ -138,6 +137,7 @@ function startLoops(
     watchForWork(deps),
     shareWithCommands(deps, memory.commands),
     watchKey(deps, memory.health),
+    publishFirstSightOnce(deps, memory),
     ...(insights === undefined ? [] : [writeInsightsRepeatedly({ ...deps, insights })]),
     ...workers,
   ];

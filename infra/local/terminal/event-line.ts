@@ -41,12 +41,12 @@ interface StateWords {
 /** Returns what an event says of a compute or a branch, and undefined when it is about something else. */
 function stateWordsOf(
   detailType: string,
-  { previous_state, state, reason }: Readonly<Record<string, unknown>>,
+  { previous_state, state, reason }: Readonly<Record<string, string | number | boolean | null | undefined>>,
 ): StateWords | undefined {
   switch (detailType) {
     case 'Compute State Changed': {
-      const change = `${previous_state ?? 'not known'} -> ${state}`;
-      return { subject: 'compute', words: reason === undefined ? change : `${change}, ${reason}` };
+      const change = `${String(previous_state ?? 'not known')} -> ${String(state)}`;
+      return { subject: 'compute', words: [change, reason].filter(Boolean).join(', ') };
     }
     case 'Branch Ready':
       return { subject: 'branch', words: 'ready' };

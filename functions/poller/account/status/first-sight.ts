@@ -4,6 +4,7 @@ import { isJournalFull } from '../../../../shared/core/journal/journal.ts';
 import { awaitsFirstSight, decideFirstSight } from '../../../../shared/core/records/account-record.ts';
 import { isOpen } from '../../../../shared/core/records/operation-record.ts';
 import type { Clock } from '../../../../shared/runtime/clock.ts';
+import { toError } from '../../../../shared/runtime/errors.ts';
 import type { IndexPosition } from '../../../../shared/store/table.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { type RecordAndRelayDeps, recordAndRelay } from '../relay/record-and-relay.ts';
@@ -24,6 +25,9 @@ export interface FirstSightDeps extends RecordAndRelayDeps {
   readonly clock: Clock;
 }
 
+/** A subscriber can wait this long for a number, and looking costs one read of the account's item. */
+const LOOK_MS = 10_000;
+
 /** Says what this process has read so far. */
 export interface ReadSoFar {
   /** It is true when the project list was read as a whole, or the configuration names the projects. */
@@ -32,11 +36,28 @@ export interface ReadSoFar {
   readonly readings: Pick<ProjectReadings, 'completedAtMs'>;
 }
 
+/** Looks every ten seconds, and resolves to true when there is nothing to publish any more. */
+export async function publishFirstSightRepeatedly(
+  deps: FirstSightDeps & { readonly signal: AbortSignal },
+  readSoFar: () => ReadSoFar,
+): Promise<boolean> {
+  const { clock, signal, telemetry } = deps;
+  while (!signal.aborted) {
+    try {
+      if (await publishFirstSight(deps, readSoFar())) return true;
+    } catch (error) {
+      telemetry.log('warn', 'first_sight.not_published', { reason: toError(error).name });
+    }
+    await clock.sleep(LOOK_MS, signal).catch(() => {});
+  }
+  return false;
+}
+
 /**
  * Resolves to true when there is nothing to publish any more, so that a warm process need not ask again. A process that
  * starts cold waits until it has read every project itself.
  */
-export async function publishFirstSight(
+async function publishFirstSight(
   deps: FirstSightDeps,
   { areProjectsKnown, visibleIds, readings }: ReadSoFar,
 ): Promise<boolean> {
