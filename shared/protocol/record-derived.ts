@@ -12,6 +12,7 @@ import { forEachConcurrently } from '../runtime/concurrency.ts';
 import { toError } from '../runtime/errors.ts';
 import type { Telemetry } from '../runtime/telemetry.ts';
 import type { DerivedRead } from '../store/adapters/derived-records.ts';
+import { keyOf } from '../store/items.ts';
 import { branchKey, computeKey } from '../store/keys.ts';
 import type { Key } from '../store/table.ts';
 import { nextDerived } from './next-derived.ts';
@@ -93,7 +94,7 @@ async function readSubjects(
   subjects: readonly Subject[],
 ): Promise<DerivedRead | undefined> {
   try {
-    return await store.readDerived(subjects.map(keyOf));
+    return await store.readDerived(subjects.map(keyOfSubject));
   } catch (error) {
     telemetry.log('warn', 'derivation.unknown', { reason: toError(error).name });
     return undefined;
@@ -110,7 +111,7 @@ async function recordSubject(
   for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt++) {
     if (read === undefined) return UNSURE;
     // An item that this version cannot read is left as it is, and holds up no operation.
-    if (read.unreadable.some((key) => isSame(key, keyOf(subject)))) return NOTHING;
+    if (read.unreadable.some((key) => isSame(key, keyOfSubject(subject)))) return NOTHING;
     const recorded = recordIn(read, subject);
     // The bus takes some of its entries first, and the next relay derives again.
     if (recorded !== undefined && isJournalFull(recorded)) return { record: recorded, isSure: false };
@@ -140,17 +141,11 @@ async function tryRecord(
   }
 }
 
-function recordIn({ records }: DerivedRead, { kind, id, project_id }: Subject): DerivedRecord | undefined {
-  return records.find(
-    (record) => record.kind === kind && record.project_id === project_id && idOf(record) === id,
-  );
+function recordIn({ records }: DerivedRead, subject: Subject): DerivedRecord | undefined {
+  return records.find((record) => isSame(keyOf(record), keyOfSubject(subject)));
 }
 
-function idOf(record: DerivedRecord): string {
-  return record.kind === 'branch' ? record.branch_id : record.endpoint_id;
-}
-
-function keyOf({ kind, account_id, project_id, id }: Subject): Key {
+function keyOfSubject({ kind, account_id, project_id, id }: Subject): Key {
   return kind === 'branch' ? branchKey(account_id, project_id, id) : computeKey(account_id, project_id, id);
 }
 

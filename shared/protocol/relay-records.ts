@@ -91,7 +91,7 @@ export async function relayRecords(
   const withheld = withheldOf(derived, first);
   const ready = given.filter((record) => !withheld.has(record));
   // The stop signal came while something was derived or published, and the next invocation publishes the rest.
-  const isOver = !mustStop && derived.length > 0 && isStopped(signal);
+  const isOver = !mustStop && isStopped(signal);
   const second = isOver ? untouchedOf(ready) : await relayAll({ ...deps, ledger }, ready, signal);
   return report([...first.values(), ...second.values(), ...[...withheld].map(untouched)]);
 }

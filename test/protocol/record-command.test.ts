@@ -93,6 +93,16 @@ describe('a command through the bridge', () => {
     expect(world.events.map(({ type }) => type)).toContain('Command Settled');
   });
 
+  test('that restores a branch does not make it a new one, although it runs the operation that creates a branch', async () => {
+    const world = setUp();
+
+    await recordCommand(world.deps, { ...COMMAND, call: 'restoreBranch' }, [
+      anOperation({ id: 'a', action: 'create_branch', status: 'finished' }),
+    ]);
+
+    expect(world.events.map(({ type }) => type)).not.toContain('Branch Ready');
+  });
+
   test('that started nothing has come to its end, which is published once', async () => {
     const world = setUp();
 

@@ -214,6 +214,48 @@ describe('what derives from operations', () => {
   });
 });
 
+describe('an id that several branches or computes have', () => {
+  const STOP = {
+    id: 'stop',
+    action: 'suspend_compute',
+    status: 'finished',
+    created_at: '2026-01-15T11:59:58Z',
+  };
+  const elsewhere = { project_id: 'other-pond-12345678' };
+
+  test('belongs to a compute of each of two projects, and each has its own states', async () => {
+    const { deps } = setUp();
+    await derive(deps, [...recordsOf(START), ...recordsOf({ ...START, ...elsewhere })]);
+
+    const { records } = await derive(deps, [...recordsOf(STOP), ...recordsOf({ ...STOP, ...elsewhere })]);
+
+    expect(records).toMatchObject([
+      { project_id: PROJECT_ID, state: 'idle', sequence: 2 },
+      { ...elsewhere, state: 'idle', sequence: 2 },
+    ]);
+  });
+
+  test('belongs to a branch and a compute, and each has its own record', async () => {
+    const { deps } = setUp();
+    const ids = { branch_id: 'the-same', endpoint_id: 'the-same' };
+    await derive(deps, recordsOf({ ...CREATE, branch_id: 'the-same' }, { ...START, ...ids }));
+
+    const { records } = await derive(deps, recordsOf({ ...STOP, ...ids }));
+
+    expect(records).toMatchObject([
+      { kind: 'branch', readiness: 'ready' },
+      { kind: 'compute', state: 'idle', sequence: 2 },
+    ]);
+  });
+
+  test('holds up nothing in one project when the item of the other cannot be read', async () => {
+    const unreadable = [computeKey('main', elsewhere.project_id, ENDPOINT_ID)];
+    const { deps } = setUp(() => ({ readDerived: async () => ({ records: [], unreadable }) }));
+
+    expect((await derive(deps, recordsOf(START))).records).toMatchObject([{ kind: 'compute' }]);
+  });
+});
+
 describe('the reason why a compute is idle', () => {
   const STOP = { id: 'stop', action: 'suspend_compute', status: 'finished' };
   const NEAR = { id: 'near', action: 'apply_config' };
@@ -259,6 +301,43 @@ describe('a branch whose creation goes on', () => {
     expect(await branch()).toMatchObject(noted);
     expect((await derive(deps, open)).records).toEqual([]);
     expect(await branch()).toMatchObject(noted);
+  });
+
+  test('is not decided for the news of an operation that has joined no creation', async () => {
+    const { deps, branch } = setUp();
+    const later = recordsOf({ id: 'later', action: 'start_compute', created_at: '2026-01-15T11:59:58Z' });
+
+    expect((await derive(deps, later, recordsOf(CREATE))).records).toEqual([]);
+    expect(await branch()).toBeUndefined();
+  });
+
+  test('costs no read of its operations while none of them has ended', async () => {
+    let reads = 0;
+    const { deps } = setUp((store) => ({
+      readOperations: async (projectId, ids) => {
+        reads++;
+        return store.readOperations(projectId, ids);
+      },
+    }));
+    const open = recordsOf({ ...CREATE, status: 'running' }, { ...START, status: 'running' });
+    await derive(deps, open);
+    reads = 0;
+
+    await derive(deps, open);
+
+    expect(reads).toBe(0);
+  });
+
+  test('fails when one of its operations ends badly while another goes on', async () => {
+    const { deps } = setUp();
+    await derive(deps, recordsOf({ ...CREATE, status: 'running' }, { ...START, status: 'running' }));
+
+    const { records } = await derive(
+      deps,
+      recordsOf({ ...CREATE, status: 'error' }, { ...START, status: 'running' }),
+    );
+
+    expect(records).toMatchObject([{ kind: 'branch', readiness: 'failed' }]);
   });
 
   test('reads only the operations that are not known to have ended', async () => {

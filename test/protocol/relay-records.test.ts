@@ -262,6 +262,59 @@ describe('what the bus refuses', () => {
   });
 });
 
+describe('an operation from which something derives', () => {
+  const START = { action: 'start_compute', status: 'finished' };
+
+  test('waits with what derives from it while the bus does not take that', async () => {
+    const world = setUp(({ detailType }) => (detailType === 'Compute State Changed' ? RETRY : ACCEPTED));
+    const [start, other] = [await stored(world, 'start', [START]), await stored(world, 'other')];
+
+    const report = await relayRecords(world.deps, [start, other]);
+
+    expect(report).toMatchObject({ publishedCount: 1, unpublishedCount: 2 });
+    expect(await world.storedOf(start)).toMatchObject({ published: 0 });
+    expect(await world.storedOf(other)).toMatchObject({ published: 1 });
+  });
+
+  test('costs no read when the relay is to stop before it begins', async () => {
+    const world = setUp();
+    let reads = 0;
+    const store: RelayDeps['store'] = {
+      ...world.store,
+      readDerived: async (keys) => {
+        reads += 1;
+        return world.store.readDerived(keys);
+      },
+    };
+
+    await relayRecords(
+      { ...world.deps, store },
+      [await stored(world, 'start', [START])],
+      AbortSignal.abort(),
+    );
+
+    expect(reads).toBe(0);
+  });
+
+  test('is left to the next run, with all others, when the relay is to stop while something is derived', async () => {
+    const world = setUp();
+    const stop = new AbortController();
+    const records = [await stored(world, 'start', [START]), await stored(world, 'other')];
+    const store: RelayDeps['store'] = {
+      ...world.store,
+      record: async (record, revision) => {
+        stop.abort();
+        return world.store.record(record, revision);
+      },
+    };
+
+    const report = await relayRecords({ ...world.deps, store }, records, stop.signal);
+
+    expect(world.calls).toEqual([]);
+    expect(report).toMatchObject({ publishedCount: 0, unpublishedCount: 3 });
+  });
+});
+
 describe('an acknowledgement that fails', () => {
   test('counts its entries as not published, and holds up no other record', async () => {
     const world = setUp();

@@ -76,7 +76,7 @@ function newBranch(operations: readonly OperationRecord[]): BranchRecord | undef
     created_by: operation_id,
     began_at: created_at,
     operation_ids: [operation_id, ...(creation.started_with ?? [])],
-    ...(command !== undefined && { command }),
+    command,
   };
 }
 

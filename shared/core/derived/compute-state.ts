@@ -38,15 +38,13 @@ export function decideComputeStates(
  * Operations of one compute run one after another in the order of their creation. Rows show that time in whole seconds,
  * and of operations that were created in one second the next is one that changes the state.
  */
-function placeOfNext(
-  record: ComputeRecord | undefined,
-  [first, ...rest]: readonly OperationRecord[],
-): number {
-  if (first === undefined || record === undefined || stateAfter(first) !== record.state) return 0;
-  const changing = rest.findIndex(
-    (other) => createdMs(other) === createdMs(first) && stateAfter(other) !== record.state,
+function placeOfNext(record: ComputeRecord | undefined, waiting: readonly OperationRecord[]): number {
+  const [first] = waiting;
+  if (first === undefined || record === undefined) return 0;
+  const changing = waiting.findIndex(
+    (operation) => createdMs(operation) === createdMs(first) && stateAfter(operation) !== record.state,
   );
-  return changing + 1;
+  return Math.max(0, changing);
 }
 
 function decideComputeState(

@@ -32,29 +32,27 @@ export function hasEnded({ status, watch_ended }: OperationRecord): boolean {
 }
 
 /** Returns the state that the operation has brought to its compute, or undefined when it has brought none. */
-export function stateAfter({ action, status, endpoint_id }: OperationRecord): ComputeState | undefined {
-  return status === 'finished' && endpoint_id !== undefined ? STATE_AFTER[action] : undefined;
+export function stateAfter({ action, status }: OperationRecord): ComputeState | undefined {
+  return status === 'finished' ? STATE_AFTER[action] : undefined;
 }
 
 /**
- * Says whether the branch of the operation has to be looked at: the operation may begin a creation, join one, or end
- * one.
+ * Says whether the branch of the operation has to be looked at, if it has one: the operation may begin a creation, join
+ * one, or end one.
  */
 export function concernsBranch(operation: OperationRecord): boolean {
-  if (operation.branch_id === undefined || !isNews(operation)) return false;
+  if (!isNews(operation)) return false;
   return createsBranch(operation) || operation.action === 'start_compute' || hasPendingEnd(operation);
 }
 
+/** Says whether the operation may have changed the state of its compute, if it has one. */
 export function concernsCompute(operation: OperationRecord): boolean {
-  const isOfCompute = operation.endpoint_id !== undefined && STATE_AFTER[operation.action] !== undefined;
-  return isOfCompute && isNews(operation) && hasPendingEnd(operation);
+  return STATE_AFTER[operation.action] !== undefined && isNews(operation) && hasPendingEnd(operation);
 }
 
 /** An operation that was reopened may have left its end again, and what derives from that end is published all the same. */
 function hasPendingEnd(operation: OperationRecord): boolean {
-  return pendingEntries(operation).some(
-    (entry) => entry.type === 'watch_ended' || (entry.type === 'state_changed' && isTerminal(entry.status)),
-  );
+  return pendingEntries(operation).some(({ type, status }) => type === 'watch_ended' || isTerminal(status));
 }
 
 /** Operations of one creation, or of one restart, are created within this time. Rows show whole seconds. */

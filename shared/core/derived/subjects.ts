@@ -1,6 +1,5 @@
 /** Groups operations with news by the branches and computes that have to be looked at for them. */
 
-import { pendingEntries } from '../journal/journal.ts';
 import type { OperationRecord } from '../records/operation-record.ts';
 import { concernsBranch, concernsCompute } from './derivations.ts';
 
@@ -16,9 +15,8 @@ export interface Subject {
 }
 
 export function subjectsOf(operations: readonly OperationRecord[]): readonly Subject[] {
-  const pending = operations.filter((operation) => pendingEntries(operation).length > 0);
-  const branches = pending.filter(concernsBranch);
-  const computes = pending.filter(concernsCompute);
+  const branches = operations.filter(concernsBranch);
+  const computes = operations.filter(concernsCompute);
   return [
     ...groupBy('branch', branches, ({ branch_id }) => branch_id),
     ...groupBy('compute', computes, ({ endpoint_id }) => endpoint_id),

@@ -75,7 +75,49 @@ describe('a new branch', () => {
   ])('fails as soon as %s', (_why, ended) => {
     const others = [creation(), start()].filter(({ operation_id }) => operation_id !== ended.operation_id);
 
-    expect(typesOf(decide([ended, ...others]))).toEqual(['branch_failed']);
+    const branch = decide([ended, ...others]);
+
+    expect(typesOf(branch)).toEqual(['branch_failed']);
+    expect(branch).toMatchObject({ readiness: 'failed' });
+  });
+
+  test('that fails names the operations that are known, and none that has not been read', () => {
+    const branch = decide([creation({ status: 'error' }, ['start'])]);
+
+    expect(branch?.entries).toMatchObject([
+      { type: 'branch_failed', operations: [{ operation_id: 'create', status: 'error' }] },
+    ]);
+    expect(branch?.entries[0]?.operations).toHaveLength(1);
+  });
+
+  test('has taken from the start of its creation to the last end of its operations', () => {
+    const slow = start({ status: 'finished', updated_at: '2026-01-15T12:00:20Z' });
+
+    expect(decide([creation({ status: 'finished' }), slow])?.entries).toMatchObject([
+      { duration_ms: 30_000 },
+    ]);
+  });
+
+  test('was created by the earliest of several creations, in whichever order they are given', () => {
+    const again = creation({ id: 'again', created_at: '2026-01-15T12:30:00Z' });
+
+    expect(decide([again, creation()])).toMatchObject({ created_by: 'create', operation_ids: ['create'] });
+    expect(decide([creation(), again])).toMatchObject({ created_by: 'create', operation_ids: ['create'] });
+  });
+
+  test('has an event of its own id: the id is the same when it is decided again, and differs by branch and kind', () => {
+    const ended = creation({ status: 'finished' });
+    const idsOf = (operation: OperationRecord) => decide([operation])?.entries.map(({ id }) => id) ?? [];
+    const others = [
+      { ...ended, account_id: 'another' },
+      { ...ended, project_id: 'other-pond-12345678' },
+      { ...ended, branch_id: 'br-other-pond-a1234567' },
+      { ...ended, operation_id: 'another' },
+      creation({ status: 'error' }),
+    ];
+
+    expect(idsOf(ended)).toEqual(idsOf(ended));
+    expect(new Set([ended, ...others].flatMap(idsOf)).size).toBe(6);
   });
 
   test('is ready when the start of its compute did not have to run', () => {
@@ -135,6 +177,10 @@ describe('the operations that are started with a creation', () => {
     expect(startedWith(created, [{ ...before, branch_id: 'br-another' }])).toEqual([]);
   });
 
+  test('are not known when the creation is of no branch', () => {
+    expect(startedWith({ ...created, branch_id: undefined }, [])).toBeUndefined();
+  });
+
   test('belong to no other action', () => {
     expect(startedWith({ ...created, action: 'start_compute' }, [])).toBeUndefined();
   });
@@ -161,6 +207,12 @@ describe('the operations of a creation', () => {
 
     expect(branch && unknownOperations(branch, byId(operations))).toEqual(['start']);
     expect(branch && unknownOperations(branch, new Map())).toEqual(['create', 'start']);
+  });
+
+  test('need no reading any more once the branch is ready', () => {
+    const ready = decide([creation({ status: 'finished' })]);
+
+    expect(ready && unknownOperations(ready, new Map())).toEqual([]);
   });
 
   test('are those that its record names, also while they are not recorded themselves', () => {

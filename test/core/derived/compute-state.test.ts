@@ -108,6 +108,80 @@ describe('the state of a compute', () => {
     expect(again?.entries[1]).not.toHaveProperty('previous_duration_ms');
   });
 
+  test('is changed by the first of two operations of one second that bring the same state, and has a gap at the other', () => {
+    const active = decide(undefined, ended('a', 'start', [0, 2]));
+    const after = decide(active, ended('b', 'suspend', [60, 61]), ended('c', 'suspend', [60, 61]));
+
+    expect(after?.entries.map(({ operation_id }) => operation_id)).toEqual(['a', 'b', 'c']);
+  });
+
+  test('has its gap before the change of a later second, also when both are given at once', () => {
+    const active = decide(undefined, ended('a', 'start', [0, 2]));
+    const after = decide(active, ended('b', 'start', [60, 62]), ended('c', 'suspend', [300, 302]));
+
+    expect(chainOf(after)).toEqual(['null -> active', 'null -> active', 'active -> idle']);
+  });
+
+  test('is not changed by an operation of no compute', () => {
+    expect(decide(undefined, ended('a', 'start', [0, 2], { endpoint_id: undefined }))).toBeUndefined();
+  });
+
+  test('is not changed by an operation that was created earlier and has ended in the same second', () => {
+    const active = decide(undefined, ended('b', 'start', [10, 12]));
+
+    expect(decide(active, ended('a', 'suspend', [0, 12]))).toBe(active);
+  });
+
+  test('is changed by an operation of the same second when nothing was missed before', () => {
+    const idle = decide(undefined, ended('a', 'suspend', [0, 2]));
+
+    expect(chainOf(decide(idle, ended('b', 'start', [0, 3])))).toEqual(['null -> idle', 'idle -> active']);
+  });
+
+  test('is changed by an operation of the same second when no event of the compute can be read', () => {
+    const active = decide(undefined, ended('a', 'start', [0, 2]));
+    const unread = active && { ...active, sequence: 2, entries: [] };
+
+    expect(chainOf(decide(unread, ended('b', 'suspend', [0, 3])))).toEqual(['active -> idle']);
+  });
+
+  test('is changed by any operation when it was read and not derived, and then its duration is not known', () => {
+    const active = decide(undefined, ended('b', 'start', [10, 12]));
+    const read = active && { ...active, state_operation: undefined, state_since: undefined };
+    const idle = decide(read, ended('a', 'suspend', [0, 2]));
+
+    expect(idle?.entries.at(-1)).toMatchObject({ previous_state: 'active', state: 'idle' });
+    expect(idle?.entries.at(-1)).not.toHaveProperty('previous_duration_ms');
+  });
+
+  test('goes on after a gap with the next operation', () => {
+    const active = decide(undefined, ended('a', 'start', [0, 2]));
+    const gap = decide(active, ended('c', 'start', [600, 602]));
+
+    expect(chainOf(decide(gap, ended('d', 'suspend', [900, 902])))).toEqual([
+      'null -> active',
+      'null -> active',
+      'active -> idle',
+    ]);
+  });
+
+  test('keeps its latest gap, also when other changes have gone before', () => {
+    const active = decide(undefined, ended('a', 'start', [0, 2]), ended('b', 'suspend', [300, 302]));
+    const gap = decide(active, ended('d', 'suspend', [600, 602]));
+
+    expect(decide(gap, ended('c', 'start', [600, 602]))).toBe(gap);
+  });
+
+  test('keeps short names of the last sixteen operations that have changed it', () => {
+    const operations = Array.from({ length: 20 }, (_, place) =>
+      ended(`${place}`, place % 2 === 0 ? 'start' : 'suspend', [place * 60, place * 60 + 2]),
+    );
+    const name = expect.stringMatching(/^[0-9a-f]{8}$/);
+
+    expect(decide(undefined, ...operations.slice(0, 1))?.applied).toEqual([name]);
+    expect(decide(undefined, ...operations)?.applied).toEqual(Array.from({ length: 16 }, () => name));
+  });
+
   test('keeps its gap when the missed operation of the same second comes late', () => {
     const active = decide(undefined, ended('a', 'start', [0, 2]));
     const gap = decide(active, ended('c', 'start', [600, 602]));
@@ -144,6 +218,13 @@ describe('a restart', () => {
 
     expect(chainOf(after)).toEqual(['null -> active', 'active -> idle', 'idle -> active']);
     expect(after?.entries.map(({ reason }) => reason)).toEqual(['started', 'restarted', 'restarted']);
+  });
+
+  test('is none when another compute of the branch is suspended at the same time', () => {
+    const other = ended('b', 'suspend', [60, 61], { endpoint_id: 'ep-other-pond-a1234567' });
+    const after = decideComputeStates(undefined, [start], [start, other], NOON_MS);
+
+    expect(after?.entries.map(({ reason }) => reason)).toEqual(['started']);
   });
 
   test('is recognized when its two ends are seen one after the other', () => {

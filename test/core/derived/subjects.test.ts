@@ -1,8 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import { subjectsOf } from '../../../shared/core/derived/subjects.ts';
 import type { Operation } from '../../../shared/core/records/operation.ts';
-import { decideNextRecord, type OperationRecord } from '../../../shared/core/records/operation-record.ts';
-import { aContext, anOperation } from '../../builders.ts';
+import {
+  decideNextRecord,
+  decideStall,
+  decideWatchEnd,
+  type OperationRecord,
+} from '../../../shared/core/records/operation-record.ts';
+import { aContext, anOperation, aRecord, NOON_MS } from '../../builders.ts';
 
 const { project_id, branch_id, endpoint_id } = anOperation();
 const BRANCH = { kind: 'branch', account_id: 'main', project_id, id: branch_id };
@@ -55,6 +60,47 @@ describe('an operation with news', () => {
     const record = recordOf({ action: 'start_compute', status: 'finished' });
 
     expect(subjectsOf([{ ...record, published: record.revision }])).toEqual([]);
+  });
+
+  test('concerns what its end can change also when an earlier change is not acknowledged either', () => {
+    const record = aRecord(
+      { action: 'suspend_compute', status: 'running' },
+      { action: 'suspend_compute', status: 'finished' },
+    );
+
+    expect(subjectsOf([record])).toMatchObject([BRANCH, COMPUTE]);
+  });
+
+  test('concerns its branch when it is no longer watched, because it may be the last of a creation', () => {
+    const record = recordOf({ action: 'check_availability' });
+    const vanished = decideWatchEnd(
+      { ...record, published: record.revision },
+      { reason: 'vanished', nowMs: NOON_MS },
+    );
+
+    expect(subjectsOf([vanished])).toMatchObject([BRANCH]);
+  });
+
+  test('concerns nothing when it had failed before it was seen, and was not retried since', () => {
+    const context = { observed_by: 'backfill' };
+    const failed = recordOf({ action: 'create_branch', status: 'failed' }, context);
+
+    expect(subjectsOf([decideWatchEnd(failed, { reason: 'not_retried', nowMs: NOON_MS })])).toEqual([]);
+  });
+
+  test('concerns its branch when of all its changes only the end of its watch can be read', () => {
+    const record = recordOf({ action: 'create_branch', status: 'failed' });
+    const ended = decideWatchEnd(record, { reason: 'not_retried', nowMs: NOON_MS });
+    const unread = { ...ended, published: 1, entries: ended.entries.slice(1) };
+
+    expect(subjectsOf([unread])).toMatchObject([BRANCH]);
+  });
+
+  test('concerns nothing when the news is only that it takes long', () => {
+    const record = recordOf({ action: 'create_branch' });
+    const stall = { threshold_ms: 60_000, open_ms: 61_000, nowMs: NOON_MS };
+
+    expect(subjectsOf([decideStall({ ...record, published: record.revision }, stall)])).toEqual([]);
   });
 
   test('shares its branch and its compute with those that concern the same', () => {
