@@ -4,8 +4,10 @@ import { entriesOf } from '../../../shared/core/journal/journal-entries.ts';
 
 const operationEntry = z.discriminatedUnion('type', entriesOf.operation);
 const [projectSeenEntry] = entriesOf.project;
-const [accountHealthEntry] = entriesOf.account;
+const [accountHealthEntry, accountWatchedEntry] = entriesOf.account;
 const [commandSettledEntry] = entriesOf.command;
+const [branchEntry] = entriesOf.branch;
+const [computeChangedEntry] = entriesOf.compute;
 
 const every = { id: 'event-1', revision: 1, observed_at: '2026-01-15T12:00:00.000Z' };
 
@@ -45,6 +47,18 @@ const settled = {
   operations: [operation],
   missing: ['b'],
 };
+const watched = { ...every, type: 'account_watched', project_count: 12, failing_count: 0 };
+const branchChanged = { ...every, type: 'branch_ready', operations: [operation], endpoint_ids: ['ep-1'] };
+const computeChanged = {
+  ...every,
+  type: 'compute_state_changed',
+  sequence: 1,
+  state: 'active',
+  previous_state: null,
+  operation_id: 'a',
+  action: 'start_compute',
+  operation_updated_at: '2026-01-15T11:59:59Z',
+};
 
 const samples = [
   ['a State Changed', operationEntry, stateChanged],
@@ -53,6 +67,9 @@ const samples = [
   ['a sight of a project', projectSeenEntry, projectSeen],
   ['the health of an account', accountHealthEntry, health],
   ['the end of a command', commandSettledEntry, settled],
+  ['the first sight of an account', accountWatchedEntry, watched],
+  ['the readiness of a branch', branchEntry, branchChanged],
+  ['the state of a compute', computeChangedEntry, computeChanged],
 ] as const;
 
 describe.each(samples)('a stored entry of %s', (_name, schema, sample) => {
@@ -124,6 +141,25 @@ describe('a stored State Changed', () => {
   });
 });
 
+describe('a stored stall', () => {
+  const usual = { basis: 'project', operation_count: 20, p50_ms: 900, p95_ms: 2_000.5, p99_ms: 4_000 };
+
+  test.each(['project', 'account'])('may name the usual duration in its %s on which it rests', (basis) => {
+    const entry = { ...stalled, usual_duration: { ...usual, basis } };
+
+    expect(operationEntry.parse(entry)).toEqual(entry);
+  });
+
+  test.each(Object.keys(usual))('names that usual duration wholly, with its %s', (name) => {
+    const { [name]: _left, ...rest } = usual as Readonly<Record<string, unknown>>;
+    const parses = (usual_duration: unknown) =>
+      operationEntry.safeParse({ ...stalled, usual_duration }).success;
+
+    expect(parses(rest)).toBe(false);
+    expect(parses({ ...usual, [name]: '' })).toBe(false);
+  });
+});
+
 describe('the words of stored entries', () => {
   test.each([
     [operationEntry, watchEnded, 'reason', ['vanished', 'not_retried']],
@@ -132,6 +168,15 @@ describe('the words of stored entries', () => {
     [accountHealthEntry, health, 'reason', ['key_rejected', 'upstream_failing']],
     [accountHealthEntry, health, 'type', ['account_degraded', 'account_recovered']],
     [commandSettledEntry, settled, 'outcome', ['succeeded', 'failed', 'incomplete']],
+    [branchEntry, branchChanged, 'type', ['branch_ready', 'branch_failed']],
+    [computeChangedEntry, computeChanged, 'state', ['active', 'idle']],
+    [computeChangedEntry, computeChanged, 'previous_state', ['active', 'idle', null]],
+    [
+      computeChangedEntry,
+      computeChanged,
+      'reason',
+      ['started', 'restarted', 'configured', 'suspended', 'inactivity', undefined],
+    ],
   ] as const)('are those that this version knows (%#)', (schema, sample, name, words) => {
     for (const word of words) expect(schema.safeParse({ ...sample, [name]: word }).success).toBe(true);
     for (const word of ['', 'something_new'])

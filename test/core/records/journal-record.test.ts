@@ -1,0 +1,23 @@
+/** A record is in the work index while something of it is left to read or to publish. */
+
+import { describe, expect, test } from 'vitest';
+import { decideReadiness, joinCreation } from '../../../shared/core/derived/branch-readiness.ts';
+import { decideComputeStates } from '../../../shared/core/derived/compute-state.ts';
+import { hasWork } from '../../../shared/core/records/journal-record.ts';
+import { aRecord, NOON_MS } from '../../builders.ts';
+
+describe('a record that derives from operations', () => {
+  test('is not in the work index although its event waits: the operations that it rests on are there', () => {
+    const creation = { ...aRecord({ action: 'create_branch', status: 'finished' }), started_with: [] };
+    const start = aRecord({ action: 'start_compute', status: 'finished' });
+    const joined = joinCreation(undefined, [creation]);
+    const branch = joined && decideReadiness(joined, new Map([[creation.operation_id, creation]]), NOON_MS);
+    const compute = decideComputeStates(undefined, [start], [start], NOON_MS);
+
+    for (const record of [branch, compute]) {
+      expect(record).toMatchObject({ revision: 1, published: 0 });
+      expect(record && hasWork(record)).toBe(false);
+    }
+    expect([creation, start].map(hasWork)).toEqual([true, true]);
+  });
+});
