@@ -84,7 +84,7 @@ describe('behind an HTTP API', () => {
     const { upstream, invoke, authorization } = await setUp();
     const headers = { authorization, 'content-type': 'application/json', 'content-length': '10' };
 
-    const answer = await invoke(anEvent('POST', KEYS, { headers, body: `{"a":"${'x'.repeat(70_000)}"}` }));
+    const answer = await invoke(anEvent('POST', KEYS, { headers, body: `{"a":"${'x'.repeat(300_000)}"}` }));
 
     expect([answer.statusCode, upstream.sent]).toEqual([413, []]);
   });

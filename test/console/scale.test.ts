@@ -114,7 +114,7 @@ describe('a large account', () => {
   test('lists the operations of a project newest first, without a gap', { timeout: 60_000 }, async () => {
     const first = await get(`/console/accounts/main/projects/${projectOf(7)}`);
 
-    const ids = [...first.text.matchAll(/operations\/([0-9a-f-]{36})">start_compute/g)].map(([, id]) => id);
+    const ids = [...first.text.matchAll(/operations\/([0-9a-f-]{36})">apply_config/g)].map(([, id]) => id);
 
     expect(ids).toEqual(Array.from({ length: 20 }, (_, index) => idOf(7 + index * PROJECTS)));
   });

@@ -412,7 +412,7 @@ describe('a filter', () => {
   test('of any kind leaves what it names', async () => {
     const { feed, move, record } = setUp();
     await move('a', 'failed', NOON_MS, { action: 'apply_config' });
-    await move('b', 'running', NOON_MS, { project_id: 'other-1' });
+    await move('b', 'running', NOON_MS, { action: 'start_compute', project_id: 'other-1' });
     if (discovered !== undefined) await record(discovered);
     const countOf = async (filter: FeedFilter) => (await feed.recent({ limit: 50, filter })).items.length;
 
