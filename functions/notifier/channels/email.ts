@@ -17,7 +17,6 @@ export const MAIL_PACE: MessageLimits = {
   perMs: 30_000,
   noticesPerMessageMax: MAIL_NOTICES_MAX,
   sizeMax: MAIL_BYTES_MAX,
-  sizeOf: mailBytesOf,
 };
 
 export const email = defineChannelKind({
@@ -61,7 +60,7 @@ mails in the terminal and appends them to \`alerts.txt\` in the folder of \`--da
 
 export function createMailChannel(publish: (mail: Mail) => Promise<void>, links: AlertLinks): Sender {
   return {
-    pace: MAIL_PACE,
+    pace: { ...MAIL_PACE, sizeOf: (notice) => mailBytesOf(notice, links) },
     async send(message) {
       try {
         await publish(renderMail(message, links));

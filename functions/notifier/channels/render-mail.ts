@@ -23,8 +23,8 @@ export const MAIL_NOTICES_MAX = 2_000;
 export const MAIL_BYTES_MAX = 240_000;
 
 /** Returns what one notice adds to a digest, in bytes. */
-export function mailBytesOf(notice: Notice): number {
-  return Buffer.byteLength(digestLine(notice)) + 1;
+export function mailBytesOf(notice: Notice, links: AlertLinks): number {
+  return Buffer.byteLength(digestLine(notice, links)) + 1;
 }
 
 export function renderMail(message: Message, links: AlertLinks): Mail {
@@ -48,7 +48,7 @@ function singleMail(notice: Notice, links: AlertLinks): Mail {
 
 function digestMail(message: Message, links: AlertLinks): Mail {
   const notices = message.flat();
-  const lines = notices.map(digestLine);
+  const lines = notices.map((notice) => digestLine(notice, links));
   const incidentCount = incidentCountOf(message);
   const runbook = links.runbookUrl === undefined ? [] : ['', `Runbook: ${links.runbookUrl}`];
   return {
@@ -59,11 +59,13 @@ function digestMail(message: Message, links: AlertLinks): Mail {
   };
 }
 
-function digestLine(notice: Notice): string {
+function digestLine(notice: Notice, links: AlertLinks): string {
   const { operation_id } = notice;
+  const url = operationUrl(notice, links);
   const place = projectWordsOf(notice, mailText) ?? mailText(placeOf(notice), 63);
   const operation = operation_id === undefined ? '' : ` ${mailText(operation_id, 40)}`;
-  return `- ${titleOf(notice)}: ${place}${operation}`;
+  const link = url === undefined ? '' : `\n  Open: ${url}`;
+  return `- ${titleOf(notice)}: ${place}${operation}${link}`;
 }
 
 function linkLines(notice: Notice, links: AlertLinks): readonly string[] {
