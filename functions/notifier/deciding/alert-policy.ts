@@ -5,7 +5,7 @@
 
 import * as z from 'zod';
 
-/** A failure that ends within this time wakes nobody; most retries of the upstream succeed within it. */
+/** A failure that ends within this time is only counted; most retries of the upstream succeed within it. */
 const PATIENCE_SECONDS = 300;
 
 /** People who have just been interrupted are at the console already, where everything stands without a message. */

@@ -5,7 +5,7 @@ import type { Notice, Severity } from './notice.ts';
 /** From the third failure on, two retries of the upstream have failed, and the operation needs a person. */
 const ESCALATION_FAILURES_COUNT = 3;
 
-/** Returns whether the operation has failed so often that people are notified of it, however it goes on. */
+/** Returns whether the operation has failed three times or more, which people are notified of however it goes on. */
 export function isEscalated({ failures_count = 0 }: Pick<Notice, 'failures_count'>): boolean {
   return failures_count >= ESCALATION_FAILURES_COUNT;
 }

@@ -85,7 +85,7 @@ export async function planRound(deps: PlanDeps, round: Round): Promise<RoundPlan
   return { messages, healed: { waiting: judged.healed, incidents }, hasMore };
 }
 
-/** Returns one message for all incidents, and beside it the replies to open threads, which interrupt nobody. */
+/** Returns one message for all incidents, and beside it the replies to open threads, which make no new message. */
 function togetherOf(
   fit: readonly WaitingNotice[],
   policy: PlanDeps['policy'],
@@ -99,7 +99,7 @@ function togetherOf(
   return [...first, ...messagesOf(threaded, policy, { ...terms, slotCount })];
 }
 
-/** Returns whether the notice goes out while others are gathered: an open thread only grows, and interrupts nobody. */
+/** Returns whether the notice goes out while others are gathered: an open thread only grows. */
 function isLetThrough({ kind, incident }: PendingNotice, incidents: StoredIncidents): boolean {
   return isNeverGathered(kind) || hasOpenThread(incident, incidents);
 }
