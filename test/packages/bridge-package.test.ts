@@ -65,17 +65,19 @@ function startCommand(program: string, home: string, args: readonly string[]): C
   return child;
 }
 
-/** Resolves when the output has the text. Rejects when the process ends before. */
-async function outputWith(child: ChildProcess, wanted: string): Promise<void> {
+/**
+ * Resolves when the output has the text. Rejects when the process ends before. The output is read on to its end, because
+ * a process whose output is closed fails at its next line.
+ */
+function outputWith(child: ChildProcess, wanted: string): Promise<void> {
   let output = '';
-  for await (const part of child.stdout ?? []) {
-    output += String(part);
-    if (output.includes(wanted)) {
-      child.stdout?.resume();
-      return;
-    }
-  }
-  throw new Error(`The command ended without "${wanted}":\n${output}`);
+  return new Promise((resolve, reject) => {
+    child.stdout?.on('data', (part) => {
+      output += String(part);
+      if (output.includes(wanted)) resolve();
+    });
+    child.once('close', () => reject(new Error(`The command ended without "${wanted}":\n${output}`)));
+  });
 }
 
 /** Serves a hook, and resolves to the first event that it accepts. */
