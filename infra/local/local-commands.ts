@@ -48,7 +48,7 @@ export function startLocalCommands(options: LocalCommandsOptions): LocalCommands
     name: 'lock-released',
     busName,
     pattern: lockReleasedPattern,
-    // An operation that ends during the shutdown wakes nobody: the sweep of the next run does.
+    // An operation that ends during the shutdown wakes no project here. The sweep of the next run wakes it.
     targets: [async (event) => void (closing.signal.aborted || (await lambda.invoke(event)))],
   });
   const running = invokeUntil(closing.signal, invocations, clock);

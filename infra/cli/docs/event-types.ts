@@ -48,7 +48,7 @@ function objectType(schema: Schema, indent: string): string {
   return `{\n${lines.join('')}${indent}}`;
 }
 
-/** Returns the types of a union, or the only type. Throws for a kind of schema that no event has had so far. */
+/** Returns the types of a union, or the only type. Throws for a kind of schema that the catalog does not use. */
 function alternatives(schema: Schema, indent: string): readonly string[] {
   if (schema.const !== undefined) return [literal(schema.const)];
   if (schema.enum !== undefined) return schema.enum.map(literal);

@@ -29,16 +29,9 @@ export interface Compute {
  * Resolves to the parsed body of a success. Resolves to undefined when the caller must not ask, or the upstream gave no usable
  * answer.
  */
-export async function readUpstream(
-  { routes, call }: RouteDeps,
-  routeId: string,
-  request: RouteCall,
-): Promise<unknown> {
-  const route = routes.find(({ id }) => id === routeId);
-  if (route === undefined) return undefined;
-  const answer = await call(route, request);
-  if (answer.status !== 200 || !(answer.body instanceof Uint8Array)) return undefined;
-  return JSON.parse(new TextDecoder().decode(answer.body)) as unknown;
+export async function readUpstream(deps: RouteDeps, routeId: string, request: RouteCall): Promise<unknown> {
+  const body = await readBridge(deps, routeId, request);
+  return body instanceof Uint8Array ? (JSON.parse(new TextDecoder().decode(body)) as unknown) : undefined;
 }
 
 /** Resolves to the body of a success of a route of the bridge's own, and to undefined when the caller must not ask. */

@@ -18,7 +18,7 @@ export const ACCOUNT_WAIT_MS_MAX = 10 * MINUTE_MS;
 /** There can be thousands of projects, so each of their items is written four times a day when little happens. */
 export const PROJECT_WAIT_MS_MAX = 6 * HOUR_MS;
 
-/** At most this many samples wait in all, about ten megabytes. Only a table that takes no writes makes so many wait. */
+/** At most this many samples wait in all, about ten megabytes. This number is reached only while the table refuses writes. */
 export const PENDING_SAMPLES_MAX = 50_000;
 
 export interface SampleGroup extends InsightsDay {

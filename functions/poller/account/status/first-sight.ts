@@ -28,7 +28,7 @@ export interface FirstSightDeps extends RecordAndRelayDeps {
 /** A subscriber can wait this long for a number, and looking costs one read of the account's item. */
 const LOOK_MS = 10_000;
 
-/** Says what this process has read so far. */
+/** Says what this process has read until now. */
 export interface ReadSoFar {
   /** It is true when the project list was read as a whole, or the configuration names the projects. */
   readonly areProjectsKnown: boolean;

@@ -44,7 +44,7 @@ export const insightBounds: BoundGroup = {
       value: PENDING_SAMPLES_MAX,
       unit: 'samples',
       reason:
-        'They take some ten megabytes of memory, and only a table that takes no writes makes so many wait.',
+        'They take about ten megabytes of memory. This number is reached only while the table refuses writes.',
       whenMet: 'Further samples are dropped. Events and records are not affected.',
       signal: 'Log line `insights.samples_dropped` with `reason: too_many`',
     },
