@@ -1,0 +1,33 @@
+import { expect, test } from 'vitest';
+import { emptyAccountMemory } from '../../functions/poller/account/account-memory.ts';
+import { anOperation } from '../builders.ts';
+import { START_MS } from '../simulation/simulate.ts';
+import { anAccount } from './account-under-test.ts';
+
+const atSecond = (seconds: number) => `${new Date(START_MS + seconds * 1_000).toISOString().slice(0, 19)}Z`;
+
+test('the end of the first reading is published once, with what fails then, also after a cold start', async () => {
+  const { script, poll, firstSights } = anAccount();
+  script.operations = [
+    anOperation({ id: 'running', status: 'running', created_at: atSecond(2) }),
+    anOperation({ id: 'failing', status: 'failed', failures_count: 1, created_at: atSecond(1) }),
+  ];
+
+  await poll(30_000);
+  await poll(30_000);
+  await poll(30_000, emptyAccountMemory());
+
+  expect(firstSights()).toMatchObject([{ account_id: 'main', project_count: 1, failing_count: 1 }]);
+});
+
+test('nothing is published while a project could not be read', async () => {
+  const { script, poll, firstSights } = anAccount();
+  script.fails = ({ name }) => (name === 'operations' ? 'unavailable' : undefined);
+  await poll(30_000);
+  expect(firstSights()).toEqual([]);
+
+  script.fails = () => undefined;
+  await poll(60_000);
+
+  expect(firstSights()).toHaveLength(1);
+});
