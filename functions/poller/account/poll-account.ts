@@ -18,6 +18,7 @@ import { shareWithCommands } from './sending/share-with-commands.ts';
 import { waitForLease } from './sending/wait-for-lease.ts';
 import { watchKey } from './sending/watch-key.ts';
 import { publishFirstSightRepeatedly } from './status/first-sight.ts';
+import { measurePublished } from '../project/recording/measure-published.ts';
 import { oldestReadingMs, startReadingAges } from './status/project-readings.ts';
 import { publishHealthAtEnd, readHealth } from './status/publish-health.ts';
 import {
@@ -81,6 +82,7 @@ function depsOfInvocation(
     samples: deps.insights?.pending,
     ledger: createRelayLedger(),
     bounds: createBoundReports(deps.telemetry),
+    onPublished: measurePublished(deps),
     onLost: (projectId) => readings.completedAtMs.delete(projectId),
     signal,
   };
@@ -178,7 +180,7 @@ function statusDepsOf({ status, ...deps }: InvocationDeps): StatusDeps | undefin
 }
 
 function measureInvocation(
-  { clock, telemetry }: Pick<InvocationDeps, 'clock' | 'telemetry'>,
+  { clock, telemetry, status }: Pick<InvocationDeps, 'clock' | 'telemetry' | 'status'>,
   { projects, readings, health }: AccountMemory,
   { pollCount }: InvocationCounts,
 ): void {
@@ -188,5 +190,7 @@ function measureInvocation(
   const oldestMs = oldestReadingMs(readings, visibleIds);
   if (oldestMs !== undefined) telemetry.measure('WalkAgeMs', nowMs - oldestMs);
   telemetry.measure('ProjectsPolled', pollCount);
+  const throttledPercent = status?.tally.takeThrottledPercent();
+  if (throttledPercent !== undefined) telemetry.measure('UpstreamThrottledPercent', throttledPercent);
   if (health.isKeyRejected) telemetry.measure('KeyRejected', 1);
 }

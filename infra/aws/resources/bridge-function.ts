@@ -29,15 +29,17 @@ export class BridgeFunction extends Construct {
   readonly lambda: lambda.Function;
   readonly role: iam.Role;
   readonly name: FunctionName;
+  readonly logGroupName: string;
 
   constructor(scope: Construct, name: FunctionName, props: BridgeFunctionProps) {
     super(scope, name);
     this.name = name;
+    this.logGroupName = `/aws/lambda/${props.functionName}`;
     const { memoryMb, timeoutMs } = functionDefinitions[name];
     const { fromProcess, fromFile } = dividedEnvironment(name, props.environment);
     writeFileSync(join(props.bundle, ENVIRONMENT_FILE), JSON.stringify(fromFile));
     const logGroup = new logs.LogGroup(this, 'Log', {
-      logGroupName: `/aws/lambda/${props.functionName}`,
+      logGroupName: this.logGroupName,
       retention: props.logRetention,
     });
     this.role = new iam.Role(this, 'Role', {
