@@ -44,6 +44,6 @@ function unansweredError(error: unknown, isTimedOut: boolean): DeliveryError {
       true,
     );
   const cause = toError(toError(error).cause ?? error);
-  const reason = codeOf(cause) ?? cause.message;
+  const reason = codeOf(cause) || cause.message;
   return new DeliveryError('CONNECTION_FAILURE', `The HTTP address cannot be reached (${reason}).`, true);
 }
