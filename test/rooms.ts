@@ -50,7 +50,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
     'shared/store',
   ],
-  'functions/api/console/html': ['functions/api/read-model', 'shared/core/records', 'shared/core/time'],
+  'functions/api/console/html': ['functions/api/read-model', 'shared/core/records'],
   'functions/api/console/pages': [
     'functions/api/bridge',
     'functions/api/console/html',
@@ -157,6 +157,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'functions/notifier': [
     'functions/notifier/channels',
+    'functions/notifier/channels/kind',
+    'functions/notifier/channels/mail',
     'functions/notifier/deciding',
     'functions/notifier/intake',
     'functions/notifier/sending',
@@ -167,6 +169,25 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store/dynamodb',
   ],
   'functions/notifier/channels': [
+    'functions/notifier/channels/kind',
+    'functions/notifier/channels/mail',
+    'functions/notifier/channels/slack',
+  ],
+  'functions/notifier/channels/http': ['functions/notifier/channels/kind', 'shared/runtime'],
+  'functions/notifier/channels/kind': [
+    'functions/notifier/deciding',
+    'functions/notifier/wording',
+    'shared/runtime',
+  ],
+  'functions/notifier/channels/mail': [
+    'functions/notifier/channels/kind',
+    'functions/notifier/deciding',
+    'functions/notifier/wording',
+    'shared/runtime',
+  ],
+  'functions/notifier/channels/slack': [
+    'functions/notifier/channels/http',
+    'functions/notifier/channels/kind',
     'functions/notifier/deciding',
     'functions/notifier/wording',
     'shared/alerts',
@@ -181,7 +202,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
   ],
   'functions/notifier/sending': [
-    'functions/notifier/channels',
+    'functions/notifier/channels/kind',
     'functions/notifier/deciding',
     'shared/alerts',
     'shared/runtime',
