@@ -506,7 +506,21 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store/dynamodb',
     'shared/upstream',
   ],
-  'infra/local/aws': ['infra/local/aws/services', 'infra/process', 'shared/runtime'],
+  'infra/local/aws': [
+    'infra/local/aws/queues',
+    'infra/local/aws/rules',
+    'infra/local/aws/services',
+    'infra/process',
+    'shared/runtime',
+  ],
+  'infra/local/aws/queues': ['infra/local/aws/services', 'shared/runtime'],
+  'infra/local/aws/rules': [
+    'infra/local/aws/queues',
+    'infra/local/aws/services',
+    'infra/process',
+    'shared/events/pattern',
+    'shared/runtime',
+  ],
   'infra/local/aws/services': ['shared/events/pattern', 'shared/runtime'],
   'infra/local/data': ['infra/local/aws', 'infra/process', 'shared/runtime'],
   'infra/local/lambda': [
