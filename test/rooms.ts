@@ -50,7 +50,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
     'shared/store',
   ],
-  'functions/api/console/html': ['functions/api/read-model', 'shared/core/records', 'shared/core/time'],
+  'functions/api/console/html': ['functions/api/read-model', 'shared/core/records'],
   'functions/api/console/pages': [
     'functions/api/bridge',
     'functions/api/console/html',
