@@ -171,7 +171,9 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'functions/notifier/channels': [
     'functions/notifier/channels/kind',
     'functions/notifier/channels/mail',
+    'functions/notifier/channels/pagerduty',
     'functions/notifier/channels/slack',
+    'functions/notifier/channels/webhook',
   ],
   'functions/notifier/channels/http': ['functions/notifier/channels/kind', 'shared/runtime'],
   'functions/notifier/channels/kind': [
@@ -185,6 +187,15 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/notifier/wording',
     'shared/runtime',
   ],
+  'functions/notifier/channels/pagerduty': [
+    'functions/notifier/channels/http',
+    'functions/notifier/channels/kind',
+    'functions/notifier/deciding',
+    'functions/notifier/wording',
+    'shared/alerts',
+    'shared/config',
+    'shared/runtime',
+  ],
   'functions/notifier/channels/slack': [
     'functions/notifier/channels/http',
     'functions/notifier/channels/kind',
@@ -194,8 +205,17 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/config',
     'shared/runtime',
   ],
+  'functions/notifier/channels/webhook': [
+    'functions/notifier/channels/http',
+    'functions/notifier/channels/kind',
+    'functions/notifier/deciding',
+    'functions/notifier/wording',
+    'shared/config',
+    'shared/runtime',
+  ],
   'functions/notifier/deciding': ['shared/alerts', 'shared/events', 'shared/runtime'],
   'functions/notifier/intake': [
+    'functions/notifier/channels/kind',
     'functions/notifier/deciding',
     'functions/notifier/sending',
     'shared/alerts',
