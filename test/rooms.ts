@@ -240,6 +240,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'functions/notifier/wording': ['functions/notifier/deciding', 'shared/events', 'shared/runtime'],
   'functions/poller': [
     'functions/poller/account',
+    'functions/poller/account/discovery',
     'functions/poller/account/insights',
     'functions/poller/account/sending',
     'functions/poller/account/status',
@@ -462,6 +463,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/core/records',
     'shared/insights',
     'shared/protocol',
+    'shared/store',
     'shared/store/adapters',
     'shared/store/dynamodb',
     'shared/upstream',
