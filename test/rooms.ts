@@ -425,6 +425,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/poller/project',
     'functions/poller/project/memory',
     'functions/poller/project/recording',
+    'functions/poller/repair',
     'functions/poller/walk-plan',
     'infra/config',
     'shared/alerts',
