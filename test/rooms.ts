@@ -52,7 +52,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
     'shared/store',
   ],
-  'functions/api/console/html': ['functions/api/read-model', 'shared/core/records', 'shared/core/time'],
+  'functions/api/console/html': ['functions/api/read-model', 'shared/core/records'],
   'functions/api/console/pages': [
     'functions/api/bridge',
     'functions/api/console/html',
@@ -159,6 +159,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'functions/notifier': [
     'functions/notifier/channels',
+    'functions/notifier/channels/kind',
+    'functions/notifier/channels/mail',
     'functions/notifier/deciding',
     'functions/notifier/intake',
     'functions/notifier/sending',
@@ -169,6 +171,25 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store/dynamodb',
   ],
   'functions/notifier/channels': [
+    'functions/notifier/channels/kind',
+    'functions/notifier/channels/mail',
+    'functions/notifier/channels/slack',
+  ],
+  'functions/notifier/channels/http': ['functions/notifier/channels/kind', 'shared/runtime'],
+  'functions/notifier/channels/kind': [
+    'functions/notifier/deciding',
+    'functions/notifier/wording',
+    'shared/runtime',
+  ],
+  'functions/notifier/channels/mail': [
+    'functions/notifier/channels/kind',
+    'functions/notifier/deciding',
+    'functions/notifier/wording',
+    'shared/runtime',
+  ],
+  'functions/notifier/channels/slack': [
+    'functions/notifier/channels/http',
+    'functions/notifier/channels/kind',
     'functions/notifier/deciding',
     'functions/notifier/wording',
     'shared/alerts',
@@ -183,7 +204,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
   ],
   'functions/notifier/sending': [
-    'functions/notifier/channels',
+    'functions/notifier/channels/kind',
     'functions/notifier/deciding',
     'shared/alerts',
     'shared/runtime',
