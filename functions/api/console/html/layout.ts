@@ -11,11 +11,13 @@ export interface Frame {
   readonly who?:
     | { readonly clientId: string; readonly formKey: string; readonly mayAudit: boolean }
     | undefined;
+  /** The browser goes to this page of the console at once, and does not need a script for it. */
+  readonly continueTo?: string | undefined;
   /** The cursor is the feed's end when the page was made. Without `live`, the page does not refresh itself. */
   readonly live?: { readonly cursor: string; readonly about: string } | undefined;
 }
 
-export function page({ title, content, who, live }: Frame): Html {
+export function page({ title, content, who, live, continueTo }: Frame): Html {
   const liveAttributes =
     live === undefined ? '' : html` data-live="${live.cursor}" data-about="${live.about}"`;
   return html`<!doctype html>
@@ -23,6 +25,7 @@ export function page({ title, content, who, live }: Frame): Html {
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
+${continueTo === undefined ? '' : html`<meta http-equiv="refresh" content="0;url=${continueTo}">`}
 <title>${title} · Operations Bridge</title>
 <link rel="stylesheet" href="${STYLE_PATH}">
 <script src="${SCRIPT_PATH}" defer></script>

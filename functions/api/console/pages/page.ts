@@ -7,6 +7,7 @@ import type { Context } from 'hono';
 import { type Frame, page } from '../html/layout.ts';
 import { simple } from '../html/markup.ts';
 import { formKey } from '../session/session.ts';
+import { offeredProvider } from '../session/sign-in-offer.ts';
 import { signInPage } from '../session/sign-in-page.ts';
 import type { Visitor } from '../session/visitor.ts';
 
@@ -38,7 +39,7 @@ export function showPage(c: Context, visitor: Visitor, { about, status = 200, ..
   const { caller, session, pepper, model } = visitor;
   const live = about === undefined ? undefined : { about, cursor: model.feed.start('now') };
   const mayAudit = caller.scopes.has('audit:read');
-  const who = { clientId: caller.client_id, formKey: formKey(session, pepper), mayAudit };
+  const who = { clientId: caller.email ?? caller.client_id, formKey: formKey(session, pepper), mayAudit };
   return c.html(page({ ...frame, who, live }), status);
 }
 
@@ -46,5 +47,8 @@ export function showPage(c: Context, visitor: Visitor, { about, status = 200, ..
 export function showSignIn(c: Context, problem?: string) {
   const { pathname, search } = new URL(c.req.url);
   const next = c.req.method === 'GET' ? `${pathname}${search}` : '/console';
-  return c.html(page({ title: 'Sign in', content: signInPage({ next, problem }) }), 401);
+  return c.html(
+    page({ title: 'Sign in', content: signInPage({ next, problem, provider: offeredProvider(c) }) }),
+    401,
+  );
 }
