@@ -317,14 +317,12 @@ describe('a provider', () => {
   test('that states another issuer than the settings is not trusted', async () => {
     const { api, provider, start } = await startBridgeWithProvider();
     provider.replaceBy((_request, response) =>
-      response
-        .setHeader('content-type', 'application/json')
-        .end(
-          JSON.stringify({
-            issuer: 'https://login.example/{tenantid}',
-            authorization_endpoint: 'https://x.example',
-          }),
-        ),
+      response.setHeader('content-type', 'application/json').end(
+        JSON.stringify({
+          issuer: 'https://login.example/{tenantid}',
+          authorization_endpoint: 'https://x.example',
+        }),
+      ),
     );
 
     const { status } = await createPersonWithBrowser().send(start);
