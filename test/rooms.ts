@@ -465,6 +465,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'infra/cli/connection',
     'infra/cli/examining',
     'infra/cli/listening',
+    'infra/cli/subscribing',
     'infra/cli/tokens',
     'infra/cli/triggering',
     'infra/cli/verifying',
@@ -475,8 +476,11 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'infra/simulator',
     'shared/callers',
     'shared/events',
+    'shared/events/subscription',
+    'shared/events/subscription/files',
     'shared/runtime',
   ],
+  'infra/cli/subscribing': ['infra/process'],
   'infra/cli/tokens': [
     'infra/cli/connection',
     'infra/process',
@@ -679,6 +683,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'shared/core/time': [],
   'shared/events': ['shared/core/journal', 'shared/core/records'],
   'shared/events/pattern': [],
+  'shared/events/subscription': ['shared/events'],
+  'shared/events/subscription/files': ['shared/events/subscription'],
   'shared/insights': ['shared/core/journal', 'shared/core/records', 'shared/core/time', 'shared/store'],
   'shared/protocol': [
     'shared/core/derived',

@@ -8,7 +8,7 @@ import { createUpstreamDouble } from '../../api/upstream-double.ts';
 import { CLIENT_ID, CLIENT_SECRET, startOpenIdProvider } from './openid-provider.ts';
 import { createPersonWithBrowser } from './person-with-browser.ts';
 
-export const ROLES = [
+const ROLES = [
   { value: 'bridge-admins', scopes: ['admin', 'audit:read'] },
   { value: 'team-blue', scopes: ['operator'], project_ids: ['blue-project-1'] },
   { value: 'no-reading', scopes: ['projects:read'] },
@@ -58,7 +58,7 @@ export async function startBridgeWithProvider(options: BridgeWithProviderOptions
       aheadMs += durationMs;
     },
     /** Lets a person sign in, and resolves to the last page with the person's browser. */
-    async signIn(name = 'ada', next = '/console') {
+    signIn: async (name = 'ada', next = '/console') => {
       const browser = createPersonWithBrowser();
       const start = `${origin}/console/sign-in/start?next=${encodeURIComponent(next)}`;
       const callback = await browser.reachCallback(start, name);

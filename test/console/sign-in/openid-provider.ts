@@ -20,7 +20,7 @@ export type TokenFault = (token: {
   readonly sign: Sign;
 }) => Promise<string> | string;
 
-export type Sign = (claims: Claims, header?: Readonly<Record<string, unknown>>) => Promise<string>;
+type Sign = (claims: Claims, header?: Readonly<Record<string, unknown>>) => Promise<string>;
 
 export interface OpenIdProvider {
   readonly issuer: string;

@@ -83,5 +83,3 @@ export function createPersonWithBrowser() {
     },
   };
 }
-
-export type PersonWithBrowser = ReturnType<typeof createPersonWithBrowser>;

@@ -103,7 +103,7 @@ describe('the return from the provider', () => {
 
     const answers = await Promise.all([browser.send(callback), browser.send(callback)]);
 
-    expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 400]);
+    expect(answers.map(({ status }) => status).toSorted((a, b) => a - b)).toEqual([200, 400]);
     expect(provider.requests.get('/token')).toBe(1);
   });
 
@@ -166,7 +166,7 @@ describe('the return from the provider', () => {
     const { browser, callback, provider, isSignedIn } = await withCallback();
     const state = new URL(callback).searchParams.get('state') ?? '';
     const url = new URL(callback);
-    url.search = `${new URLSearchParams({ error: 'access_denied', state, iss: provider.issuer })}`;
+    url.search = String(new URLSearchParams({ error: 'access_denied', state, iss: provider.issuer }));
 
     const answer = await browser.send(url.href);
 

@@ -14,7 +14,7 @@ import type { IdTokenClaims } from './person-of-claims.ts';
 import { failureOf, SignInFailure } from './sign-in-failure.ts';
 
 /** These texts belong to one sign-in. The provider returns or proves each of them. */
-export type SignInChecks = Pick<PendingSignIn, 'state' | 'nonce' | 'verifier'>;
+type SignInChecks = Pick<PendingSignIn, 'state' | 'nonce' | 'verifier'>;
 
 export interface IdentityProvider {
   /** People know the provider by this host. */
@@ -30,7 +30,7 @@ export interface IdentityProvider {
   signOutUrl(idToken: string | undefined, returnTo: URL): Promise<URL | undefined>;
 }
 
-export interface SignedIn {
+interface SignedIn {
   readonly claims: IdTokenClaims;
   readonly idToken: string;
 }
