@@ -65,6 +65,7 @@ export const apiAccess = {
       'account_id',
       'request_id',
       'client_id',
+      'email',
       'call',
       'project_id',
       'resource',
