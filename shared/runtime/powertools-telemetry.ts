@@ -26,8 +26,11 @@ export interface TelemetrySource {
   readonly accountId?: string | undefined;
 }
 
-/** CloudWatch takes at most 100 values of one metric in one record (CloudWatch embedded metric format). */
-const VALUES_PER_RECORD_MAX = 100;
+/**
+ * CloudWatch takes at most 100 values of one metric in one record (CloudWatch embedded metric format). At that number
+ * Powertools writes the record by itself.
+ */
+const VALUES_PER_RECORD_MAX = 99;
 
 export function createPowertoolsTelemetry(source: TelemetrySource): FlushableTelemetry {
   const { functionName, bridgeName, accountId } = source;

@@ -1,6 +1,7 @@
 /** Runs one invocation: it polls the projects of one account, many at once, until its signal aborts. */
 
 import { createRelayLedger } from '../../../shared/protocol/relay-ledger.ts';
+import { measurePublished } from '../project/recording/measure-published.ts';
 import { type Repairing, repairRepeatedly } from '../repair/repair-repeatedly.ts';
 import type { AccountDeps, InvocationDeps } from './account-deps.ts';
 import type { AccountMemory } from './account-memory.ts';
@@ -21,7 +22,6 @@ import { shareWithCommands } from './sending/share-with-commands.ts';
 import { waitForLease } from './sending/wait-for-lease.ts';
 import { watchKey } from './sending/watch-key.ts';
 import { publishFirstSightRepeatedly } from './status/first-sight.ts';
-import { measurePublished } from '../project/recording/measure-published.ts';
 import { oldestReadingMs, startReadingAges } from './status/project-readings.ts';
 import { publishHealthAtEnd, readHealth } from './status/publish-health.ts';
 import {

@@ -29,7 +29,11 @@ export class Dashboard extends Construct {
           logged('Transitions', poller, ['TransitionsRecorded', 'EventsPublished', 'LateOperations']),
         ],
         [
-          logged('Requests to the upstream', poller, ['UpstreamRequests', 'UpstreamThrottled', 'UpstreamFailed']),
+          logged('Requests to the upstream', poller, [
+            'UpstreamRequests',
+            'UpstreamThrottled',
+            'UpstreamFailed',
+          ]),
           logged('Alerts', notifier, ['AlertsSent', 'AlertsFailed']),
         ],
         [graph('API', apiLines(api), 'per minute'), graph('Time of an invocation', durations(parts), 'ms')],

@@ -33,8 +33,7 @@ export function pollingAlarms({ name, thresholds }: BridgeConfig): readonly Alar
     },
     {
       name: 'key-rejected',
-      means:
-        'The upstream refuses the key of an account; nothing of it is read until there is a valid one.',
+      means: 'The upstream refuses the key of an account; nothing of it is read until there is a valid one.',
       metric: of('KeyRejected', 'Sum'),
       threshold: 0,
     },

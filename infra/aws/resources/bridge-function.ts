@@ -23,6 +23,8 @@ export interface BridgeFunctionProps {
   readonly environment: Readonly<Record<string, string>>;
   readonly logRetention: logs.RetentionDays;
   readonly reservedConcurrency?: number;
+  /** The default is that of the function's definition. */
+  readonly memoryMb?: number;
 }
 
 export class BridgeFunction extends Construct {
@@ -55,7 +57,7 @@ export class BridgeFunction extends Construct {
       architecture: lambda.Architecture.ARM_64,
       handler: 'index.handler',
       code: lambda.Code.fromAsset(props.bundle),
-      memorySize: memoryMb,
+      memorySize: props.memoryMb ?? memoryMb,
       timeout: Duration.millis(timeoutMs),
       environment: fromProcess,
       logGroup,

@@ -29,7 +29,8 @@ export function createTally<T extends Telemetry>(
     telemetry: {
       ...telemetry,
       measure(metric, value, name) {
-        if (metric === 'UpstreamRequests') [requestCount, sharedRequests] = [requestCount + value, sharedRequests + value];
+        if (metric === 'UpstreamRequests')
+          [requestCount, sharedRequests] = [requestCount + value, sharedRequests + value];
         if (metric === 'UpstreamThrottled')
           [throttledCount, sharedThrottled] = [throttledCount + value, sharedThrottled + value];
         if (metric === 'DetectionDelayMs' && delaysMs.length < DELAYS_MAX) delaysMs.push(value);
