@@ -4,7 +4,9 @@ import { type Context, Hono } from 'hono';
 import { addEndpointCommands } from './endpoint-commands.ts';
 import { addErrorPages } from './error-pages.ts';
 import { addFreezeSwitch } from './freeze-switch.ts';
-import { CONSOLE_POLICY, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH } from './html/assets.ts';
+import { CONSOLE_POLICY, SCRIPT_PATH, STYLE_PATH } from './html/assets.ts';
+import { SCRIPT } from './html/script.ts';
+import { STYLE } from './html/style.ts';
 import { addLiveUpdates } from './live-updates.ts';
 import { buildAudit } from './pages/audit-page.ts';
 import { buildBranch } from './pages/branch-page.ts';
@@ -15,20 +17,26 @@ import { buildOverview, type OverviewDeps } from './pages/overview-page.ts';
 import { type BuildPage, messagePage, NOTHING_HERE, showPage, showSignIn } from './pages/page.ts';
 import { buildProject, type ProjectDeps } from './pages/project-page.ts';
 import { buildSubscribe, type SubscribeDeps } from './pages/subscribe-page.ts';
+import { buildTimeZone } from './pages/time-zone-page.ts';
 import { addReadWish } from './read-wish.ts';
+import { offerProvider } from './session/sign-in-offer.ts';
 import { type VisitorDeps, visitorOf } from './session/visitor.ts';
-import { addSignIn, type SignInDeps } from './sign-in.ts';
+import { addProviderSignIn, type ProviderSignInDeps } from './sign-in/provider-sign-in.ts';
+import { addSignOut, type SignOutDeps } from './sign-in/sign-out.ts';
+import { addTokenSignIn, type TokenSignInDeps } from './sign-in/token-sign-in.ts';
 
 export interface ConsoleDeps
   extends VisitorDeps,
-    SignInDeps,
+    TokenSignInDeps,
+    ProviderSignInDeps,
+    SignOutDeps,
     OverviewDeps,
     ProjectDeps,
     OperationDeps,
     SubscribeDeps {
-  readonly clock: SignInDeps['clock'];
-  readonly authenticator: VisitorDeps['authenticator'] & SignInDeps['authenticator'];
-  readonly endedSessions: VisitorDeps['endedSessions'] & SignInDeps['endedSessions'];
+  readonly clock: SignOutDeps['clock'];
+  readonly authenticator: VisitorDeps['authenticator'] & TokenSignInDeps['authenticator'];
+  readonly endedSessions: SignOutDeps['endedSessions'];
 }
 
 /** Returns the app, which must be mounted at `/console`. */
@@ -36,7 +44,10 @@ export function createConsole(deps: ConsoleDeps): Hono {
   const app = new Hono();
   addHeaders(app);
   addAssets(app);
-  addSignIn(app, deps);
+  offerProvider(app, deps.provider?.host);
+  addTokenSignIn(app, deps);
+  addProviderSignIn(app, deps);
+  addSignOut(app, deps);
   addPages(app, deps);
   addEndpointCommands(app, deps);
   addReadWish(app, deps);
@@ -79,6 +90,7 @@ function addPages(app: Hono, deps: ConsoleDeps): void {
     '/events': buildEvents(deps),
     '/audit': buildAudit(deps),
     '/subscribe': buildSubscribe(deps),
+    '/time-zone': buildTimeZone,
   };
   for (const [path, build] of Object.entries(pages)) {
     app.get(path, async (c) => {
