@@ -12,6 +12,7 @@ import { freezeSubcommand } from './freeze.ts';
 import { listenSubcommand } from './listen.ts';
 import { runSubcommand } from './run.ts';
 import { startSubcommand } from './start.ts';
+import { subscribeSubcommand } from './subscribe.ts';
 import { tokensSubcommand } from './tokens.ts';
 import { triggerSubcommand } from './trigger.ts';
 import { upstreamSubcommand } from './upstream.ts';
@@ -47,6 +48,7 @@ const SUBCOMMANDS = [
   freezeSubcommand,
   triggerSubcommand,
   alertsSubcommand,
+  subscribeSubcommand,
   conformanceSubcommand,
   doctorSubcommand,
   verifySubcommand,
