@@ -23,7 +23,7 @@ import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/u
 import type { KeySource } from '../../shared/upstream/key-source.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
 import { createConsole } from './console/create-console.ts';
-import { readAlertHistory, type SentAlerts } from './console/pages/alert-history.ts';
+import { readAlertHistory, type SentAlerts } from './console/pages/operation/alert-history.ts';
 import type { RouteCall } from './console/pages/upstream-view.ts';
 import { createEndedSessions } from './console/session/ended-sessions.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
@@ -85,7 +85,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const routes = createRoutes(settings, ports, { accounts, readers, noteUnreadable });
   const fairShares = new Map([...accounts].map(([id, { fairShare }]) => [id, fairShare]));
   const serving = createServing(settings, ports, { fairShares, noteUnreadable });
-  const pages = createPages(ports, { readers, serving, routes });
+  const pages = createPages(ports, { readers, serving, routes, accounts: settings.accounts });
   const app = createApp({ ...serving, routes, pages: [{ path: '/console', app: pages }] });
   return { app, routes, serving };
 }
@@ -196,9 +196,14 @@ function createServing(
 
 function createPages(
   { table, pepper, busName }: ApiPorts,
-  parts: { readonly readers: Readers; readonly serving: ServeDeps; readonly routes: readonly Route[] },
+  parts: {
+    readonly readers: Readers;
+    readonly serving: ServeDeps;
+    readonly routes: readonly Route[];
+    readonly accounts: readonly ApiAccount[];
+  },
 ): Hono {
-  const { readers, serving, routes } = parts;
+  const { readers, serving, routes, accounts } = parts;
   return createConsole({
     ...readers,
     authenticator: serving.authenticator,
@@ -207,12 +212,21 @@ function createPages(
     clock: serving.clock,
     newId: serving.newId,
     busName,
+    upstreamPages: upstreamPagesOf(accounts),
     telemetry: serving.telemetry,
     audit: serving.audit,
     routes,
     call: (route, { caller, ...request }) =>
       serveCaller(serving, route, { caller, raw: rawRequestOf(request) }),
   });
+}
+
+function upstreamPagesOf(accounts: readonly ApiAccount[]): ReadonlyMap<string, string> {
+  return new Map(
+    accounts.flatMap(({ account_id, upstream_page_url }) =>
+      upstream_page_url === undefined ? [] : [[account_id, upstream_page_url] as const],
+    ),
+  );
 }
 
 /** Turns a form of the console into a request to a route. It has ids, and no query. */
