@@ -16,9 +16,9 @@ import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.
 import type { Table } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { alertPolicySchema } from './alert-policy-schema.ts';
-import type { Channel } from './channels/channel.ts';
 import { CHANNEL_KINDS } from './channels/channels.ts';
-import { createSnsPublisher } from './channels/sns-publisher.ts';
+import type { Channel } from './channels/kind/channel.ts';
+import { createSnsPublisher } from './channels/mail/sns-publisher.ts';
 import type { NotifierEnvironment } from './environment.ts';
 import { type BatchResponse, type NotifyDeps, notify } from './notify.ts';
 import { notifierAccess } from './store/access.ts';
@@ -81,6 +81,7 @@ function channelsOf(environment: NotifierEnvironment, clock: Clock): readonly Ch
     secretOf: (secretId: string) => createSecretKeySource(secretsManager, secretId, clock),
     publisherOf: (topicArn: string) => createSnsPublisher(sns, topicArn),
     links: { consoleBaseUrl: environment.CONSOLE_BASE_URL, runbookUrl: environment.RUNBOOK_URL },
+    clock,
   };
   return CHANNEL_KINDS.flatMap((kind) => {
     const sender = kind.create(environment, parts);

@@ -6,6 +6,7 @@
 import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts-store.ts';
 import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/insights-store.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
+import { REPAIR_ATTRIBUTES } from '../../shared/store/adapters/repairs.ts';
 import { USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
@@ -22,6 +23,7 @@ export const pollerAccess = {
     protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES, ...LEASE, ...PROJECT_NAMES_ATTRIBUTES]),
     usage: [...KEY, ...USAGE_ATTRIBUTES],
     insights: INSIGHTS,
+    readRequests: [...KEY, ...REPAIR_ATTRIBUTES],
   },
   readsMany: ['protocol', 'insights'],
   updates: {
@@ -35,8 +37,8 @@ export const pollerAccess = {
       ...LEASE,
       ...PROJECT_NAMES_ATTRIBUTES,
     ]),
-    // The poller takes a wish out of the index once it is fulfilled.
-    readRequests: [...KEY, WORK_INDEX.partitionKey],
+    // The poller takes a wish out of the index once it is fulfilled, and notes how far a repair has come.
+    readRequests: [...KEY, WORK_INDEX.partitionKey, ...REPAIR_ATTRIBUTES],
     insights: [...INSIGHTS, 'expires_at'],
   },
 } as const satisfies Access;

@@ -107,6 +107,22 @@ export function wishesOf(accountId: string): string {
   return `READ#${accountId}`;
 }
 
+const REPAIR_PREFIX = 'REPAIR#';
+
+/** This item is the latest repair of the project: what a caller asked for, and how far the poller has come. */
+export function repairKey(accountId: string, projectId: string): Key {
+  return { pk: `READ#${accountId}`, sk: `${REPAIR_PREFIX}${projectId}` };
+}
+
+/** Names the partition of the work index with the account's repairs that have not ended. */
+export function repairsOf(accountId: string): string {
+  return `READ#${accountId}#REPAIRS`;
+}
+
+export function repairProjectIdOf({ sk }: Key): string | undefined {
+  return sk.startsWith(REPAIR_PREFIX) ? sk.slice(REPAIR_PREFIX.length) : undefined;
+}
+
 /** Names the partition of the work index with the entries that the bus refused for good. */
 export function parkedWorkOf(accountId: string): string {
   return `PARKED#${accountId}`;

@@ -7,6 +7,7 @@ import type { PollerBudget } from '../../../shared/upstream/request-budget.ts';
 import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts';
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import type { PollDeps } from '../project/poll-deps.ts';
+import type { RepairLoopDeps } from '../repair/repair-repeatedly.ts';
 import type { OriginStore } from './discovery/account-origin.ts';
 import type { ProjectLimits } from './discovery/add-projects.ts';
 import type { DiscoveryDeps } from './discovery/discover-projects.ts';
@@ -24,7 +25,7 @@ import type { StatusPort } from './status/publish-status.ts';
 import type { WorkStore, WorkWatchDeps } from './watch-for-work.ts';
 
 export interface AccountDeps extends PollDeps {
-  readonly store: PollDeps['store'] & OriginStore & LeftoverStore & WorkStore;
+  readonly store: PollDeps['store'] & OriginStore & LeftoverStore & WorkStore & RepairLoopDeps['store'];
   readonly upstream: Pick<UpstreamClient, 'listProjects' | 'listOperations' | 'getOperation'>;
   readonly planner: PollPlanner;
   /** `upstream` takes its permits from this budget. */

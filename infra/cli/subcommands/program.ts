@@ -11,6 +11,7 @@ import { freezeSubcommand } from './freeze.ts';
 import { listenSubcommand } from './listen.ts';
 import { runSubcommand } from './run.ts';
 import { startSubcommand } from './start.ts';
+import { subscribeSubcommand } from './subscribe.ts';
 import { tokensSubcommand } from './tokens.ts';
 import { triggerSubcommand } from './trigger.ts';
 import { upstreamSubcommand } from './upstream.ts';
@@ -45,6 +46,7 @@ const SUBCOMMANDS = [
   auditSubcommand,
   freezeSubcommand,
   triggerSubcommand,
+  subscribeSubcommand,
   conformanceSubcommand,
   doctorSubcommand,
   verifySubcommand,

@@ -1,0 +1,46 @@
+/**
+ * Defines what every channel is to the rest of the notifier: a name, its limits, and one call that sends a message.
+ */
+
+import type { Thread } from '../../deciding/incident.ts';
+import type { Message, MessageLimits } from '../../deciding/message-plan.ts';
+import type { Notice } from '../../deciding/notice.ts';
+import type { Operations } from '../../deciding/operation-standing.ts';
+
+export type SendResult =
+  /** `thread` says where the channel now keeps the message of an incident. */
+  | { readonly kind: 'sent'; readonly thread?: Thread | undefined }
+  /** The message itself is at fault, so sending it again does not help. */
+  | { readonly kind: 'refused'; readonly reason: string }
+  | {
+      readonly kind: 'failed';
+      readonly reason: string;
+      readonly retryAfterMs?: number | undefined;
+      /** When true, no answer came, so the message may have been shown all the same. */
+      readonly isUncertain?: boolean;
+    };
+
+/** The keys are the names of incidents. The values say how their operations stood when they were last reported. */
+export type OperationsByIncident = ReadonlyMap<string, Operations>;
+
+/** A sender sends messages at its own pace. */
+export interface Sender {
+  readonly pace: MessageLimits;
+  /**
+   * When false, the alerts of other incidents are not gathered after a message, because they interrupt no person who is
+   * at the console already. Without it they are.
+   */
+  readonly isGathered?: false;
+  /** Returns whether the channel gets such a notice at all. Without it the channel gets every one. */
+  takes?(notice: Pick<Notice, 'kind'>): boolean;
+  /**
+   * Sends one message. It never throws, and bounds its own time. `thread` belongs to the message's incident, when the
+   * message is about a single one.
+   */
+  send(message: Message, thread?: Thread, operations?: OperationsByIncident): Promise<SendResult>;
+}
+
+export interface Channel extends Sender {
+  /** The name of the channel's kind stands in routes, keys of the table and log lines. */
+  readonly name: string;
+}

@@ -1,0 +1,123 @@
+/** Sends to Slack by bot token: one message per incident, which is edited in place. Only `ok: true` of the Web API is a success. */
+
+import * as z from 'zod';
+import { incidentOf } from '../../../../shared/alerts/incident-key.ts';
+import type { Thread } from '../../deciding/incident.ts';
+import type { Message } from '../../deciding/message-plan.ts';
+import type { Notice } from '../../deciding/notice.ts';
+import { noteOperations, type Operations, standingOf } from '../../deciding/operation-standing.ts';
+import { failure, readStart } from '../http/answer.ts';
+import type { OperationsByIncident, SendResult } from '../kind/channel.ts';
+import { renderSlack, renderSlackIncident } from './render-slack.ts';
+import { type Call, MESSAGE_ERRORS, request } from './slack-request.ts';
+
+const API_ORIGIN = 'https://slack.com';
+
+const botSchema = z.strictObject({ token: z.string().min(10), channel: z.string().min(3).max(80) });
+const apiAnswer = z.looseObject({
+  ok: z.boolean(),
+  error: z.string().optional(),
+  ts: z.string().optional(),
+  channel: z.string().optional(),
+});
+
+export interface Sent {
+  readonly message: Message;
+  readonly thread: Thread | undefined;
+  readonly operations: OperationsByIncident | undefined;
+}
+
+export type Bot = z.output<typeof botSchema>;
+
+/**
+ * Returns undefined when the secret is the URL of a webhook. Throws when it is neither that nor a bot's token and
+ * channel.
+ */
+export function botOf(text: string): Bot | undefined {
+  if (!text.startsWith('{')) return undefined;
+  return botSchema.parse(JSON.parse(text));
+}
+
+/** Keeps one message per incident and edits it as the incident grows. New notices go into its thread, and so does the end. */
+export async function sendByBot(
+  call: Call,
+  bot: Bot,
+  { message, thread, operations: byIncident }: Sent,
+): Promise<SendResult> {
+  const rendered = renderSlack(message, call.links);
+  const notices = message.flat().toSorted(byTime);
+  const [first] = notices;
+  const latest = notices.at(-1);
+  // A message of a storm is about many incidents, so it belongs to no thread.
+  if (message.length !== 1 || first === undefined || latest === undefined)
+    return resultOf(await post(call, bot, rendered));
+  const operations = byIncident?.get(incidentOf(first));
+  if (thread === undefined || thread.isOver) {
+    const posted = await post(call, bot, rendered);
+    if (posted.kind !== 'posted') return posted;
+    const { channel, ts } = posted;
+    const isOver = standingOf(noteOperations(operations ?? {}, notices)) !== 'failing';
+    return { kind: 'sent', thread: { channel, ts, first, toldCount: notices.length, isOver } };
+  }
+  const replied = await post(call, bot, { ...rendered, thread_ts: thread.ts });
+  if (replied.kind !== 'posted') return replied;
+  const standing = standingNow(operations ?? noteOperations({}, [thread.first]), { thread, notices });
+  const grown = { ...thread, toldCount: thread.toldCount + notices.length, isOver: standing !== 'failing' };
+  const head = renderSlackIncident(grown, { standing, latest }, call.links);
+  // The reply has reported the notices. If the head cannot be edited, it only looks out of date.
+  await ask(call, bot, {
+    method: 'chat.update',
+    body: { channel: thread.channel, ts: thread.ts, ...head },
+  }).catch(() => undefined);
+  return { kind: 'sent', thread: grown };
+}
+
+/**
+ * Returns how the incident stands for this message. Operations that ended without success before the message began do
+ * not count.
+ */
+function standingNow(
+  operations: Operations,
+  { thread, notices }: { readonly thread: Thread; readonly notices: readonly Notice[] },
+): 'failing' | 'given_up' | 'recovered' {
+  const own = Object.entries(noteOperations(operations, notices)).filter(
+    ([, { state, observed_at }]) => state === 'failing' || observed_at >= thread.first.observed_at,
+  );
+  const standing = standingOf(Object.fromEntries(own));
+  return standing === 'unknown' ? 'failing' : standing;
+}
+
+function byTime(a: Notice, b: Notice): number {
+  return a.observed_at < b.observed_at ? -1 : Number(a.observed_at > b.observed_at);
+}
+
+type Posted =
+  | Exclude<SendResult, { kind: 'sent' }>
+  | { readonly kind: 'posted'; readonly channel: string; readonly ts: string };
+
+export async function post(call: Call, bot: Bot, message: object): Promise<Posted> {
+  const body = { channel: bot.channel, ...message };
+  const { response, answer } = await ask(call, bot, { method: 'chat.postMessage', body });
+  if (answer?.ok === true && answer.ts !== undefined) {
+    return { kind: 'posted', channel: answer.channel ?? bot.channel, ts: answer.ts };
+  }
+  const error = answer?.error ?? String(response.status);
+  if (MESSAGE_ERRORS.has(error)) return { kind: 'refused', reason: `Slack answered ${error}` };
+  return failure(response, `Slack answered ${error}`);
+}
+
+export function resultOf(posted: Posted): SendResult {
+  return posted.kind === 'posted' ? { kind: 'sent' } : posted;
+}
+
+async function ask(
+  call: Call,
+  { token }: Bot,
+  { method, body }: { readonly method: string; readonly body: object },
+) {
+  const url = new URL(`/api/${method}`, call.apiOrigin ?? API_ORIGIN);
+  const response = await request(call, url, { body, headers: { authorization: `Bearer ${token}` } });
+  const text = await readStart(response);
+  const answer = text.startsWith('{') ? apiAnswer.safeParse(JSON.parse(text)).data : undefined;
+  return { response, answer };
+}
