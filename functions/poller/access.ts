@@ -6,6 +6,7 @@
 import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/insights-store.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { REPAIR_ATTRIBUTES } from '../../shared/store/adapters/repairs.ts';
+import { REPLAY_ATTRIBUTES } from '../../shared/store/adapters/replays.ts';
 import { USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { FEED_INDEX, LIST_INDEX, WORK_INDEX } from '../../shared/store/table.ts';
@@ -20,7 +21,7 @@ export const pollerAccess = {
     protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES, ...LEASE]),
     usage: [...KEY, ...USAGE_ATTRIBUTES],
     insights: [...KEY, ...INSIGHTS_ATTRIBUTES],
-    readRequests: [...KEY, ...REPAIR_ATTRIBUTES],
+    readRequests: distinct([...KEY, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
   },
   readsMany: ['protocol', 'insights'],
   updates: {
@@ -34,7 +35,7 @@ export const pollerAccess = {
       ...LEASE,
     ]),
     // The poller takes a wish out of the index once it is fulfilled, and notes how far a repair has come.
-    readRequests: [...KEY, WORK_INDEX.partitionKey, ...REPAIR_ATTRIBUTES],
+    readRequests: distinct([...KEY, WORK_INDEX.partitionKey, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
     insights: [...KEY, 'expires_at', ...INSIGHTS_ATTRIBUTES],
   },
 } as const satisfies Access;

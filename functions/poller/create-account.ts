@@ -94,6 +94,14 @@ export function createAccount(
       store: insights,
       writer: ports.newId(),
     },
+    replays: {
+      recorded: {
+        indexes: adapters.indexes,
+        accountId: settings.account_id,
+        readRecords: (keys) => store.readRecords(keys),
+      },
+      store,
+    },
     usualDurationOf: rememberUsualDurations(insights, clock),
     commands: commandsOf(settings, table, noteUnreadable),
     planner: createPollPlanner(plannerLimits(settings, requestsPerMinute)),
