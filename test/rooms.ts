@@ -479,11 +479,13 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'infra/cli/examining': ['infra/cli/conforming', 'infra/cli/connection', 'shared/runtime', 'shared/store'],
   'infra/cli/listening': ['infra/cli/connection', 'infra/local/terminal', 'infra/process', 'shared/runtime'],
+  'infra/cli/replaying': ['infra/cli/connection', 'infra/process', 'shared/runtime'],
   'infra/cli/subcommands': [
     'infra/cli/conforming',
     'infra/cli/connection',
     'infra/cli/examining',
     'infra/cli/listening',
+    'infra/cli/replaying',
     'infra/cli/tokens',
     'infra/cli/triggering',
     'infra/cli/verifying',

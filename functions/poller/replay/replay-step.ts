@@ -25,7 +25,7 @@ const ITEMS_PER_STEP = 20;
 export const REPLAYED_PER_SECOND_MAX = 50;
 
 /** The index can show an item this much later than it was written, so the second pass begins earlier by this. */
-const INDEX_LAG_MS_MAX = 60_000;
+const INDEX_LAG_MS_MAX = 30_000;
 
 export interface ReplayDeps {
   readonly recorded: RangeReader;
