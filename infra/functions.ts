@@ -29,7 +29,7 @@ export const functionDefinitions = {
   api: {
     entry: 'functions/api/handler.ts',
     environment: apiEnvironment,
-    filed: ['ACCOUNTS', 'EXTRA_ROUTES', 'ALERT_CHANNELS'],
+    filed: ['ACCOUNTS', 'EXTRA_ROUTES', 'ALERT_CHANNELS', 'SIGN_IN'],
     memoryMb: 512,
     // An HTTP API waits for 30 seconds at most.
     timeoutMs: 30_000,

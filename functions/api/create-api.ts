@@ -26,6 +26,8 @@ import { createConsole } from './console/create-console.ts';
 import { readAlertHistory, type SentAlerts } from './console/pages/alert-history.ts';
 import type { RouteCall } from './console/pages/upstream-view.ts';
 import { createEndedSessions } from './console/session/ended-sessions.ts';
+import { createIdentityProvider } from './console/sign-in/identity-provider.ts';
+import { createRoleCallers } from './console/sign-in/role-callers.ts';
 import { withDocumentation } from './documentation/documentation-routes.ts';
 import { createAuthenticator } from './identity/authenticate.ts';
 import { createJwtVerifier } from './identity/verify-jwt.ts';
@@ -51,6 +53,8 @@ export interface ApiPorts {
   readonly keyOf: (account: ApiAccount) => KeySource;
   /** The pepper keys the hashes of tokens and Idempotency-Keys, and everything that is sealed. */
   readonly pepper: () => Promise<Secret>;
+  /** The secret of the bridge at the company's provider. It is undefined when people sign in with a token alone. */
+  readonly signInSecret?: (() => Promise<Secret>) | undefined;
   readonly telemetry: Telemetry;
   readonly clock: Clock;
   readonly random: Random;
@@ -85,7 +89,7 @@ export function createApi(settings: ApiSettings, ports: ApiPorts): Api {
   const routes = createRoutes(settings, ports, { accounts, readers, noteUnreadable });
   const fairShares = new Map([...accounts].map(([id, { fairShare }]) => [id, fairShare]));
   const serving = createServing(settings, ports, { fairShares, noteUnreadable });
-  const pages = createPages(ports, { readers, serving, routes });
+  const pages = createPages(settings, ports, { readers, serving, routes });
   const app = createApp({ ...serving, routes, pages: [{ path: '/console', app: pages }] });
   return { app, routes, serving };
 }
@@ -195,7 +199,8 @@ function createServing(
 }
 
 function createPages(
-  { table, pepper, busName }: ApiPorts,
+  { signIn }: ApiSettings,
+  { table, pepper, busName, clock, signInSecret }: ApiPorts,
   parts: { readonly readers: Readers; readonly serving: ServeDeps; readonly routes: readonly Route[] },
 ): Hono {
   const { readers, serving, routes } = parts;
@@ -203,6 +208,10 @@ function createPages(
     ...readers,
     authenticator: serving.authenticator,
     endedSessions: createEndedSessions(table),
+    callerOfPerson: createRoleCallers(signIn),
+    provider: signIn && createIdentityProvider(signIn, { clock, secret: signInSecret }),
+    signIn,
+    consoleBaseUrl: signIn?.base_url,
     pepper,
     clock: serving.clock,
     newId: serving.newId,

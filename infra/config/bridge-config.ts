@@ -7,6 +7,7 @@ import * as z from 'zod';
 import { openCalls } from '../../shared/config/closed-calls.ts';
 import { extraRoutes } from '../../shared/config/extra-routes.ts';
 import { secretArn } from '../../shared/config/secret-arn.ts';
+import { signInShape } from '../../shared/config/sign-in-settings.ts';
 import { AppError } from '../../shared/runtime/errors.ts';
 import { accountsSettings } from './account-settings.ts';
 import { alertSettings } from './alert-settings.ts';
@@ -41,6 +42,17 @@ const settings = z.strictObject({
         access_token_audience: z.string().min(1).max(URL_CHARACTERS_MAX).optional(),
         jwks_url: address.optional(),
         account_id: z.string(),
+      })
+      .optional(),
+    /** People sign in to the console at this OpenID provider. Without it they use a token. */
+    sign_in: z
+      .strictObject({
+        ...signInShape,
+        issuer: address,
+        /** Browsers reach the console here, when that is not the address of API Gateway. */
+        base_url: address.optional(),
+        /** This secret holds the client's secret at the provider. A public client has none. */
+        client_secret_arn: secretArn.optional(),
       })
       .optional(),
     extra_routes: extraRoutes.default([]),
@@ -90,7 +102,14 @@ const settings = z.strictObject({
     .default({}),
 });
 
-const bridgeConfigSchema = settings.superRefine(({ name, accounts }, context) => {
+const bridgeConfigSchema = settings.superRefine(({ name, accounts, api }, context) => {
+  const signInAccount = api.sign_in?.account_id;
+  if (signInAccount !== undefined && !accounts.some(({ account_id }) => account_id === signInAccount))
+    context.addIssue({
+      code: 'custom',
+      path: ['api', 'sign_in', 'account_id'],
+      message: 'names none of the accounts',
+    });
   const most = SCHEDULE_NAME_CHARACTERS_MAX - `${name}-poll-`.length;
   for (const [place, { account_id }] of accounts.entries()) {
     if (account_id.length <= most) continue;

@@ -13,6 +13,7 @@ import type { Wake } from '../../shared/commands/queue/wakes.ts';
 import { apiAccounts } from '../../shared/config/api-accounts.ts';
 import type { ApiSettings, OidcSettings } from '../../shared/config/api-config.ts';
 import { type ExtraRoute, extraRoutes } from '../../shared/config/extra-routes.ts';
+import type { SignInSettings } from '../../shared/config/sign-in-settings.ts';
 import type { EventBus } from '../../shared/events/event-bus.ts';
 import type { BusEvent } from '../../shared/events/render-event.ts';
 import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
@@ -33,6 +34,8 @@ export interface ApiOptions {
   readonly extraRoutes?: readonly object[];
   readonly openCalls?: ApiSettings['openCalls'];
   readonly oidc?: OidcSettings;
+  readonly signIn?: SignInSettings;
+  readonly signInSecret?: string;
   readonly clock?: Clock;
   readonly wrapCounters?: (counters: TableCounters) => TableCounters;
   readonly wrapTable?: (table: MemoryTable) => Table;
@@ -93,6 +96,7 @@ export function createApiUnderTest(options: ApiOptions) {
   const accounts = apiAccounts.parse([
     { ...account, requests_per_minute: 700, caller_requests_per_minute: 700, ...options.accountSettings },
   ]);
+  const signInSecret = options.signInSecret === undefined ? undefined : createSecret(options.signInSecret);
   const woken: Wake[] = [];
   const handedBack: { readonly receiptHandle: string; readonly pauseMs: number }[] = [];
   const newId = () => `request-${++idCount}`;
@@ -115,9 +119,11 @@ export function createApiUnderTest(options: ApiOptions) {
       openCalls: options.openCalls ?? ALL_KEY_CALLS,
       alertChannels: ['slack', 'email'],
       oidc: options.oidc,
+      signIn: options.signIn,
     },
     {
       ...ports,
+      signInSecret: signInSecret && (async () => signInSecret),
       table,
       indexes: createMemoryIndexes(memory),
       busName: 'operations-bridge',

@@ -19,19 +19,24 @@ import { buildProject, type ProjectDeps } from './pages/project-page.ts';
 import { buildSubscribe, type SubscribeDeps } from './pages/subscribe-page.ts';
 import { buildTimeZone } from './pages/time-zone-page.ts';
 import { addReadWish } from './read-wish.ts';
+import { offerProvider } from './session/sign-in-offer.ts';
 import { type VisitorDeps, visitorOf } from './session/visitor.ts';
-import { addSignIn, type SignInDeps } from './sign-in.ts';
+import { addProviderSignIn, type ProviderSignInDeps } from './sign-in/provider-sign-in.ts';
+import { addSignOut, type SignOutDeps } from './sign-in/sign-out.ts';
+import { addTokenSignIn, type TokenSignInDeps } from './sign-in/token-sign-in.ts';
 
 export interface ConsoleDeps
   extends VisitorDeps,
-    SignInDeps,
+    TokenSignInDeps,
+    ProviderSignInDeps,
+    SignOutDeps,
     OverviewDeps,
     ProjectDeps,
     OperationDeps,
     SubscribeDeps {
-  readonly clock: SignInDeps['clock'];
-  readonly authenticator: VisitorDeps['authenticator'] & SignInDeps['authenticator'];
-  readonly endedSessions: VisitorDeps['endedSessions'] & SignInDeps['endedSessions'];
+  readonly clock: SignOutDeps['clock'];
+  readonly authenticator: VisitorDeps['authenticator'] & TokenSignInDeps['authenticator'];
+  readonly endedSessions: SignOutDeps['endedSessions'];
 }
 
 /** Returns the app, which must be mounted at `/console`. */
@@ -39,7 +44,10 @@ export function createConsole(deps: ConsoleDeps): Hono {
   const app = new Hono();
   addHeaders(app);
   addAssets(app);
-  addSignIn(app, deps);
+  offerProvider(app, deps.provider?.host);
+  addTokenSignIn(app, deps);
+  addProviderSignIn(app, deps);
+  addSignOut(app, deps);
   addPages(app, deps);
   addEndpointCommands(app, deps);
   addReadWish(app, deps);

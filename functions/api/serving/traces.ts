@@ -23,6 +23,8 @@ export interface Asker {
    * made up.
    */
   readonly token_id?: string | undefined;
+  /** This is a code of the reason, when there is more to say than the kind of the refusal. */
+  readonly detail?: string | undefined;
 }
 
 export function noteRefusal(telemetry: Telemetry, reason: RefusalReason, asker: Asker): void {

@@ -12,8 +12,10 @@ import type { ReplayPort } from '../replay/replay-repeatedly.ts';
 import type { OriginStore } from './discovery/account-origin.ts';
 import type { ProjectLimits } from './discovery/add-projects.ts';
 import type { DiscoveryDeps } from './discovery/discover-projects.ts';
+import type { ProjectNamesPort } from './discovery/keep-names.ts';
 import type { ListingIntervals } from './discovery/listings.ts';
 import type { QuietDeps } from './end-when-quiet.ts';
+import type { HourCountsPort } from './insights/write-counts.ts';
 import type { InsightsPort } from './insights/write-insights.ts';
 import type { LeftoverStore } from './relay/relay-leftovers.ts';
 import type { Lease } from './sending/lease.ts';
@@ -40,6 +42,10 @@ export interface AccountDeps extends PollDeps {
   readonly insights?: InsightsPort | undefined;
   /** Replays are read from here. Nothing is replayed when this is undefined. */
   readonly replays?: ReplayPort | undefined;
+  /** What began and failed in each hour is counted here. Nothing is counted when this is undefined. */
+  readonly hourCounts?: HourCountsPort | undefined;
+  /** The names of projects are kept here. They are not kept when this is undefined. */
+  readonly names?: ProjectNamesPort | undefined;
   /** The poller polls just these projects and lists none, for a key that may not list them. */
   readonly fixedProjectIds?: readonly string[] | undefined;
 }

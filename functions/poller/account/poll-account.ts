@@ -7,10 +7,12 @@ import type { AccountDeps, InvocationDeps } from './account-deps.ts';
 import type { AccountMemory } from './account-memory.ts';
 import { discoverRepeatedly } from './discover-repeatedly.ts';
 import { readOrigin } from './discovery/account-origin.ts';
+import { keepNamesRepeatedly } from './discovery/keep-names.ts';
 import { rememberProject, visibleIdsOf } from './discovery/known-projects.ts';
 import type { Listings } from './discovery/listings.ts';
 import { recordedProjects } from './discovery/recorded-projects.ts';
 import { endWhenQuiet } from './end-when-quiet.ts';
+import { writeCountsRepeatedly } from './insights/write-counts.ts';
 import { writeInsightsRepeatedly } from './insights/write-insights.ts';
 import { type InvocationCounts, noCounts } from './invocation-counts.ts';
 import { pollUntilStopped, type WorkerState } from './poll-until-stopped.ts';
@@ -82,6 +84,7 @@ function depsOfInvocation(
   return {
     ...deps,
     samples: deps.insights?.pending,
+    counts: deps.hourCounts?.pending,
     ledger: createRelayLedger(),
     bounds: createBoundReports(deps.telemetry),
     onLost: (projectId) => readings.completedAtMs.delete(projectId),
@@ -137,7 +140,7 @@ function startLoops(
   memory: AccountMemory,
   state: WorkerState,
 ): readonly Promise<void>[] {
-  const { insights, limits } = deps;
+  const { insights, hourCounts, names, limits } = deps;
   const workers = Array.from({ length: limits.pollsAtOnce }, () => pollUntilStopped(deps, memory, state));
   return [
     relayLeftovers(deps, state.leftovers, leftoverEvents(deps, memory, state.counts)),
@@ -147,6 +150,8 @@ function startLoops(
     watchKey(deps, memory.health),
     publishFirstSightOnce(deps, memory),
     ...(insights === undefined ? [] : [writeInsightsRepeatedly({ ...deps, insights })]),
+    ...(hourCounts === undefined ? [] : [writeCountsRepeatedly({ ...deps, hourCounts })]),
+    ...(names === undefined ? [] : [keepNamesRepeatedly({ ...deps, names }, state.discovery)]),
     ...workers,
   ];
 }

@@ -12,6 +12,7 @@ import { listenSubcommand } from './listen.ts';
 import { replaySubcommand } from './replay.ts';
 import { runSubcommand } from './run.ts';
 import { startSubcommand } from './start.ts';
+import { subscribeSubcommand } from './subscribe.ts';
 import { tokensSubcommand } from './tokens.ts';
 import { triggerSubcommand } from './trigger.ts';
 import { upstreamSubcommand } from './upstream.ts';
@@ -46,6 +47,7 @@ const SUBCOMMANDS = [
   auditSubcommand,
   freezeSubcommand,
   triggerSubcommand,
+  subscribeSubcommand,
   conformanceSubcommand,
   doctorSubcommand,
   verifySubcommand,

@@ -10,6 +10,7 @@ import { simple } from '../html/markup.ts';
 import { keepZone, zoneOf } from '../html/time-zone.ts';
 import type { PageTime } from '../html/times.ts';
 import { formKey } from '../session/session.ts';
+import { offeredProvider } from '../session/sign-in-offer.ts';
 import { signInPage } from '../session/sign-in-page.ts';
 import type { Visitor } from '../session/visitor.ts';
 
@@ -42,7 +43,7 @@ export function showPage(c: Context, visitor: Visitor, { about, status = 200, ..
   const live = about === undefined ? undefined : { about, cursor: model.feed.start('now') };
   const { pathname, search } = new URL(c.req.url);
   const who = {
-    clientId: caller.client_id,
+    clientId: caller.email ?? caller.client_id,
     formKey: formKey(session, pepper),
     path: `${pathname}${search}`,
     entries: navigationFor(caller),
@@ -71,5 +72,8 @@ function navigationFor({ scopes }: Caller): readonly NavigationEntry[] {
 export function showSignIn(c: Context, problem?: string) {
   const { pathname, search } = new URL(c.req.url);
   const next = c.req.method === 'GET' ? `${pathname}${search}` : '/console';
-  return c.html(page({ title: 'Sign in', content: signInPage({ next, problem }) }), 401);
+  return c.html(
+    page({ title: 'Sign in', content: signInPage({ next, problem, provider: offeredProvider(c) }) }),
+    401,
+  );
 }
