@@ -491,6 +491,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/poller/project/memory',
     'functions/poller/project/recording',
     'functions/poller/repair',
+    'functions/poller/replay',
     'functions/poller/walk-plan',
     'infra/config',
     'shared/alerts',

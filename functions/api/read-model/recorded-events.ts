@@ -8,7 +8,7 @@ import { decodeCursor, encodeCursor, type Page, positionSchema } from './page-cu
 
 /** One call reads at most this many pages of this many items, so that a large account takes several calls. */
 export const PREVIEW_PAGES_MAX = 5;
-const ITEMS_PER_PAGE = 100;
+export const PREVIEW_ITEMS_PER_PAGE = 100;
 
 export interface RecordedEvents {
   /** Resolves to the events of one stretch. `next` is undefined at the end of the range. Throws `AppError` `cursor_invalid`. */
@@ -22,7 +22,7 @@ export function createRecordedEvents(reader: RangeReader): RecordedEvents {
       let start = cursor === undefined ? undefined : decodeCursor(cursors, cursor).start;
       const items: BusEvent[] = [];
       for (let pages = 0; pages < PREVIEW_PAGES_MAX; pages++) {
-        const request = { movedSince: range.since, start, itemsMax: ITEMS_PER_PAGE };
+        const request = { movedSince: range.since, start, itemsMax: PREVIEW_ITEMS_PER_PAGE };
         const { events, next } = await readRange(reader, range, request);
         items.push(...events);
         start = next;
