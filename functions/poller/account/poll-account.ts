@@ -3,6 +3,7 @@
 import { createRelayLedger } from '../../../shared/protocol/relay-ledger.ts';
 import { measurePublished } from '../project/recording/measure-published.ts';
 import { type Repairing, repairRepeatedly } from '../repair/repair-repeatedly.ts';
+import { type Replaying, replayRepeatedly } from '../replay/replay-repeatedly.ts';
 import type { AccountDeps, InvocationDeps } from './account-deps.ts';
 import type { AccountMemory } from './account-memory.ts';
 import { discoverRepeatedly } from './discover-repeatedly.ts';
@@ -108,10 +109,13 @@ async function pollWithLease(
   const sources = statusSources(memory, leftovers);
   const discovery = { projects, listings, origin, addedNow: new Set<string>() };
   const repairing = repairsOf(deps, memory, leftovers);
+  const replaying: Replaying = { isBusy: false, survive: repairing.survive };
+  const isAsked = () => repairing.isBusy || replaying.isBusy;
   await untilLoopsEnd(deps, [
     repairRepeatedly(deps, repairing, () => origin.bootAt),
+    ...(deps.replays === undefined ? [] : [replayRepeatedly(deps, deps.replays, replaying)]),
     ...startLoops(deps, memory, { discovery, origin, leftovers, counts }),
-    endWhenQuiet(deps, stop, () => isListingAwaited(listings) || leftovers.areDraining || repairing.isBusy),
+    endWhenQuiet(deps, stop, () => isListingAwaited(listings) || leftovers.areDraining || isAsked()),
     ...(status === undefined ? [] : [publishStatusRepeatedly(status, memory.status, sources)]),
   ]);
   await reportAtEnd(deps, {

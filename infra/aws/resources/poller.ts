@@ -15,7 +15,7 @@ import {
   pollerSchedule,
 } from '../../../shared/config/poller-config.ts';
 import { PARTITIONS, wishesOf, workOf } from '../../../shared/store/keys.ts';
-import { CREATED_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
+import { CREATED_INDEX, FEED_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
 import { functionDefinitions } from '../../functions.ts';
 import { type BridgeBus, sendTo } from './bridge-bus.ts';
@@ -67,7 +67,7 @@ export class Poller extends Construct {
   }
 
   /**
-   * Grants the poller what it uses: it reads and updates items, queries two indexes and publishes to one bus. It
+   * Grants the poller what it uses: it reads and updates items, queries three indexes and publishes to one bus. It
    * deletes nothing and puts no whole item.
    */
   private grantWhatItUses(config: BridgeConfig, state: State, events: BridgeBus): void {
@@ -75,6 +75,7 @@ export class Poller extends Construct {
     this.fn.grantItems(state.table.tableArn);
     this.fn.grantQuery('Work', [state.indexArn(WORK_INDEX.name)], [...accountIds.map(workOf), wishesOf('*')]);
     this.fn.grantQuery('Created', [state.indexArn(CREATED_INDEX.name)], [PARTITIONS.protocol]);
+    this.fn.grantQuery('Feed', [state.indexArn(FEED_INDEX.name)], accountIds);
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn]);
     const keys = config.accounts.map(({ key_secret_arn }) => key_secret_arn);
     this.fn.grant('UpstreamKeys', ['secretsmanager:GetSecretValue'], [...new Set(keys)]);

@@ -10,6 +10,7 @@ import { conformanceSubcommand } from './conformance.ts';
 import { doctorSubcommand } from './doctor.ts';
 import { freezeSubcommand } from './freeze.ts';
 import { listenSubcommand } from './listen.ts';
+import { replaySubcommand } from './replay.ts';
 import { runSubcommand } from './run.ts';
 import { startSubcommand } from './start.ts';
 import { subscribeSubcommand } from './subscribe.ts';
@@ -52,6 +53,7 @@ const SUBCOMMANDS = [
   conformanceSubcommand,
   doctorSubcommand,
   verifySubcommand,
+  replaySubcommand,
 ];
 
 /** The help has the same lines in every terminal and in the documentation. */
