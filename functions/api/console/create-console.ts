@@ -16,7 +16,6 @@ import { buildOperation, type OperationDeps } from './pages/operation-page.ts';
 import { buildOverview, type OverviewDeps } from './pages/overview-page.ts';
 import { type BuildPage, messagePage, NOTHING_HERE, showPage, showSignIn } from './pages/page.ts';
 import { buildProject, type ProjectDeps } from './pages/project-page.ts';
-import { buildSubscribe, type SubscribeDeps } from './pages/subscribe-page.ts';
 import { buildTimeZone } from './pages/time-zone-page.ts';
 import { addReadWish } from './read-wish.ts';
 import { offerProvider } from './session/sign-in-offer.ts';
@@ -24,6 +23,8 @@ import { type VisitorDeps, visitorOf } from './session/visitor.ts';
 import { addProviderSignIn, type ProviderSignInDeps } from './sign-in/provider-sign-in.ts';
 import { addSignOut, type SignOutDeps } from './sign-in/sign-out.ts';
 import { addTokenSignIn, type TokenSignInDeps } from './sign-in/token-sign-in.ts';
+import { buildSubscribe, type SubscribeDeps } from './subscribe/subscribe-page.ts';
+import { addSubscribeActions } from './subscribe-actions.ts';
 
 export interface ConsoleDeps
   extends VisitorDeps,
@@ -52,6 +53,7 @@ export function createConsole(deps: ConsoleDeps): Hono {
   addEndpointCommands(app, deps);
   addReadWish(app, deps);
   addFreezeSwitch(app, deps);
+  addSubscribeActions(app, deps);
   addLiveUpdates(app, deps);
   app.all('*', async (c) => {
     const visitor = await visitorOf(deps, c);
