@@ -38,6 +38,8 @@ export default defineBridge({
   alerts: {
     emails: ['oncall@example.com'],
     // slack_webhook_secret_arn: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/slack-AbCdEf',
+    // pagerduty_secret_arn: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/pagerduty-AbCdEf',
+    // webhook_secret_arn: 'arn:aws:secretsmanager:eu-central-1:123456789012:secret:operations-bridge/webhook-AbCdEf',
     // A route goes to every channel that is set up, or to those that it names: channels: ['slack'].
     policy: { routes: [{ severity_min: 'info' }], window_seconds: 300 },
   },

@@ -81,6 +81,7 @@ function channelsOf(environment: NotifierEnvironment, clock: Clock): readonly Ch
     secretOf: (secretId: string) => createSecretKeySource(secretsManager, secretId, clock),
     publisherOf: (topicArn: string) => createSnsPublisher(sns, topicArn),
     links: { consoleBaseUrl: environment.CONSOLE_BASE_URL, runbookUrl: environment.RUNBOOK_URL },
+    clock,
   };
   return CHANNEL_KINDS.flatMap((kind) => {
     const sender = kind.create(environment, parts);

@@ -28,7 +28,9 @@ await runCommand(async () => {
   if (values.out !== undefined) mkdirSync(values.out, { recursive: true });
   for (const { name, message } of samples) {
     for (const { guide } of CHANNEL_KINDS) {
-      const { place, suffix, text } = guide.sampleOf(message, SAMPLE_LINKS);
+      const sample = guide.sampleOf(message, SAMPLE_LINKS);
+      if (sample === undefined) continue;
+      const { place, suffix, text } = sample;
       console.log(`=== ${name}, ${place}\n${text}`);
       if (values.out !== undefined) writeFileSync(join(values.out, `${name}.${suffix}`), text);
     }

@@ -10,6 +10,8 @@ export const SCOPE_MEANINGS = {
   'projects:share': 'Lets other people of the service use a project, and withdraws that.',
   'projects:transfer': 'Gives projects to another person or organization.',
   'operations:read': 'Shows operations, their history and their events.',
+  'operations:repair':
+    'Has the operations of a project compared with the upstream; what is missing is recorded and published.',
   'branches:read': 'Shows branches, their schemas and their masking rules.',
   'branches:write': 'Creates, changes, restores and anonymizes branches.',
   'branches:delete': 'Deletes branches.',

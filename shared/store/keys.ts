@@ -87,6 +87,16 @@ export function insightsKey(accountId: string, projectId: string | undefined, da
   return { pk: projectId === undefined ? pk : `${pk}#P#${projectId}`, sk: `DAY#${day}` };
 }
 
+/** This item counts what began and what failed in one hour of the account (`2026-01-15T12`, UTC). */
+export function hourCountsKey(accountId: string, hour: string): Key {
+  return { pk: `INSIGHTS#${accountId}`, sk: `HOUR#${hour}` };
+}
+
+/** This item holds names of projects. There is a fixed number of them, each with a place of its own. */
+export function projectNamesKey(accountId: string, place: number): Key {
+  return { pk: `A#${accountId}`, sk: `NAMES#${String(place).padStart(2, '0')}` };
+}
+
 /** This item holds a caller's wish for a fresh reading of the project. */
 export function wishKey(accountId: string, projectId: string): Key {
   return { pk: `READ#${accountId}`, sk: projectId };
@@ -95,6 +105,22 @@ export function wishKey(accountId: string, projectId: string): Key {
 /** Names the partition of the work index with the projects of which callers wish for a fresh reading. */
 export function wishesOf(accountId: string): string {
   return `READ#${accountId}`;
+}
+
+const REPAIR_PREFIX = 'REPAIR#';
+
+/** This item is the latest repair of the project: what a caller asked for, and how far the poller has come. */
+export function repairKey(accountId: string, projectId: string): Key {
+  return { pk: `READ#${accountId}`, sk: `${REPAIR_PREFIX}${projectId}` };
+}
+
+/** Names the partition of the work index with the account's repairs that have not ended. */
+export function repairsOf(accountId: string): string {
+  return `READ#${accountId}#REPAIRS`;
+}
+
+export function repairProjectIdOf({ sk }: Key): string | undefined {
+  return sk.startsWith(REPAIR_PREFIX) ? sk.slice(REPAIR_PREFIX.length) : undefined;
 }
 
 /** Names the partition of the work index with the entries that the bus refused for good. */

@@ -51,6 +51,7 @@ export const sampleBodies: Readonly<Record<string, object>> = {
   updateEndpoint: { endpoint: { autoscaling_limit_max_cu: 2 } },
   triggerTestEvent: { detail_type: 'Project Discovered', detail: { project_id: PROJECT_ID } },
   freezeAccount: { reason: 'A change window.' },
+  requestRepair: { since: '2026-01-14T12:00:00Z' },
   createProject: { project: { name: 'shop', pg_version: 17 } },
   updateProject: { project: { name: 'renamed' } },
   updateBranch: { branch: { name: 'renamed' } },

@@ -58,10 +58,12 @@ function large(name: string): Config {
     alerts: {
       emails: Array.from({ length: EMAILS_MAX }, (_, place) => `${`${place}`.padEnd(60, 'e')}@example.com`),
       slack_webhook_secret_arn: secretArn('slack'),
+      pagerduty_secret_arn: secretArn('pagerduty'),
+      webhook_secret_arn: secretArn('webhook'),
       policy: {
         routes: Array.from({ length: 50 }, (_, place) => ({
           project_ids: [`a-project-of-an-account-${place}`],
-          channels: ['slack', 'email'],
+          channels: ['slack', 'email', 'pagerduty', 'webhook'],
         })),
       },
     },

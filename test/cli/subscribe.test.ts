@@ -62,12 +62,9 @@ describe('operations-bridge subscribe', () => {
   });
 
   test('prints everything as JSON', async () => {
-    const { json, output } = await runSubcommand([
-      'subscribe',
-      '--commands',
-      ...['--status', 'failed', '--status', 'incomplete', '--account', 'main', '--no-replays'],
-      ...['--to', 'email', '--as', 'cli', '--name', 'lost', '--bus', 'my-bus', '--json'],
-    ]);
+    const what = ['--commands', '--status', 'failed', '--status', 'incomplete', '--account', 'main'];
+    const file = ['--to', 'email', '--as', 'cli', '--name', 'lost', '--bus', 'my-bus', '--json'];
+    const { json, output } = await runSubcommand(['subscribe', ...what, '--no-replays', ...file]);
 
     expect(output.split('\n')).toHaveLength(1);
     expect(json()).toMatchObject({

@@ -9,7 +9,7 @@ export interface Template {
   readonly Outputs?: Readonly<Record<string, object>>;
 }
 
-export interface Resource {
+interface Resource {
   readonly Type: string;
   readonly Properties?: Readonly<Record<string, unknown>>;
 }

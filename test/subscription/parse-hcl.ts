@@ -6,7 +6,7 @@ const require = createRequire(import.meta.url);
 
 /** Its own types would bring the types of a browser into the whole project. */
 const { parse } = require('@cdktf/hcl2json') as {
-  parse(fileName: string, text: string): Promise<unknown>;
+  readonly parse: (fileName: string, text: string) => Promise<unknown>;
 };
 
 /** Rejects with the line and the column when the text is not HCL. */

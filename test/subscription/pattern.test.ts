@@ -76,7 +76,7 @@ describe('the pattern of', () => {
     const filters = [hasProject && 'project_id', hasAction && 'action', statusField, 'account_id'];
     const wanted = filters.filter((field) => typeof field === 'string');
     const shapes = eventCatalog
-      .filter(({ detailType }) => (detailTypes as readonly string[]).includes(detailType))
+      .filter(({ detailType }) => detailTypes.includes(detailType))
       .map(({ detail }) => Object.keys(detail.shape));
 
     expect(shapes).toHaveLength(detailTypes.length);

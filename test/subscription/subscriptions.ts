@@ -6,7 +6,6 @@ import {
   subscriptionFile,
 } from '../../shared/events/subscription/files/subscription-file.ts';
 import {
-  FILE_FORMS,
   type FileForm,
   TARGET_KINDS,
   type TargetKind,
@@ -19,7 +18,6 @@ import {
 import { SUBJECT_NAMES, subjectOf } from '../../shared/events/subscription/subscription-subjects.ts';
 
 export const TARGETS = Object.keys(TARGET_KINDS) as TargetKind[];
-export const FORMS = Object.keys(FILE_FORMS) as FileForm[];
 
 export function aSubscription(fields: Partial<Subscription> = {}): Subscription {
   return {

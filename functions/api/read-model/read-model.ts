@@ -14,6 +14,8 @@ import { createOperationRecords } from '../../../shared/store/adapters/operation
 import { createProjectRecords } from '../../../shared/store/adapters/project-records.ts';
 import { readableRecord, readableRecordsOf } from '../../../shared/store/adapters/readable-records.ts';
 import { createReadingWishes } from '../../../shared/store/adapters/reading-wishes.ts';
+import type { RecordResult } from '../../../shared/store/adapters/record-result.ts';
+import { createRepairs, type Repair, type RepairRequest } from '../../../shared/store/adapters/repairs.ts';
 import {
   branchKey,
   commandKey,
@@ -68,9 +70,12 @@ export interface DerivedReader {
   compute(projectId: string, endpointId: string): Promise<ComputeRecord | undefined>;
 }
 
-/** The read model writes only this: a wish that the poller read a project soon. */
+/** The read model writes only these: a wish that the poller read a project soon, and one that it repair the project. */
 interface ReadWisher {
   wishForReading(projectId: string, intervalMs: number): Promise<void>;
+  /** Resolves to `conflict` while another repair of the project has not ended. */
+  requestRepair(request: RepairRequest): Promise<RecordResult>;
+  repair(projectId: string): Promise<Repair | undefined>;
 }
 
 /** A list leaves out the items that cannot be read, and notes them. A read of one record rejects with `UnreadableItemError`. */
@@ -101,6 +106,7 @@ export function createReadModel(
   const projects = createProjectRecords(table, accountId, noteUnreadable);
   const operations = createOperationRecords(table, accountId, noteUnreadable);
   const wishes = createReadingWishes(table, accountId, clock);
+  const repairs = createRepairs(table, accountId, { clock, noteUnreadable });
   const insights = createInsightsStore(table, accountId, noteUnreadable);
   const pages = { table, indexes };
   const readOne = async <K extends 'command' | 'branch' | 'compute'>(kind: K, key: Key) => {
@@ -114,6 +120,8 @@ export function createReadModel(
     audit: createAuditReader(table, indexes, accountId),
     ...createOpenWork(table, accountId, noteUnreadable),
     wishForReading: (projectId, intervalMs) => wishes.wishForReading(projectId, intervalMs),
+    requestRepair: (request) => repairs.requestRepair(request),
+    repair: (projectId) => repairs.readRepair(projectId),
     endedDays: (projectId) => insights.readDays(projectId, clock.now()),
     project: (projectId) => projects.readProject(projectId),
     operation: (projectId, operationId) => operations.readOperation(projectId, operationId),

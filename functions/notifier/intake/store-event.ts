@@ -2,17 +2,19 @@
 
 import * as z from 'zod';
 import { AppError } from '../../../shared/runtime/errors.ts';
+import type { Channel } from '../channels/kind/channel.ts';
 import type { AlertPolicy } from '../deciding/alert-policy.ts';
 import type { Notice } from '../deciding/notice.ts';
 import { noticeOf } from '../deciding/notice-of-event.ts';
 import type { PendingNotice } from '../deciding/pending-notice.ts';
-import { routeOf } from '../deciding/route.ts';
+import { isWantedBy, routeOf } from '../deciding/route.ts';
 import type { NoticeInbox } from './notice-inbox.ts';
 import { type UsualDeps, withUsualDuration } from './usual-duration.ts';
 
 export interface StoreEventDeps extends UsualDeps {
   readonly store: { readonly inbox: NoticeInbox };
-  readonly policy: Pick<AlertPolicy, 'routes'>;
+  readonly policy: Pick<AlertPolicy, 'routes' | 'channels'>;
+  readonly channels: readonly Channel[];
 }
 
 /** Names, for each channel, the notices for it that this invocation has stored. */
@@ -46,19 +48,23 @@ export async function storeEvent(deps: StoreEventDeps, body: string, fresh: Fres
  * recognised.
  */
 async function storeOnChannels(
-  { store, policy, telemetry }: StoreEventDeps,
+  { store, policy, telemetry, channels }: StoreEventDeps,
   notice: Notice,
   fresh: FreshNotices,
 ): Promise<void> {
   const { channels: wanted, isDefault } = routeOf(notice, policy);
   if (isDefault) telemetry.log('warn', 'alert.no_route', { event_id: notice.id, kind: notice.kind });
+  const reporting = channels.filter(
+    ({ name, takes }) =>
+      (wanted === 'every' || wanted.includes(name)) &&
+      isWantedBy(name, notice, policy) &&
+      (takes?.(notice) ?? true),
+  );
   const results = await Promise.allSettled(
-    [...fresh]
-      .filter(([channel]) => wanted === 'every' || wanted.includes(channel))
-      .map(async ([channel, stored]) => {
-        const pending = await store.inbox.add(channel, notice);
-        if (pending !== undefined) stored.push(pending);
-      }),
+    reporting.map(async ({ name }) => {
+      const pending = await store.inbox.add(name, notice);
+      if (pending !== undefined) fresh.get(name)?.push(pending);
+    }),
   );
   const failed = results.find((result) => result.status === 'rejected');
   if (failed !== undefined) throw failed.reason;

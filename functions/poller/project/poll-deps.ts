@@ -16,7 +16,7 @@ import type { WalkOptions } from './walking/walk-operations.ts';
 export interface PollDeps
   extends Pick<FetchDeps, 'clock' | 'telemetry'>,
     Pick<ProgressDeps, 'newestRecorded'>,
-    Pick<RecorderDeps, 'samples'>,
+    Pick<RecorderDeps, 'samples' | 'counts'>,
     Pick<StallDeps, 'usualDurationOf'>,
     Pick<RelayDeps, 'bus' | 'ledger'> {
   readonly upstream: FetchDeps['upstream'] & RecorderDeps['upstream'];

@@ -25,7 +25,7 @@ const aboutOperations = {
   hasAction: true,
 } as const;
 
-export const SUBSCRIPTION_SUBJECTS = {
+const SUBSCRIPTION_SUBJECTS = {
   failures: {
     ...aboutOperations,
     flag: 'failed',

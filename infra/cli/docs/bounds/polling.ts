@@ -16,6 +16,7 @@ import { WARM_ACCOUNTS_MAX } from '../../../../functions/poller/account/warm-acc
 import { JOINED_ROWS_MAX } from '../../../../functions/poller/project/memory/settled-rows.ts';
 import { WORK_ENTRIES_MAX } from '../../../../functions/poller/project/read-stored.ts';
 import { FAILED_WATCH_MS_MAX } from '../../../../functions/poller/project/recording/watch-end.ts';
+import { REPAIR_SHARE } from '../../../../functions/poller/repair/repair-repeatedly.ts';
 import { UNORDERED_PAGES_MAX } from '../../../../functions/poller/walk-plan/page-walk.ts';
 import { SWEEP_DEPTH_MS } from '../../../../functions/poller/walk-plan/sweep-walk.ts';
 import { HISTORY_ENTRIES_MAX, PENDING_ENTRIES_MAX } from '../../../../shared/core/journal/journal.ts';
@@ -25,6 +26,7 @@ import { FORGOTTEN_AFTER_MS } from '../../../../shared/core/records/history.ts';
 import { ERROR_TEXT_CHARACTERS_MAX } from '../../../../shared/core/records/operation-record.ts';
 import { RECORDED_ABOVE_MAX } from '../../../../shared/core/records/recorded-above.ts';
 import { PUBLISH_CALLS_AT_ONCE } from '../../../../shared/protocol/relay-records.ts';
+import { UNREPAIRED_LISTED_MAX } from '../../../../shared/store/adapters/repairs.ts';
 import {
   BATCH_ATTEMPTS_MAX,
   WORK_PAGE_KEYS,
@@ -247,6 +249,22 @@ export const pollingBounds: BoundGroup = {
       whenMet:
         'Another call follows. An entry that is too large is sent alone, and stored as a parked event if the bus refuses it.',
       signal: '`EventsParked`; log line `event.parked`',
+    },
+    {
+      name: "Part of the poller's requests for repairs",
+      value: REPAIR_SHARE * 100,
+      unit: '%',
+      reason: 'Repairs are rare, and polls must not wait for them.',
+      whenMet: 'The repair takes longer.',
+      signal: '`GET /bridge/v1/projects/{project_id}/repair` shows how far it has come',
+    },
+    {
+      name: 'Operations that a repair lists as not repaired',
+      value: UNREPAIRED_LISTED_MAX,
+      unit: 'operations',
+      reason: 'The repair is one item of the table.',
+      whenMet: 'Further ones are only counted; a repair that begins later lists them.',
+      signal: '`unrepaired_count` is larger than the list',
     },
   ],
 };

@@ -39,7 +39,7 @@ function functionOf(value: Members): string | undefined {
   const [[name, argument] = [], ...others] = Object.entries(value);
   if (others.length > 0 || argument === undefined) return undefined;
   if (name === 'Ref' && typeof argument === 'string') return `!Ref ${argument}`;
-  if (name === 'Fn::GetAtt' && isList(argument)) return `!GetAtt ${argument.join('.')}`;
+  if (name === 'Fn::GetAtt' && isList(argument)) return `!GetAtt ${argument.map(String).join('.')}`;
   if (name === 'Fn::Sub' && typeof argument === 'string') return `!Sub ${scalar(argument)}`;
   return undefined;
 }

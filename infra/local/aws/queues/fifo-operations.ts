@@ -3,16 +3,11 @@
  * queues directly.
  */
 
-import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import type { LocalFifoQueue } from './fifo-queue.ts';
-import { defineOperation, type Service, ServiceError } from './service.ts';
-
-export interface LocalQueues {
-  /** The name ends with `.fifo`, as AWS demands. */
-  add(name: string, queue: LocalFifoQueue): void;
-  find(name: string): LocalFifoQueue | undefined;
-}
+import type { LocalFifoQueue } from '../services/fifo-queue.ts';
+import { defineOperation, type Service } from '../services/service.ts';
+import { type LocalQueues, nameInUrl, noSuchQueue } from './local-queues.ts';
+import { digestOfBody } from './message-digest.ts';
 
 /** Amazon SQS API Reference, SendMessageBatch: ids of groups and of deduplication. */
 const token = z.string().regex(/^[A-Za-z0-9!"#$%&'()*+,\-./:;<=>?@[\\\]^_`{|}~]{1,128}$/);
@@ -33,19 +28,7 @@ const visibility = z.object({
   VisibilityTimeout: z.number().int().min(0).max(43_200),
 });
 
-export function createLocalQueues(): LocalQueues {
-  const queues = new Map<string, LocalFifoQueue>();
-  return {
-    add(name, queue) {
-      if (!name.endsWith('.fifo'))
-        throw new Error(`${name} is the name of a FIFO queue and must end with .fifo`);
-      queues.set(name, queue);
-    },
-    find: (name) => queues.get(name),
-  };
-}
-
-export function createSqsService(queues: LocalQueues): Service {
+export function createFifoOperations(queues: LocalQueues): Service {
   return new Map([
     [
       'SendMessageBatch',
@@ -65,9 +48,9 @@ export function createSqsService(queues: LocalQueues): Service {
 }
 
 function queueAt(queues: LocalQueues, url: string): LocalFifoQueue {
-  const queue = queues.find(new URL(url).pathname.split('/').at(-1) ?? '');
+  const queue = queues.find(nameInUrl(url));
   if (queue !== undefined) return queue;
-  throw new ServiceError('QueueDoesNotExist', 'The specified queue does not exist.');
+  throw noSuchQueue();
 }
 
 function sent(
@@ -75,7 +58,5 @@ function sent(
   { Id, MessageBody, MessageGroupId, MessageDeduplicationId }: z.output<typeof entry>,
 ) {
   const message = { body: MessageBody, groupId: MessageGroupId, deduplicationId: MessageDeduplicationId };
-  // The SDK compares the hash with that of what it has sent.
-  const hash = createHash('md5').update(MessageBody).digest('hex');
-  return { Id, MessageId: queue.send(message), MD5OfMessageBody: hash };
+  return { Id, MessageId: queue.send(message), MD5OfMessageBody: digestOfBody(MessageBody) };
 }
