@@ -9,7 +9,7 @@ import {
 } from '../../../../shared/events/subscription/subscription-order.ts';
 import type { Subscription } from '../../../../shared/events/subscription/subscription-pattern.ts';
 import {
-  SUBSCRIPTION_SUBJECTS,
+  SUBJECT_NAMES,
   type SubjectName,
 } from '../../../../shared/events/subscription/subscription-subjects.ts';
 import { subjectOfFilter } from './subject-of-filter.ts';
@@ -29,13 +29,13 @@ export interface SubscriptionChoice {
 /** `accountId` is the visitor's account. Whatever cannot be read becomes the default. */
 export function choiceOf(query: URLSearchParams, accountId: string): SubscriptionChoice {
   const values = (name: string) => listIn(query.get(name) ?? '');
-  const asked = query.get('subject') ?? '';
-  const isForm = Object.hasOwn(SUBSCRIPTION_SUBJECTS, asked);
+  const asked = SUBJECT_NAMES.find((name) => name === query.get('subject'));
+  const isForm = asked !== undefined;
   const meant = subjectOfFilter({
     detail_type: query.get('detail_type') || undefined,
     status: query.get('status') || undefined,
   });
-  const subject = isForm ? (asked as SubjectName) : meant.subject;
+  const subject = asked ?? meant.subject;
   const name = query.get('name') ?? '';
   return {
     subscription: {
