@@ -74,7 +74,7 @@ ${preview(visitor.model.accountId, { matched: matchedBy(pattern, recent), of: re
 <p class="row"><a class="button" href="/console/subscribe/file?${query}" download>Download</a> <button type="button" data-copy="file" hidden>Copy</button></p>
 <pre id="file" tabindex="0">${file.text}</pre>
 <h2>Deploy it</h2>
-<p>Replace the words in angle brackets.</p>
+${file.deploy.some((line) => line.includes('<')) ? html`<p>Replace the words in angle brackets.</p>` : ''}
 <pre id="deploy" tabindex="0">${file.deploy.join('\n')}</pre><button type="button" data-copy="deploy" hidden>Copy</button>
 <h2 id="test">Try it</h2>
 ${testing(c, visitor, { choice, query })}

@@ -23,7 +23,7 @@ export function subscriptionForm(choice: SubscriptionChoice): Html {
   const { projects, actions, statuses, accounts, replays } = subscription;
   return html`<form method="get" action="/console/subscribe">
 <fieldset class="choices"><legend>The subscriber gets</legend>${SUBJECT_NAMES.map((subject) => subjectOption(subject, subscription.subject))}</fieldset>
-<fieldset class="choices"><legend>Only of</legend><div class="row">
+<fieldset class="choices"><legend>Which of them</legend><div class="row">
 ${field('project', 'Projects', projects)}${field('action', 'Actions', actions)}${field('status', 'Statuses, states or outcomes', statuses)}</div>
 <p class="quiet">Separate several values by commas. An empty field limits nothing.</p>
 ${box('own_account', 'only this account', accounts.length > 0)}
