@@ -48,6 +48,24 @@ describe.each([
   });
 });
 
+test('a person who has signed in follows a link of another site, and sees the page of the link', async () => {
+  const bridge = await startBridgeWithProvider({ providerHost: 'localhost' });
+  const link = `${bridge.origin}/console/events`;
+  const { page } = await openPage(browser);
+  await page.goto(bridge.console);
+  await signInAtProvider(page, 'ada');
+  await page.waitForURL(bridge.console);
+  bridge.provider.replaceBy((_request, response) =>
+    response.setHeader('content-type', 'text/html').end(`<a href="${link}">A failure</a>`),
+  );
+  await page.goto(`${bridge.provider.issuer}/a-mail`);
+
+  await page.click('text=A failure');
+
+  await page.waitForSelector('h1:has-text("Events")');
+  expect(page.url()).toBe(link);
+});
+
 describe('the pages of a sign-in', () => {
   test.each([
     ['desktop', { viewport: { width: 1200, height: 900 } }],
