@@ -50,7 +50,7 @@ function page(): string {
 
 Every event has the source \`${EVENT_SOURCE}\` and one of the following detail types. Delivery is at least once, and all copies of an
 event have the same \`id\` in their detail: drop an event whose \`id\` you have seen. Fields are only ever added; a breaking change gets
-a new \`schema\` number. The folder \`schemas/\` has a JSON Schema of each detail.
+a new \`schema\` number. Every set of values is open: it can gain values without notice, so give each switch a default. The folder \`schemas/\` has a JSON Schema of each detail.
 
 ## Rules to start from
 
@@ -117,6 +117,7 @@ function fieldRow(name: string, type: z.ZodType): string {
 function typeName(schema: z.core.JSONSchema.BaseSchema): string {
   if (schema.const !== undefined) return String(schema.const);
   if (schema.enum !== undefined) return schema.enum.join(', ');
+  if (schema.examples !== undefined) return `${schema.examples.join(', ')}, or a new value`;
   if (schema.anyOf !== undefined) return schema.anyOf.map((part) => typeName(part)).join(' or ');
   return String(schema.type);
 }
