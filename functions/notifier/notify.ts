@@ -3,14 +3,13 @@
  */
 
 import { toError } from '../../shared/runtime/errors.ts';
-import type { Channel } from './channels/kind/channel.ts';
 import { type FreshNotices, type StoreEventDeps, storeEvent } from './intake/store-event.ts';
 import { SEND_BUDGET_MS } from './invocations.ts';
 import { onEachChannel } from './sending/each-channel.ts';
 import { sendDue } from './sending/send-due.ts';
 import type { SendDeps } from './sending/turn.ts';
 
-export type NotifyDeps = SendDeps & StoreEventDeps & { readonly channels: readonly Channel[] };
+export type NotifyDeps = SendDeps & StoreEventDeps;
 
 export interface QueueRecord {
   readonly messageId: string;

@@ -298,7 +298,7 @@ describe('requests of a browser', () => {
     expect((await get('/console/live')).status).toBe(403);
   });
 
-  test.each(['/console/events?cursor=x', '/console?projects=x', '/console/live?cursor=x'])(
+  test.each(['/console/events?cursor=x', `${PROJECT}?cursor=x`, '/console/live?cursor=x'])(
     'with an invalid cursor answer 400: %s',
     async (path) => {
       const { get } = await setUp().signIn();

@@ -275,6 +275,7 @@ function owedBy(stage: Stage): readonly OwedOperation[] {
     operation,
     expects: histories.get(operation.id)?.expects ?? 'whatever_was_seen',
     isHistory: operation.createdUs / 1_000 < bootMs,
+    isHidden: operation.visibleAtMs > operation.createdUs / 1_000 || Number.isFinite(operation.vanishesAtMs),
   }));
 }
 

@@ -19,6 +19,8 @@ import { insightRoutes } from './insight-routes.ts';
 import { operationRoutes } from './operation-routes.ts';
 import { projectRoutes } from './project-routes.ts';
 import { type QueueRouteDeps, queueRoutes } from './queue-routes.ts';
+import { repairRoutes } from './repair-routes.ts';
+import { replayRoutes } from './replay-routes.ts';
 import { type TriggerDeps, triggerRoutes } from './trigger-routes.ts';
 import { wishRoutes } from './wish-routes.ts';
 
@@ -44,11 +46,13 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...insightRoutes(modelOf, clock),
     ...derivedRoutes(modelOf, { clock, patient }),
     ...wishRoutes(modelOf, pollIntervalMsOf),
+    ...repairRoutes(modelOf, clock),
     ...commandRoutes(modelOf, { clock, patient }),
     ...queueRoutes(modelOf, deps),
     ...freezeRoutes(deps),
     ...eventRoutes(modelOf, { clock, patient }),
     ...triggerRoutes(deps),
+    ...replayRoutes(modelOf),
     ...auditRoutes(modelOf),
   ];
 }

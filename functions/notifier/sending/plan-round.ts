@@ -25,7 +25,7 @@ export interface PlanDeps {
   };
   readonly policy: Pick<
     AlertPolicy,
-    'mutes' | 'window_seconds' | 'routes' | 'patience_seconds' | 'gather_seconds'
+    'mutes' | 'window_seconds' | 'routes' | 'channels' | 'patience_seconds' | 'gather_seconds'
   >;
   readonly clock: Pick<Clock, 'now'>;
 }

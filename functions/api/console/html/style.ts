@@ -46,7 +46,7 @@ kbd { font: var(--text-xs) ui-monospace, monospace; border: 1px solid var(--line
 .charts { display: grid; grid-template-columns: repeat(auto-fit, minmax(20rem, 1fr)); gap: var(--space-3); } figure { margin: 0; background: var(--card); border: 1px solid var(--line); border-radius: var(--radius); padding: var(--space-3) var(--space-4); min-width: 0; } figcaption { font-size: var(--text-s); color: var(--quiet); margin-bottom: var(--space-2); } figcaption b { color: var(--text); }
 svg { display: block; width: 100%; height: auto; } svg text { fill: var(--quiet); font: 11px system-ui, sans-serif; } svg .axis { stroke: var(--line); } svg .p50 { stroke: var(--accent); fill: none; stroke-width: 1.5; } svg .p95 { stroke: var(--busy); fill: none; stroke-width: 1.5; stroke-dasharray: 4 3; }
 svg .bar { fill: var(--calm); } svg .bar.good { fill: var(--good); } svg .bar.bad { fill: var(--bad); } svg .bar.busy { fill: var(--busy); } svg .bar.accent { fill: var(--accent); } svg .bar.faint { fill: var(--line); } svg.share { height: 10px; border-radius: 5px; }
-.legend { display: flex; flex-wrap: wrap; gap: var(--space-1) var(--space-4); font-size: var(--text-s); margin: var(--space-2) 0; padding: 0; list-style: none; }
+.legend .accent { color: var(--accent); } .legend { display: flex; flex-wrap: wrap; gap: var(--space-1) var(--space-4); font-size: var(--text-s); margin: var(--space-2) 0; padding: 0; list-style: none; }
 @media (max-width: 44rem) {
 header.top .search { order: 2; flex-basis: 100%; } .search input { flex: 1; width: auto; min-width: 0; } header.top nav { overflow-x: auto; flex-wrap: nowrap; } header.top nav a { white-space: nowrap; padding: var(--space-2) 0; }
 button, .button, input, select { min-height: 2.6rem; }

@@ -77,7 +77,7 @@ function rowsOf(accountId: string, records: readonly AuditRecord[], at: PageTime
 <tbody>${records.map(
     (record) => html`<tr>
 <td>${time(record.received_at, at)}</td>
-<td>${record.client_id}</td>
+<td>${record.email === undefined ? '' : html`${record.email}<br>`}${record.client_id}</td>
 <td>${record.call}<br><code class="quiet">${record.request_id}</code></td>
 <td>${whereOf(accountId, record)}</td>
 <td>${outcomeOf(record)}</td></tr>`,

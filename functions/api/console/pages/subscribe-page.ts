@@ -62,7 +62,7 @@ ${filterForm('/console/subscribe', filter, 'Make the pattern')}
 ${snippet('pattern', 'EventBridge pattern', text)}
 ${snippet('cdk', 'AWS CDK', cdk)}
 ${snippet('cli', 'AWS CLI', cli)}
-<p class="quiet">EventBridge can deliver an event more than once, so ignore a <code>detail.id</code> that you have seen. The condition <code>"replay-name": [{"exists": false}]</code> leaves replays out.</p>`;
+<p class="quiet">EventBridge can deliver an event more than once, so ignore a <code>detail.id</code> that you have seen. The conditions <code>"replay-name": [{"exists": false}]</code> and <code>"resources": [{"exists": false}]</code> leave replays out.</p>`;
 }
 
 /** Returns the pattern of an EventBridge rule. An empty filter gives a pattern for every event of the bridge. */
