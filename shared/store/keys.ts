@@ -137,6 +137,30 @@ export function operationIdOf(key: Key): string | undefined {
   return key.sk.startsWith(OPERATION_PREFIX) ? key.sk.slice(OPERATION_PREFIX.length) : undefined;
 }
 
+/** Says which record of a project has the key. The id of a project's own record is that of the project. */
+export interface RecordName {
+  readonly kind: 'project' | 'operation' | 'command' | 'branch' | 'compute';
+  readonly projectId: string;
+  readonly id: string;
+}
+
+const RECORD_PREFIXES = {
+  [OPERATION_PREFIX]: 'operation',
+  [COMMAND_PREFIX]: 'command',
+  [BRANCH_PREFIX]: 'branch',
+  [COMPUTE_PREFIX]: 'compute',
+} as const;
+
+/** Returns undefined for an item that is no record of one of the account's projects. */
+export function recordNameOf(key: Key, accountId: string): RecordName | undefined {
+  const projectId = projectIdOf(key, accountId);
+  if (projectId === undefined) return undefined;
+  if (key.sk === projectKey(accountId, projectId).sk) return { kind: 'project', projectId, id: projectId };
+  for (const [prefix, kind] of Object.entries(RECORD_PREFIXES))
+    if (key.sk.startsWith(prefix)) return { kind, projectId, id: key.sk.slice(prefix.length) };
+  return undefined;
+}
+
 export function isCommandKey(key: Key): boolean {
   return key.sk.startsWith(COMMAND_PREFIX);
 }

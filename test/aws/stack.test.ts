@@ -302,7 +302,7 @@ describe('alarms', () => {
       .map(({ Properties }) => Properties.AlarmName);
 
     expect(breaching).toEqual([
-      'operations-bridge-no-complete-walk-main',
+      'operations-bridge-no-complete-walk',
       'operations-bridge-canary-missing',
       'operations-bridge-channel-deaf',
     ]);

@@ -298,7 +298,7 @@ describe('requests of a browser', () => {
     expect((await get('/console/live')).status).toBe(403);
   });
 
-  test.each(['/console/events?cursor=x', '/console?projects=x', '/console/live?cursor=x'])(
+  test.each(['/console/events?cursor=x', `${PROJECT}?cursor=x`, '/console/live?cursor=x'])(
     'with an invalid cursor answer 400: %s',
     async (path) => {
       const { get } = await setUp().signIn();
@@ -397,25 +397,6 @@ describe('pages', () => {
 
     expect((await ask(OPERATION.id)).changed).toBe(true);
     expect((await ask('another')).changed).toBe(false);
-  });
-});
-
-describe('subscribing', () => {
-  test('shows a pattern and how many of the last events it would have matched', async () => {
-    const { record, signIn } = setUp();
-    await record({ status: 'running' }, { status: 'failed', failures_count: 1 });
-
-    const { text } = await (await signIn()).get(
-      '/console/subscribe?status=failed&detail_type=Operation+State+Changed',
-    );
-
-    expect(text).toContain('The pattern matches 1 of the last 2 events.');
-    const shown = /<pre id="pattern"[^>]*>([^<]*)</.exec(text)?.[1]?.replaceAll('&quot;', '"') ?? '';
-    expect(JSON.parse(shown)).toEqual({
-      source: ['operations-bridge'],
-      'detail-type': ['Operation State Changed'],
-      detail: { status: ['failed'] },
-    });
   });
 });
 

@@ -2,7 +2,12 @@
 
 import type { Context, Hono } from 'hono';
 import { projectPath } from './html/paths.ts';
-import { confirmPage, type EndpointAction, routeOfAction } from './pages/endpoint-actions.ts';
+import {
+  confirmPage,
+  ENDPOINT_ACTIONS,
+  type EndpointAction,
+  routeOfAction,
+} from './pages/endpoint-actions.ts';
 import { messagePage, type Page, showPage, showSignIn } from './pages/page.ts';
 import { checkReading, checkScope } from './pages/permission.ts';
 import type { RouteDeps } from './pages/upstream-view.ts';
@@ -13,7 +18,8 @@ import { genuineForm, showOutcome } from './visitor-command.ts';
 
 export type EndpointCommandDeps = VisitorDeps & RefusalDeps & RouteDeps;
 
-const PATH = '/accounts/:account_id/projects/:project_id/endpoints/:endpoint_id/:action{start|restart}';
+const PATH =
+  '/accounts/:account_id/projects/:project_id/endpoints/:endpoint_id/:action{start|restart|suspend}';
 
 const NO_ACCESS = messagePage(
   'No access',
@@ -48,7 +54,7 @@ interface Target {
 function targetOf(c: Context): Target {
   const { account_id = '', project_id = '', endpoint_id = '', action } = c.req.param();
   // The path lets no other action through.
-  const known = action === 'restart' ? 'restart' : 'start';
+  const known = ENDPOINT_ACTIONS.find((each) => each === action) ?? 'start';
   return { accountId: account_id, projectId: project_id, endpointId: endpoint_id, action: known };
 }
 

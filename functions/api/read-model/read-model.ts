@@ -34,6 +34,7 @@ import {
   type TableIndexes,
 } from '../../../shared/store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../../../shared/store/unreadable.ts';
+import { type AccountActivity, createAccountActivity } from './account-activity.ts';
 import { type AuditReader, createAuditReader } from './audit-reader.ts';
 import { createEventFeed, type EventFeed } from './event-feed.ts';
 import { createOpenWork, type OpenWork } from './open-work.ts';
@@ -97,7 +98,8 @@ export interface ReadModel
     DerivedReader,
     ReadWisher,
     RecordedEvents,
-    OpenWork {
+    OpenWork,
+    AccountActivity {
   readonly accountId: string;
   readonly feed: EventFeed;
   readonly audit: AuditReader;
@@ -132,6 +134,7 @@ export function createReadModel(
     feed: createEventFeed(table, indexes, accountId, { clock, noteUnreadable }),
     audit: createAuditReader(table, indexes, accountId),
     ...createOpenWork(table, accountId, noteUnreadable),
+    ...createAccountActivity(pages, accountId, { clock, noteUnreadable }),
     wishForReading: (projectId, intervalMs) => wishes.wishForReading(projectId, intervalMs),
     requestRepair: (request) => repairs.requestRepair(request),
     repair: (projectId) => repairs.readRepair(projectId),

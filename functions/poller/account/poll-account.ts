@@ -1,6 +1,7 @@
 /** Runs one invocation: it polls the projects of one account, many at once, until its signal aborts. */
 
 import { createRelayLedger } from '../../../shared/protocol/relay-ledger.ts';
+import { measurePublished } from '../project/recording/measure-published.ts';
 import { type Repairing, repairRepeatedly } from '../repair/repair-repeatedly.ts';
 import { type Replaying, replayRepeatedly } from '../replay/replay-repeatedly.ts';
 import type { AccountDeps, InvocationDeps } from './account-deps.ts';
@@ -87,6 +88,7 @@ function depsOfInvocation(
     counts: deps.hourCounts?.pending,
     ledger: createRelayLedger(),
     bounds: createBoundReports(deps.telemetry),
+    onPublished: measurePublished(deps),
     onLost: (projectId) => readings.completedAtMs.delete(projectId),
     signal,
   };
@@ -202,7 +204,7 @@ function statusDepsOf({ status, ...deps }: InvocationDeps): StatusDeps | undefin
 }
 
 function measureInvocation(
-  { clock, telemetry }: Pick<InvocationDeps, 'clock' | 'telemetry'>,
+  { clock, telemetry, status }: Pick<InvocationDeps, 'clock' | 'telemetry' | 'status'>,
   { projects, readings, health }: AccountMemory,
   { pollCount }: InvocationCounts,
 ): void {
@@ -212,5 +214,7 @@ function measureInvocation(
   const oldestMs = oldestReadingMs(readings, visibleIds);
   if (oldestMs !== undefined) telemetry.measure('WalkAgeMs', nowMs - oldestMs);
   telemetry.measure('ProjectsPolled', pollCount);
+  const throttledPercent = status?.tally.takeThrottledPercent();
+  if (throttledPercent !== undefined) telemetry.measure('UpstreamThrottledPercent', throttledPercent);
   if (health.isKeyRejected) telemetry.measure('KeyRejected', 1);
 }

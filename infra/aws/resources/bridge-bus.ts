@@ -154,7 +154,7 @@ export function sendTo(queue: sqs.Queue): iam.PolicyStatement {
 }
 
 /** Allows a queue to take messages from this rule only. */
-export function sendFromRule(queue: sqs.Queue, ruleArn: string): iam.PolicyStatement {
+export function sendFromRule(queue: sqs.IQueue, ruleArn: string): iam.PolicyStatement {
   return new iam.PolicyStatement({
     principals: [new iam.ServicePrincipal('events.amazonaws.com')],
     actions: ['sqs:SendMessage'],

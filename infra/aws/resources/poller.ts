@@ -17,6 +17,7 @@ import {
 import { PARTITIONS, wishesOf, workOf } from '../../../shared/store/keys.ts';
 import { CREATED_INDEX, FEED_INDEX, WORK_INDEX } from '../../../shared/store/table.ts';
 import type { BridgeConfig } from '../../config/bridge-config.ts';
+import { functionDefinitions } from '../../functions.ts';
 import { type BridgeBus, sendTo } from './bridge-bus.ts';
 import { BridgeFunction, type BridgeFunctionProps } from './bridge-function.ts';
 import type { State } from './state.ts';
@@ -34,16 +35,18 @@ export class Poller extends Construct {
 
   constructor(scope: Construct, { config, state, events, common }: PollerProps) {
     super(scope, 'Poller');
-    const environment: Pick<PollerEnvironment, 'TABLE_NAME' | 'EVENT_BUS_NAME' | 'POWERTOOLS_SERVICE_NAME'> =
-      {
-        TABLE_NAME: state.table.tableName,
-        EVENT_BUS_NAME: events.bus.eventBusName,
-        POWERTOOLS_SERVICE_NAME: 'poller',
-      };
+    const memoryMb = config.poller_memory_mb ?? functionDefinitions.poller.memoryMb;
+    const environment = {
+      TABLE_NAME: state.table.tableName,
+      EVENT_BUS_NAME: events.bus.eventBusName,
+      NODE_OPTIONS: heapFlags(memoryMb),
+      POWERTOOLS_SERVICE_NAME: 'poller',
+    } satisfies Partial<PollerEnvironment>;
     this.fn = new BridgeFunction(this, 'poller', {
       ...common,
       functionName: `${config.name}-poller`,
       environment,
+      memoryMb,
       ...(config.reserved_concurrency.poller !== undefined && {
         reservedConcurrency: config.reserved_concurrency.poller,
       }),
@@ -107,6 +110,13 @@ export class Poller extends Construct {
       });
     }
   }
+}
+
+/** Node itself, the code, and Lambda's runtime need this much memory beside the heap (docs/performance.md). */
+const OUTSIDE_THE_HEAP_MB = 112;
+
+function heapFlags(memoryMb: number): string {
+  return `--max-old-space-size=${memoryMb - OUTSIDE_THE_HEAP_MB} --max-semi-space-size=1`;
 }
 
 /** Returns what the schedule passes, which is exactly what the handler parses. */

@@ -4,6 +4,7 @@ import { Command, CommanderError } from 'commander';
 import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { UsageError } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
+import { alertsSubcommand } from './alerts.ts';
 import { auditSubcommand } from './audit.ts';
 import { conformanceSubcommand } from './conformance.ts';
 import { doctorSubcommand } from './doctor.ts';
@@ -47,6 +48,7 @@ const SUBCOMMANDS = [
   auditSubcommand,
   freezeSubcommand,
   triggerSubcommand,
+  alertsSubcommand,
   subscribeSubcommand,
   conformanceSubcommand,
   doctorSubcommand,
