@@ -52,7 +52,7 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...freezeRoutes(deps),
     ...eventRoutes(modelOf, { clock, patient }),
     ...triggerRoutes(deps),
-    ...replayRoutes(modelOf),
+    ...replayRoutes(modelOf, clock),
     ...auditRoutes(modelOf),
   ];
 }
