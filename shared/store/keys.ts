@@ -119,6 +119,11 @@ export function repairsOf(accountId: string): string {
   return `READ#${accountId}#REPAIRS`;
 }
 
+/** This item is the latest replay of the account: which events are published again, and how far that has come. */
+export function replayKey(accountId: string): Key {
+  return { pk: `READ#${accountId}`, sk: 'REPLAY#' };
+}
+
 export function repairProjectIdOf({ sk }: Key): string | undefined {
   return sk.startsWith(REPAIR_PREFIX) ? sk.slice(REPAIR_PREFIX.length) : undefined;
 }

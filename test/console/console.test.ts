@@ -400,25 +400,6 @@ describe('pages', () => {
   });
 });
 
-describe('subscribing', () => {
-  test('shows a pattern and how many of the last events it would have matched', async () => {
-    const { record, signIn } = setUp();
-    await record({ status: 'running' }, { status: 'failed', failures_count: 1 });
-
-    const { text } = await (await signIn()).get(
-      '/console/subscribe?status=failed&detail_type=Operation+State+Changed',
-    );
-
-    expect(text).toContain('The pattern matches 1 of the last 2 events.');
-    const shown = /<pre id="pattern"[^>]*>([^<]*)</.exec(text)?.[1]?.replaceAll('&quot;', '"') ?? '';
-    expect(JSON.parse(shown)).toEqual({
-      source: ['operations-bridge'],
-      'detail-type': ['Operation State Changed'],
-      detail: { status: ['failed'] },
-    });
-  });
-});
-
 describe('actions', () => {
   const RESTART = `${PROJECT}/endpoints/${ENDPOINT}/restart`;
 

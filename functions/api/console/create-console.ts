@@ -23,7 +23,6 @@ import { buildOperation } from './pages/operation/operation-page.ts';
 import type { OperationDeps } from './pages/operation/operation-view.ts';
 import { type BuildPage, NOTHING_HERE, showPage, showSignIn } from './pages/page.ts';
 import { buildProject, type ProjectDeps } from './pages/project-page.ts';
-import { buildSubscribe, type SubscribeDeps } from './pages/subscribe-page.ts';
 import { buildTimeZone } from './pages/time-zone-page.ts';
 import { addReadWish } from './read-wish.ts';
 import { offerProvider } from './session/sign-in-offer.ts';
@@ -31,6 +30,8 @@ import { type VisitorDeps, visitorOf } from './session/visitor.ts';
 import { addProviderSignIn, type ProviderSignInDeps } from './sign-in/provider-sign-in.ts';
 import { addSignOut, type SignOutDeps } from './sign-in/sign-out.ts';
 import { addTokenSignIn, type TokenSignInDeps } from './sign-in/token-sign-in.ts';
+import { buildSubscribe, type SubscribeDeps } from './subscribe/subscribe-page.ts';
+import { addSubscribeActions } from './subscribe-actions.ts';
 
 export interface ConsoleDeps
   extends VisitorDeps,
@@ -59,6 +60,7 @@ export function createConsole(deps: ConsoleDeps): Hono {
   addEndpointCommands(app, deps);
   addReadWish(app, deps);
   addFreezeSwitch(app, deps);
+  addSubscribeActions(app, deps);
   addLiveUpdates(app, deps);
   app.all('*', async (c) => {
     const visitor = await visitorOf(deps, c);
