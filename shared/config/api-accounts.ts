@@ -8,7 +8,7 @@ import { upstreamBaseUrl } from './upstream-base-url.ts';
 export const HELD_PLACES_MAX = 20;
 
 /** In the pattern, these names in braces stand for ids of an operation: `https://vendor.example/projects/{project_id}`. */
-export const PAGE_IDS = ['project_id', 'operation_id', 'branch_id', 'endpoint_id'] as const;
+const PAGE_IDS = ['project_id', 'operation_id', 'branch_id', 'endpoint_id'] as const;
 
 /** Other schemes could run a script in the browser of the person who follows the link. */
 export const upstreamPagePattern = z
