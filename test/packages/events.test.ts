@@ -29,6 +29,9 @@ describe('parseBridgeEvent', () => {
 
   test('names the replay of an event', () => {
     expect(parseBridgeEvent(anEvent({ 'replay-name': 'r' }))?.replayName).toBe('r');
+    const resources = ['operations-bridge/replay/1'];
+    expect(parseBridgeEvent(anEvent({ resources }))?.replayName).toBe(resources[0]);
+    expect(parseBridgeEvent(anEvent({ resources: [] }))?.replayName).toBeUndefined();
   });
 
   test.each([

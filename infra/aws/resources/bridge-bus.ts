@@ -44,7 +44,8 @@ export class BridgeBus extends Construct {
     this.bus.archive('Archive', {
       archiveName: busName,
       description: 'Every event of the bridge, to be replayed to a new consumer',
-      eventPattern: { source: [EVENT_SOURCE] },
+      // A replay from the table is not archived a second time.
+      eventPattern: { source: [EVENT_SOURCE], resources: events.Match.doesNotExist() },
       retention: Duration.days(archiveDays),
     });
     this.guardSource(publisherRoleArns);

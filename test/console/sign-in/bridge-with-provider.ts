@@ -18,13 +18,15 @@ export interface BridgeWithProviderOptions {
   readonly settings?: Readonly<Record<string, unknown>>;
   readonly secret?: 'none' | 'wrong';
   readonly authentication?: 'client_secret_basic' | 'client_secret_post';
+  readonly providerHost?: 'localhost';
 }
 
 export async function startBridgeWithProvider(options: BridgeWithProviderOptions = {}) {
-  const { settings = {}, secret, authentication } = options;
+  const { settings = {}, secret, authentication, providerHost } = options;
   const provider = await startOpenIdProvider({
     ...(secret !== 'none' && { secret: CLIENT_SECRET }),
     ...(authentication && { authentication }),
+    ...(providerHost && { host: providerHost }),
   });
   provider.setClaims({ email: 'ada@example.com', groups: ['everybody', 'bridge-admins'] });
   let aheadMs = 0;
