@@ -497,8 +497,8 @@ describe('privileges', () => {
       ['UpdateQueue', 'QUEUE#*'],
       ['UpdateUsage', 'USAGE#*'],
       ['UpdateCallers', 'CALLER#*'],
-      ['QueryCreated', 'A#*'],
       ['QueryAccounts', 'main', 'QUEUE#*', 'QUEUED#*'],
+      ['QueryCreated', 'A#*'],
       ['QueryList', 'PROJECTS#*', 'AUDIT#*', 'COMMANDS#*'],
     ]);
     expect(of('commands')).toEqual([
