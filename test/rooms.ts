@@ -70,6 +70,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   'functions/api/console/html': ['functions/api/read-model', 'shared/core/records', 'shared/store'],
   'functions/api/console/pages': [
     'functions/api/bridge',
+    'functions/api/console/deciding',
     'functions/api/console/html',
     'functions/api/console/session',
     'functions/api/read-model',
