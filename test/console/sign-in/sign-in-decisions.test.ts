@@ -10,6 +10,7 @@ import {
   sealIdToken,
 } from '../../../functions/api/console/sign-in/provider-session.ts';
 import { createRoleCallers } from '../../../functions/api/console/sign-in/role-callers.ts';
+import { failureOf } from '../../../functions/api/console/sign-in/sign-in-failure.ts';
 import { SCOPE_BUNDLES } from '../../../shared/callers/scope-bundles.ts';
 import { signInSettings } from '../../../shared/config/sign-in-settings.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
@@ -179,5 +180,37 @@ describe('an ID token', () => {
 
     expect(sealIdToken('x'.repeat(fitting), pepper)).toHaveLength(SEALED_ID_TOKEN_CHARACTERS_MAX);
     expect(sealIdToken('x'.repeat(fitting + 1), pepper)).toBeUndefined();
+  });
+});
+
+describe('a failure of the client library', () => {
+  const withCode = (code: string, error?: string) => Object.assign(new Error('x'), { code, error });
+
+  test.each([
+    ['no answer in time', withCode('OAUTH_TIMEOUT'), 'unavailable', 'OAUTH_TIMEOUT'],
+    ['another status than a success', withCode('OAUTH_RESPONSE_IS_NOT_CONFORM'), 'unavailable', undefined],
+    ['no connection', new TypeError('fetch failed'), 'unavailable', 'no_connection'],
+    ['no connection, wrapped', new Error('x', { cause: new TypeError('y') }), 'unavailable', 'no_connection'],
+    [
+      'a cancelled sign-in',
+      withCode('OAUTH_AUTHORIZATION_RESPONSE_ERROR', 'access_denied'),
+      'declined',
+      undefined,
+    ],
+    ['a refusal', withCode('OAUTH_AUTHORIZATION_RESPONSE_ERROR', 'server_error'), 'refused', 'server_error'],
+    ['a used code', withCode('OAUTH_RESPONSE_BODY_ERROR', 'invalid_grant'), 'refused', 'invalid_grant'],
+    ['a wrong nonce', withCode('OAUTH_JWT_CLAIM_COMPARISON_FAILED'), 'untrusted', undefined],
+    ['anything else', new Error('x'), 'untrusted', 'an_unknown_code'],
+  ])('for %s becomes a kind that a page explains', (_name, thrown, kind, detail) => {
+    expect(failureOf(thrown)).toMatchObject({ kind, ...(detail && { detail }) });
+  });
+
+  test('keeps no text that came with the browser or from the provider', () => {
+    const thrown = withCode('OAUTH_AUTHORIZATION_RESPONSE_ERROR', 'a code that says <script>');
+
+    const failure = failureOf(thrown);
+
+    expect([failure.detail, failure.cause]).toEqual(['an_unknown_code', undefined]);
+    expect(failure.message).not.toContain('script');
   });
 });
