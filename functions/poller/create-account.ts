@@ -98,6 +98,14 @@ export function createAccount(
       store: insights,
       writer: ports.newId(),
     },
+    replays: {
+      recorded: {
+        indexes: adapters.indexes,
+        accountId: settings.account_id,
+        readRecords: (keys) => store.readRecords(keys),
+      },
+      store,
+    },
     hourCounts: {
       pending: createPendingCounts(clock),
       store: createHourCountsStore(table, settings.account_id, noteUnreadable),

@@ -74,6 +74,7 @@ export const SCOPE_MEANINGS = {
   'commands:freeze':
     'Holds all commands of the account and lets them go on, and withdraws queued commands of others.',
   'events:trigger': 'Publishes test events on the bus, with a source of their own.',
+  'events:replay': 'Has recorded events published again, to every subscriber.',
   'audit:read': 'Reads the audit of all callers.',
 } as const satisfies Readonly<Record<string, string>>;
 

@@ -22,6 +22,14 @@ export const PARTITIONS = {
   insights: 'INSIGHTS#*',
 } as const;
 
+/** The id of every item of a self-test. No account, token, caller or channel has it, because theirs have no capitals. */
+export const SELF_TEST_ID = 'SELF-TEST';
+
+/** The item of this partition on which a function tries what its role allows. It never exists. */
+export function selfTestKey(partition: keyof typeof PARTITIONS): Key {
+  return { pk: PARTITIONS[partition].replace('*', SELF_TEST_ID), sk: SELF_TEST_ID };
+}
+
 const OPERATION_PREFIX = 'OP#';
 const COMMAND_PREFIX = 'CMD#';
 const BRANCH_PREFIX = 'BRANCH#';
@@ -117,6 +125,11 @@ export function repairKey(accountId: string, projectId: string): Key {
 /** Names the partition of the work index with the account's repairs that have not ended. */
 export function repairsOf(accountId: string): string {
   return `READ#${accountId}#REPAIRS`;
+}
+
+/** This item is the latest replay of the account: which events are published again, and how far that has come. */
+export function replayKey(accountId: string): Key {
+  return { pk: `READ#${accountId}`, sk: 'REPLAY#' };
 }
 
 export function repairProjectIdOf({ sk }: Key): string | undefined {

@@ -51,6 +51,7 @@ export const sampleBodies: Readonly<Record<string, object>> = {
   updateEndpoint: { endpoint: { autoscaling_limit_max_cu: 2 } },
   triggerTestEvent: { detail_type: 'Project Discovered', detail: { project_id: PROJECT_ID } },
   freezeAccount: { reason: 'A change window.' },
+  startReplay: { since: '2026-01-14T12:00:00Z', until: '2026-01-15T12:00:00Z' },
   requestRepair: { since: '2026-01-14T12:00:00Z' },
   createProject: { project: { name: 'shop', pg_version: 17 } },
   updateProject: { project: { name: 'renamed' } },

@@ -302,7 +302,7 @@ describe('alarms', () => {
       .map(({ Properties }) => Properties.AlarmName);
 
     expect(breaching).toEqual([
-      'operations-bridge-no-complete-walk-main',
+      'operations-bridge-no-complete-walk',
       'operations-bridge-canary-missing',
       'operations-bridge-channel-deaf',
     ]);
@@ -339,11 +339,13 @@ describe('privileges', () => {
       'Failures sqs:SendMessage',
       'Publish events:PutEvents',
       'QueryCreated dynamodb:Query',
+      'QueryFeed dynamodb:Query',
       'QueryWork dynamodb:Query',
       'ReadInsights dynamodb:BatchGetItem',
       'ReadInsights dynamodb:GetItem',
       'ReadProtocol dynamodb:BatchGetItem',
       'ReadProtocol dynamodb:GetItem',
+      'ReadReadRequests dynamodb:GetItem',
       'ReadUsage dynamodb:GetItem',
       'UpdateInsights dynamodb:UpdateItem',
       'UpdateProtocol dynamodb:UpdateItem',
@@ -371,6 +373,7 @@ describe('privileges', () => {
       'ReadProtocol dynamodb:GetItem',
       'ReadQueue dynamodb:BatchGetItem',
       'ReadQueue dynamodb:GetItem',
+      'ReadReadRequests dynamodb:GetItem',
       'ReadTokens dynamodb:GetItem',
       'Secrets secretsmanager:GetSecretValue',
       'Trigger events:PutEvents',
@@ -462,11 +465,13 @@ describe('privileges', () => {
       ['ReadProtocol', 'A#*'],
       ['ReadUsage', 'USAGE#*'],
       ['ReadInsights', 'INSIGHTS#*'],
+      ['ReadReadRequests', 'READ#*'],
       ['UpdateProtocol', 'A#*'],
       ['UpdateReadRequests', 'READ#*'],
       ['UpdateInsights', 'INSIGHTS#*'],
       ['QueryWork', 'main', 'READ#*'],
       ['QueryCreated', 'A#*'],
+      ['QueryFeed', 'main'],
     ]);
     expect(of('notifier')).toEqual([
       ['ReadAlerts', 'ALERT#*'],
@@ -477,6 +482,7 @@ describe('privileges', () => {
     ]);
     expect(of('api')).toEqual([
       ['ReadProtocol', 'A#*'],
+      ['ReadReadRequests', 'READ#*'],
       ['ReadAlerts', 'ALERT#*'],
       ['ReadTokens', 'TOKEN#*'],
       ['ReadIdempotency', 'IDEMPOTENCY#*'],
@@ -491,8 +497,8 @@ describe('privileges', () => {
       ['UpdateQueue', 'QUEUE#*'],
       ['UpdateUsage', 'USAGE#*'],
       ['UpdateCallers', 'CALLER#*'],
-      ['QueryCreated', 'A#*'],
       ['QueryAccounts', 'main', 'QUEUE#*', 'QUEUED#*'],
+      ['QueryCreated', 'A#*'],
       ['QueryList', 'PROJECTS#*', 'AUDIT#*', 'COMMANDS#*'],
     ]);
     expect(of('commands')).toEqual([

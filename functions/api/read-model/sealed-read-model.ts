@@ -22,6 +22,8 @@ export function sealedReadModel(model: ReadModel, cursors: CursorSeal): ReadMode
     projects: async (request) => sealed(await model.projects(opened(request))),
     queuedCommands: async (request) => sealed(await model.queuedCommands(opened(request))),
     operations: async (projectId, request) => sealed(await model.operations(projectId, opened(request))),
+    recordedEvents: async (range, cursor) =>
+      sealed(await model.recordedEvents(range, cursor === undefined ? undefined : open(cursor))),
     async audit(request) {
       const page = await model.audit(opened(request));
       return { ...page, ...sealed(page) };

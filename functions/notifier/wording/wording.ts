@@ -77,11 +77,14 @@ const WORDS: Record<NoticeKind, Words> = {
 
 const KEY_REJECTED: z.infer<typeof accountDegraded.detail>['reason'] = 'key_rejected';
 
-export function titleOf({ kind, has_ended }: Notice): string {
-  return has_ended ? `${WORDS[kind].title} (it has ended since)` : WORDS[kind].title;
+export function titleOf({ kind, has_ended, is_test }: Notice): string {
+  const { title } = WORDS[kind];
+  if (is_test) return `Test: ${title}`;
+  return has_ended ? `${title} (it has ended since)` : title;
 }
 
-export function meaningOf({ kind, reason, has_ended, unread }: Notice): string {
+export function meaningOf({ kind, reason, has_ended, unread, is_test }: Notice): string {
+  if (is_test) return 'A person sent this to try the channel. Nothing has happened.';
   if (has_ended)
     return 'This came late: the end of the operation was reported before. There is nothing to do.';
   if (unread === 'newer_schema' && kind !== 'unreadable')

@@ -1,8 +1,7 @@
 /** Writes `docs/alerts.md`: how alerts behave, and what people get of each kind. */
 
 import { CHANNEL_KINDS } from '../../../functions/notifier/channels/channels.ts';
-import type { Message } from '../../../functions/notifier/deciding/message-plan.ts';
-import { type AlertSample, alertSamples, SAMPLE_LINKS } from './alert-samples.ts';
+import { type AlertSample, alertSamples, samplesOf } from '../alerting/alert-samples.ts';
 import type { GeneratedFile } from './event-docs.ts';
 
 export function alertDocs(): readonly GeneratedFile[] {
@@ -70,7 +69,9 @@ The policy is \`alerts.policy\` in \`bridge.config.ts\`; the function reads it a
 
 ${guides.map(({ about }) => about).join('\n\n')}
 
-\`npm run alerts -- --sample failed\` prints one of the following samples; without \`--sample\` it prints all of them.
+\`operations-bridge alerts --sample failed\` prints one of the following samples, and all of them without \`--sample\`. With \`--to slack\`
+(or \`email\`, \`pagerduty\`, \`webhook\`) it sends the sample, marked as a test. An alert that a test opens at PagerDuty is resolved by
+\`--sample recovered\`.
 
 ${samples.map(section).join('\n')}`;
 }
@@ -91,10 +92,6 @@ ${text}\`\`\`
   return `## ${name}
 
 ${links.join('')}${shown.join('\n')}`;
-}
-
-function samplesOf(message: Message) {
-  return CHANNEL_KINDS.flatMap(({ guide }) => guide.sampleOf(message, SAMPLE_LINKS) ?? []);
 }
 
 function capitalised(text: string): string {

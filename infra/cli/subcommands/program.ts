@@ -4,11 +4,13 @@ import { Command, CommanderError } from 'commander';
 import { EXIT_CODES } from '../../process/exit-codes.ts';
 import { UsageError } from '../../process/option-values.ts';
 import type { Surroundings } from '../../process/surroundings.ts';
+import { alertsSubcommand } from './alerts.ts';
 import { auditSubcommand } from './audit.ts';
 import { conformanceSubcommand } from './conformance.ts';
 import { doctorSubcommand } from './doctor.ts';
 import { freezeSubcommand } from './freeze.ts';
 import { listenSubcommand } from './listen.ts';
+import { replaySubcommand } from './replay.ts';
 import { runSubcommand } from './run.ts';
 import { startSubcommand } from './start.ts';
 import { subscribeSubcommand } from './subscribe.ts';
@@ -46,10 +48,12 @@ const SUBCOMMANDS = [
   auditSubcommand,
   freezeSubcommand,
   triggerSubcommand,
+  alertsSubcommand,
   subscribeSubcommand,
   conformanceSubcommand,
   doctorSubcommand,
   verifySubcommand,
+  replaySubcommand,
 ];
 
 /** The help has the same lines in every terminal and in the documentation. */

@@ -7,7 +7,7 @@ import type { Clock } from '../../../shared/runtime/clock.ts';
 
 export const ROUTING_KEY = '0123456789abcdef0123456789abcdef';
 
-export interface Alert {
+interface Alert {
   readonly key: string;
   status: 'triggered' | 'acknowledged' | 'resolved';
   readonly severity: string;
@@ -87,8 +87,6 @@ export function createPagerDuty(clock: Pick<Clock, 'now'>) {
     },
   };
 }
-
-export type PagerDuty = ReturnType<typeof createPagerDuty>;
 
 function answer(status: number, body: object): Response {
   return new Response(JSON.stringify(body), { status, headers: { 'content-type': 'application/json' } });

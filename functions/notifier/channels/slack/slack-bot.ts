@@ -38,6 +38,14 @@ export function botOf(text: string): Bot | undefined {
   return botSchema.parse(JSON.parse(text));
 }
 
+export function isBot(text: string): boolean {
+  try {
+    return botOf(text.trim()) !== undefined;
+  } catch {
+    return false;
+  }
+}
+
 /** Keeps one message per incident and edits it as the incident grows. New notices go into its thread, and so does the end. */
 export async function sendByBot(
   call: Call,

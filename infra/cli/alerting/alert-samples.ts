@@ -1,5 +1,6 @@
-/** Makes one message of each kind from the catalog's example events, for the documentation and `npm run alerts`. */
+/** Makes one message of each kind from the catalog's example events, for the documentation and for tests of a channel. */
 
+import { CHANNEL_KINDS } from '../../../functions/notifier/channels/channels.ts';
 import { digestOf } from '../../../functions/notifier/deciding/digest.ts';
 import type { Message } from '../../../functions/notifier/deciding/message-plan.ts';
 import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
@@ -12,10 +13,15 @@ export interface AlertSample {
   readonly message: Message;
 }
 
-export const SAMPLE_LINKS: AlertLinks = {
+const SAMPLE_LINKS: AlertLinks = {
   consoleBaseUrl: 'https://bridge.example.com',
   runbookUrl: 'https://bridge.example.com/runbook',
 };
+
+/** Returns the message as each channel shows it. A channel that does not get such a message is left out. */
+export function samplesOf(message: Message) {
+  return CHANNEL_KINDS.flatMap(({ guide }) => guide.sampleOf(message, SAMPLE_LINKS) ?? []);
+}
 
 const failed = {
   ...catalog.operationStateChanged.example,
