@@ -1,14 +1,11 @@
 /** Tests what is decided about a sign-in without a provider: the settings, the claims, the roles, and the cookies. */
 
 import { describe, expect, test } from 'vitest';
+import { COOKIE_CHARACTERS_MAX } from '../../../functions/api/console/session/cookie.ts';
 import { personSession } from '../../../functions/api/console/session/session.ts';
 import { openPending, sealPending } from '../../../functions/api/console/sign-in/pending-sign-in.ts';
 import { personOf } from '../../../functions/api/console/sign-in/person-of-claims.ts';
-import {
-  openIdToken,
-  SEALED_ID_TOKEN_CHARACTERS_MAX,
-  sealIdToken,
-} from '../../../functions/api/console/sign-in/provider-session.ts';
+import { openIdToken, sealIdToken } from '../../../functions/api/console/sign-in/provider-session.ts';
 import { createRoleCallers } from '../../../functions/api/console/sign-in/role-callers.ts';
 import { failureOf } from '../../../functions/api/console/sign-in/sign-in-failure.ts';
 import { SCOPE_BUNDLES } from '../../../shared/callers/scope-bundles.ts';
@@ -176,9 +173,9 @@ describe('an ID token', () => {
   });
 
   test('that would not fit into a cookie is not kept', () => {
-    const fitting = (SEALED_ID_TOKEN_CHARACTERS_MAX * 3) / 4 - 28;
+    const fitting = (COOKIE_CHARACTERS_MAX * 3) / 4 - 28;
 
-    expect(sealIdToken('x'.repeat(fitting), pepper)).toHaveLength(SEALED_ID_TOKEN_CHARACTERS_MAX);
+    expect(sealIdToken('x'.repeat(fitting), pepper)).toHaveLength(COOKIE_CHARACTERS_MAX);
     expect(sealIdToken('x'.repeat(fitting + 1), pepper)).toBeUndefined();
   });
 });
