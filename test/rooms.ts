@@ -549,6 +549,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'infra/cli/docs/bounds': [
     'functions/api/bridge',
+    'functions/api/console/session',
     'functions/api/console/sign-in',
     'functions/api/identity',
     'functions/api/queue',
