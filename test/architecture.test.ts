@@ -214,7 +214,7 @@ describe('input and output at the edges', () => {
     'shared/runtime/secret-key-source.ts',
     'functions/poller/create-handler.ts',
     'functions/notifier/create-handler.ts',
-    'functions/notifier/channels/sns-publisher.ts',
+    'functions/notifier/channels/mail/sns-publisher.ts',
     'functions/api/create-handler.ts',
     'functions/commands/create-handler.ts',
     'functions/commands/intake/sqs-hand-back.ts',

@@ -56,7 +56,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
     'shared/store',
   ],
-  'functions/api/console/html': ['functions/api/read-model', 'shared/core/records', 'shared/core/time'],
+  'functions/api/console/html': ['functions/api/read-model', 'shared/core/records'],
   'functions/api/console/pages': [
     'functions/api/bridge',
     'functions/api/console/html',
@@ -164,6 +164,8 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
   ],
   'functions/notifier': [
     'functions/notifier/channels',
+    'functions/notifier/channels/kind',
+    'functions/notifier/channels/mail',
     'functions/notifier/deciding',
     'functions/notifier/intake',
     'functions/notifier/sending',
@@ -174,6 +176,26 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/store/dynamodb',
   ],
   'functions/notifier/channels': [
+    'functions/notifier/channels/kind',
+    'functions/notifier/channels/mail',
+    'functions/notifier/channels/slack',
+  ],
+  'functions/notifier/channels/http': ['functions/notifier/channels/kind', 'shared/runtime'],
+  'functions/notifier/channels/kind': [
+    'functions/notifier/deciding',
+    'functions/notifier/wording',
+    'shared/alerts/incidents',
+    'shared/runtime',
+  ],
+  'functions/notifier/channels/mail': [
+    'functions/notifier/channels/kind',
+    'functions/notifier/deciding',
+    'functions/notifier/wording',
+    'shared/runtime',
+  ],
+  'functions/notifier/channels/slack': [
+    'functions/notifier/channels/http',
+    'functions/notifier/channels/kind',
     'functions/notifier/deciding',
     'functions/notifier/wording',
     'shared/alerts',
@@ -198,7 +220,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/runtime',
   ],
   'functions/notifier/sending': [
-    'functions/notifier/channels',
+    'functions/notifier/channels/kind',
     'functions/notifier/deciding',
     'shared/alerts',
     'shared/runtime',

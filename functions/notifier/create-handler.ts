@@ -16,9 +16,9 @@ import { createDynamoDbTable } from '../../shared/store/dynamodb/dynamodb-table.
 import type { Table } from '../../shared/store/table.ts';
 import { createUnreadableNotes, type NoteUnreadable } from '../../shared/store/unreadable.ts';
 import { alertPolicySchema } from './alert-policy-schema.ts';
-import type { Channel } from './channels/channel.ts';
 import { CHANNEL_KINDS } from './channels/channels.ts';
-import { createSnsPublisher } from './channels/sns-publisher.ts';
+import type { Channel } from './channels/kind/channel.ts';
+import { createSnsPublisher } from './channels/mail/sns-publisher.ts';
 import type { NotifierEnvironment } from './environment.ts';
 import { type BatchResponse, type NotifyDeps, notify } from './notify.ts';
 import { notifierAccess } from './store/access.ts';

@@ -3,7 +3,7 @@
  */
 
 import { toError } from '../../shared/runtime/errors.ts';
-import type { Channel } from './channels/channel.ts';
+import type { Channel } from './channels/kind/channel.ts';
 import { type FreshNotices, type StoreEventDeps, storeEvent } from './intake/store-event.ts';
 import { type StoredMutes, withStoredMutes } from './intake/stored-mutes.ts';
 import { SEND_BUDGET_MS } from './invocations.ts';

@@ -3,7 +3,7 @@
  * ended, reminders, and what an outage or a crash left.
  */
 
-import type { Channel } from './channels/channel.ts';
+import type { Channel } from './channels/kind/channel.ts';
 import { type DeafChannelDeps, reportDeafChannels } from './intake/deaf-channels.ts';
 import { moveOlderNotices, type OlderNoticesDeps } from './intake/older-notices.ts';
 import { addReminders, type ReminderDeps } from './intake/reminders.ts';

@@ -19,6 +19,7 @@ const SHORT_NAMES: Readonly<Record<string, string>> = {
   failures_count: 'f',
   new_failures: 'n',
   operation_updated_at: 'u',
+  previous_updated_at: 'y',
   total_duration_ms: 'd',
   observed_by: 'b',
   operation_id: 'x',
@@ -43,7 +44,10 @@ const ZERO_UNLESS_STORED: Readonly<Partial<Record<string, readonly string[]>>> =
 
 type Stored = Readonly<Record<string, Attribute | undefined>>;
 
-/** Stores times of our own clock as milliseconds, which take a third of the bytes and lose nothing. */
+/**
+ * Stores times of our own clock as milliseconds, and a repeated one of the upstream as seconds, which take a third of
+ * the bytes and lose nothing.
+ */
 export function toStored(entry: JournalEntry): Stored {
   const stored: Record<string, Attribute | undefined> = {};
   const zeros = ZERO_UNLESS_STORED[entry.type] ?? [];
@@ -52,6 +56,8 @@ export function toStored(entry: JournalEntry): Stored {
     if (value === undefined || isImplied) continue;
     stored[SHORT_NAMES[name] ?? name] = name === 'observed_at' ? Date.parse(entry.observed_at) : value;
   }
+  const previous = stored['y'];
+  if (typeof previous === 'string') stored['y'] = secondsIn(previous) ?? previous;
   return stored;
 }
 
@@ -61,8 +67,22 @@ export function fromStored(stored: Stored): Record<string, unknown> {
   for (const [name, value] of Object.entries(stored)) fields[LONG_NAMES.get(name) ?? name] = value;
   const observedAt = fields['observed_at'];
   if (isEpochMs(observedAt)) fields['observed_at'] = isoTimeOf(observedAt);
+  const previous = fields['previous_updated_at'];
+  if (typeof previous === 'number' && isEpochMs(previous * 1_000))
+    fields['previous_updated_at'] = textOfSecond(previous);
   const zeros = ZERO_UNLESS_STORED[String(fields['type'])] ?? [];
   return { ...Object.fromEntries(zeros.map((name) => [name, 0])), ...fields };
+}
+
+/** Returns undefined for a time that the number of its second would not bring back as it was written. */
+function secondsIn(text: string): number | undefined {
+  const seconds = Math.floor(Date.parse(text) / 1_000);
+  return !Number.isNaN(seconds) && textOfSecond(seconds) === text ? seconds : undefined;
+}
+
+/** Returns the second as the upstream writes it. */
+function textOfSecond(epochSeconds: number): string {
+  return `${isoTimeOf(epochSeconds * 1_000).slice(0, 19)}Z`;
 }
 
 /** Any other number stays a number, so that the entry does not parse. */

@@ -3,7 +3,7 @@
  * bound.
  */
 
-import { EMAILS_MAX } from '../../functions/notifier/channels/email.ts';
+import { EMAILS_MAX } from '../../functions/notifier/channels/mail/email.ts';
 import { ACCOUNTS_MAX } from '../../infra/config/account-settings.ts';
 import type { BridgeConfigInput } from '../../infra/config/bridge-config.ts';
 import {

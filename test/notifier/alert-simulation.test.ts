@@ -5,8 +5,8 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { MAIL_PACE } from '../../functions/notifier/channels/email.ts';
-import { SLACK_PACE } from '../../functions/notifier/channels/slack-channel.ts';
+import { MAIL_PACE } from '../../functions/notifier/channels/mail/email.ts';
+import { SLACK_PACE } from '../../functions/notifier/channels/slack/slack-channel.ts';
 import { rankOf } from '../../functions/notifier/deciding/severity.ts';
 import { type Hours, live, type Outcome } from './alert-world.ts';
 import type { Sent } from './hostile-channels.ts';

@@ -4,7 +4,7 @@
  */
 
 import { alertPolicySchema } from '../../functions/notifier/alert-policy-schema.ts';
-import type { Channel } from '../../functions/notifier/channels/channel.ts';
+import type { Channel } from '../../functions/notifier/channels/kind/channel.ts';
 import type { NotifierDeps } from '../../functions/notifier/create-handler.ts';
 import { notifierQueue, notifierSchedule } from '../../functions/notifier/invocations.ts';
 import { notify } from '../../functions/notifier/notify.ts';

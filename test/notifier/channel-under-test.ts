@@ -1,7 +1,7 @@
 /** Builds a notifier with a table in memory, a clock that tests move, and channels that can be down or crash. */
 
 import { alertPolicySchema } from '../../functions/notifier/alert-policy-schema.ts';
-import type { Channel } from '../../functions/notifier/channels/channel.ts';
+import type { Channel } from '../../functions/notifier/channels/kind/channel.ts';
 import type { NotifierDeps } from '../../functions/notifier/create-handler.ts';
 import type { ChannelPace } from '../../functions/notifier/deciding/channel-pace.ts';
 import type { Message } from '../../functions/notifier/deciding/message-plan.ts';

@@ -1,9 +1,9 @@
 /** Runs Slack's webhook and the mail topic at their worst, on virtual time, behind the real channels. */
 
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Channel, SendResult } from '../../functions/notifier/channels/channel.ts';
-import { createMailChannel } from '../../functions/notifier/channels/email.ts';
-import { createSlackChannel } from '../../functions/notifier/channels/slack-channel.ts';
+import type { Channel, SendResult } from '../../functions/notifier/channels/kind/channel.ts';
+import { createMailChannel } from '../../functions/notifier/channels/mail/email.ts';
+import { createSlackChannel } from '../../functions/notifier/channels/slack/slack-channel.ts';
 import type { Message } from '../../functions/notifier/deciding/message-plan.ts';
 import type { Clock } from '../../shared/runtime/clock.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';

@@ -5,6 +5,13 @@
 
 import type { Mutant } from '../simulation/mutants.ts';
 
+export interface NotifierMutant extends Mutant {
+  /** The tests of this file must turn red. */
+  readonly tests: string;
+  /** Only the tests whose names contain this text are run: the other tests of the file take much longer. */
+  readonly testName?: string;
+}
+
 const SEND = 'functions/notifier/sending/send-due.ts';
 const MESSAGE = 'functions/notifier/sending/send-message.ts';
 const OUTCOME = 'functions/notifier/sending/message-outcome.ts';
@@ -21,7 +28,13 @@ const INCIDENT = 'functions/notifier/deciding/incident.ts';
 const STANDING = 'functions/notifier/deciding/operation-standing.ts';
 const ROUTE = 'functions/notifier/deciding/route.ts';
 
-export const mutants: readonly Mutant[] = [
+const NOTIFY_TESTS = 'test/notifier/notify.test.ts';
+const PLAN_TESTS = 'test/notifier/deciding/message-plan.test.ts';
+const CRASH_TESTS = 'test/notifier/sending/crash.test.ts';
+const INTERLEAVING_TESTS = 'test/notifier/sending/interleaving.test.ts';
+const LOSS_TESTS = 'test/notifier/sending/no-alert-is-lost.test.ts';
+
+export const mutants: readonly NotifierMutant[] = [
   {
     name: 'failed-counts-as-reported',
     mistake: 'a message that the channel did not take counts as reported',
@@ -29,6 +42,7 @@ export const mutants: readonly Mutant[] = [
     find: "if (result.kind === 'failed') return rest(turn, result);",
     replace:
       "if (result.kind === 'failed') return noteSent(turn, { left, waiting: message.flat().map((notice, place) => ({ sk: sks[place] ?? '', stored_at_ms: 0, notice })), incidents }, { kind: 'sent' });",
+    tests: NOTIFY_TESTS,
   },
   {
     name: 'refused-is-lost',
@@ -36,6 +50,7 @@ export const mutants: readonly Mutant[] = [
     file: OUTCOME,
     find: "if (notices.length > 0) await store.ends.park(channel.name, notices, left.reason ?? '');",
     replace: '',
+    tests: NOTIFY_TESTS,
   },
   {
     name: 'reported-is-not-noted',
@@ -43,6 +58,7 @@ export const mutants: readonly Mutant[] = [
     file: OUTCOME,
     find: "await store.ends.settle(channel.name, sks, { outcome: 'reported' });",
     replace: '',
+    tests: NOTIFY_TESTS,
   },
   {
     name: 'begun-is-forgotten',
@@ -50,6 +66,7 @@ export const mutants: readonly Mutant[] = [
     file: SEND,
     find: 'if (!(await finishMessage(turn))) return;',
     replace: '',
+    tests: CRASH_TESTS,
   },
   {
     name: 'send-without-claim',
@@ -57,6 +74,7 @@ export const mutants: readonly Mutant[] = [
     file: CHANNELS,
     find: '...conditionOf(next.revision),',
     replace: '',
+    tests: NOTIFY_TESTS,
   },
   {
     name: 'no-rest',
@@ -64,6 +82,7 @@ export const mutants: readonly Mutant[] = [
     file: OUTCOME,
     find: 'not_before_ms: deps.clock.now() + pauseMs,',
     replace: 'not_before_ms: 0,',
+    tests: NOTIFY_TESTS,
   },
   {
     name: 'endless-rest',
@@ -71,6 +90,8 @@ export const mutants: readonly Mutant[] = [
     file: PACE,
     find: 'return Math.min(PAUSE_MS_MAX, Math.max(ownMs, retryAfterMs));',
     replace: 'return Math.max(ownMs, retryAfterMs);',
+    tests: LOSS_TESTS,
+    testName: 'is tried again within minutes',
   },
   {
     name: 'no-pace',
@@ -78,6 +99,7 @@ export const mutants: readonly Mutant[] = [
     file: PACE,
     find: 'pace.messageCountMax - countedSends(sentAtMs, pace, nowMs).length',
     replace: 'pace.messageCountMax',
+    tests: NOTIFY_TESTS,
   },
   {
     name: 'worst-anywhere',
@@ -85,6 +107,7 @@ export const mutants: readonly Mutant[] = [
     file: MESSAGES,
     find: '.toSorted(byWorst);',
     replace: ';',
+    tests: PLAN_TESTS,
   },
   {
     name: 'same-window-for-ever',
@@ -92,6 +115,8 @@ export const mutants: readonly Mutant[] = [
     file: INCIDENT,
     find: 'Math.min(2 * lastMs, WINDOW_MS_MAX)',
     replace: 'lastMs',
+    tests: LOSS_TESTS,
+    testName: 'sends few messages although it fails every minute',
   },
   {
     name: 'nobody-is-reminded',
@@ -99,6 +124,8 @@ export const mutants: readonly Mutant[] = [
     file: INCIDENT,
     find: "...(standingOf(operations) === 'failing' && { remind_at_ms: atMs + REMINDER_MS }),",
     replace: '',
+    tests: LOSS_TESTS,
+    testName: 'is brought to mind once a day',
   },
   {
     name: 'late-is-news',
@@ -106,6 +133,8 @@ export const mutants: readonly Mutant[] = [
     file: STANDING,
     find: 'return isOlder(notice, known);',
     replace: 'return false;',
+    tests: LOSS_TESTS,
+    testName: 'a failure that comes after the recovery of its operation',
   },
   {
     name: 'unconditional-incident',
@@ -113,6 +142,7 @@ export const mutants: readonly Mutant[] = [
     file: INBOX,
     find: "condition: { kind: 'absent', name: 'notice' },",
     replace: '',
+    tests: NOTIFY_TESTS,
   },
   {
     name: 'lagging-index',
@@ -120,6 +150,7 @@ export const mutants: readonly Mutant[] = [
     file: WAITING,
     find: "if (pending === undefined || item['outcome'] !== undefined) return [];",
     replace: 'if (pending === undefined) return [];',
+    tests: INTERLEAVING_TESTS,
   },
   {
     name: 'one-bad-item',
@@ -127,6 +158,8 @@ export const mutants: readonly Mutant[] = [
     file: INCIDENTS,
     find: 'if (!parsed.success) onUnreadable(key);',
     replace: "if (!parsed.success) throw new Error('unreadable');",
+    tests: LOSS_TESTS,
+    testName: 'keeps no other alert of its channel back',
   },
   {
     name: 'mute-forgets',
@@ -134,6 +167,7 @@ export const mutants: readonly Mutant[] = [
     file: PLAN,
     find: 'return found.filter((one) => !isCopy(one) && mutedUntilMs(one.notice, policy, nowMs) === 0);',
     replace: 'return found.filter((one) => !isCopy(one)).slice(1);',
+    tests: NOTIFY_TESTS,
   },
   {
     name: 'no-default-route',
@@ -141,6 +175,8 @@ export const mutants: readonly Mutant[] = [
     file: ROUTE,
     find: "return { channels: 'every', isDefault: true };",
     replace: 'return { channels: [], isDefault: true };',
+    tests: LOSS_TESTS,
+    testName: 'alerts about the account go to every channel',
   },
   {
     name: 'replays-alert',
@@ -148,6 +184,7 @@ export const mutants: readonly Mutant[] = [
     file: EVENTS,
     find: "if (event['replay-name'] !== undefined) return;",
     replace: '',
+    tests: NOTIFY_TESTS,
   },
   {
     name: 'lost-in-the-queue',
@@ -155,5 +192,6 @@ export const mutants: readonly Mutant[] = [
     file: NOTIFY,
     find: 'batchItemFailures.push({ itemIdentifier: messageId });',
     replace: '',
+    tests: NOTIFY_TESTS,
   },
 ];

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { renderMail } from '../../functions/notifier/channels/render-mail.ts';
-import { renderSlack } from '../../functions/notifier/channels/render-slack.ts';
+import { renderMail } from '../../functions/notifier/channels/mail/render-mail.ts';
+import { renderSlack } from '../../functions/notifier/channels/slack/render-slack.ts';
 import type { Notice } from '../../functions/notifier/deciding/notice.ts';
 import { operationStateChanged } from '../../shared/events/catalog.ts';
 import { withSamples } from '../../shared/insights/day-insights.ts';

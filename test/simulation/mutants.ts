@@ -4,6 +4,8 @@
 
 export interface Mutant extends Change {
   readonly name: string;
+  /** The first seed of the close world that noticed it. The search begins there, and goes on with the seeds behind it. */
+  readonly noticedBy?: number;
   /** Says in words what goes wrong. */
   readonly mistake: string;
   /** These guards against the same mistake are taken out, too: one of them alone would hide it. */
@@ -31,6 +33,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'acknowledged-is-done',
+    noticedBy: 34,
     mistake: 'an acknowledgement takes an open operation out of the index',
     file: 'shared/store/adapters/journal-writes.ts',
     find: 'if (hasWork(after)) return { key: keyOf(record), set, condition };',
@@ -53,6 +56,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'acknowledge-behind-a-gap',
+    noticedBy: 31,
     mistake: 'later entries are acknowledged though an earlier one failed',
     file: 'shared/core/journal/relay-plan.ts',
     find: 'const prefix = firstRetry === -1 ? sent : sent.slice(0, firstRetry);',
@@ -75,6 +79,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'open-operations-not-watched',
+    noticedBy: 34,
     mistake: 'an open operation leaves the index once its events are published',
     file: 'shared/core/records/journal-record.ts',
     find: "return record.kind === 'operation' && isOpen(record);",
@@ -82,6 +87,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'upstream-before-store',
+    noticedBy: 104,
     mistake: 'a difference in a row is recorded over a state that was read after the row',
     file: 'functions/poller/project/recording/row-recorder.ts',
     find: 'return recordReread(row);',
@@ -89,6 +95,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'stale-reading-kept-after-conflict',
+    noticedBy: 306,
     mistake: 'after a lost race the old reading is compared again',
     file: 'shared/protocol/record-operation.ts',
     find: '    state = fresh;',
@@ -96,6 +103,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'watermark-on-a-partial-walk',
+    noticedBy: 31,
     mistake: 'reading is acknowledged though the walk was interrupted',
     file: 'functions/poller/walk-plan/walk-progress.ts',
     find: "const own = walk.outcome === 'complete' ? completedWalk(poll) : interruptedWalk(poll);",
@@ -103,6 +111,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'watermark-before-record',
+    noticedBy: 31,
     mistake: 'a page counts as read though a row of it could not be recorded',
     file: 'functions/poller/project/walking/follow-pages.ts',
     find: '    if (!isRecorded) return { state, lastPage, failure: undefined };',
@@ -110,6 +119,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'no-overlap-no-sweep',
+    noticedBy: 28,
     mistake: 'rows that become visible late are never looked for',
     file: 'functions/poller/walk-plan/walk-bound.ts',
     find: 'return watermark === undefined ? undefined : earlierBy(watermark, depthMs);',
@@ -117,6 +127,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'no-sweep',
+    noticedBy: 42,
     mistake: 'what stood between two pages or became visible very late is never looked for',
     file: 'functions/poller/project/walking/sweep-operations.ts',
     find: 'return !isResting && Math.abs(nowMs - sweptAtMs) >= sweepIntervalMs;',
@@ -124,6 +135,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'failed-is-terminal',
+    noticedBy: 27,
     mistake: 'a failed operation is not watched, so its retry is missed',
     file: 'shared/core/records/operation.ts',
     find: "new Set(['finished', 'skipped', 'cancelled', 'error'])",
@@ -138,6 +150,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'unlisted-not-read',
+    noticedBy: 89,
     mistake: 'open operations that the pages do not show are left alone',
     file: 'functions/poller/project/recording/read-unlisted.ts',
     find: 'if (!sightings.hasRead(record.operation_id)) await readOne(deps, recorder, sightings, record);',
@@ -152,6 +165,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'resume-skips-the-rest',
+    noticedBy: 31,
     mistake: 'a resumed walk counts as complete once it has read what is new at the head',
     file: 'functions/poller/walk-plan/page-walk.ts',
     find: 'return isHeadOfResumed(state) ? startTail(state) : complete(state);',
@@ -173,6 +187,7 @@ export const mutants: readonly Mutant[] = [
   },
   {
     name: 'derived-once-a-process',
+    noticedBy: 74,
     mistake: 'a conflict counts as recorded, although another process has recorded something else',
     file: 'shared/protocol/record-derived.ts',
     find: "!== 'recorded') return 'again';",

@@ -4,7 +4,9 @@ import { type Context, Hono } from 'hono';
 import { addEndpointCommands } from './endpoint-commands.ts';
 import { addErrorPages } from './error-pages.ts';
 import { addFreezeSwitch } from './freeze-switch.ts';
-import { CONSOLE_POLICY, SCRIPT, SCRIPT_PATH, STYLE, STYLE_PATH } from './html/assets.ts';
+import { CONSOLE_POLICY, SCRIPT_PATH, STYLE_PATH } from './html/assets.ts';
+import { SCRIPT } from './html/script.ts';
+import { STYLE } from './html/style.ts';
 import { addLiveUpdates } from './live-updates.ts';
 import { buildAudit } from './pages/audit-page.ts';
 import { buildBranch } from './pages/branch-page.ts';
@@ -15,6 +17,7 @@ import { buildOverview, type OverviewDeps } from './pages/overview-page.ts';
 import { type BuildPage, messagePage, NOTHING_HERE, showPage, showSignIn } from './pages/page.ts';
 import { buildProject, type ProjectDeps } from './pages/project-page.ts';
 import { buildSubscribe, type SubscribeDeps } from './pages/subscribe-page.ts';
+import { buildTimeZone } from './pages/time-zone-page.ts';
 import { addReadWish } from './read-wish.ts';
 import { type VisitorDeps, visitorOf } from './session/visitor.ts';
 import { addSignIn, type SignInDeps } from './sign-in.ts';
@@ -79,6 +82,7 @@ function addPages(app: Hono, deps: ConsoleDeps): void {
     '/events': buildEvents(deps),
     '/audit': buildAudit(deps),
     '/subscribe': buildSubscribe(deps),
+    '/time-zone': buildTimeZone,
   };
   for (const [path, build] of Object.entries(pages)) {
     app.get(path, async (c) => {

@@ -2,9 +2,9 @@
  * Lists the kinds of channels. A new kind is one file and one entry here, and everything else follows from the list.
  */
 
-import type { ChannelKind } from './channel-kind.ts';
-import { email } from './email.ts';
-import { slack } from './slack.ts';
+import type { ChannelKind } from './kind/channel-kind.ts';
+import { email } from './mail/email.ts';
+import { slack } from './slack/slack.ts';
 
 export const CHANNEL_KINDS = [slack, email] as const;
 

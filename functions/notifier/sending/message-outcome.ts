@@ -5,7 +5,7 @@
 
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import { forEachConcurrently } from '../../../shared/runtime/concurrency.ts';
-import type { SendResult } from '../channels/channel.ts';
+import type { SendResult } from '../channels/kind/channel.ts';
 import { pauseAfter } from '../deciding/channel-pace.ts';
 import { noteInterruption } from '../deciding/gathering.ts';
 import { noteReported } from '../deciding/incident.ts';

@@ -4,7 +4,7 @@
  * one message.
  */
 
-import type { Channel } from '../channels/channel.ts';
+import type { Channel } from '../channels/kind/channel.ts';
 import { freeSlots, isAhead, PAUSE_MS_MAX } from '../deciding/channel-pace.ts';
 import { isGathering, isNeverGathered } from '../deciding/gathering.ts';
 import type { MessageLimits } from '../deciding/message-plan.ts';

@@ -2,7 +2,7 @@
 
 import { incidentOf } from '../../../shared/alerts/incident-key.ts';
 import { toError } from '../../../shared/runtime/errors.ts';
-import type { Channel, SendResult } from '../channels/channel.ts';
+import type { Channel, SendResult } from '../channels/kind/channel.ts';
 import { countedSends } from '../deciding/channel-pace.ts';
 import type { Notice } from '../deciding/notice.ts';
 import type { MessageUnderWay } from './channel-state.ts';

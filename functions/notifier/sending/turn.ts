@@ -1,7 +1,7 @@
 /** Defines one holder's turn at a channel. Every write into the channel's item claims the channel anew. */
 
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
-import type { Channel } from '../channels/channel.ts';
+import type { Channel } from '../channels/kind/channel.ts';
 import { freeSlots } from '../deciding/channel-pace.ts';
 import type { Notice } from '../deciding/notice.ts';
 import type { PendingNotice } from '../deciding/pending-notice.ts';

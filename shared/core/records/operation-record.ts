@@ -88,7 +88,8 @@ export function decideNextRecord(
   const { command } = base;
   const revision = journal.revision + 1;
   const entry = stateChangedEntry({ transition, reading, context, sequence, revision, command });
-  return { ...base, sequence, ...append(journal, entry) };
+  const previous_updated_at = sequence > 1 ? recorded?.updated_at : undefined;
+  return { ...base, sequence, ...append(journal, { ...entry, previous_updated_at }) };
 }
 
 /** Returns the record of an operation that is no longer watched, with the event that says so. */
@@ -192,11 +193,11 @@ function stateChangedEntry(parts: {
 }): StateChangedEntry {
   const { transition, reading, context, sequence, revision } = parts;
   const { irregular, ...change } = transition;
-  const identifiers = [context.account_id, reading.project_id, reading.id];
-  const content = [change.previous_status, change.status, change.failures_count, reading.updated_at];
+  const { account_id } = context;
+  const ids = { account_id, project_id: reading.project_id, operation_id: reading.id };
   return {
     type: 'state_changed',
-    id: eventId([...identifiers, sequence, ...content]),
+    id: stateChangedId(ids, { ...change, sequence, operation_updated_at: reading.updated_at }),
     revision,
     sequence,
     ...change,
@@ -211,11 +212,31 @@ function stateChangedEntry(parts: {
   };
 }
 
-function readingFieldsOf(reading: Operation): ReadingFields {
+type Identified = Pick<OperationRecord, 'account_id' | 'project_id' | 'operation_id'>;
+
+type StateChange = Pick<
+  StateChangedEntry,
+  'sequence' | 'previous_status' | 'status' | 'failures_count' | 'operation_updated_at'
+>;
+
+/** Returns the id of a State Changed event. It rests on nothing but these fields, so it can be derived again. */
+export function stateChangedId(record: Identified, change: StateChange): string {
+  const { sequence, previous_status, status, failures_count, operation_updated_at } = change;
+  return eventId([
+    ...identity(record),
+    sequence,
+    previous_status,
+    status,
+    failures_count,
+    operation_updated_at,
+  ]);
+}
+
+export function readingFieldsOf(reading: Operation): ReadingFields {
   const names = Object.keys(readingFields) as (keyof ReadingFields)[];
   return Object.fromEntries(names.map((name) => [name, reading[name]]));
 }
 
-function identity(record: OperationRecord): readonly string[] {
+function identity(record: Identified): readonly string[] {
   return [record.account_id, record.project_id, record.operation_id];
 }

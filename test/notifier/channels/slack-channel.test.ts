@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { createSlackChannel } from '../../../functions/notifier/channels/slack-channel.ts';
+import { createSlackChannel } from '../../../functions/notifier/channels/slack/slack-channel.ts';
 import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
 import { createSecret } from '../../../shared/runtime/secret.ts';
 import { anEvent } from '../channel-under-test.ts';

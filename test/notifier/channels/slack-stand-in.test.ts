@@ -3,7 +3,7 @@
 import { createServer } from 'node:net';
 import { createEmulator, type Emulator } from 'emulate';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { createSlackChannel } from '../../../functions/notifier/channels/slack-channel.ts';
+import { createSlackChannel } from '../../../functions/notifier/channels/slack/slack-channel.ts';
 import type { Thread } from '../../../functions/notifier/deciding/incident.ts';
 import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
 import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';

@@ -1,8 +1,8 @@
 import { PublishCommand, SNSClient } from '@aws-sdk/client-sns';
 import { mockClient } from 'aws-sdk-client-mock';
 import { describe, expect, test } from 'vitest';
-import { createMailChannel } from '../../../functions/notifier/channels/email.ts';
-import { createSnsPublisher } from '../../../functions/notifier/channels/sns-publisher.ts';
+import { createMailChannel } from '../../../functions/notifier/channels/mail/email.ts';
+import { createSnsPublisher } from '../../../functions/notifier/channels/mail/sns-publisher.ts';
 import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
 import { anEvent } from '../channel-under-test.ts';
 

@@ -4,8 +4,8 @@
  */
 
 import { alertPolicySchema } from '../../../functions/notifier/alert-policy-schema.ts';
-import type { Channel } from '../../../functions/notifier/channels/channel.ts';
-import { SLACK_PACE } from '../../../functions/notifier/channels/slack-channel.ts';
+import type { Channel } from '../../../functions/notifier/channels/kind/channel.ts';
+import { SLACK_PACE } from '../../../functions/notifier/channels/slack/slack-channel.ts';
 import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
 import { alertRulePattern } from '../../../functions/notifier/deciding/alert-rule.ts';
 import type { Message } from '../../../functions/notifier/deciding/message-plan.ts';

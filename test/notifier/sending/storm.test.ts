@@ -4,10 +4,10 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { MAIL_PACE } from '../../../functions/notifier/channels/email.ts';
-import { renderMail } from '../../../functions/notifier/channels/render-mail.ts';
-import { renderSlack } from '../../../functions/notifier/channels/render-slack.ts';
-import { SLACK_PACE } from '../../../functions/notifier/channels/slack-channel.ts';
+import { MAIL_PACE } from '../../../functions/notifier/channels/mail/email.ts';
+import { renderMail } from '../../../functions/notifier/channels/mail/render-mail.ts';
+import { renderSlack } from '../../../functions/notifier/channels/slack/render-slack.ts';
+import { SLACK_PACE } from '../../../functions/notifier/channels/slack/slack-channel.ts';
 import type { NotifierDeps } from '../../../functions/notifier/create-handler.ts';
 import { notify } from '../../../functions/notifier/notify.ts';
 import { createAlertStore } from '../../../functions/notifier/store/alert-store.ts';

@@ -4,12 +4,12 @@
  */
 
 import { describe, expect, test } from 'vitest';
-import { renderMail } from '../../../functions/notifier/channels/render-mail.ts';
+import { renderMail } from '../../../functions/notifier/channels/mail/render-mail.ts';
 import {
   plainSlack,
   renderSlack,
   renderSlackIncident,
-} from '../../../functions/notifier/channels/render-slack.ts';
+} from '../../../functions/notifier/channels/slack/render-slack.ts';
 import type { Notice } from '../../../functions/notifier/deciding/notice.ts';
 import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
 import { anEvent } from '../channel-under-test.ts';

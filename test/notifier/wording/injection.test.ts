@@ -1,8 +1,8 @@
 /** Puts eighty hostile texts into every field of an alert and parses what is sent: none of them has any effect. */
 
 import { describe, expect, test } from 'vitest';
-import { renderMail } from '../../../functions/notifier/channels/render-mail.ts';
-import { renderSlack } from '../../../functions/notifier/channels/render-slack.ts';
+import { renderMail } from '../../../functions/notifier/channels/mail/render-mail.ts';
+import { renderSlack } from '../../../functions/notifier/channels/slack/render-slack.ts';
 import { noticeOf } from '../../../functions/notifier/deciding/notice-of-event.ts';
 import { anEvent } from '../channel-under-test.ts';
 

@@ -5,13 +5,13 @@ import type { FeedEvent } from '../../read-model/feed-event.ts';
 import { badge } from './badge.ts';
 import { type Html, json } from './markup.ts';
 import { operationPath, projectPath } from './paths.ts';
-import { time } from './times.ts';
+import { type PageTime, time } from './times.ts';
 
-export function eventTable(accountId: string, events: readonly FeedEvent[]): Html {
+export function eventTable(accountId: string, events: readonly FeedEvent[], at: PageTime): Html {
   return html`<table class="stack"><thead><tr><th>When</th><th>What</th><th>Where</th><th>Event</th></tr></thead>
 <tbody>${events.map(
     (event) => html`<tr>
-<td>${time(event.time)}</td>
+<td>${time(event.time, at)}</td>
 <td>${whatOf(accountId, event)}</td>
 <td>${whereOf(accountId, event)}</td>
 <td><details id="event-${event.id}"><summary>${event.detail_type}</summary>${json({ source: event.source, 'detail-type': event.detail_type, time: event.time, detail: event.detail })}

@@ -3,25 +3,34 @@
 import type { Context } from 'hono';
 import { html } from 'hono/html';
 import { isoTimeOf } from '../../../../shared/core/time/timestamp.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { AUDIT_OUTCOMES, type AuditFilter, auditQuery, readAudit } from '../../bridge/audit-routes.ts';
 import type { AuditPage, AuditRecord } from '../../read-model/audit-reader.ts';
+import { duration } from '../html/durations.ts';
 import { empty, type Html } from '../html/markup.ts';
 import { operationPath, projectPath } from '../html/paths.ts';
-import { duration, time } from '../html/times.ts';
+import { type PageTime, time } from '../html/times.ts';
 import type { RefusalDeps } from '../session/visitor-traces.ts';
-import { type BuildPage, messagePage } from './page.ts';
+import { type BuildPage, messagePage, pageTimeOf } from './page.ts';
 import { checkScope } from './permission.ts';
 
 const FILTERS = ['client_id', 'call', 'project_id', 'outcome', 'from', 'until'] as const;
 
-export function buildAudit(deps: RefusalDeps): BuildPage {
+export interface AuditDeps extends RefusalDeps {
+  readonly clock: Pick<Clock, 'now'>;
+}
+
+export function buildAudit(deps: AuditDeps): BuildPage {
   return async (c, visitor) => {
     if (!checkScope(deps, visitor, 'audit:read', 'consoleAudit'))
       return messagePage('No access', 'Your token needs the scope audit:read.', 403);
     const { caller, model } = visitor;
     const query = auditQueryOf(c);
     const page = await readAudit(model.audit, caller, query);
-    return { title: 'Audit', content: auditPage({ accountId: model.accountId, filter: query, page }) };
+    return {
+      title: 'Audit',
+      content: auditPage({ accountId: model.accountId, filter: query, page, at: pageTimeOf(c, deps.clock) }),
+    };
   };
 }
 
@@ -51,22 +60,23 @@ function auditPage(view: {
   readonly accountId: string;
   readonly filter: AuditFilter;
   readonly page: AuditPage;
+  readonly at: PageTime;
 }): Html {
-  const { accountId, filter, page } = view;
+  const { accountId, filter, page, at } = view;
   const { items, next, unreadable } = page;
   return html`<h1>Audit</h1>
 <p class="quiet">The audit keeps for 400 days who asked for what and how it ended: commands, sign-ins, and reads that showed secrets.</p>
 ${filterForm(filter)}
 ${unreadable === 0 ? '' : html`<p class="verdict" role="status">${unreadable} records on this page cannot be read and are left out.</p>`}
-${items.length === 0 ? empty(next === undefined ? 'No record matches.' : 'No record on this page matches. The next page may have older ones.') : rowsOf(accountId, items)}
+${items.length === 0 ? empty(next === undefined ? 'No record matches.' : 'No record on this page matches. The next page may have older ones.') : rowsOf(accountId, items, at)}
 ${next === undefined ? '' : html`<p><a class="button" href="?${[queryOf(filter), `cursor=${encodeURIComponent(next)}`].filter(Boolean).join('&')}">Older</a></p>`}`;
 }
 
-function rowsOf(accountId: string, records: readonly AuditRecord[]): Html {
+function rowsOf(accountId: string, records: readonly AuditRecord[], at: PageTime): Html {
   return html`<table class="stack"><thead><tr><th>When</th><th>Who</th><th>What</th><th>Where</th><th>Outcome</th></tr></thead>
 <tbody>${records.map(
     (record) => html`<tr>
-<td>${time(record.received_at)}</td>
+<td>${time(record.received_at, at)}</td>
 <td>${record.client_id}</td>
 <td>${record.call}<br><code class="quiet">${record.request_id}</code></td>
 <td>${whereOf(accountId, record)}</td>

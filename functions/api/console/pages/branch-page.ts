@@ -8,11 +8,12 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import type { ReadModel } from '../../read-model/read-model.ts';
 import { badge } from '../html/badge.ts';
+import { duration } from '../html/durations.ts';
 import { empty, facts, type Html } from '../html/markup.ts';
 import { operationPath, projectPath } from '../html/paths.ts';
-import { age, duration, time } from '../html/times.ts';
+import { age, type PageTime, time } from '../html/times.ts';
 import type { RefusalDeps } from '../session/visitor-traces.ts';
-import { type BuildPage, messagePage, NOTHING_HERE } from './page.ts';
+import { type BuildPage, messagePage, NOTHING_HERE, pageTimeOf } from './page.ts';
 import { checkReading } from './permission.ts';
 
 export interface BranchDeps extends RefusalDeps {
@@ -32,7 +33,11 @@ export function buildBranch(deps: BranchDeps): BuildPage {
     const branch = await visitor.model.branch(project_id, branch_id);
     if (branch === undefined) return NOT_SEEN;
     const view = await readView(visitor.model, branch);
-    return { title: branch_id, about: branch_id, content: branchPage({ ...view, nowMs: deps.clock.now() }) };
+    return {
+      title: branch_id,
+      about: branch_id,
+      content: branchPage({ ...view, at: pageTimeOf(c, deps.clock) }),
+    };
   };
 }
 
@@ -41,10 +46,10 @@ interface BranchView {
   readonly operations: readonly OperationRecord[];
   /** The computes that the creation started, as far as they are known. */
   readonly computes: readonly ComputeRecord[];
-  readonly nowMs: number;
+  readonly at: PageTime;
 }
 
-async function readView(model: ReadModel, branch: BranchRecord): Promise<Omit<BranchView, 'nowMs'>> {
+async function readView(model: ReadModel, branch: BranchRecord): Promise<Omit<BranchView, 'at'>> {
   const { project_id, operation_ids } = branch;
   const found = await Promise.all(
     operation_ids.map((id) => unlessUnreadable(model.operation(project_id, id))),
@@ -63,14 +68,14 @@ const MEANINGS: Readonly<Record<Readiness, string>> = {
   failed: 'It did not become ready: an operation of its creation came to nothing.',
 };
 
-function branchPage({ branch, operations, computes, nowMs }: BranchView): Html {
+function branchPage({ branch, operations, computes, at }: BranchView): Html {
   const { account_id, project_id, branch_id, readiness, began_at, command } = branch;
   const decided = branch.entries.at(-1);
   return html`<p class="crumbs"><a href="/console">Account ${account_id}</a> › <a href="${projectPath(account_id, project_id)}">${project_id}</a></p>
 <h1>${branch_id}</h1>
 <p class="verdict">${badge(readiness)} <span>${MEANINGS[readiness]}</span></p>
 ${facts([
-  ['Created', html`${time(began_at)} <span class="quiet">${age(began_at, nowMs)}</span>`],
+  ['Created', html`${time(began_at, at)} <span class="quiet">${age(began_at, at)}</span>`],
   ['Took', decided?.duration_ms === undefined ? undefined : duration(decided.duration_ms)],
   [
     'Created by',
@@ -80,24 +85,24 @@ ${facts([
   ],
 ])}
 <h2>Operations of its creation</h2>
-${operations.length === 0 ? empty('They were forgotten: 45 days have passed since they ended.') : operationTable(account_id, operations)}
+${operations.length === 0 ? empty('They were forgotten: 45 days have passed since they ended.') : operationTable(account_id, operations, at)}
 <h2>Computes</h2>
-${computes.length === 0 ? empty('No compute was started with it, or its state is not known yet.') : computeTable(computes, nowMs)}`;
+${computes.length === 0 ? empty('No compute was started with it, or its state is not known yet.') : computeTable(computes, at)}`;
 }
 
-function operationTable(accountId: string, operations: readonly OperationRecord[]): Html {
+function operationTable(accountId: string, operations: readonly OperationRecord[], at: PageTime): Html {
   return html`<table class="stack"><thead><tr><th>Operation</th><th>Status</th><th>Created</th></tr></thead>
 <tbody>${operations.map(
     ({ project_id, operation_id, action, status, created_at }) => html`<tr>
-<td><a href="${operationPath(accountId, project_id, operation_id)}">${action}</a></td><td>${badge(status)}</td><td>${time(created_at)}</td></tr>`,
+<td><a href="${operationPath(accountId, project_id, operation_id)}">${action}</a></td><td>${badge(status)}</td><td>${time(created_at, at)}</td></tr>`,
   )}</tbody></table>`;
 }
 
-function computeTable(computes: readonly ComputeRecord[], nowMs: number): Html {
+function computeTable(computes: readonly ComputeRecord[], at: PageTime): Html {
   return html`<table class="stack"><thead><tr><th>Compute</th><th>State</th><th>Since</th></tr></thead>
 <tbody>${computes.map(
     ({ endpoint_id, state, state_since }) => html`<tr>
 <td class="id">${endpoint_id}</td><td>${badge(state)}</td>
-<td>${state_since === undefined ? '' : html`${time(state_since)} <span class="quiet">${age(state_since, nowMs)}</span>`}</td></tr>`,
+<td>${state_since === undefined ? '' : html`${time(state_since, at)} <span class="quiet">${age(state_since, at)}</span>`}</td></tr>`,
   )}</tbody></table>`;
 }

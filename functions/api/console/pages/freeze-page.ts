@@ -2,16 +2,17 @@
 
 import { html } from 'hono/html';
 import type { Caller } from '../../../../shared/callers/authorize.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { empty, facts, type Html } from '../html/markup.ts';
 import { freezePath } from '../html/paths.ts';
-import { time } from '../html/times.ts';
+import { type PageTime, time } from '../html/times.ts';
 import { formKey } from '../session/session.ts';
 import type { RefusalDeps } from '../session/visitor-traces.ts';
-import { type BuildPage, READING_REFUSED } from './page.ts';
+import { type BuildPage, pageTimeOf, READING_REFUSED } from './page.ts';
 import { checkReading } from './permission.ts';
 import { type RouteDeps, readBridge } from './upstream-view.ts';
 
-export type FreezePageDeps = RefusalDeps & RouteDeps;
+export type FreezePageDeps = RefusalDeps & RouteDeps & { readonly clock: Pick<Clock, 'now'> };
 
 /** The field has the bound of the route, which checks it again. */
 const REASON_CHARACTERS_MAX = 300;
@@ -34,12 +35,15 @@ export function maySwitchFreeze({ scopes, projectIds }: Caller): boolean {
 }
 
 export function buildFreeze(deps: FreezePageDeps): BuildPage {
-  return async (_c, visitor) => {
+  return async (c, visitor) => {
     const { caller, session, pepper } = visitor;
     if (!checkReading(deps, visitor, caller.account_id)) return READING_REFUSED;
     const freeze = await readFreeze(deps, caller);
     const key = maySwitchFreeze(caller) ? formKey(session, pepper) : undefined;
-    return { title: 'Freeze', content: freezePage(caller.account_id, freeze ?? { frozen: false }, key) };
+    return {
+      title: 'Freeze',
+      content: freezePage(caller.account_id, freeze ?? { frozen: false }, key, pageTimeOf(c, deps.clock)),
+    };
   };
 }
 
@@ -50,18 +54,18 @@ export function freezeNotice(accountId: string, freeze: FreezeView | undefined):
 }
 
 /** `key` is undefined when the visitor may only look. */
-function freezePage(accountId: string, freeze: FreezeView, key: string | undefined): Html {
+function freezePage(accountId: string, freeze: FreezeView, key: string | undefined, at: PageTime): Html {
   return html`<h1>Freeze of account ${accountId}</h1>
-${freeze.frozen ? frozenFacts(freeze) : html`<p>Commands go on as usual.</p>`}
+${freeze.frozen ? frozenFacts(freeze, at) : html`<p>Commands go on as usual.</p>`}
 <p class="quiet">A freeze holds all commands of the account. Queued commands wait, within their deadlines. Other commands are answered 503 with the reason. Reads and polling go on.</p>
 ${key === undefined ? empty('Your token may not switch it: that needs the scope commands:freeze, for all projects.') : switchForm(freeze, key)}`;
 }
 
-function frozenFacts({ reason, client_id, since }: FreezeView): Html {
+function frozenFacts({ reason, client_id, since }: FreezeView, at: PageTime): Html {
   return html`<p class="verdict"><span class="bad"><span aria-hidden="true">▲</span> All commands are held</span></p>
 ${facts([
   ['Reason', reason],
-  ['Since', since === undefined ? undefined : time(since)],
+  ['Since', since === undefined ? undefined : time(since, at)],
   ['By', client_id],
 ])}`;
 }

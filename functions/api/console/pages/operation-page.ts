@@ -10,13 +10,14 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { eventsOf, type FeedEvent } from '../../read-model/feed-event.ts';
 import { badge } from '../html/badge.ts';
+import { duration } from '../html/durations.ts';
 import { facts, type Html, json } from '../html/markup.ts';
 import { branchPath, operationPath, projectPath } from '../html/paths.ts';
-import { age, duration, time } from '../html/times.ts';
+import { age, type PageTime, time } from '../html/times.ts';
 import type { Visitor } from '../session/visitor.ts';
 import type { RefusalDeps } from '../session/visitor-traces.ts';
 import type { SentAlerts } from './alert-history.ts';
-import { type BuildPage, messagePage, NOTHING_HERE } from './page.ts';
+import { type BuildPage, messagePage, NOTHING_HERE, pageTimeOf } from './page.ts';
 import { checkReading } from './permission.ts';
 import { type RouteDeps, readUpstream } from './upstream-view.ts';
 import { readEndedDays, usualWords } from './usual-times.ts';
@@ -38,7 +39,7 @@ export function buildOperation(deps: OperationDeps): BuildPage {
     if (!checkReading(deps, visitor, accountId, project_id)) return NOTHING_HERE;
     const record = await visitor.model.operation(project_id, operation_id);
     if (record === undefined) return NOT_SEEN_YET;
-    const content = operationPage(await readView(deps, visitor, record));
+    const content = operationPage(await readView(deps, visitor, record, pageTimeOf(c, deps.clock)));
     return { title: `${record.action} ${record.status}`, about: operation_id, content };
   };
 }
@@ -47,6 +48,7 @@ async function readView(
   deps: OperationDeps,
   visitor: Visitor,
   record: OperationRecord,
+  at: PageTime,
 ): Promise<OperationView> {
   const { caller, model } = visitor;
   const { project_id, operation_id } = record;
@@ -65,7 +67,7 @@ async function readView(
     upstream,
     alerts,
     usual: usualWords(record.action, endedDays),
-    nowMs: deps.clock.now(),
+    at,
   };
 }
 
@@ -82,11 +84,11 @@ interface OperationView {
   readonly upstream: unknown;
   /** This says how long its action usually takes. It is undefined when too little is known. */
   readonly usual: string | undefined;
-  readonly nowMs: number;
+  readonly at: PageTime;
 }
 
 function operationPage(view: OperationView): Html {
-  const { record, events, command, others, nowMs } = view;
+  const { record, events, command, others, at } = view;
   const { account_id, project_id, operation_id, status } = record;
   const error = events.map(({ detail }) => detail['error']).findLast((text) => typeof text === 'string');
   return html`<p class="crumbs"><a href="/console">Account ${account_id}</a> › <a href="${projectPath(account_id, project_id)}">${project_id}</a></p>
@@ -95,10 +97,10 @@ function operationPage(view: OperationView): Html {
 ${typeof error === 'string' ? html`<p class="notice bad">${error}</p>` : ''}
 ${facts([
   ['Project', html`<a class="id" href="${projectPath(account_id, project_id)}">${project_id}</a>`],
-  ['Created', html`${time(record.created_at)} <span class="quiet">${age(record.created_at, nowMs)}</span>`],
+  ['Created', html`${time(record.created_at, at)} <span class="quiet">${age(record.created_at, at)}</span>`],
   [
     'In this status since',
-    html`${time(record.status_observed_at)} <span class="quiet">${age(record.status_observed_at, nowMs)}</span>`,
+    html`${time(record.status_observed_at, at)} <span class="quiet">${age(record.status_observed_at, at)}</span>`,
   ],
   ['Usually takes', view.usual],
   ['Failed attempts', record.failures_count],
@@ -113,10 +115,10 @@ ${facts([
   ['Operation', html`<span class="id">${operation_id}</span>`],
 ])}
 <h2>What happened</h2>
-${historyTable(events)}
-${command === undefined ? '' : commandPart(account_id, command)}
+${historyTable(events, at)}
+${command === undefined ? '' : commandPart(account_id, command, at)}
 <h2>Other open operations of this project</h2>
-${others.length === 0 ? html`<p class="empty">No other operation is open.</p>` : html`<ul>${others.map((other) => html`<li><a href="${operationPath(account_id, project_id, other.operation_id)}">${other.action}</a> ${badge(other.status)} <span class="quiet">${age(other.created_at, nowMs)}</span></li>`)}</ul>`}
+${others.length === 0 ? html`<p class="empty">No other operation is open.</p>` : html`<ul>${others.map((other) => html`<li><a href="${operationPath(account_id, project_id, other.operation_id)}">${other.action}</a> ${badge(other.status)} <span class="quiet">${age(other.created_at, at)}</span></li>`)}</ul>`}
 <h2>What the upstream says</h2>
 ${view.upstream === undefined ? html`<p class="empty">The upstream does not answer, or this token may not ask it.</p>` : html`<details id="upstream"><summary>All fields of the upstream</summary>${json(view.upstream)}</details>`}`;
 }
@@ -152,7 +154,7 @@ function startedBy({ command }: OperationRecord, record: CommandRecord | undefin
 }
 
 /** Shows every status, oldest first, with how the bridge came to know it and how long it lasted. */
-function historyTable(events: readonly FeedEvent[]): Html {
+function historyTable(events: readonly FeedEvent[], at: PageTime): Html {
   if (events.length === 0)
     return html`<p class="empty">It had ended before the bridge first saw this account, so no event reports it.</p>`;
   return html`<table class="stack"><thead><tr><th>When</th><th>What</th><th>Seen by</th><th>Event</th></tr></thead>
@@ -160,20 +162,20 @@ function historyTable(events: readonly FeedEvent[]): Html {
     const { status, new_failures: newFailures, observed_by: seenBy } = event.detail;
     const next = events[index + 1];
     const lasted = next === undefined ? '' : duration(Date.parse(next.time) - Date.parse(event.time));
-    return html`<tr><td>${time(event.time)}</td>
+    return html`<tr><td>${time(event.time, at)}</td>
 <td>${typeof status === 'string' ? badge(status) : ''} ${event.detail_type === 'Operation State Changed' ? '' : event.detail_type}${Number(newFailures) > 0 ? html` <span class="bad">${String(newFailures)} more failed</span>` : ''} <span class="quiet">${lasted}</span></td>
 <td>${typeof seenBy === 'string' ? seenBy : 'the poller'}</td>
 <td><details id="event-${event.id}"><summary class="id">${event.id.slice(0, 12)} <span class="quiet">${event.published ? 'published' : 'not on the bus yet'}</span></summary>${json(event.detail)}</details></td></tr>`;
   })}</tbody></table>`;
 }
 
-function commandPart(accountId: string, command: CommandRecord): Html {
+function commandPart(accountId: string, command: CommandRecord, at: PageTime): Html {
   const { project_id, client_id, call, sent_at, operation_ids, is_settled } = command;
   return html`<h2>The command that started it</h2>
 ${facts([
   ['Sent by', client_id],
   ['Call', call],
-  ['When', time(sent_at)],
+  ['When', time(sent_at, at)],
   ['Settled', is_settled ? 'yes' : 'not yet'],
 ])}
 <ul>${operation_ids.map((id) => html`<li><a class="id" href="${operationPath(accountId, project_id, id)}">${id}</a></li>`)}</ul>`;

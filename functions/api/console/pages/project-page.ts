@@ -6,13 +6,14 @@ import type { Clock } from '../../../../shared/runtime/clock.ts';
 import { unlessUnreadable } from '../../../../shared/store/unreadable.ts';
 import { badge } from '../html/badge.ts';
 import { timeline } from '../html/charts.ts';
+import { duration } from '../html/durations.ts';
 import { empty, type Html } from '../html/markup.ts';
 import { branchPath, endpointActionPath, operationPath, projectPath } from '../html/paths.ts';
-import { age, duration, time } from '../html/times.ts';
+import { age, type PageTime, time } from '../html/times.ts';
 import { formKey } from '../session/session.ts';
 import type { RefusalDeps } from '../session/visitor-traces.ts';
 import { ENDPOINT_ACTIONS, type EndpointAction, routeOfAction } from './endpoint-actions.ts';
-import { type BuildPage, NOTHING_HERE } from './page.ts';
+import { type BuildPage, NOTHING_HERE, pageTimeOf } from './page.ts';
 import { checkReading } from './permission.ts';
 import { type Compute, type RouteDeps, readComputes } from './upstream-view.ts';
 import { type EndedDays, readEndedDays, usualTable } from './usual-times.ts';
@@ -50,7 +51,7 @@ export function buildProject(deps: ProjectDeps): BuildPage {
       formKey: formKey(session, pepper),
       isReadRequested: c.req.query('asked') !== undefined,
       endedDays,
-      nowMs: deps.clock.now(),
+      at: pageTimeOf(c, deps.clock),
     });
     return { title: projectId, about: projectId, content };
   };
@@ -75,11 +76,11 @@ interface ProjectView {
   readonly formKey: string;
   readonly isReadRequested: boolean;
   readonly endedDays: EndedDays;
-  readonly nowMs: number;
+  readonly at: PageTime;
 }
 
 function projectPage(view: ProjectView): Html {
-  const { accountId, projectId, operations, nowMs } = view;
+  const { accountId, projectId, operations, at } = view;
   return html`<p class="crumbs"><a href="/console">Account ${accountId}</a></p>
 <h1>${projectId}</h1>
 <form method="post" action="${projectPath(accountId, projectId)}/read"><input type="hidden" name="form_key" value="${view.formKey}"><button>Read this project now</button>${view.isReadRequested ? html` <span role="status">The poller was asked. New operations appear on this page.</span>` : ''}</form>
@@ -87,7 +88,7 @@ function projectPage(view: ProjectView): Html {
 ${computeTable(view)}
 ${usualTable(view.endedDays)}
 <h2>Operations</h2>
-${timeline(accountId, operations, nowMs)}
+${timeline(accountId, operations, at)}
 ${
   operations.length === 0
     ? ''
@@ -96,7 +97,7 @@ ${
         (record) => html`<tr>
 <td><a href="${operationPath(accountId, projectId, record.operation_id)}">${record.action}</a></td>
 <td>${badge(record.status)}${record.failures_count > 0 ? html` <span class="quiet">${record.failures_count} failed</span>` : ''}</td>
-<td>${time(record.created_at)} <span class="quiet">${age(record.created_at, nowMs)}</span></td>
+<td>${time(record.created_at, at)} <span class="quiet">${age(record.created_at, at)}</span></td>
 <td>${duration(Math.max(0, Date.parse(record.updated_at) - Date.parse(record.created_at)))}</td></tr>`,
       )}</tbody></table>`
 }
@@ -104,7 +105,7 @@ ${view.more === undefined ? '' : html`<p><a class="button" href="?cursor=${view.
 }
 
 function computeTable(view: ProjectView): Html {
-  const { accountId, projectId, computes: list, actions, sinceOf, nowMs } = view;
+  const { accountId, projectId, computes: list, actions, sinceOf, at } = view;
   if (list === undefined)
     return empty(
       'The computes cannot be shown: the token lacks the scope computes:read, or the upstream does not answer.',
@@ -119,12 +120,12 @@ function computeTable(view: ProjectView): Html {
       type,
       state,
       branchId,
-    }) => html`<tr><td class="id">${id}</td><td>${type}</td><td>${badge(state)} ${since(sinceOf.get(id), nowMs)}</td><td><a class="id" href="${branchPath(accountId, projectId, branchId)}">${branchId}</a></td>
+    }) => html`<tr><td class="id">${id}</td><td>${type}</td><td>${badge(state)} ${since(sinceOf.get(id), at)}</td><td><a class="id" href="${branchPath(accountId, projectId, branchId)}">${branchId}</a></td>
 <td>${actions.filter((action) => (action === 'start') === (state === 'idle')).map((action) => html`<a class="button" href="${path(id, action)}">${action === 'start' ? 'Start' : 'Restart'}</a>`)}</td></tr>`,
   )}</tbody></table>`;
 }
 
 /** A state that is not known to the bridge, or was changed unseen, has no time. */
-function since(stateSince: string | undefined, nowMs: number): Html | '' {
-  return stateSince === undefined ? '' : html`<span class="quiet">${age(stateSince, nowMs)}</span>`;
+function since(stateSince: string | undefined, at: PageTime): Html | '' {
+  return stateSince === undefined ? '' : html`<span class="quiet">${age(stateSince, at)}</span>`;
 }

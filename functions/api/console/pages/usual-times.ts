@@ -4,8 +4,8 @@ import { html } from 'hono/html';
 import type { DayInsights } from '../../../../shared/insights/day-insights.ts';
 import { insightsOf, usualDurationOf } from '../../../../shared/insights/usual-duration.ts';
 import { INSIGHT_DAYS } from '../../../../shared/insights/utc-day.ts';
+import { duration } from '../html/durations.ts';
 import type { Html } from '../html/markup.ts';
-import { duration } from '../html/times.ts';
 import type { Visitor } from '../session/visitor.ts';
 
 /** Holds what is known of the last days. That of the account is empty for a visitor who is limited to projects. */

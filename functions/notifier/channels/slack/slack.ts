@@ -1,8 +1,8 @@
 /** Defines the kind of channel that is Slack, by incoming webhook or by bot token. */
 
 import * as z from 'zod';
-import { secretArn } from '../../../shared/config/secret-arn.ts';
-import { defineChannelKind } from './channel-kind.ts';
+import { secretArn } from '../../../../shared/config/secret-arn.ts';
+import { defineChannelKind } from '../kind/channel-kind.ts';
 import { renderSlack, SLACK_CHARACTERS_MAX, SLACK_NOTICES_MAX } from './render-slack.ts';
 import { createSlackChannel } from './slack-channel.ts';
 

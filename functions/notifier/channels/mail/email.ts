@@ -1,11 +1,11 @@
 /** Sends e-mail through a topic of SNS. Every address that has confirmed its subscription gets every mail. */
 
 import * as z from 'zod';
-import { toError } from '../../../shared/runtime/errors.ts';
-import type { MessageLimits } from '../deciding/message-plan.ts';
-import type { AlertLinks } from '../wording/wording.ts';
-import type { Sender } from './channel.ts';
-import { defineChannelKind, type Mail } from './channel-kind.ts';
+import { toError } from '../../../../shared/runtime/errors.ts';
+import type { MessageLimits } from '../../deciding/message-plan.ts';
+import type { AlertLinks } from '../../wording/wording.ts';
+import type { Sender } from '../kind/channel.ts';
+import { defineChannelKind, type Mail } from '../kind/channel-kind.ts';
 import { MAIL_BYTES_MAX, MAIL_NOTICES_MAX, mailBytesOf, renderMail } from './render-mail.ts';
 
 /** Each address is a subscription to two topics, and so takes two of the 500 resources that a template may have. */

@@ -4,9 +4,9 @@
  */
 
 import type * as z from 'zod';
-import type { Secret } from '../../../shared/runtime/secret.ts';
-import type { Message } from '../deciding/message-plan.ts';
-import type { AlertLinks } from '../wording/wording.ts';
+import type { Secret } from '../../../../shared/runtime/secret.ts';
+import type { Message } from '../../deciding/message-plan.ts';
+import type { AlertLinks } from '../../wording/wording.ts';
 import type { Sender } from './channel.ts';
 
 export interface ChannelKind<

@@ -3,21 +3,15 @@
  * documents: a webhook that took the message answers 200 with `ok`, and any other answer is a failure.
  */
 
-import { systemClock } from '../../../shared/runtime/clock.ts';
-import { toError } from '../../../shared/runtime/errors.ts';
-import type { MessageLimits } from '../deciding/message-plan.ts';
-import type { Sender, SendResult } from './channel.ts';
+import { systemClock } from '../../../../shared/runtime/clock.ts';
+import type { MessageLimits } from '../../deciding/message-plan.ts';
+import { failure, readStart } from '../http/answer.ts';
+import { sendInTime } from '../http/send-in-time.ts';
+import type { Sender, SendResult } from '../kind/channel.ts';
 import { plainSlack, renderSlack, SLACK_CHARACTERS_MAX, SLACK_NOTICES_MAX } from './render-slack.ts';
 import { botOf, post, resultOf, type Sent, sendByBot } from './slack-bot.ts';
 import { slackCharactersOf } from './slack-digest.ts';
-import {
-  type Call,
-  failure,
-  MESSAGE_ERRORS,
-  readStart,
-  request,
-  type SlackOptions,
-} from './slack-request.ts';
+import { type Call, MESSAGE_ERRORS, request, type SlackOptions } from './slack-request.ts';
 
 /** Slack takes one message a second, which is more than people can read. */
 export const SLACK_PACE: MessageLimits = {
@@ -28,33 +22,13 @@ export const SLACK_PACE: MessageLimits = {
   sizeOf: slackCharactersOf,
 };
 
-/**
- * All requests of one message together have this time. Answers after 12 s were seen, and a message without an answer
- * is sent again.
- */
-const TIMEOUT_MS = 25_000;
-
 export function createSlackChannel(options: SlackOptions): Sender {
   return {
     pace: SLACK_PACE,
-    async send(message, thread, operations) {
-      const patience = new AbortController();
-      const ended = new AbortController();
-      const { clock = systemClock } = options;
-      clock.sleep(TIMEOUT_MS, ended.signal).then(
-        () => patience.abort(new DOMException('No answer came in time', 'TimeoutError')),
-        () => {},
-      );
-      try {
-        const call: Call = { ...options, signal: patience.signal };
-        return await sendWithin(call, { message, thread, operations });
-      } catch (error) {
-        // The text of a fetch error can hold the URL, and the URL is the secret.
-        return { kind: 'failed', reason: toError(error).name, isUncertain: true };
-      } finally {
-        ended.abort();
-      }
-    },
+    send: (message, thread, operations) =>
+      sendInTime(options.clock ?? systemClock, (signal) =>
+        sendWithin({ ...options, signal }, { message, thread, operations }),
+      ),
   };
 }
 

@@ -1,9 +1,14 @@
 /** Renders a message as a plain-text mail that reads well on a phone: short lines, the verdict first, the ids last. */
 
-import { incidentCountOf, type Message } from '../deciding/message-plan.ts';
-import type { Notice } from '../deciding/notice.ts';
-import { worstOf } from '../deciding/severity.ts';
-import { ERROR_CHARACTERS_MAX, mailSubject, mailText, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
+import { incidentCountOf, type Message } from '../../deciding/message-plan.ts';
+import type { Notice } from '../../deciding/notice.ts';
+import { worstOf } from '../../deciding/severity.ts';
+import {
+  ERROR_CHARACTERS_MAX,
+  mailSubject,
+  mailText,
+  VALUE_CHARACTERS_MAX,
+} from '../../wording/clean-text.ts';
 import {
   type AlertLinks,
   countsOf,
@@ -13,8 +18,8 @@ import {
   placeOf,
   projectWordsOf,
   titleOf,
-} from '../wording/wording.ts';
-import type { Mail } from './channel-kind.ts';
+} from '../../wording/wording.ts';
+import type { Mail } from '../kind/channel-kind.ts';
 
 /** A person who has to read more than this many notices looks at the console. */
 export const MAIL_NOTICES_MAX = 2_000;

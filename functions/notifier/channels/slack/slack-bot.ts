@@ -1,14 +1,17 @@
 /** Sends to Slack by bot token: one message per incident, which is edited in place. Only `ok: true` of the Web API is a success. */
 
 import * as z from 'zod';
-import type { Operations } from '../../../shared/alerts/incidents/incident-record.ts';
-import type { Thread } from '../deciding/incident.ts';
-import type { Message } from '../deciding/message-plan.ts';
-import type { Notice } from '../deciding/notice.ts';
-import { noteOperations, standingOf } from '../deciding/operation-standing.ts';
-import type { SendResult } from './channel.ts';
+import type { Operations } from '../../../../shared/alerts/incidents/incident-record.ts';
+
+import type { Thread } from '../../deciding/incident.ts';
+import type { Message } from '../../deciding/message-plan.ts';
+import type { Notice } from '../../deciding/notice.ts';
+import { noteOperations, standingOf } from '../../deciding/operation-standing.ts';
+import { failure, readStart } from '../http/answer.ts';
+import type { SendResult } from '../kind/channel.ts';
+
 import { renderSlack, renderSlackIncident } from './render-slack.ts';
-import { type Call, failure, MESSAGE_ERRORS, readStart, request } from './slack-request.ts';
+import { type Call, MESSAGE_ERRORS, request } from './slack-request.ts';
 
 const API_ORIGIN = 'https://slack.com';
 

@@ -1,10 +1,15 @@
 /** Renders a message as Slack's Block Kit. All text from outside stands in code spans, where it has no effect. */
 
-import type { Thread } from '../deciding/incident.ts';
-import type { Message } from '../deciding/message-plan.ts';
-import type { Notice, Severity } from '../deciding/notice.ts';
-import { worstOf } from '../deciding/severity.ts';
-import { cleanText, ERROR_CHARACTERS_MAX, slackCode, VALUE_CHARACTERS_MAX } from '../wording/clean-text.ts';
+import type { Thread } from '../../deciding/incident.ts';
+import type { Message } from '../../deciding/message-plan.ts';
+import type { Notice, Severity } from '../../deciding/notice.ts';
+import { worstOf } from '../../deciding/severity.ts';
+import {
+  cleanText,
+  ERROR_CHARACTERS_MAX,
+  slackCode,
+  VALUE_CHARACTERS_MAX,
+} from '../../wording/clean-text.ts';
 import {
   type AlertLinks,
   countsOf,
@@ -13,7 +18,7 @@ import {
   operationUrl,
   placeOf,
   titleOf,
-} from '../wording/wording.ts';
+} from '../../wording/wording.ts';
 import { FIELDS_MAX, header, markdown, section } from './slack-blocks.ts';
 import { digestBlocks, idCode } from './slack-digest.ts';
 

@@ -1,9 +1,9 @@
 /** Renders many notices as lines of one Slack message. Each operation is named in some line. */
 
-import { incidentOf } from '../../../shared/alerts/incident-key.ts';
-import { incidentCountOf, type Message } from '../deciding/message-plan.ts';
-import type { Notice } from '../deciding/notice.ts';
-import { cleanText, slackCode } from '../wording/clean-text.ts';
+import { incidentOf } from '../../../../shared/alerts/incident-key.ts';
+import { incidentCountOf, type Message } from '../../deciding/message-plan.ts';
+import type { Notice } from '../../deciding/notice.ts';
+import { cleanText, slackCode } from '../../wording/clean-text.ts';
 import {
   type AlertLinks,
   countsOf,
@@ -11,7 +11,7 @@ import {
   placeOf,
   projectWordsOf,
   titleOf,
-} from '../wording/wording.ts';
+} from '../../wording/wording.ts';
 import { header, inSections, SECTION_CHARACTERS_MAX, section } from './slack-blocks.ts';
 
 /** Returns what the notice adds to a message of many when it follows `before`, in characters. */

@@ -1,13 +1,8 @@
-/**
- * Makes one request to Slack within the time that its message has, and says what an answer other than a success
- * means.
- */
+/** Makes one request to Slack within the time that its message has. */
 
-import type { Clock } from '../../../shared/runtime/clock.ts';
-import { readBounded } from '../../../shared/runtime/read-bounded.ts';
-import type { Secret } from '../../../shared/runtime/secret.ts';
-import type { AlertLinks } from '../wording/wording.ts';
-import type { SendResult } from './channel.ts';
+import type { Clock } from '../../../../shared/runtime/clock.ts';
+import type { Secret } from '../../../../shared/runtime/secret.ts';
+import type { AlertLinks } from '../../wording/wording.ts';
 
 export interface SlackOptions {
   /** The secret is the URL of a webhook, or JSON such as `{"token": "xoxb-...", "channel": "C0123456789"}`. */
@@ -24,12 +19,6 @@ export interface SlackOptions {
 export interface Call extends SlackOptions {
   readonly signal: AbortSignal;
 }
-
-/**
- * Reading stops after this many bytes. A webhook answers `ok`, the Web API repeats the message, and a proxy may send
- * a long page.
- */
-const ANSWER_BYTES_MAX = 100_000;
 
 /** These errors are about the message, and not about the channel, the token, or a proxy before Slack. */
 export const MESSAGE_ERRORS: ReadonlySet<string> = new Set([
@@ -54,19 +43,4 @@ export function request(
     signal,
     redirect: 'error',
   });
-}
-
-export function failure(response: Response, reason: string): Exclude<SendResult, { kind: 'sent' }> {
-  return { kind: 'failed', reason, retryAfterMs: retryAfterMs(response.headers.get('retry-after')) };
-}
-
-/** Returns the pause that Slack asks for in whole seconds, in ms. Any other value is ignored. */
-function retryAfterMs(header: string | null): number | undefined {
-  const seconds = Number(header ?? 'none');
-  return Number.isFinite(seconds) && seconds > 0 ? seconds * 1_000 : undefined;
-}
-
-/** Returns the answer's body, as far as it is read. */
-export async function readStart(response: Response): Promise<string> {
-  return (await readBounded(response.body, ANSWER_BYTES_MAX)).toString();
 }
