@@ -1,6 +1,8 @@
 /** Builds the API over its ports: one set of adapters per account, one table of routes, one app. */
 
 import type { Hono } from 'hono';
+import { createIncidentStore } from '../../shared/alerts/incidents/incident-store.ts';
+import { createMuteStore } from '../../shared/alerts/mutes/mute-store.ts';
 import { createTokenReader } from '../../shared/callers/token-store.ts';
 import { createAuditLog } from '../../shared/commands/audit-log.ts';
 import { createIdempotencyStore } from '../../shared/commands/idempotency-store.ts';
@@ -113,7 +115,7 @@ function createReaders(
 
 function createRoutes(
   { accounts: settings, extraRoutes, openCalls }: ApiSettings,
-  { table, bus, pepper, telemetry, clock, wakes, newId }: ApiPorts,
+  { table, indexes, bus, pepper, telemetry, clock, wakes, newId }: ApiPorts,
   parts: {
     readonly accounts: ReadonlyMap<string, UpstreamAccount>;
     readonly readers: Readers;
@@ -133,6 +135,7 @@ function createRoutes(
     ),
     ...bridgeRoutes({
       ...parts.readers,
+      ...alertStores(settings, { table, indexes, clock }, parts.noteUnreadable),
       queues: new Map([...parts.accounts].map(([id, { queue }]) => [id, queue])),
       bus,
       patient,
@@ -144,6 +147,21 @@ function createRoutes(
       newId,
     }),
   ]);
+}
+
+/** Returns what callers change of alerts. The keys of both maps are account ids. */
+function alertStores(
+  accounts: readonly ApiAccount[],
+  { table, indexes, clock }: Pick<ApiPorts, 'table' | 'indexes' | 'clock'>,
+  noteUnreadable: NoteUnreadable,
+) {
+  const ports = { clock, noteUnreadable };
+  const mapOf = <Store>(storeOf: (accountId: string) => Store) =>
+    new Map(accounts.map(({ account_id }) => [account_id, storeOf(account_id)] as const));
+  return {
+    muteStores: mapOf((accountId) => createMuteStore(table, indexes, accountId, ports)),
+    incidentStores: mapOf((accountId) => createIncidentStore(table, accountId, ports)),
+  };
 }
 
 /** Adds to each account what only the API needs of it. The keys of the map are account ids. */

@@ -3,9 +3,10 @@
  * all, because the failure ended before that.
  */
 
+import type { Operations } from '../../../shared/alerts/incidents/incident-record.ts';
 import type { AlertPolicy } from './alert-policy.ts';
 import type { Notice, NoticeKind } from './notice.ts';
-import { hasEnded, type Operations } from './operation-standing.ts';
+import { hasEnded } from './operation-standing.ts';
 import type { WaitingNotice } from './pending-notice.ts';
 import { covers } from './project-list.ts';
 import { isEscalated } from './severity.ts';

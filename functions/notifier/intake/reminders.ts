@@ -1,9 +1,8 @@
 /** Reminds people once a day of what was reported as failing and has not ended since. */
 
 import type { Clock } from '../../../shared/runtime/clock.ts';
-import type { AlertPolicy } from '../deciding/alert-policy.ts';
 import { type Incident, REMINDER_MS } from '../deciding/incident.ts';
-import { mutedUntilMs } from '../deciding/mute.ts';
+import { type Mutes, mutedUntilMs } from '../deciding/mute.ts';
 import type { Notice } from '../deciding/notice.ts';
 import { standingOf } from '../deciding/operation-standing.ts';
 import type { IncidentMemory, StoredIncident } from '../sending/stored-incident.ts';
@@ -20,7 +19,7 @@ export interface ReminderDeps {
     readonly inbox: NoticeInbox;
     readonly incidents: Pick<IncidentMemory, 'change'>;
   };
-  readonly policy: Pick<AlertPolicy, 'mutes'>;
+  readonly policy: Mutes;
   readonly clock: Pick<Clock, 'now'>;
 }
 

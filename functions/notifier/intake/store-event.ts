@@ -8,11 +8,12 @@ import type { Notice } from '../deciding/notice.ts';
 import { noticeOf } from '../deciding/notice-of-event.ts';
 import type { PendingNotice } from '../deciding/pending-notice.ts';
 import { isWantedBy, routeOf } from '../deciding/route.ts';
+import { type IncidentRecordDeps, recordIncident } from './incident-records.ts';
 import type { NoticeInbox } from './notice-inbox.ts';
 import { type UsualDeps, withUsualDuration } from './usual-duration.ts';
 
-export interface StoreEventDeps extends UsualDeps {
-  readonly store: { readonly inbox: NoticeInbox };
+export interface StoreEventDeps extends UsualDeps, IncidentRecordDeps {
+  readonly store: IncidentRecordDeps['store'] & { readonly inbox: NoticeInbox };
   readonly policy: Pick<AlertPolicy, 'routes' | 'channels'>;
   readonly channels: readonly Channel[];
 }
@@ -37,6 +38,7 @@ export async function storeEvent(deps: StoreEventDeps, body: string, fresh: Fres
   const notice = noticeOf(event['detail-type'], event.detail);
   if (notice === undefined) return;
   await storeOnChannels(deps, await withUsualDuration(deps, notice), fresh);
+  await recordIncident(deps, notice);
   // The alert is stored. The event itself does not fit its schema, so the dead-letter queue keeps it for a person to
   // look at.
   if (notice.unread === 'unknown_value')

@@ -9,7 +9,7 @@ import type { AlertPolicy } from '../deciding/alert-policy.ts';
 import { isNeverGathered } from '../deciding/gathering.ts';
 import { type DueTerms, isDue } from '../deciding/incident.ts';
 import type { MessageLimits } from '../deciding/message-plan.ts';
-import { mutedUntilMs } from '../deciding/mute.ts';
+import { type Mutes, mutedUntilMs } from '../deciding/mute.ts';
 import { type PendingNotice, projectOf, type WaitingNotice } from '../deciding/pending-notice.ts';
 import { type Judged, judge, type Patience } from '../deciding/waking.ts';
 import type { NoticeEnds } from './notice-ends.ts';
@@ -23,10 +23,8 @@ export interface PlanDeps {
     readonly ends: Pick<NoticeEnds, 'settle'>;
     readonly incidents: Pick<IncidentMemory, 'readMany'>;
   };
-  readonly policy: Pick<
-    AlertPolicy,
-    'mutes' | 'window_seconds' | 'routes' | 'channels' | 'patience_seconds' | 'gather_seconds'
-  >;
+  readonly policy: Mutes &
+    Pick<AlertPolicy, 'window_seconds' | 'routes' | 'channels' | 'patience_seconds' | 'gather_seconds'>;
   readonly clock: Pick<Clock, 'now'>;
 }
 
@@ -199,6 +197,12 @@ function incidentIn({ incident }: PendingNotice): string {
 
 /** Returns what a mute looks at. */
 function subjectOf(pending: PendingNotice) {
+  const { kind, account_id, action } = pending;
   const project_id = projectOf(pending);
-  return { kind: pending.kind, ...(project_id !== undefined && { project_id }) };
+  return {
+    kind,
+    account_id,
+    ...(project_id !== undefined && { project_id }),
+    ...(action !== '' && { action }),
+  };
 }

@@ -3,12 +3,16 @@
  * counted.
  */
 
+import { createIncidentStore, type IncidentStore } from '../../../shared/alerts/incidents/incident-store.ts';
+import { readMutesOfAllAccounts } from '../../../shared/alerts/mutes/mute-store.ts';
 import type { Clock } from '../../../shared/runtime/clock.ts';
 import type { Telemetry } from '../../../shared/runtime/telemetry.ts';
 import type { Key, Table, TableIndexes } from '../../../shared/store/table.ts';
+import type { UnreadableItem } from '../../../shared/store/unreadable.ts';
 import type { NoticeInbox } from '../intake/notice-inbox.ts';
 import type { OlderIncidents } from '../intake/older-notices.ts';
 import type { DueReminders } from '../intake/reminders.ts';
+import type { StoredMutes } from '../intake/stored-mutes.ts';
 import type { ChannelStates } from '../sending/channel-state.ts';
 import type { NoticeEnds } from '../sending/notice-ends.ts';
 import type { IncidentMemory } from '../sending/stored-incident.ts';
@@ -30,6 +34,9 @@ export interface AlertStore {
   readonly reminders: DueReminders;
   readonly older: OlderIncidents;
   readonly channels: ChannelStates;
+  readonly mutes: StoredMutes;
+  /** Returns the records of the account's incidents, which all channels share. */
+  readonly incidentsOf: (accountId: string) => IncidentStore;
 }
 
 export function createAlertStore(
@@ -41,6 +48,7 @@ export function createAlertStore(
     telemetry.log('error', 'alert.item_unreadable', { pk, sk });
     telemetry.measure('AlertItemsUnreadable', 1);
   };
+  const ports = { clock, noteUnreadable: ({ key }: UnreadableItem) => onUnreadable(key) };
   const items = createIncidentItems(table, clock, onUnreadable);
   return {
     inbox: createNoticeInbox(table, clock),
@@ -50,5 +58,7 @@ export function createAlertStore(
     reminders: createDueReminders(indexes, clock, items),
     older: createOlderIncidents(table, items),
     channels: createChannelStore(table),
+    incidentsOf: (accountId) => createIncidentStore(table, accountId, ports),
+    mutes: { readAll: () => readMutesOfAllAccounts(table, ports.noteUnreadable) },
   };
 }

@@ -19,7 +19,9 @@ import { EVENT_SOURCE, TEST_EVENT_SOURCE } from '../../../shared/events/event-na
 import {
   auditListOf,
   commandsListOf,
+  incidentsListOf,
   linesOf,
+  mutesListOf,
   PARTITIONS,
   projectsListOf,
   queuedCommandsOf,
@@ -70,7 +72,14 @@ export class Api extends Construct {
     // Both indexes are partitioned by account, and a policy has no room for all their names twice.
     this.fn.grantQuery('Accounts', [work, feed], [...accountIds, linesOf('*'), queuedCommandsOf('*')]);
     this.fn.grantQuery('Created', [created], [PARTITIONS.protocol]);
-    this.fn.grantQuery('List', [list], [projectsListOf('*'), auditListOf('*'), commandsListOf('*')]);
+    this.fn.grantQuery(
+      'List',
+      [list],
+      [
+        ...[projectsListOf, auditListOf, commandsListOf, mutesListOf].map((listOf) => listOf('*')),
+        ...(['open', 'ended'] as const).map((one) => incidentsListOf('*', one)),
+      ],
+    );
     this.fn.grant('Publish', ['events:PutEvents'], [events.bus.eventBusArn], {
       StringEquals: { 'events:source': EVENT_SOURCE },
       'ForAllValues:StringEquals': { 'events:detail-type': COMMAND_EVENTS },

@@ -2,10 +2,11 @@
 
 import * as z from 'zod';
 import { incidentOf } from '../../../../shared/alerts/incident-key.ts';
+import type { Operations } from '../../../../shared/alerts/incidents/incident-record.ts';
 import type { Thread } from '../../deciding/incident.ts';
 import type { Message } from '../../deciding/message-plan.ts';
 import type { Notice } from '../../deciding/notice.ts';
-import { noteOperations, type Operations, standingOf } from '../../deciding/operation-standing.ts';
+import { noteOperations, standingOf } from '../../deciding/operation-standing.ts';
 import { failure, readStart } from '../http/answer.ts';
 import type { OperationsByIncident, SendResult } from '../kind/channel.ts';
 import { renderSlack, renderSlackIncident } from './render-slack.ts';
