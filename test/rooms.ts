@@ -14,6 +14,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/api/queue',
     'functions/api/read-model',
     'functions/api/serving',
+    'functions/api/slack',
     'functions/api/upstream',
     'shared/alerts/incidents',
     'shared/alerts/mutes',
@@ -137,6 +138,13 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'shared/upstream/public-calls',
   ],
   'functions/api/serving/body': ['shared/runtime'],
+  'functions/api/slack': [
+    'functions/api/serving',
+    'functions/api/serving/body',
+    'shared/alerts',
+    'shared/callers',
+    'shared/runtime',
+  ],
   'functions/api/upstream': [
     'functions/api/queue',
     'functions/api/serving',

@@ -100,11 +100,16 @@ export function meaningOf({ kind, reason, has_ended, unread, is_test }: Notice):
 export interface Fact {
   readonly label: string;
   readonly value: string;
+  /**
+   * A time in ISO 8601 can be shown in the zone of its reader. Words are the bridge's own, and so need no quoting. Any other value
+   * comes from outside.
+   */
+  readonly form?: 'time' | 'words';
 }
 
 export function factsOf(notice: Notice): readonly Fact[] {
   if (notice.healed !== undefined) return digestFactsOf(notice.healed, notice.since);
-  const attempts = notice.failures_count === undefined ? undefined : `${notice.failures_count} failed`;
+  const attempts = notice.failures_count ? `${notice.failures_count} failed` : undefined;
   const open = notice.open_ms === undefined ? undefined : `${Math.round(notice.open_ms / 60_000)} min`;
   const facts: readonly (readonly [string, string | undefined])[] = [
     ['Project', notice.project_id],
@@ -124,7 +129,14 @@ export function factsOf(notice: Notice): readonly Fact[] {
     ['Account', notice.channel === undefined ? notice.account_id : undefined],
     ['Operation', notice.operation_id],
   ];
-  return facts.flatMap(([label, value]) => (value === undefined ? [] : [{ label, value }]));
+  return facts.flatMap(([label, value]) => (value === undefined ? [] : [factOf(label, value)]));
+}
+
+const OWN_WORDS: ReadonlySet<string> = new Set(['Attempts', 'Open for', 'Usually', 'Projects', 'Failing']);
+
+function factOf(label: string, value: string): Fact {
+  if (label === 'Since') return { label, value, form: 'time' };
+  return OWN_WORDS.has(label) ? { label, value, form: 'words' } : { label, value };
 }
 
 /** Returns a text such as `1.2 s, 99 of 100 within 9.4 s`. */
@@ -132,9 +144,9 @@ function usualWords({ usual_duration: usual }: Notice): string | undefined {
   return usual && `${durationWords(usual.p50_ms)}, 99 of 100 within ${durationWords(usual.p99_ms)}`;
 }
 
-function durationWords(durationMs: number): string {
+export function durationWords(durationMs: number): string {
   if (durationMs < 1_000) return `${durationMs} ms`;
-  if (durationMs < 60_000) return `${(durationMs / 1_000).toFixed(1)} s`;
+  if (durationMs < 60_000) return `${(durationMs / 1_000).toFixed(durationMs < 10_000 ? 1 : 0)} s`;
   return durationMs < 7_200_000
     ? `${Math.round(durationMs / 60_000)} min`
     : `${Math.round(durationMs / 3_600_000)} h`;
@@ -145,11 +157,11 @@ function digestFactsOf(
   since: string | undefined,
 ): readonly Fact[] {
   return [
-    { label: 'Operations', value: String(operation_count) },
+    { label: 'Operations', value: String(operation_count), form: 'words' },
     ...(last_operation_count === undefined
       ? []
-      : [{ label: 'Before', value: `${last_operation_count} in the digest before` }]),
-    ...(since === undefined ? [] : [{ label: 'Since', value: since }]),
+      : [{ label: 'Before', value: `${last_operation_count} in the digest before`, form: 'words' } as const]),
+    ...(since === undefined ? [] : [factOf('Since', since)]),
     ...by_action.map((one) => ({
       label: 'Action',
       value: `${one.operation_count} x ${one.action}, ${one.attempt_count} failed ${one.attempt_count === 1 ? 'attempt' : 'attempts'}`,

@@ -93,7 +93,14 @@ export class Api extends Construct {
     this.fn.grant(
       'Secrets',
       ['secretsmanager:GetSecretValue'],
-      [...new Set([...keys, config.api.token_pepper_secret_arn, ...signInSecretOf(config)])],
+      [
+        ...new Set([
+          ...keys,
+          config.api.token_pepper_secret_arn,
+          ...signInSecretOf(config),
+          ...slackSecretOf(config),
+        ]),
+      ],
     );
   }
 
@@ -179,6 +186,9 @@ function environmentOf(
     EXTRA_ROUTES: JSON.stringify(extra_routes),
     OPEN_CALLS: JSON.stringify(open_calls),
     POWERTOOLS_SERVICE_NAME: 'api',
+    ...(config.alerts.slack_webhook_secret_arn && {
+      SLACK_SECRET_ID: config.alerts.slack_webhook_secret_arn,
+    }),
     ...(oidc && {
       OIDC_ISSUER: oidc.issuer,
       OIDC_AUDIENCE: oidc.audience,
@@ -196,6 +206,11 @@ function signInSettingsOf({
   ...settings
 }: NonNullable<BridgeConfig['api']['sign_in']>): SignInSettings {
   return { ...settings, ...(client_secret_arn && { client_secret_id: client_secret_arn }) };
+}
+
+/** The API checks with it what Slack sends when a person presses a button. */
+function slackSecretOf({ alerts }: BridgeConfig): readonly string[] {
+  return alerts.slack_webhook_secret_arn === undefined ? [] : [alerts.slack_webhook_secret_arn];
 }
 
 function signInSecretOf({ api }: BridgeConfig): readonly string[] {
