@@ -71,7 +71,7 @@ function withGravity(record: IncidentRecord, gravity: Gravity): IncidentRecord {
 }
 
 /** Returns how bad what the notice says is. */
-function gravityOf(notice: Pick<Notice, 'kind' | 'failures_count'>): Gravity {
+export function gravityOf(notice: Pick<Notice, 'kind' | 'failures_count'>): Gravity {
   if (notice.kind === 'given_up' || notice.kind === 'vanished') return 'given_up';
   return isEscalated(notice) ? 'repeated' : 'failing';
 }

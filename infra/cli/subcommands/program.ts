@@ -9,6 +9,7 @@ import { conformanceSubcommand } from './conformance.ts';
 import { doctorSubcommand } from './doctor.ts';
 import { freezeSubcommand } from './freeze.ts';
 import { listenSubcommand } from './listen.ts';
+import { mutesSubcommand } from './mutes.ts';
 import { runSubcommand } from './run.ts';
 import { startSubcommand } from './start.ts';
 import { tokensSubcommand } from './tokens.ts';
@@ -44,6 +45,7 @@ const SUBCOMMANDS = [
   tokensSubcommand,
   auditSubcommand,
   freezeSubcommand,
+  mutesSubcommand,
   triggerSubcommand,
   conformanceSubcommand,
   doctorSubcommand,
