@@ -263,6 +263,7 @@ export const ROOMS: Readonly<Record<string, readonly string[]>> = {
     'functions/notifier/channels/kind',
     'functions/notifier/deciding',
     'shared/alerts',
+    'shared/alerts/incidents',
     'shared/runtime',
     'shared/store',
   ],

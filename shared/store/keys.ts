@@ -196,6 +196,9 @@ export function incidentKey(accountId: string, incidentId: string): Key {
   return { pk: `INCIDENTS#${accountId}`, sk: `INCIDENT#${incidentId}` };
 }
 
+/** This partition of the work index has the open incidents of all accounts that people have acknowledged. */
+export const ACKNOWLEDGED_WORK = 'ACKNOWLEDGED';
+
 /** Names the partition of the list index with the account's open incidents, by their begin, or its ended ones, by their end. */
 export function incidentsListOf(accountId: string, state: 'open' | 'ended'): string {
   return `INCIDENTS#${accountId}#${state}`;

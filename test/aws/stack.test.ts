@@ -488,7 +488,7 @@ describe('privileges', () => {
       ['ReadIncidents', 'INCIDENTS#*'],
       ['UpdateAlerts', 'ALERT#*'],
       ['UpdateIncidents', 'INCIDENTS#*'],
-      ['QueryWork', 'ALERT#*', 'MUTES'],
+      ['QueryWork', 'ALERT#*', 'MUTES', 'ACKNOWLEDGED'],
       [
         'QueryList',
         'ALERT#*#critical',

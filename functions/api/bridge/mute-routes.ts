@@ -72,7 +72,7 @@ export function muteRoutes(deps: MuteRouteDeps): readonly Route[] {
       group: 'Bridge',
       summary: 'Have alerts wait for a time',
       description:
-        'Covers what all given fields fit: the account without any of them, a project, an action, or one incident. Alerts wait, and are sent when the mute ends. It takes effect with the next message, within a minute.',
+        'Covers what all given fields fit: the account without any of them, a project, an action, or one incident. Alerts wait, are counted in the hourly digest, and are sent when the mute ends, unless what they report has recovered by then. It takes effect with the next message, within a minute.',
       access: 'alerts:mute',
       body,
       status: 201,

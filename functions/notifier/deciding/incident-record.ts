@@ -17,6 +17,9 @@ import { isEscalated } from './severity.ts';
 /** A record keeps this many failures of the last hour. Further ones are not counted, so the number is a lower bound. */
 export const FAILURES_KEPT_MAX = 60;
 
+/** Events of one operation come out of order by seconds, in which few operations of one project and action end. */
+const RECOVERED_KEPT_MAX = 20;
+
 /**
  * Returns the record after the notice, and the same record when the notice changes nothing, as a copy does. `nowMs`
  * bounds times that a wrong clock wrote. Only a notice that says how an operation stands begins or changes a record.
@@ -29,7 +32,8 @@ export function incidentAfter(
   if (!saysHowItStands(notice)) return record;
   const wasOpen = record !== undefined && isOpen(record);
   const known = record ?? firstRecord(notice);
-  const operations = noteOperations(wasOpen ? known.operations : withoutGivenUp(known.operations), [notice]);
+  const before = wasOpen ? known.operations : withoutGivenUp(known.operations);
+  const operations = withFewRecovered(noteOperations(before, [notice]));
   const state = standingOf(operations);
   const failures = withFailure(known.failures, notice, nowMs);
   if (state === 'unknown' || (record !== undefined && isSame(record, { operations, state, failures })))
@@ -71,9 +75,20 @@ function withGravity(record: IncidentRecord, gravity: Gravity): IncidentRecord {
 }
 
 /** Returns how bad what the notice says is. */
-function gravityOf(notice: Pick<Notice, 'kind' | 'failures_count'>): Gravity {
+export function gravityOf(notice: Pick<Notice, 'kind' | 'failures_count'>): Gravity {
   if (notice.kind === 'given_up' || notice.kind === 'vanished') return 'given_up';
   return isEscalated(notice) ? 'repeated' : 'failing';
+}
+
+/** An ended operation is remembered only for failures of it that come late, and the record is written with each event. */
+function withFewRecovered(operations: Operations): Operations {
+  const recovered = Object.entries(operations).filter(([, { state }]) => state === 'recovered');
+  if (recovered.length <= RECOVERED_KEPT_MAX) return operations;
+  const forgotten = recovered
+    .toSorted(([, a], [, b]) => (a.observed_at < b.observed_at ? -1 : 1))
+    .slice(0, recovered.length - RECOVERED_KEPT_MAX)
+    .map(([id]) => id);
+  return Object.fromEntries(Object.entries(operations).filter(([id]) => !forgotten.includes(id)));
 }
 
 /** A person has dealt with what was given up in an incident that has ended. */

@@ -38,6 +38,11 @@ function subjectOf({ account_id, project_id, action }: Mutable, { incident_id }:
   return incident_id === undefined ? subject : { ...subject, incident_id: incidentIdOf(incidentOf(subject)) };
 }
 
+/** Returns whether a mute that a person set while the bridge ran covered the notice when it was stored. */
+export function wasMutedByPerson(notice: Mutable, { stored_mutes }: Mutes, storedAtMs: number): boolean {
+  return mutedUntilMs(notice, { mutes: [], stored_mutes }, storedAtMs) > 0;
+}
+
 /** Returns whether a mute covered the notice when it was stored. */
 export function wasMuted(notice: Mutable, mutes: Mutes, storedAtMs: number): boolean {
   return mutedUntilMs(notice, mutes, storedAtMs) > 0;

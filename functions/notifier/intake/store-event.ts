@@ -37,8 +37,10 @@ export async function storeEvent(deps: StoreEventDeps, body: string, fresh: Fres
   if (event['replay-name'] !== undefined) return;
   const notice = noticeOf(event['detail-type'], event.detail);
   if (notice === undefined) return;
-  await storeOnChannels(deps, await withUsualDuration(deps, notice), fresh);
-  await recordIncident(deps, notice);
+  const stored = withUsualDuration(deps, notice).then((whole) => storeOnChannels(deps, whole, fresh));
+  const results = await Promise.allSettled([stored, recordIncident(deps, notice)]);
+  const failed = results.find((result) => result.status === 'rejected');
+  if (failed !== undefined) throw failed.reason;
   // The alert is stored. The event itself does not fit its schema, so the dead-letter queue keeps it for a person to
   // look at.
   if (notice.unread === 'unknown_value')

@@ -32,6 +32,6 @@ export const notifierAccess = {
       ...NOTICE_END,
       ...PARKED_ALERT,
     ]),
-    incidents: distinct([...KEY, 'kind', 'expires_at', ...LISTED, ...INCIDENT_ATTRIBUTES]),
+    incidents: distinct([...WORK, ...LISTED, ...INCIDENT_ATTRIBUTES]),
   },
 } as const satisfies Access;

@@ -10,6 +10,7 @@ import { conformanceSubcommand } from './conformance.ts';
 import { doctorSubcommand } from './doctor.ts';
 import { freezeSubcommand } from './freeze.ts';
 import { listenSubcommand } from './listen.ts';
+import { mutesSubcommand } from './mutes.ts';
 import { runSubcommand } from './run.ts';
 import { startSubcommand } from './start.ts';
 import { subscribeSubcommand } from './subscribe.ts';
@@ -46,6 +47,7 @@ const SUBCOMMANDS = [
   tokensSubcommand,
   auditSubcommand,
   freezeSubcommand,
+  mutesSubcommand,
   triggerSubcommand,
   alertsSubcommand,
   subscribeSubcommand,

@@ -5,8 +5,8 @@ import { isoTimeOf } from '../../core/time/timestamp.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { AppError } from '../../runtime/errors.ts';
 import { listed } from '../../store/items.ts';
-import { incidentKey, incidentsListOf } from '../../store/keys.ts';
-import type { Attribute, Item, Table, Update } from '../../store/table.ts';
+import { ACKNOWLEDGED_WORK, incidentKey, incidentsListOf } from '../../store/keys.ts';
+import { type Attribute, type Item, type Table, type Update, WORK_INDEX } from '../../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../../store/unreadable.ts';
 import { incidentNameOf, incidentPartsOf } from '../incident-key.ts';
 import { type IncidentRecord, incidentRecord, isOpen } from './incident-record.ts';
@@ -38,13 +38,21 @@ export interface IncidentStore {
 export interface IncidentStorePorts {
   readonly clock: Pick<Clock, 'now'>;
   readonly noteUnreadable?: NoteUnreadable;
+  /**
+   * A process that changes the same incidents again and again keeps here what it wrote last, by incident, and saves the
+   * read. A record that another process has changed since is refused by its revision, and read then.
+   */
+  readonly written?: Map<string, IncidentRecord>;
 }
+
+/** A process forgets what it wrote when it has written more incidents than this, at a few hundred bytes each. */
+const WRITTEN_MAX = 2_000;
 
 /** Every method rejects when the table does. After a write it is unknown then whether the write was made. */
 export function createIncidentStore(
   table: Pick<Table, 'get' | 'getMany' | 'update'>,
   accountId: string,
-  { clock, noteUnreadable = ignoreUnreadable }: IncidentStorePorts,
+  { clock, noteUnreadable = ignoreUnreadable, written }: IncidentStorePorts,
 ): IncidentStore {
   const find = async (incidentId: string): Promise<IncidentRecord | 'unreadable' | undefined> => {
     const item = await table.get(incidentKey(accountId, incidentId));
@@ -64,13 +72,16 @@ export function createIncidentStore(
 
     async change(incidentId, change) {
       for (let attempt = 1; attempt <= WRITE_TRIES_MAX; attempt++) {
-        const found = await find(incidentId);
+        const found = written?.get(incidentId) ?? (await find(incidentId));
+        written?.delete(incidentId);
         if (found === 'unreadable') return undefined;
-        const next = change(found);
-        if (next === undefined || next === found) return undefined;
-        const revision = (found?.revision ?? 0) + 1;
-        const written = { ...next, revision };
-        if ((await table.update(updateOf(written, clock.now()))) === 'applied') return written;
+        const asked = change(found);
+        if (asked === undefined || asked === found) return undefined;
+        const next = { ...asked, revision: (found?.revision ?? 0) + 1 };
+        if ((await table.update(updateOf(next, clock.now()))) !== 'applied') continue;
+        if (written !== undefined && written.size >= WRITTEN_MAX) written.clear();
+        written?.set(incidentId, next);
+        return next;
       }
       throw new AppError(
         'incident_contended',
@@ -78,6 +89,19 @@ export function createIncidentStore(
       );
     },
   };
+}
+
+/**
+ * Reads the open incidents of all accounts that people have acknowledged. The index can lag by a moment, so one that was
+ * acknowledged just now may be missing.
+ */
+export async function readAcknowledged(
+  table: Pick<Table, 'getMany' | 'queryWork'>,
+  noteUnreadable: NoteUnreadable = ignoreUnreadable,
+): Promise<readonly IncidentRecord[]> {
+  const keys = await table.queryWork({ work: ACKNOWLEDGED_WORK });
+  const items = keys.length === 0 ? [] : await table.getMany(keys);
+  return readableIncidents(items, noteUnreadable);
 }
 
 /** Leaves out the items that cannot be read, and notes them. */
@@ -99,6 +123,7 @@ export function readableIncidents(
 function updateOf(record: IncidentRecord, nowMs: number): Update {
   const { account_id, incident_id, began_at, ended_at = isoTimeOf(nowMs), revision } = record;
   const isStillOpen = isOpen(record);
+  const holdsBack = isStillOpen && record.acknowledged !== undefined;
   const list = incidentsListOf(account_id, isStillOpen ? 'open' : 'ended');
   const name = incidentNameOf(incidentPartsOf(record));
   const names = Object.keys(incidentRecord.shape) as (keyof IncidentRecord)[];
@@ -110,8 +135,12 @@ function updateOf(record: IncidentRecord, nowMs: number): Update {
       // The name in the key says what fails in which project, without a read of the item.
       ...listed(list, `${isStillOpen ? began_at : ended_at} ${name}`),
       expires_at: Math.ceil((nowMs + INCIDENT_KEPT_MS) / 1_000),
+      ...(holdsBack && { work: ACKNOWLEDGED_WORK }),
     },
-    remove: names.filter((field) => record[field] === undefined),
+    remove: [
+      ...names.filter((field) => record[field] === undefined),
+      ...(holdsBack ? [] : [WORK_INDEX.partitionKey]),
+    ],
     condition:
       revision === 1
         ? { kind: 'absent', name: 'revision' }

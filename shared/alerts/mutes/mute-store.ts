@@ -5,14 +5,7 @@ import { isoTimeOf } from '../../core/time/timestamp.ts';
 import type { Clock } from '../../runtime/clock.ts';
 import { listed } from '../../store/items.ts';
 import { MUTES_WORK, muteKey, mutesListOf } from '../../store/keys.ts';
-import {
-  type Item,
-  type Key,
-  LIST_INDEX,
-  type Table,
-  type TableIndexes,
-  WORK_INDEX,
-} from '../../store/table.ts';
+import { type Item, type Key, LIST_INDEX, type Table, type TableIndexes } from '../../store/table.ts';
 import { ignoreUnreadable, type NoteUnreadable } from '../../store/unreadable.ts';
 import { ACTIVE_MUTES_MAX, isActive, MUTE_MS_MAX, type Mute, type MuteScope, mute } from './mute.ts';
 
@@ -121,7 +114,7 @@ export async function readMutesOfAllAccounts(
   table: Pick<Table, 'getMany' | 'queryWork'>,
   noteUnreadable: NoteUnreadable = ignoreUnreadable,
 ): Promise<readonly Mute[]> {
-  const keys = await table.queryWork({ [WORK_INDEX.partitionKey]: MUTES_WORK });
+  const keys = await table.queryWork({ work: MUTES_WORK });
   return readable(await readItems(table, keys), noteUnreadable);
 }
 
