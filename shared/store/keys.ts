@@ -22,6 +22,14 @@ export const PARTITIONS = {
   insights: 'INSIGHTS#*',
 } as const;
 
+/** The id of every item of a self-test. No account, token, caller or channel has it, because theirs have no capitals. */
+export const SELF_TEST_ID = 'SELF-TEST';
+
+/** The item of this partition on which a function tries what its role allows. It never exists. */
+export function selfTestKey(partition: keyof typeof PARTITIONS): Key {
+  return { pk: PARTITIONS[partition].replace('*', SELF_TEST_ID), sk: SELF_TEST_ID };
+}
+
 const OPERATION_PREFIX = 'OP#';
 const COMMAND_PREFIX = 'CMD#';
 const BRANCH_PREFIX = 'BRANCH#';

@@ -14,6 +14,8 @@ import { buildProjects } from './pages/account/projects-page.ts';
 import { buildSearch } from './pages/account/search-page.ts';
 import { buildAudit } from './pages/audit-page.ts';
 import { buildBranch } from './pages/branch-page.ts';
+import { buildCommand } from './pages/command/command-page.ts';
+import { buildCommands } from './pages/command/commands-page.ts';
 import { buildCompute } from './pages/compute-page.ts';
 import { buildEvents } from './pages/events-page.ts';
 import { buildFreeze } from './pages/freeze-page.ts';
@@ -89,12 +91,14 @@ function addAssets(app: Hono): void {
 function addPages(app: Hono, deps: ConsoleDeps): void {
   const pages: Readonly<Record<string, BuildPage>> = {
     '/': buildOverview(deps),
+    '/commands': buildCommands(deps),
     '/search': buildSearch(deps),
     '/projects': buildProjects(deps),
     '/accounts/:account_id': buildAccount(deps),
     '/accounts/:account_id/freeze': buildFreeze(deps),
     '/accounts/:account_id/projects/:project_id': buildProject(deps),
     '/accounts/:account_id/projects/:project_id/branches/:branch_id': buildBranch(deps),
+    '/accounts/:account_id/projects/:project_id/commands/:request_id': buildCommand(deps),
     '/accounts/:account_id/projects/:project_id/endpoints/:endpoint_id': buildCompute(deps),
     '/accounts/:account_id/projects/:project_id/operations/:operation_id': buildOperation(deps),
     '/events': buildEvents(deps),

@@ -69,6 +69,7 @@ function navigationFor({ scopes, account_id }: Caller): readonly NavigationEntry
     { path: '/console', name: 'Overview' },
     { path: '/console/projects', name: 'Projects' },
     { path: '/console/events', name: 'Events' },
+    { path: '/console/commands', name: 'Commands' },
     { path: '/console/subscribe', name: 'Subscribe' },
     ...(scopes.has('audit:read') ? [{ path: '/console/audit', name: 'Audit' }] : []),
     { path: accountPath(account_id), name: 'Account' },
