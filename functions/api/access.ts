@@ -12,6 +12,7 @@ import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts-store.
 import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/insights-store.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { REPAIR_ATTRIBUTES } from '../../shared/store/adapters/repairs.ts';
+import { REPLAY_ATTRIBUTES } from '../../shared/store/adapters/replays.ts';
 import { CALLER_USAGE_ATTRIBUTES, USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { PROGRESS_ATTRIBUTES, RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
@@ -42,7 +43,7 @@ export const apiAccess = {
     protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES, ...PROJECT_NAMES_ATTRIBUTES]).filter(
       (name) => !POLLERS_OWN.has(name),
     ),
-    readRequests: [...KEY, ...REPAIR_ATTRIBUTES],
+    readRequests: distinct([...KEY, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
     alerts: [...KEY, 'body', 'outcome', 'waiting_since_ms', 'last_reason'],
     tokens: distinct([...KEY, ...TOKEN_ATTRIBUTES]),
     idempotency: distinct([...KEY, ...IDEMPOTENCY_ATTRIBUTES]),
@@ -59,7 +60,7 @@ export const apiAccess = {
     protocol: distinct([...WORK, FEED_INDEX.sortKey, ...BEGUN, ...PARKED]).filter(
       (name) => !DECIDED_LATER.has(name),
     ),
-    readRequests: distinct([...WORK, 'asked_at_ms', ...REPAIR_ATTRIBUTES]),
+    readRequests: distinct([...WORK, 'asked_at_ms', ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
     idempotency: distinct([...KEY, 'kind', 'expires_at', ...IDEMPOTENCY_ATTRIBUTES]),
     audit: [
       ...KEY,

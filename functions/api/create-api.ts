@@ -26,7 +26,7 @@ import type { KeySource } from '../../shared/upstream/key-source.ts';
 import { BRIDGE_MOUNT } from './bridge/bridge-route.ts';
 import { bridgeRoutes } from './bridge/bridge-routes.ts';
 import { createConsole } from './console/create-console.ts';
-import { readAlertHistory, type SentAlerts } from './console/pages/alert-history.ts';
+import { readAlertHistory, type SentAlerts } from './console/pages/operation/alert-history.ts';
 import type { RouteCall } from './console/pages/upstream-view.ts';
 import { createEndedSessions } from './console/session/ended-sessions.ts';
 import { createIdentityProvider } from './console/sign-in/identity-provider.ts';
@@ -229,7 +229,7 @@ function createServing(
 }
 
 function createPages(
-  { signIn }: ApiSettings,
+  { accounts, signIn }: ApiSettings,
   { table, pepper, busName, clock, signInSecret }: ApiPorts,
   parts: { readonly readers: Readers; readonly serving: ServeDeps; readonly routes: readonly Route[] },
 ): Hono {
@@ -246,12 +246,21 @@ function createPages(
     clock: serving.clock,
     newId: serving.newId,
     busName,
+    upstreamPages: upstreamPagesOf(accounts),
     telemetry: serving.telemetry,
     audit: serving.audit,
     routes,
     call: (route, { caller, ...request }) =>
       serveCaller(serving, route, { caller, raw: rawRequestOf(request) }),
   });
+}
+
+function upstreamPagesOf(accounts: readonly ApiAccount[]): ReadonlyMap<string, string> {
+  return new Map(
+    accounts.flatMap(({ account_id, upstream_page_url }) =>
+      upstream_page_url === undefined ? [] : [[account_id, upstream_page_url] as const],
+    ),
+  );
 }
 
 /** Serves the buttons on Slack. What they do is a call of a route like any other. */

@@ -31,7 +31,10 @@ export function createApiFunction(
   const dynamoDb = new DynamoDBClient({});
   const { clock } = ports;
   const secretsManager = new SecretsManagerClient({});
-  const telemetry = createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, 'api');
+  const telemetry = createPowertoolsTelemetry({
+    functionName: environment.POWERTOOLS_SERVICE_NAME,
+    bridgeName: environment.TABLE_NAME,
+  });
   const pepper = createSecretKeySource(secretsManager, environment.TOKEN_PEPPER_SECRET_ID, clock);
   const signInSecretId = settings.signIn?.client_secret_id;
   const signInSecret =

@@ -32,7 +32,10 @@ export type NotifierDeps = NotifyDeps & SweepDeps;
 const queueBatch = z.object({ Records: z.array(z.object({ messageId: z.string(), body: z.string() })) });
 
 export function createNotifierHandler(environment: NotifierEnvironment, clock: Clock): NotifierHandler {
-  const telemetry = createPowertoolsTelemetry(environment.POWERTOOLS_SERVICE_NAME, 'all');
+  const telemetry = createPowertoolsTelemetry({
+    functionName: environment.POWERTOOLS_SERVICE_NAME,
+    bridgeName: environment.TABLE_NAME,
+  });
   const dynamoDb = new DynamoDBClient({});
   const table = createDynamoDbTable(dynamoDb, environment.TABLE_NAME, notifierAccess);
   const deps: NotifierDeps = {

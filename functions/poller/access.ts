@@ -7,6 +7,7 @@ import { HOUR_COUNTS_ATTRIBUTES } from '../../shared/insights/hour-counts-store.
 import { INSIGHTS_ATTRIBUTES } from '../../shared/insights/insights-store.ts';
 import { STATUS_ATTRIBUTES } from '../../shared/store/account-status-store.ts';
 import { REPAIR_ATTRIBUTES } from '../../shared/store/adapters/repairs.ts';
+import { REPLAY_ATTRIBUTES } from '../../shared/store/adapters/replays.ts';
 import { USAGE_ATTRIBUTES } from '../../shared/store/command-usage.ts';
 import { RECORD_ATTRIBUTES } from '../../shared/store/items.ts';
 import { PROJECT_NAMES_ATTRIBUTES } from '../../shared/store/project-names.ts';
@@ -23,7 +24,7 @@ export const pollerAccess = {
     protocol: distinct([...KEY, ...RECORDS, ...STATUS_ATTRIBUTES, ...LEASE, ...PROJECT_NAMES_ATTRIBUTES]),
     usage: [...KEY, ...USAGE_ATTRIBUTES],
     insights: INSIGHTS,
-    readRequests: [...KEY, ...REPAIR_ATTRIBUTES],
+    readRequests: distinct([...KEY, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
   },
   readsMany: ['protocol', 'insights'],
   updates: {
@@ -38,7 +39,7 @@ export const pollerAccess = {
       ...PROJECT_NAMES_ATTRIBUTES,
     ]),
     // The poller takes a wish out of the index once it is fulfilled, and notes how far a repair has come.
-    readRequests: [...KEY, WORK_INDEX.partitionKey, ...REPAIR_ATTRIBUTES],
+    readRequests: distinct([...KEY, WORK_INDEX.partitionKey, ...REPAIR_ATTRIBUTES, ...REPLAY_ATTRIBUTES]),
     insights: [...INSIGHTS, 'expires_at'],
   },
 } as const satisfies Access;

@@ -75,6 +75,7 @@ export const SCOPE_MEANINGS = {
     'Holds all commands of the account and lets them go on, and withdraws queued commands of others.',
   'alerts:mute': 'Mutes alerts, lifts mutes, and acknowledges incidents.',
   'events:trigger': 'Publishes test events on the bus, with a source of their own.',
+  'events:replay': 'Has recorded events published again, to every subscriber.',
   'audit:read': 'Reads the audit of all callers.',
 } as const satisfies Readonly<Record<string, string>>;
 

@@ -6,8 +6,8 @@ import { isoTimeOf } from '../core/time/timestamp.ts';
 /** An hour has the form `2026-01-15T12`. */
 export type UtcHour = string & { readonly __brand: 'UtcHour' };
 
-/** People look back a day. With the hour that has begun, 25 hours cover it. */
-export const COUNTED_HOURS = 25;
+/** People look back a day: 23 whole hours, and the one that has begun. */
+const COUNTED_HOURS = 24;
 
 /** Throws `RangeError` beyond the calendar. */
 export function hourOf(epochMs: number): UtcHour {

@@ -20,7 +20,7 @@ import { type Clock, systemClock } from '../../shared/runtime/clock.ts';
 import { systemRandom } from '../../shared/runtime/random.ts';
 import { createSecret } from '../../shared/runtime/secret.ts';
 import type { LogFields, Telemetry } from '../../shared/runtime/telemetry.ts';
-import type { Table, TableCounters } from '../../shared/store/table.ts';
+import type { Table, TableCounters, TableIndexes } from '../../shared/store/table.ts';
 import { createMemoryTable, type MemoryTable } from '../simulation/memory-table.ts';
 import { createMemoryIndexes } from '../store/memory-indexes.ts';
 
@@ -41,6 +41,7 @@ export interface ApiOptions {
   readonly clock?: Clock;
   readonly wrapCounters?: (counters: TableCounters) => TableCounters;
   readonly wrapTable?: (table: MemoryTable) => Table;
+  readonly wrapIndexes?: (indexes: TableIndexes) => TableIndexes;
   readonly wrapBus?: (bus: EventBus) => EventBus;
   readonly fetch?: typeof fetch;
   readonly onMeasure?: (metric: string, value: number, name?: string) => void;
@@ -129,7 +130,7 @@ export function createApiUnderTest(options: ApiOptions) {
       signInSecret: signInSecret && (async () => signInSecret),
       slackSecret: slackSecret && (async () => slackSecret),
       table,
-      indexes: createMemoryIndexes(memory),
+      indexes: options.wrapIndexes?.(createMemoryIndexes(memory)) ?? createMemoryIndexes(memory),
       busName: 'operations-bridge',
     },
   );

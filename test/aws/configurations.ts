@@ -43,6 +43,7 @@ function large(name: string): Config {
   const idCharacters = Math.min(63, SCHEDULE_NAME_CHARACTERS_MAX - `${name}-poll-`.length);
   return {
     name,
+    dashboard: true,
     accounts: Array.from({ length: ACCOUNTS_MAX }, (_, place) => ({
       account_id: `${place}`.padEnd(idCharacters, 'a'),
       upstream_base_url: `${urlOf(URL_CHARACTERS_MAX - 7)}/api/v2`,

@@ -9,8 +9,10 @@ import { callDocs } from '../../infra/cli/docs/call-docs.ts';
 import { cliDocs } from '../../infra/cli/docs/cli-docs.ts';
 import { costDocs } from '../../infra/cli/docs/cost-docs.ts';
 import { eventDocs } from '../../infra/cli/docs/event-docs.ts';
+import { eventParsers } from '../../infra/cli/docs/event-parsers.ts';
 import { eventTypes } from '../../infra/cli/docs/event-types.ts';
 import { boundGroups, limitDocs } from '../../infra/cli/docs/limit-docs.ts';
+import { subscriptionDocs } from '../../infra/cli/docs/subscription-docs.ts';
 import { createFaultDials } from '../../infra/simulator/faults/faults.ts';
 import { declareServeOptions } from '../../infra/simulator/serve-options.ts';
 import { eventCatalog } from '../../shared/events/catalog.ts';
@@ -34,12 +36,14 @@ describe('the documentation', () => {
   test.each([
     ...eventDocs(),
     ...eventTypes(),
+    ...eventParsers(),
     ...alertDocs(),
     ...apiDocs(),
     ...callDocs(),
     ...cliDocs(),
     ...costDocs(),
     ...limitDocs(),
+    ...subscriptionDocs(),
   ])('$path agrees with the definitions (npm run generate)', ({ path, text }) => {
     expect(read(path)).toBe(text);
   });

@@ -129,11 +129,11 @@ describe('the counts of a day', () => {
     };
   }
 
-  test('have 25 hours, and are written a minute after the first change', async () => {
+  test('have 24 hours, and are written a minute after the first change', async () => {
     const { pending, read, write, pass } = setUp();
     pending.take(aChange());
     await write();
-    expect((await read()).map(({ counts }) => counts.failed_count)).toEqual(Array(25).fill(0));
+    expect((await read()).map(({ counts }) => counts.failed_count)).toEqual(Array(24).fill(0));
 
     pass(60_000);
     await write();
@@ -142,7 +142,7 @@ describe('the counts of a day', () => {
     await write();
 
     const hours = await read();
-    expect(hours.at(0)?.hour).toBe('2026-01-14T12');
+    expect(hours.at(0)?.hour).toBe('2026-01-14T13');
     expect(
       hours.slice(-2).map(({ hour, counts }) => [hour, counts.started_count, counts.failed_count]),
     ).toEqual([
@@ -153,7 +153,7 @@ describe('the counts of a day', () => {
 
   test('leave out what happened earlier, which a walk through the history shows', async () => {
     const { pending, write, pass, nowMs, read } = setUp();
-    pending.take(aChange({ hour: hourOf(nowMs() - 26 * 3_600_000) }));
+    pending.take(aChange({ hour: hourOf(nowMs() - 24 * 3_600_000) }));
     pending.take(aChange({ hour: hourOf(nowMs() + 3_600_000) }));
 
     pass(60_000);

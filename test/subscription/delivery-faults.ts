@@ -40,6 +40,7 @@ const ATTRIBUTES: Readonly<Record<string, readonly string[]>> = {
   'AWS::Events::Rule': ['Arn'],
   'AWS::Events::Connection': ['Arn', 'SecretArn'],
   'AWS::Events::ApiDestination': ['Arn', 'ArnForPolicy'],
+  'AWS::Lambda::Function': ['Arn'],
   'AWS::IAM::Role': ['Arn', 'RoleId'],
   'AWS::SNS::Topic': ['TopicArn', 'TopicName'],
 };
@@ -108,7 +109,7 @@ function allowsRule(
     ({ Effect, Principal, Action, Resource, Condition }) =>
       Effect === 'Allow' &&
       JSON.stringify(Principal) === '{"Service":"events.amazonaws.com"}' &&
-      Action === action &&
+      [Action].flat().includes(action) &&
       nameOf(Resource) === to &&
       nameOf((Condition as { ArnEquals?: Record<string, unknown> })?.ArnEquals?.['aws:SourceArn']) ===
         ruleArn,

@@ -33,7 +33,7 @@ const ANSWERS: Readonly<Record<string, string>> = {
   'sts get-caller-identity': '111122223333',
   'iam create-role': 'arn:aws:iam::111122223333:role/$role-name',
   'events create-connection': 'arn:aws:events:eu-central-1:111122223333:connection/$name',
-  'events create-api-destination': 'arn:aws:events:eu-central-1:111122223333:api-destination/$name',
+  'events create-api-destination': 'arn:aws:events:eu-central-1:111122223333:api-destination/the-destination',
   'sns create-topic': 'arn:aws:sns:eu-central-1:111122223333:$name',
 };
 

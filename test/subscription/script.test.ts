@@ -99,7 +99,7 @@ function delivery(target: TargetKind): object {
     sqs: { Arn: 'arn-of:https://sqs.example/111122223333/my-Rule2' },
     lambda: { Arn: 'arn:of:function' },
     eventbus: { Arn: 'arn:of:bus', RoleArn: role },
-    https: { Arn: `${events}:api-destination/my-Rule2`, RoleArn: role },
+    https: { Arn: `${events}:api-destination/the-destination`, RoleArn: role },
     email: { Arn: 'arn:aws:sns:eu-central-1:111122223333:my-Rule2' },
   }[target];
 }
@@ -148,7 +148,7 @@ describe('the rule may deliver', () => {
     [
       'https',
       'events:InvokeApiDestination',
-      'arn:aws:events:eu-central-1:111122223333:api-destination/my-Rule2',
+      'arn:aws:events:eu-central-1:111122223333:api-destination/the-destination',
     ],
   ] as const)('to %s by a role that only rules of this account can use', (target, action, resource) => {
     const [role, name] = ['my-Rule2-delivery', 'role-name'] as const;
@@ -164,12 +164,20 @@ describe('the rule may deliver', () => {
   });
 });
 
-test('the key reaches AWS, and stands in no argument of a process and not in the script', () => {
+test('the address and the key reach AWS, and the key stands in no argument of a process and not in the script', () => {
   const { calls } = runOf('https');
   const { options } = callOf(runOf('https'), 'events create-connection', 'name', 'my-Rule2');
 
   expect(JSON.parse(options['auth-parameters'] ?? '')).toEqual({
     ApiKeyAuthParameters: { ApiKeyName: 'x-api-key', ApiKeyValue: KEY },
+  });
+  const destination = calls.find(({ name }) => name === 'events create-api-destination');
+  expect(JSON.parse(destination?.options['cli-input-json'] ?? '')).toEqual({
+    Name: 'my-Rule2',
+    ConnectionArn: 'arn:aws:events:eu-central-1:111122223333:connection/my-Rule2',
+    InvocationEndpoint: 'https://hook.example/events',
+    HttpMethod: 'POST',
+    InvocationRateLimitPerSecond: 10,
   });
   expect(JSON.stringify(calls.map(({ args }) => args))).not.toContain(KEY);
   expect(scriptFor('https')).not.toContain(KEY);

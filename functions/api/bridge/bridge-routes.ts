@@ -22,6 +22,7 @@ import { operationRoutes } from './operation-routes.ts';
 import { projectRoutes } from './project-routes.ts';
 import { type QueueRouteDeps, queueRoutes } from './queue-routes.ts';
 import { repairRoutes } from './repair-routes.ts';
+import { replayRoutes } from './replay-routes.ts';
 import { type TriggerDeps, triggerRoutes } from './trigger-routes.ts';
 import { wishRoutes } from './wish-routes.ts';
 
@@ -60,6 +61,7 @@ export function bridgeRoutes(deps: BridgeDeps): readonly Route[] {
     ...muteRoutes(deps),
     ...eventRoutes(modelOf, { clock, patient }),
     ...triggerRoutes(deps),
+    ...replayRoutes(modelOf, clock),
     ...auditRoutes(modelOf),
   ];
 }

@@ -68,7 +68,7 @@ export const noticeSchema = z.object({
   /** Operations of the action took this long in the last seven days. */
   usual_duration: z
     .object({
-      basis: z.enum(['project', 'account']),
+      basis: z.string(),
       operation_count: z.number(),
       p50_ms: z.number(),
       p95_ms: z.number(),

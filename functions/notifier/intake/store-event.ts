@@ -1,6 +1,7 @@
 /** Stores the notice that an event from the queue makes, for each channel that has to report it. */
 
 import * as z from 'zod';
+import { REPLAY_RESOURCE } from '../../../shared/events/event-names.ts';
 import { AppError } from '../../../shared/runtime/errors.ts';
 import type { Channel } from '../channels/kind/channel.ts';
 import type { AlertPolicy } from '../deciding/alert-policy.ts';
@@ -24,6 +25,7 @@ export type FreshNotices = ReadonlyMap<string, PendingNotice[]>;
 const busEvent = z.object({
   'detail-type': z.string(),
   'replay-name': z.string().optional(),
+  resources: z.array(z.string()).default([]),
   detail: z.record(z.string(), z.unknown()),
 });
 
@@ -34,7 +36,7 @@ const busEvent = z.object({
 export async function storeEvent(deps: StoreEventDeps, body: string, fresh: FreshNotices): Promise<void> {
   const event = busEvent.parse(JSON.parse(body));
   // The rule keeps replays out already. This check also holds when the rule is changed.
-  if (event['replay-name'] !== undefined) return;
+  if (event['replay-name'] !== undefined || event.resources.some(isReplay)) return;
   const notice = noticeOf(event['detail-type'], event.detail);
   if (notice === undefined) return;
   const stored = withUsualDuration(deps, notice).then((whole) => storeOnChannels(deps, whole, fresh));
@@ -45,6 +47,10 @@ export async function storeEvent(deps: StoreEventDeps, body: string, fresh: Fres
   // look at.
   if (notice.unread === 'unknown_value')
     throw new AppError('event_unreadable', `Event ${notice.id} does not fit its schema`);
+}
+
+function isReplay(resource: string): boolean {
+  return resource.startsWith(REPLAY_RESOURCE);
 }
 
 /**

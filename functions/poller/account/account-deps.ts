@@ -8,6 +8,7 @@ import type { UpstreamClient } from '../../../shared/upstream/upstream-client.ts
 import type { PollPlanner } from '../planner/poll-planner.ts';
 import type { PollDeps } from '../project/poll-deps.ts';
 import type { RepairLoopDeps } from '../repair/repair-repeatedly.ts';
+import type { ReplayPort } from '../replay/replay-repeatedly.ts';
 import type { OriginStore } from './discovery/account-origin.ts';
 import type { ProjectLimits } from './discovery/add-projects.ts';
 import type { DiscoveryDeps } from './discovery/discover-projects.ts';
@@ -39,6 +40,8 @@ export interface AccountDeps extends PollDeps {
   readonly status?: StatusPort | undefined;
   /** What operations took is kept here. Nothing is kept of it when this is undefined. */
   readonly insights?: InsightsPort | undefined;
+  /** Replays are read from here. Nothing is replayed when this is undefined. */
+  readonly replays?: ReplayPort | undefined;
   /** What began and failed in each hour is counted here. Nothing is counted when this is undefined. */
   readonly hourCounts?: HourCountsPort | undefined;
   /** The names of projects are kept here. They are not kept when this is undefined. */

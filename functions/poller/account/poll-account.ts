@@ -1,7 +1,9 @@
 /** Runs one invocation: it polls the projects of one account, many at once, until its signal aborts. */
 
 import { createRelayLedger } from '../../../shared/protocol/relay-ledger.ts';
+import { measurePublished } from '../project/recording/measure-published.ts';
 import { type Repairing, repairRepeatedly } from '../repair/repair-repeatedly.ts';
+import { type Replaying, replayRepeatedly } from '../replay/replay-repeatedly.ts';
 import type { AccountDeps, InvocationDeps } from './account-deps.ts';
 import type { AccountMemory } from './account-memory.ts';
 import { discoverRepeatedly } from './discover-repeatedly.ts';
@@ -86,6 +88,7 @@ function depsOfInvocation(
     counts: deps.hourCounts?.pending,
     ledger: createRelayLedger(),
     bounds: createBoundReports(deps.telemetry),
+    onPublished: measurePublished(deps),
     onLost: (projectId) => readings.completedAtMs.delete(projectId),
     signal,
   };
@@ -106,10 +109,13 @@ async function pollWithLease(
   const sources = statusSources(memory, leftovers);
   const discovery = { projects, listings, origin, addedNow: new Set<string>() };
   const repairing = repairsOf(deps, memory, leftovers);
+  const replaying: Replaying = { isBusy: false, survive: repairing.survive };
+  const isAsked = () => repairing.isBusy || replaying.isBusy;
   await untilLoopsEnd(deps, [
     repairRepeatedly(deps, repairing, () => origin.bootAt),
+    ...(deps.replays === undefined ? [] : [replayRepeatedly(deps, deps.replays, replaying)]),
     ...startLoops(deps, memory, { discovery, origin, leftovers, counts }),
-    endWhenQuiet(deps, stop, () => isListingAwaited(listings) || leftovers.areDraining || repairing.isBusy),
+    endWhenQuiet(deps, stop, () => isListingAwaited(listings) || leftovers.areDraining || isAsked()),
     ...(status === undefined ? [] : [publishStatusRepeatedly(status, memory.status, sources)]),
   ]);
   await reportAtEnd(deps, {
@@ -198,7 +204,7 @@ function statusDepsOf({ status, ...deps }: InvocationDeps): StatusDeps | undefin
 }
 
 function measureInvocation(
-  { clock, telemetry }: Pick<InvocationDeps, 'clock' | 'telemetry'>,
+  { clock, telemetry, status }: Pick<InvocationDeps, 'clock' | 'telemetry' | 'status'>,
   { projects, readings, health }: AccountMemory,
   { pollCount }: InvocationCounts,
 ): void {
@@ -208,5 +214,7 @@ function measureInvocation(
   const oldestMs = oldestReadingMs(readings, visibleIds);
   if (oldestMs !== undefined) telemetry.measure('WalkAgeMs', nowMs - oldestMs);
   telemetry.measure('ProjectsPolled', pollCount);
+  const throttledPercent = status?.tally.takeThrottledPercent();
+  if (throttledPercent !== undefined) telemetry.measure('UpstreamThrottledPercent', throttledPercent);
   if (health.isKeyRejected) telemetry.measure('KeyRejected', 1);
 }

@@ -18,7 +18,7 @@ export interface PollDeps
     Pick<ProgressDeps, 'newestRecorded'>,
     Pick<RecorderDeps, 'samples' | 'counts'>,
     Pick<StallDeps, 'usualDurationOf'>,
-    Pick<RelayDeps, 'bus' | 'ledger'> {
+    Pick<RelayDeps, 'bus' | 'ledger' | 'onPublished'> {
   readonly upstream: FetchDeps['upstream'] & RecorderDeps['upstream'];
   readonly store: StoredReader &
     RecorderDeps['store'] &

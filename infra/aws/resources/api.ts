@@ -162,6 +162,7 @@ export function commandAccountsOf(config: BridgeConfig): z.input<typeof apiAccou
   return config.accounts.map((account) => ({
     account_id: account.account_id,
     upstream_base_url: account.upstream_base_url,
+    ...(account.upstream_page_url && { upstream_page_url: account.upstream_page_url }),
     key_secret_id: account.command_key_secret_arn ?? account.key_secret_arn,
     requests_per_minute: account.command_requests_per_minute,
     caller_requests_per_minute: account.caller_requests_per_minute,

@@ -11,6 +11,7 @@ import { doctorSubcommand } from './doctor.ts';
 import { freezeSubcommand } from './freeze.ts';
 import { listenSubcommand } from './listen.ts';
 import { mutesSubcommand } from './mutes.ts';
+import { replaySubcommand } from './replay.ts';
 import { runSubcommand } from './run.ts';
 import { startSubcommand } from './start.ts';
 import { subscribeSubcommand } from './subscribe.ts';
@@ -54,6 +55,7 @@ const SUBCOMMANDS = [
   conformanceSubcommand,
   doctorSubcommand,
   verifySubcommand,
+  replaySubcommand,
 ];
 
 /** The help has the same lines in every terminal and in the documentation. */

@@ -20,7 +20,7 @@ export interface Subscription {
 export type EventPatternJson = Readonly<Record<string, unknown>>;
 
 /** EventBridge accepts a pattern of at most this many characters by default (User Guide, "EventBridge quotas"). */
-const PATTERN_CHARACTERS_MAX = 2_048;
+export const PATTERN_CHARACTERS_MAX = 2_048;
 
 /** Returns the pattern as EventBridge reads it. It is that of a usable subscription only if `faultsOf` is empty. */
 export function subscriptionPattern(subscription: Subscription): EventPatternJson {

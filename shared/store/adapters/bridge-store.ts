@@ -13,6 +13,7 @@ import { createParkedEvents } from './parked-events.ts';
 import { createProjectRecords } from './project-records.ts';
 import { createReadingWishes } from './reading-wishes.ts';
 import { createRepairs } from './repairs.ts';
+import { createReplays } from './replays.ts';
 import { createWorkIndex } from './work-index.ts';
 
 export type BridgeStore = ReturnType<typeof createBridgeStore>;
@@ -36,6 +37,7 @@ export function createBridgeStore(
     ...createWorkIndex(table, accountId, noteUnreadable),
     ...createReadingWishes(table, accountId, clock),
     ...createRepairs(table, accountId, { clock, noteUnreadable }),
+    ...createReplays(table, accountId, { clock, noteUnreadable }),
     ...createLeases(table, accountId, { clock, noteUnreadable }),
   };
 }

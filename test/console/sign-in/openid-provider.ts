@@ -39,6 +39,8 @@ interface ProviderOptions {
   /** Without it the client is public, and PKCE alone protects the code. */
   readonly secret?: string;
   readonly authentication?: 'client_secret_basic' | 'client_secret_post';
+  /** To a browser, `localhost` is another site than 127.0.0.1. */
+  readonly host?: '127.0.0.1' | 'localhost';
 }
 
 /** Ends with the test. */
@@ -58,7 +60,7 @@ export async function startOpenIdProvider(options: ProviderOptions = {}): Promis
     server.close();
   });
   const address = server.address();
-  const issuer = `http://127.0.0.1:${typeof address === 'object' ? address?.port : 0}`;
+  const issuer = `http://${options.host ?? '127.0.0.1'}:${typeof address === 'object' ? address?.port : 0}`;
   const key = await signingKey();
   let claims: Claims = {};
   let fault: TokenFault | undefined;

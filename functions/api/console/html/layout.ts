@@ -21,7 +21,7 @@ export interface Frame {
   readonly searched?: string | undefined;
 }
 
-export interface Who {
+interface Who {
   readonly clientId: string;
   readonly formKey: string;
   /** The page has this address, and switching the zone leads back to it. */

@@ -45,7 +45,8 @@ export type Person = Extract<Session, { readonly person: object }>['person'];
 const SESSION_MS = 3_600_000;
 
 /**
- * With `Strict` the cookie is not sent when a link of another site is followed, so such a page opens signed out.
+ * With `Strict` the cookie is not sent when a link of another site is followed. Such a page is asked for once more from
+ * the console itself.
  */
 export const SESSION_COOKIE: CookieKind = { name: 'bridge_session', path: '/console', sameSite: 'Strict' };
 

@@ -22,7 +22,7 @@ ${provider === undefined ? '' : providerLink(provider, next)}
 <input type="hidden" name="next" value="${next}">
 <label for="token">Token</label>
 <input id="token" name="token" type="password" autocomplete="off" spellcheck="false" required placeholder="opb_...">
-<button class="do">Sign in</button>
+<button${provider === undefined ? html` class="do"` : ''}>Sign in</button>
 </form>
 <p class="quiet">Do you have no token? The operators of the bridge create one with <code>operations-bridge tokens create</code>.</p>
 </div>`;

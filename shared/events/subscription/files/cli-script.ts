@@ -124,9 +124,9 @@ const TARGET_PARTS: Readonly<Record<TargetKind, (name: string) => TargetPart>> =
         `CONNECTION_ARN=$(printf '{"ApiKeyAuthParameters":{"ApiKeyName":"%s","ApiKeyValue":"%s"}}' "$KEY_HEADER" "$KEY" |`,
         `  aws events create-connection --name ${name} --authorization-type API_KEY \\`,
         '    --auth-parameters file:///dev/stdin --query ConnectionArn --output text)',
-        `DESTINATION_ARN=$(aws events create-api-destination --name ${name} --connection-arn "$CONNECTION_ARN" \\`,
-        `  --invocation-endpoint "$URL" --http-method POST --invocation-rate-limit-per-second ${REQUESTS_PER_SECOND_MAX} \\`,
-        '  --query ApiDestinationArn --output text)',
+        '# As an option, the address would be fetched by version 1 of the AWS CLI.',
+        'DESTINATION_ARN=$(aws events create-api-destination --query ApiDestinationArn --output text \\',
+        `  --cli-input-json "$(cat <<JSON\n${JSON.stringify(apiDestination(name))}\nJSON\n)")`,
       ].join('\n'),
       makeRole(name, rolePolicy('events:InvokeApiDestination', '$DESTINATION_ARN')),
     ],
@@ -147,6 +147,16 @@ const TARGET_PARTS: Readonly<Record<TargetKind, (name: string) => TargetPart>> =
     target: { Arn: '$TOPIC_ARN' },
   }),
 };
+
+function apiDestination(name: string): object {
+  return {
+    Name: name,
+    ConnectionArn: '$CONNECTION_ARN',
+    InvocationEndpoint: '$URL',
+    HttpMethod: 'POST',
+    InvocationRateLimitPerSecond: REQUESTS_PER_SECOND_MAX,
+  };
+}
 
 /** Sets `ROLE_ARN`, which EventBridge assumes to deliver. */
 function makeRole(name: string, policy: object): string {

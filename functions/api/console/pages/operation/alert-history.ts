@@ -1,11 +1,11 @@
 /** Reads from the notifier's items which alerts about an operation were sent, by channel. */
 
-import { incidentOf, keyPart } from '../../../../shared/alerts/incident-key.ts';
-import type { NoticeOutcome } from '../../../../shared/alerts/notice-outcome.ts';
-import { olderIncidentFields } from '../../../../shared/alerts/older-incident-fields.ts';
-import type { OperationRecord } from '../../../../shared/core/records/operation-record.ts';
-import { alertIncidentKey, alertNoticeKey } from '../../../../shared/store/keys.ts';
-import type { Table } from '../../../../shared/store/table.ts';
+import { incidentOf, keyPart } from '../../../../../shared/alerts/incident-key.ts';
+import type { NoticeOutcome } from '../../../../../shared/alerts/notice-outcome.ts';
+import { olderIncidentFields } from '../../../../../shared/alerts/older-incident-fields.ts';
+import type { OperationRecord } from '../../../../../shared/core/records/operation-record.ts';
+import { alertIncidentKey, alertNoticeKey } from '../../../../../shared/store/keys.ts';
+import type { Table } from '../../../../../shared/store/table.ts';
 
 export interface SentAlerts {
   readonly channel: string;
