@@ -21,6 +21,7 @@ export function sealedReadModel(model: ReadModel, cursors: CursorSeal): ReadMode
     ...model,
     projects: async (request) => sealed(await model.projects(opened(request))),
     queuedCommands: async (request) => sealed(await model.queuedCommands(opened(request))),
+    incidents: async (state, request) => sealed(await model.incidents(state, opened(request))),
     operations: async (projectId, request) => sealed(await model.operations(projectId, opened(request))),
     recordedEvents: async (range, cursor) =>
       sealed(await model.recordedEvents(range, cursor === undefined ? undefined : open(cursor))),

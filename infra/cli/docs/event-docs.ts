@@ -36,7 +36,16 @@ export function eventDocs(): readonly GeneratedFile[] {
  * without notice.
  */
 function jsonSchema({ detail, detailType }: Definition): object {
-  return { ...z.toJSONSchema(detail, { io: 'input' }), title: detailType };
+  const schema = z.toJSONSchema(detail, {
+    io: 'input',
+    override: ({ jsonSchema }) => dropFormatPattern(jsonSchema),
+  });
+  return { ...schema, title: detailType };
+}
+
+/** zod writes the pattern of a format beside it: 280 characters for a time, which mean what the format means. */
+function dropFormatPattern(schema: z.core.JSONSchema.BaseSchema): void {
+  if (schema.format !== undefined) delete schema.pattern;
 }
 
 function fileName({ detailType }: Definition): string {
